@@ -1,0 +1,73 @@
+# Everything below works from a fresh clone with Python 3.11 or newer. `make help` lists the targets.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# The first of these that is new enough makes the environment; `make PYTHON=...` names one.
+PYTHON ?= python3 python3.14 python3.13 python3.12 python3.11 python
+
+# The stamps of an environment whose interpreter is gone, say after an upgrade, mean nothing.
+_ := $(shell test -x $(BIN)/python || rm -f $(VENV)/run.stamp $(VENV)/dev.stamp)
+
+# A path set for another Python would shadow what the environment installs.
+unexport PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench golden clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/run.stamp ## install the package and run a kernel on this machine
+	@$(BIN)/pypto demo
+
+test: check ## run everything that CI runs: check, then all tests
+	$(BIN)/pytest -n auto
+
+check: $(VENV)/dev.stamp ## check format, lint and types
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+format: $(VENV)/dev.stamp ## format the code and apply safe lint fixes
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+bench: $(VENV)/run.stamp ## run the benchmarks
+	@set -e; for file in bench/*.py; do \
+	  if [ ! -e "$$file" ]; then echo "bench/ has no benchmarks."; exit 0; fi; \
+	  echo "== $$file"; $(BIN)/python "$$file"; \
+	done
+
+golden: $(VENV)/dev.stamp ## rewrite the expected texts in tests/golden
+	$(BIN)/pytest -n auto --update-golden
+
+clean: ## remove the environment, caches and build results
+	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache
+	find src tests bench -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# One environment with two stamps: what running needs, and the development tools on top.
+$(VENV)/run.stamp: pyproject.toml $(BIN)/python
+	@echo "Installing pypto into $(VENV) ..."
+	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/dev.stamp: pyproject.toml $(BIN)/python
+	@echo "Installing pypto and its development tools into $(VENV) ..."
+	@$(PIP_INSTALL) --editable '.[dev]'
+	@touch $(VENV)/run.stamp $@
+
+$(BIN)/python:
+	@for python in $(PYTHON); do \
+	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "Creating $(VENV) with $$("$$python" --version) ..."; \
+	    "$$python" -m venv --clear $(VENV) && exit 0; \
+	    rm -rf $(VENV); \
+	    echo "error: '$$python -m venv $(VENV)' failed; its message stands above." >&2; \
+	    exit 1; \
+	  fi; \
+	done; \
+	echo "error: PyPTO needs Python 3.11 or newer, and none of these is: $(PYTHON)" >&2; \
+	echo "hint: install one, or name it: make PYTHON=/path/to/python3.11" >&2; \
+	exit 1

@@ -1,0 +1,184 @@
+"""Source ranges, diagnostics, and the only renderer of both.
+
+Knows nothing of the IR. Everything that reports a problem to a person goes through `render`.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, Final, NamedTuple, NoReturn
+
+
+class Span:
+    """A source range: 1-based lines, 0-based columns, -1 for unknown.
+
+    Ends are inclusive lines and exclusive columns, as in Python's ``ast``.
+    """
+
+    __slots__ = ("begin_column", "begin_line", "end_column", "end_line", "filename")
+
+    filename: str
+    begin_line: int
+    begin_column: int
+    end_line: int
+    end_column: int
+
+    def __init__(
+        self,
+        filename: str,
+        begin_line: int,
+        begin_column: int,
+        end_line: int = -1,
+        end_column: int = -1,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "filename", filename)
+        put(self, "begin_line", begin_line)
+        put(self, "begin_column", begin_column)
+        put(self, "end_line", end_line)
+        put(self, "end_column", end_column)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"Span is immutable: cannot set {name!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (
+            Span,
+            (self.filename, self.begin_line, self.begin_column, self.end_line, self.end_column),
+        )
+
+    @staticmethod
+    def unknown() -> Span:
+        """Return a span that points nowhere."""
+        return UNKNOWN_SPAN
+
+    def is_valid(self) -> bool:
+        """True if the begin is a place, and the end (when known) does not lie before it."""
+        if self.begin_line <= 0 or not (self.begin_column > 0 or self.begin_column == -1):
+            return False
+        if self.end_line == -1 or self.end_column == -1:
+            return True
+        if self.end_line <= 0 or self.end_column <= 0:
+            return False
+        return (self.end_line, self.end_column) >= (self.begin_line, self.begin_column)
+
+    def to_string(self) -> str:
+        """Return ``file:line:column`` of the begin."""
+        return f"{self.filename}:{self.begin_line}:{self.begin_column}"
+
+    __str__ = __repr__ = to_string
+
+
+UNKNOWN_SPAN: Final = Span("", -1, -1, -1, -1)
+
+
+class DiagnosticSeverity(Enum):
+    """How bad a diagnostic is."""
+
+    Error = 0
+    Warning = 1
+
+
+class Label(NamedTuple):
+    """A second place that a diagnostic points at, with the words to print there."""
+
+    span: Span
+    text: str
+
+
+class Diagnostic(NamedTuple):
+    """One finding: what, where, and one thing to type against it."""
+
+    severity: DiagnosticSeverity
+    rule_name: str  # the stable slug, such as shape-mismatch
+    error_code: int
+    message: str
+    span: Span = UNKNOWN_SPAN
+    label: str = ""
+    related: tuple[Label, ...] = ()
+    hint: str | None = None
+    note: str | None = None
+
+
+class _Paint(NamedTuple):
+    red: str = ""
+    blue: str = ""
+    bold: str = ""
+    off: str = ""
+
+
+_PLAIN = _Paint()
+_COLOUR = _Paint("\x1b[1;31m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m")
+
+
+def wants_colour(stream: Any = None) -> bool:
+    """True if ``stream`` (standard error by default) is a terminal that shows colour."""
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    stream = sys.stderr if stream is None else stream
+    return bool(getattr(stream, "isatty", lambda: False)())
+
+
+def _source_line(span: Span, lines: Sequence[str] | None) -> str:
+    if lines is not None and 0 < span.begin_line <= len(lines):
+        return lines[span.begin_line - 1].rstrip("\n")
+    return linecache.getline(span.filename, span.begin_line).rstrip("\n")
+
+
+def _excerpt(
+    span: Span, mark: str, text: str, width: int, lines: Sequence[str] | None, paint: _Paint
+) -> list[str]:
+    source = _source_line(span, lines)
+    if not source:
+        return []
+    begin = max(span.begin_column, 0)
+    end = span.end_column if span.end_line == span.begin_line else len(source)
+    run = mark * max(1, min(end, len(source)) - begin)
+    # Tabs are kept in the padding so that the caret stands below its text in any terminal.
+    pad = "".join("\t" if c == "\t" else " " for c in source[:begin])
+    tone = paint.red if mark == "^" else paint.blue
+    gutter = " " * width
+    return [
+        f"{paint.blue}{span.begin_line:>{width}} |{paint.off} {source}",
+        f"{paint.blue}{gutter} |{paint.off} {pad}{tone}{run}{' ' + text if text else ''}{paint.off}",
+    ]
+
+
+def render(
+    diagnostic: Diagnostic, *, colour: bool = False, source_lines: Sequence[str] | None = None
+) -> str:
+    """Return the text of ``diagnostic`` with excerpt, caret, second places, hint and note."""
+    paint = _COLOUR if colour else _PLAIN
+    kind = "error" if diagnostic.severity is DiagnosticSeverity.Error else "warning"
+    slug = f"  [{diagnostic.rule_name}]" if diagnostic.rule_name else ""
+    out = [f"{paint.red}{kind}{paint.off}: {paint.bold}{diagnostic.message}{paint.off}{slug}"]
+    places = [diagnostic.span, *(label.span for label in diagnostic.related)]
+    width = max([len(str(p.begin_line)) for p in places if p.begin_line > 0], default=1)
+    span = diagnostic.span
+    if span.begin_line > 0:
+        column = f":{span.begin_column + 1}" if span.begin_column >= 0 else ""
+        out.append(f"{' ' * width}--> {span.filename}:{span.begin_line}{column}")
+        body = _excerpt(span, "^", diagnostic.label, width, source_lines, paint)
+        if body:
+            out.append(f"{paint.blue}{' ' * width} |{paint.off}")
+            out += body
+    for label in diagnostic.related:
+        if label.span.begin_line <= 0:
+            out.append(f"{' ' * width} = note: {label.text}")
+            continue
+        elsewhere = label.span.filename != span.filename
+        if elsewhere:
+            out.append(f"{' ' * width}::: {label.span.filename}:{label.span.begin_line}")
+        lines = None if elsewhere else source_lines
+        out += _excerpt(label.span, "-", label.text, width, lines, paint)
+    if diagnostic.hint:
+        out.append(f"{' ' * width} = hint: {diagnostic.hint}")
+    if diagnostic.note:
+        out.append(f"{' ' * width} = note: {diagnostic.note}")
+    return "\n".join(out)

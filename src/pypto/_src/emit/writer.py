@@ -1,0 +1,95 @@
+"""Lines of code with indentation, and names that are legal and unique. Knows no target."""
+
+from __future__ import annotations
+
+import re
+
+from pypto._src.diagnostics import Span
+from pypto._src.ir.nodes import Var
+
+
+class CodeEmitter:
+    """Collects lines at the current indentation (four spaces a level)."""
+
+    def __init__(self, level: int = 0) -> None:
+        self._lines: list[str] = []
+        self._level = level
+        self._indent = "    " * level
+
+    def emit_line(self, line: str = "") -> None:
+        """Append one line; an empty line gets no indentation."""
+        self._lines.append(self._indent + line if line else "")
+
+    def emit_block(self, code: str) -> None:
+        """Append ``code`` as it is."""
+        self._lines += code.splitlines()
+
+    def increase_indent(self) -> None:
+        """Indent what follows by one level more."""
+        self._level += 1
+        self._indent = "    " * self._level
+
+    def decrease_indent(self) -> None:
+        """Indent what follows by one level less."""
+        self._level = max(0, self._level - 1)
+        self._indent = "    " * self._level
+
+    def get_code(self) -> str:
+        """Return the text so far, each line ended by a newline."""
+        return "".join(f"{line}\n" for line in self._lines)
+
+
+class Names:
+    """Gives every variable one identifier, unique in the text."""
+
+    def __init__(self, reserved: frozenset[str]) -> None:
+        self._reserved = reserved
+        self._taken: set[str] = set()
+        self._next: dict[str, int] = {}
+        self._of: dict[Var, str] = {}
+
+    def sanitize(self, name: str) -> str:
+        """Return ``name`` with every character that an identifier cannot have replaced."""
+        text = re.sub(r"[^0-9A-Za-z_]", "_", name) or "_"
+        return f"_{text}" if text[0].isdigit() else text
+
+    def fresh(self, name: str) -> str:
+        """Return an identifier like ``name`` that nothing else has."""
+        text = base = self.sanitize(name)
+        while text in self._taken or text in self._reserved:
+            count = self._next.get(base, 0) + 1
+            self._next[base] = count
+            text = f"{base}_{count}"
+        self._taken.add(text)
+        return text
+
+    def register(self, var: Var, name: str | None = None) -> str:
+        """Give ``var`` its identifier (a fresh one, or ``name`` as it is) and return it.
+
+        Raises:
+            ValueError: the variable has one already.
+        """
+        if var in self._of:
+            raise ValueError(f"variable {var.name!r} is registered already as {self._of[var]!r}")
+        self._of[var] = self.fresh(var.name) if name is None else name
+        return self._of[var]
+
+    def get(self, var: Var) -> str | None:
+        """Return the identifier of ``var``, None if it has none yet."""
+        return self._of.get(var)
+
+
+def source_comment(span: Span) -> str | None:
+    """Return ``file.py:14`` for the user's line, without the directory, None if unknown.
+
+    The directory is left out so that the text is the same wherever the kernel's file lies.
+    """
+    if span.begin_line <= 0:
+        return None
+    name = span.filename.replace("\\", "/").rsplit("/", 1)[-1]
+    return f"{name}:{span.begin_line}"
+
+
+def camel_case(name: str) -> str:
+    """Return ``simple_add`` as ``SimpleAdd``."""
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[_\W]+", name) if part)

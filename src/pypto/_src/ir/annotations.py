@@ -1,0 +1,96 @@
+"""Tensor, Tile, Scalar, Out and InOut as signatures write them.
+
+The objects only carry what stood in the annotation, and wrap an expression at run time
+(``Tensor(expr=...)``). The front end resolves annotations itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NoReturn
+
+from pypto._src.dtypes import DataType
+from pypto._src.ir.enums import ParamDirection
+
+
+class _AnnotationMeta(type):
+    def __getitem__(cls, items: Any) -> Any:
+        return cls.annotation(items)  # type: ignore[attr-defined]
+
+
+class _Wrapper(metaclass=_AnnotationMeta):
+    error: ClassVar[type[Exception]] = ValueError
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: DataType | None = None,
+        expr: Any = None,
+        layout: Any = None,
+        extras: tuple[Any, ...] = (),
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.layout = layout
+        self.extras = extras
+        self._expr = expr
+
+    @classmethod
+    def annotation(cls, items: Any) -> Any:
+        parts = items if isinstance(items, tuple) else (items,)
+        shape = parts[0] if parts else None
+        dtype = parts[1] if len(parts) > 1 else None
+        return cls(shape, dtype, extras=tuple(parts[2:]))
+
+    def unwrap(self) -> Any:
+        """Return the wrapped expression.
+
+        Raises:
+            ValueError: the object is an annotation and wraps none (RuntimeError for scalars).
+        """
+        if self._expr is None:
+            raise self.error(f"this {type(self).__name__} is an annotation: it holds no expression")
+        return self._expr
+
+
+class Tensor(_Wrapper):
+    """An array in global memory: ``pl.Tensor[[64, 128], pl.FP32]``."""
+
+
+class Tile(_Wrapper):
+    """A block of elements on chip: ``pl.Tile[[64, 64], pl.FP16]``."""
+
+
+class Scalar(_Wrapper):
+    """One number: ``pl.Scalar[pl.FP32]``."""
+
+    error = RuntimeError
+
+    def __init__(self, dtype: DataType | None = None, expr: Any = None) -> None:
+        super().__init__(None, dtype, expr)
+
+    @classmethod
+    def annotation(cls, items: Any) -> Any:
+        """Return the annotation of a scalar with element type ``items``."""
+        return cls(items)
+
+
+class _Direction:
+    direction: ClassVar[ParamDirection]
+
+    def __init__(self) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} has no instances: write pl.Out[pl.Tensor[...]]")
+
+    def __class_getitem__(cls, item: Any) -> Any:
+        return item
+
+
+class Out(_Direction):
+    """A parameter that the function only writes: ``pl.Out[pl.Tensor[...]]``."""
+
+    direction = ParamDirection.Out
+
+
+class InOut(_Direction):
+    """A parameter that the function reads and writes: ``pl.InOut[pl.Tensor[...]]``."""
+
+    direction = ParamDirection.InOut

@@ -1,0 +1,786 @@
+"""Types and expressions: frozen nodes compared by identity.
+
+``==`` between expressions builds an `Eq` node, so code here and everywhere compares nodes with
+``is`` and looks them up in dictionaries (their hash is by identity), never with ``==`` or ``in``.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, TypeAlias
+
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.dtypes import DataType
+from pypto._src.ir.base import Node, as_tuple, ignored, plain
+from pypto._src.ir.enums import MemorySpace, TensorLayout, TileLayout, TilePad
+
+DYNAMIC_DIM: Final = -1
+
+_put = object.__setattr__
+
+# --------------------------------------------------------------------------------------------
+# Nodes and types
+# --------------------------------------------------------------------------------------------
+
+
+class IRNode(Node):
+    """Base of expressions, statements, functions and programs. Has a source range."""
+
+    span: Span = ignored(default=UNKNOWN_SPAN)
+
+    __hash__ = object.__hash__
+
+    def same_as(self, other: object) -> bool:
+        """True if ``other`` is this very object."""
+        return self is other
+
+    @classmethod
+    def type_name(cls) -> str:
+        """Return the name of the node class."""
+        return cls.__name__
+
+
+class Type(Node):
+    """Base of types. ``==`` compares structure."""
+
+    def __eq__(self, other: object) -> bool:
+        return same_type(self, other) if isinstance(other, Type) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+class UnknownType(Type):
+    """The type of a call that has no value, or none known yet."""
+
+    _shared: ClassVar[UnknownType | None] = None
+
+    @staticmethod
+    def get() -> UnknownType:
+        """Return the shared instance."""
+        if UnknownType._shared is None:
+            UnknownType._shared = UnknownType()
+        return UnknownType._shared
+
+
+class ScalarType(Type):
+    """One number."""
+
+    dtype: DataType
+
+    def __hash__(self) -> int:
+        return hash((ScalarType, self.dtype))
+
+
+class TupleType(Type):
+    """A fixed sequence of values."""
+
+    types: tuple[Type, ...] = plain(convert=as_tuple)
+
+
+class TensorView(Node):
+    """How a tensor lies in global memory: strides in elements (outermost first) and layout."""
+
+    stride: tuple[Expr, ...]
+    layout: TensorLayout
+
+    def __init__(
+        self, stride: Sequence[int | Expr] = (), layout: TensorLayout = TensorLayout.ND
+    ) -> None:
+        _put(self, "stride", as_exprs(stride))
+        _put(self, "layout", layout)
+
+
+class TileView(Node):
+    """How a tile lies on chip.
+
+    Empty ``valid_shape`` and ``stride`` mean the tile's whole shape, dense. ``fractal`` is the
+    box size in bytes.
+    """
+
+    valid_shape: tuple[Expr, ...]
+    stride: tuple[Expr, ...]
+    start_offset: Expr | None
+    blayout: TileLayout
+    slayout: TileLayout
+    fractal: int
+    pad: TilePad
+
+    def __init__(
+        self,
+        valid_shape: Sequence[int | Expr] = (),
+        stride: Sequence[int | Expr] = (),
+        start_offset: int | Expr | None = None,
+        blayout: TileLayout = TileLayout.row_major,
+        slayout: TileLayout = TileLayout.none_box,
+        fractal: int = 512,
+        pad: TilePad = TilePad.null,
+    ) -> None:
+        _put(self, "valid_shape", as_exprs(valid_shape))
+        _put(self, "stride", as_exprs(stride))
+        _put(self, "start_offset", None if start_offset is None else as_expr(start_offset))
+        _put(self, "blayout", blayout)
+        _put(self, "slayout", slayout)
+        _put(self, "fractal", fractal)
+        _put(self, "pad", pad)
+
+
+class ShapedType(Type):
+    """Base of tensors and tiles."""
+
+    shape: tuple[Expr, ...]
+    dtype: DataType
+    memref: MemRef | None = ignored(default=None)
+
+    def shares_memref_with(self, other: ShapedType) -> bool:
+        """True if both have a memory reference and it is the same object."""
+        return self.memref is not None and self.memref is other.memref
+
+
+class TensorType(ShapedType):
+    """An array in global memory: shape, element type, optional memory reference and view."""
+
+    tensor_view: TensorView | None = ignored(default=None)
+
+    def __init__(
+        self,
+        shape: Any,
+        dtype: Any,
+        memref: MemRef | None = None,
+        tensor_view: TensorView | None = None,
+    ) -> None:
+        if isinstance(shape, DataType):  # the order of document 002
+            shape, dtype = dtype, shape
+        _put(self, "shape", as_exprs(shape))
+        _put(self, "dtype", dtype)
+        _put(self, "memref", memref)
+        _put(self, "tensor_view", tensor_view)
+
+
+class TileType(ShapedType):
+    """A block of elements in on-chip memory, at most two-dimensional when emitted."""
+
+    tile_view: TileView | None = plain(default=None)
+
+    def __init__(
+        self,
+        shape: Any,
+        dtype: Any,
+        memref: MemRef | None = None,
+        tile_view: TileView | None = None,
+    ) -> None:
+        if isinstance(shape, DataType):
+            shape, dtype = dtype, shape
+        _put(self, "shape", as_exprs(shape))
+        _put(self, "dtype", dtype)
+        _put(self, "memref", memref)
+        _put(self, "tile_view", tile_view)
+
+
+class MemRefType(Type):
+    """The type of a memory reference."""
+
+
+# --------------------------------------------------------------------------------------------
+# Expressions
+# --------------------------------------------------------------------------------------------
+
+
+class Expr(IRNode):
+    """Base of expressions. Python operators on scalars build nodes, with dtype promotion."""
+
+    type: Type
+
+    def __add__(self, other: Operand) -> Expr:
+        return binary(Add, self, other, caller_span())
+
+    def __radd__(self, other: Operand) -> Expr:
+        return binary(Add, other, self, caller_span())
+
+    def __sub__(self, other: Operand) -> Expr:
+        return binary(Sub, self, other, caller_span())
+
+    def __rsub__(self, other: Operand) -> Expr:
+        return binary(Sub, other, self, caller_span())
+
+    def __mul__(self, other: Operand) -> Expr:
+        return binary(Mul, self, other, caller_span())
+
+    def __rmul__(self, other: Operand) -> Expr:
+        return binary(Mul, other, self, caller_span())
+
+    def __truediv__(self, other: Operand) -> Expr:
+        return binary(FloatDiv, self, other, caller_span())
+
+    def __rtruediv__(self, other: Operand) -> Expr:
+        return binary(FloatDiv, other, self, caller_span())
+
+    def __floordiv__(self, other: Operand) -> Expr:
+        return binary(FloorDiv, self, other, caller_span())
+
+    def __rfloordiv__(self, other: Operand) -> Expr:
+        return binary(FloorDiv, other, self, caller_span())
+
+    def __mod__(self, other: Operand) -> Expr:
+        return binary(FloorMod, self, other, caller_span())
+
+    def __rmod__(self, other: Operand) -> Expr:
+        return binary(FloorMod, other, self, caller_span())
+
+    def __pow__(self, other: Operand) -> Expr:
+        return binary(Pow, self, other, caller_span())
+
+    def __rpow__(self, other: Operand) -> Expr:
+        return binary(Pow, other, self, caller_span())
+
+    def __eq__(self, other: object) -> Expr:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return binary(Eq, self, other, caller_span())
+
+    def __ne__(self, other: object) -> Expr:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return binary(Ne, self, other, caller_span())
+
+    def __lt__(self, other: Operand) -> Expr:
+        return binary(Lt, self, other, caller_span())
+
+    def __le__(self, other: Operand) -> Expr:
+        return binary(Le, self, other, caller_span())
+
+    def __gt__(self, other: Operand) -> Expr:
+        return binary(Gt, self, other, caller_span())
+
+    def __ge__(self, other: Operand) -> Expr:
+        return binary(Ge, self, other, caller_span())
+
+    def __and__(self, other: Operand) -> Expr:
+        return binary(BitAnd, self, other, caller_span())
+
+    def __rand__(self, other: Operand) -> Expr:
+        return binary(BitAnd, other, self, caller_span())
+
+    def __or__(self, other: Operand) -> Expr:
+        return binary(BitOr, self, other, caller_span())
+
+    def __ror__(self, other: Operand) -> Expr:
+        return binary(BitOr, other, self, caller_span())
+
+    def __xor__(self, other: Operand) -> Expr:
+        return binary(BitXor, self, other, caller_span())
+
+    def __rxor__(self, other: Operand) -> Expr:
+        return binary(BitXor, other, self, caller_span())
+
+    def __lshift__(self, other: Operand) -> Expr:
+        return binary(BitShiftLeft, self, other, caller_span())
+
+    def __rlshift__(self, other: Operand) -> Expr:
+        return binary(BitShiftLeft, other, self, caller_span())
+
+    def __rshift__(self, other: Operand) -> Expr:
+        return binary(BitShiftRight, self, other, caller_span())
+
+    def __rrshift__(self, other: Operand) -> Expr:
+        return binary(BitShiftRight, other, self, caller_span())
+
+    def __neg__(self) -> Expr:
+        return unary(Neg, self, caller_span())
+
+    def __invert__(self) -> Expr:
+        return unary(BitNot, self, caller_span())
+
+    __hash__ = object.__hash__
+
+
+Operand: TypeAlias = "Expr | int | float"
+
+
+class Var(Expr):
+    """A variable, identified by the object and not by its name."""
+
+    name: str = ignored()
+    type: Type
+    span: Span = ignored(default=UNKNOWN_SPAN)
+
+    def __init__(self, name: str, type: Type, span: Span = UNKNOWN_SPAN) -> None:
+        _put(self, "name", name)
+        _put(self, "type", type)
+        _put(self, "span", span)
+
+
+class IterArg(Var):
+    """A value that a loop carries: ``initValue`` on the first turn, then what the body yields."""
+
+    initValue: Expr
+
+    def __init__(
+        self, name: str, type: Type, initValue: Operand, span: Span = UNKNOWN_SPAN
+    ) -> None:
+        _put(self, "name", name)
+        _put(self, "type", type)
+        _put(self, "initValue", as_expr(initValue))
+        _put(self, "span", span)
+
+
+class MemRef(Var):
+    """A buffer: memory space, byte address (-1 before allocation), size in bytes, number."""
+
+    memory_space_: MemorySpace
+    addr_: Expr
+    size_: int
+    id_: int = ignored()
+
+    def __init__(
+        self,
+        memory_space: MemorySpace,
+        addr: Operand,
+        size: int,
+        id: int = 0,
+        span: Span = UNKNOWN_SPAN,
+    ) -> None:
+        _put(self, "name", f"mem_{memory_space.name.lower()}_{id}")
+        _put(self, "type", _MEMREF_TYPE)
+        _put(self, "memory_space_", memory_space)
+        _put(self, "addr_", as_expr(addr))
+        _put(self, "size_", size)
+        _put(self, "id_", id)
+        _put(self, "span", span)
+
+
+class ConstInt(Expr):
+    """An integer constant that fits 64 bits, signed."""
+
+    value: int
+
+    def __init__(
+        self, value: int, dtype: DataType = DataType.INDEX, span: Span = UNKNOWN_SPAN
+    ) -> None:
+        if type(value) is not int:
+            value = operator.index(value)
+        if not -(1 << 63) <= value < 1 << 63:
+            raise TypeError(f"ConstInt takes a signed 64-bit value, got {value}")
+        _put(self, "value", value)
+        _put(self, "type", scalar_type(dtype))
+        _put(self, "span", span)
+
+    @property
+    def dtype(self) -> DataType:
+        """The element type."""
+        return dtype_of(self)
+
+
+class ConstFloat(Expr):
+    """A floating-point constant."""
+
+    value: float
+
+    def __init__(
+        self, value: float, dtype: DataType = DataType.FP32, span: Span = UNKNOWN_SPAN
+    ) -> None:
+        _put(self, "value", float(value))
+        _put(self, "type", scalar_type(dtype))
+        _put(self, "span", span)
+
+    @property
+    def dtype(self) -> DataType:
+        """The element type."""
+        return dtype_of(self)
+
+
+class ConstBool(Expr):
+    """True or False."""
+
+    value: bool
+
+    def __init__(self, value: bool, span: Span = UNKNOWN_SPAN) -> None:
+        _put(self, "value", bool(value))
+        _put(self, "type", scalar_type(DataType.BOOL))
+        _put(self, "span", span)
+
+    @property
+    def dtype(self) -> DataType:
+        """The element type."""
+        return DataType.BOOL
+
+
+class BinaryExpr(Expr):
+    """Base of scalar operations on two operands."""
+
+    left: Expr
+    right: Expr
+
+    symbol: ClassVar[str] = ""  # infix text, or the name of a function when `precedence` is CALL
+    precedence: ClassVar[int] = 0
+    fold: ClassVar[Callable[[Any, Any], Any]]
+
+    def __init__(
+        self, left: Operand, right: Operand, dtype: DataType, span: Span = UNKNOWN_SPAN
+    ) -> None:
+        if self.__class__ is BinaryExpr:
+            raise TypeError("BinaryExpr is abstract: use a subclass such as Add")
+        _put(self, "left", left if isinstance(left, Expr) else as_expr(left))
+        _put(self, "right", right if isinstance(right, Expr) else as_expr(right))
+        _put(self, "type", scalar_type(dtype))
+        _put(self, "span", span)
+
+    @property
+    def dtype(self) -> DataType:
+        """The element type of the result."""
+        return dtype_of(self)
+
+
+class UnaryExpr(Expr):
+    """Base of scalar operations on one operand."""
+
+    operand: Expr
+
+    symbol: ClassVar[str] = ""
+    precedence: ClassVar[int] = 0
+    fold: ClassVar[Callable[[Any], Any]]
+
+    def __init__(self, operand: Operand, dtype: DataType, span: Span = UNKNOWN_SPAN) -> None:
+        if self.__class__ is UnaryExpr:
+            raise TypeError("UnaryExpr is abstract: use a subclass such as Neg")
+        _put(self, "operand", as_expr(operand))
+        _put(self, "type", scalar_type(dtype))
+        _put(self, "span", span)
+
+    @property
+    def dtype(self) -> DataType:
+        """The element type of the result."""
+        return dtype_of(self)
+
+
+# Precedence of printed text, low to high; a child below its parent is parenthesised.
+OR, XOR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, TERM, SIGN, POWER, CALL, ATOM = (
+    range(15)
+)
+
+
+# fmt: off
+class Add(BinaryExpr): "left + right"; symbol = "+"; precedence = SUM; fold = operator.add
+class Sub(BinaryExpr): "left - right"; symbol = "-"; precedence = SUM; fold = operator.sub
+class Mul(BinaryExpr): "left * right"; symbol = "*"; precedence = TERM; fold = operator.mul
+class FloatDiv(BinaryExpr): "left / right"; symbol = "/"; precedence = TERM; fold = operator.truediv
+class FloorDiv(BinaryExpr): "Quotient toward minus infinity."; symbol = "//"; precedence = TERM; fold = operator.floordiv
+class FloorMod(BinaryExpr): "Remainder with the divisor's sign."; symbol = "%"; precedence = TERM; fold = operator.mod
+class Pow(BinaryExpr): "left ** right"; symbol = "**"; precedence = POWER; fold = operator.pow
+class Min(BinaryExpr): "The smaller."; symbol = "min"; precedence = CALL; fold = min
+class Max(BinaryExpr): "The larger."; symbol = "max"; precedence = CALL; fold = max
+class Eq(BinaryExpr): "left == right"; symbol = "=="; precedence = COMPARE; fold = operator.eq
+class Ne(BinaryExpr): "left != right"; symbol = "!="; precedence = COMPARE; fold = operator.ne
+class Lt(BinaryExpr): "left < right"; symbol = "<"; precedence = COMPARE; fold = operator.lt
+class Le(BinaryExpr): "left <= right"; symbol = "<="; precedence = COMPARE; fold = operator.le
+class Gt(BinaryExpr): "left > right"; symbol = ">"; precedence = COMPARE; fold = operator.gt
+class Ge(BinaryExpr): "left >= right"; symbol = ">="; precedence = COMPARE; fold = operator.ge
+class And(BinaryExpr): "Logical and."; symbol = "and"; precedence = AND; fold = lambda a, b: bool(a) and bool(b)
+class Or(BinaryExpr): "Logical or."; symbol = "or"; precedence = OR; fold = lambda a, b: bool(a) or bool(b)
+class Xor(BinaryExpr): "Logical exclusive or."; symbol = "xor"; precedence = XOR; fold = lambda a, b: bool(a) != bool(b)
+class BitAnd(BinaryExpr): "left & right"; symbol = "&"; precedence = BIT_AND; fold = operator.and_
+class BitOr(BinaryExpr): "left | right"; symbol = "|"; precedence = BIT_OR; fold = operator.or_
+class BitXor(BinaryExpr): "left ^ right"; symbol = "^"; precedence = BIT_XOR; fold = operator.xor
+class BitShiftLeft(BinaryExpr): "left << right"; symbol = "<<"; precedence = SHIFT; fold = operator.lshift
+class BitShiftRight(BinaryExpr): "left >> right"; symbol = ">>"; precedence = SHIFT; fold = operator.rshift
+class Abs(UnaryExpr): "Magnitude."; symbol = "abs"; precedence = CALL; fold = operator.abs
+class Neg(UnaryExpr): "-operand"; symbol = "-"; precedence = SIGN; fold = operator.neg
+class Not(UnaryExpr): "Logical not."; symbol = "not "; precedence = NOT; fold = operator.not_
+class BitNot(UnaryExpr): "~operand"; symbol = "~"; precedence = SIGN; fold = operator.invert
+class Cast(UnaryExpr): "The operand as another element type."; symbol = "cast"; precedence = CALL; fold = lambda x: x
+# fmt: on
+
+COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
+LOGICAL: Final = (And, Or, Xor)
+BITWISE: Final = (BitAnd, BitOr, BitXor, BitShiftLeft, BitShiftRight)
+
+
+class MakeTuple(Expr):
+    """Several values as one."""
+
+    elements: tuple[Expr, ...]
+
+    def __init__(self, elements: Sequence[Operand], span: Span = UNKNOWN_SPAN) -> None:
+        items = as_exprs(elements)
+        _put(self, "elements", items)
+        _put(self, "type", TupleType(tuple(item.type for item in items)))
+        _put(self, "span", span)
+
+
+class TupleGetItemExpr(Expr):
+    """Element ``index`` (constant) of a tuple."""
+
+    tuple: Expr
+    index: int
+
+    def __init__(self, tuple: Expr, index: int, span: Span = UNKNOWN_SPAN) -> None:
+        kind = tuple.type
+        if not isinstance(kind, TupleType):
+            raise ValueError(f"an item is read from a value of {kind}, which is no tuple")
+        if not 0 <= index < len(kind.types):
+            raise ValueError(f"index {index} is outside a tuple of {len(kind.types)}")
+        _put(self, "tuple", tuple)
+        _put(self, "index", index)
+        _put(self, "type", kind.types[index])
+        _put(self, "span", span)
+
+
+class Op(Node):
+    """Something that can be called. Registered ops are instances of a subclass with the facts."""
+
+    name: str
+
+    __hash__ = object.__hash__
+
+    @property
+    def pipe(self) -> Any:
+        """The pipe that executes the op, None for an op nobody registered."""
+        return None
+
+    def has_attr(self, key: str) -> bool:
+        """True if the op declares keyword ``key``."""
+        return key in self.get_attr_keys()
+
+    def get_attr_keys(self) -> list[str]:
+        """Return the keywords that the op declares."""
+        return []
+
+
+class GlobalVar(Op):
+    """A function of the program, as the callee of a `Call`."""
+
+
+class Call(Expr):
+    """One use of an op or function: positional expressions and constant keywords."""
+
+    op: Op
+    args: tuple[Expr, ...]
+    kwargs: Mapping[str, Any]
+
+    def __init__(self, op: Op, args: Sequence[Operand], *rest: Any, **named: Any) -> None:
+        kwargs: Mapping[str, Any] = named.pop("kwargs", None) or {}
+        kind: Type | None = named.pop("type", None)
+        span: Span = named.pop("span", UNKNOWN_SPAN)
+        if named:
+            raise TypeError(f"Call has no parameter {next(iter(named))!r}")
+        for item in rest:
+            if isinstance(item, Type):
+                kind = item
+            elif isinstance(item, Span):
+                span = item
+            elif isinstance(item, Mapping):
+                kwargs = item
+            else:
+                raise TypeError(f"Call takes kwargs, a type and a span, got {item!r}")
+        _put(self, "op", op)
+        _put(self, "args", as_exprs(args))
+        _put(self, "kwargs", dict(kwargs))
+        _put(self, "type", UnknownType.get() if kind is None else kind)
+        _put(self, "span", span)
+
+
+_MEMREF_TYPE: Final = MemRefType()
+_SCALAR_TYPES: dict[DataType, ScalarType] = {}
+
+
+# --------------------------------------------------------------------------------------------
+# Helpers on types and expressions
+# --------------------------------------------------------------------------------------------
+
+
+def scalar_type(dtype: DataType) -> ScalarType:
+    """Return the shared `ScalarType` of ``dtype``."""
+    kind = _SCALAR_TYPES.get(dtype)
+    if kind is None:
+        kind = _SCALAR_TYPES[dtype] = ScalarType(dtype)
+    return kind
+
+
+def dtype_of(expr: Expr) -> DataType:
+    """Return the element type of a scalar, tensor or tile expression."""
+    kind = expr.type
+    if isinstance(kind, ScalarType | ShapedType):
+        return kind.dtype
+    raise TypeError(f"{type(expr).__name__} of {type(kind).__name__} has no element type")
+
+
+def as_expr(value: Any, span: Span = UNKNOWN_SPAN) -> Expr:
+    """Return ``value`` as an expression; ints become INDEX, floats FP32, bools BOOL constants."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, bool):
+        return ConstBool(value, span)
+    if isinstance(value, int):
+        return ConstInt(value, DataType.INDEX, span)
+    if isinstance(value, float):
+        return ConstFloat(value, DataType.FP32, span)
+    if hasattr(value, "__index__"):
+        return ConstInt(operator.index(value), DataType.INDEX, span)
+    raise TypeError(f"an expression, int or float was wanted, got {type(value).__name__}")
+
+
+def as_exprs(values: Sequence[Any]) -> tuple[Expr, ...]:
+    """Return ``values`` as expressions."""
+    return tuple(v if isinstance(v, Expr) else as_expr(v) for v in values)
+
+
+def const_value(expr: Expr) -> int | None:
+    """Return the value of an integer constant, None for anything else."""
+    return expr.value if isinstance(expr, ConstInt) else None
+
+
+def static_shape(kind: ShapedType) -> tuple[int, ...] | None:
+    """Return the shape as ints, None if any dimension is symbolic."""
+    dims = tuple(dim.value for dim in kind.shape if isinstance(dim, ConstInt))
+    return dims if len(dims) == len(kind.shape) else None
+
+
+def same_dim(a: Expr, b: Expr) -> bool:
+    """True if two dimensions are the same constant, the same object, or of equal structure."""
+    stack: list[tuple[Expr, Expr]] = [(a, b)]
+    while stack:
+        x, y = stack.pop()
+        if x is y:
+            continue
+        if type(x) is not type(y):
+            return False
+        match x, y:
+            case (ConstInt(), ConstInt()):
+                if x.value != y.value:
+                    return False
+            case (BinaryExpr(), BinaryExpr()):
+                stack += ((x.left, y.left), (x.right, y.right))
+            case (UnaryExpr(), UnaryExpr()):
+                stack.append((x.operand, y.operand))
+            case _:
+                return False
+    return True
+
+
+def same_dims(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
+    """True if two shapes agree dimension by dimension."""
+    return len(a) == len(b) and all(same_dim(x, y) for x, y in zip(a, b, strict=True))
+
+
+def same_tile_view(a: TileView | None, b: TileView | None) -> bool:
+    """True if two tile views are equal, presence included."""
+    if a is None or b is None:
+        return a is b
+    if (a.start_offset is None) != (b.start_offset is None):
+        return False
+    offsets_agree = (
+        a.start_offset is None or b.start_offset is None or same_dim(a.start_offset, b.start_offset)
+    )
+    return (
+        offsets_agree
+        and same_dims(a.valid_shape, b.valid_shape)
+        and same_dims(a.stride, b.stride)
+        and (a.blayout, a.slayout, a.fractal, a.pad) == (b.blayout, b.slayout, b.fractal, b.pad)
+    )
+
+
+def same_type(a: Type, b: Type) -> bool:
+    """True if two types have equal structure; memory references and tensor views do not count."""
+    if a is b:
+        return True
+    match a, b:
+        case (ScalarType(), ScalarType()):
+            return a.dtype is b.dtype
+        case (TensorType(), TensorType()):
+            return a.dtype is b.dtype and same_dims(a.shape, b.shape)
+        case (TileType(), TileType()):
+            return (
+                a.dtype is b.dtype
+                and same_dims(a.shape, b.shape)
+                and same_tile_view(a.tile_view, b.tile_view)
+            )
+        case (TupleType(), TupleType()):
+            return len(a.types) == len(b.types) and all(
+                same_type(x, y) for x, y in zip(a.types, b.types, strict=True)
+            )
+        case _:
+            return type(a) is type(b)
+
+
+# --------------------------------------------------------------------------------------------
+# Scalar operators
+# --------------------------------------------------------------------------------------------
+
+
+def caller_span(depth: int = 2) -> Span:
+    """Return file and line of the caller's caller."""
+    frame = sys._getframe(depth)  # pyright: ignore[reportPrivateUsage]
+    return Span(frame.f_code.co_filename, frame.f_lineno, -1)
+
+
+def _number(value: Any, span: Span) -> Expr:
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, bool):
+        return ConstInt(int(value), DataType.INDEX, span)
+    if isinstance(value, int | float):
+        return as_expr(value, span)
+    raise TypeError(f"an operand is an expression, int or float, got {type(value).__name__}")
+
+
+def _scalar_dtype(expr: Expr) -> DataType:
+    if not isinstance(expr.type, ScalarType):
+        raise TypeError(f"scalar operators take scalars, got a value of {type(expr.type).__name__}")
+    return expr.type.dtype
+
+
+def binary(kind: type[BinaryExpr], left: Any, right: Any, span: Span = UNKNOWN_SPAN) -> BinaryExpr:
+    """Build ``kind`` with promoted operands: the wider type wins, the left one on a tie.
+
+    Raises:
+        TypeError: an operand is no scalar, BOOL meets arithmetic, int meets float, or a bitwise
+            operator meets floats.
+    """
+    lhs, rhs = _number(left, span), _number(right, span)
+    a, b = _scalar_dtype(lhs), _scalar_dtype(rhs)
+    if kind in LOGICAL:
+        return kind(lhs, rhs, DataType.BOOL, span)
+    if a is DataType.BOOL or b is DataType.BOOL:
+        if a is b and kind in (Eq, Ne):
+            return kind(lhs, rhs, DataType.BOOL, span)
+        raise TypeError(f"'{kind.symbol}' does not take BOOL operands")
+    if a.is_float() != b.is_float():
+        raise TypeError(f"'{kind.symbol}' takes two ints or two floats, got {a} and {b}")
+    if kind in BITWISE and a.is_float():
+        raise TypeError(f"'{kind.symbol}' takes integers, got {a} and {b}")
+    common = a if a.get_bit() >= b.get_bit() else b
+    lhs = lhs if a is common else Cast(lhs, common, span)
+    rhs = rhs if b is common else Cast(rhs, common, span)
+    return kind(lhs, rhs, DataType.BOOL if kind in COMPARISONS else common, span)
+
+
+def unary(kind: type[UnaryExpr], operand: Any, span: Span = UNKNOWN_SPAN) -> UnaryExpr:
+    """Build ``kind`` on a scalar.
+
+    Raises:
+        TypeError: the operand is no scalar, or ``~`` meets a float or BOOL.
+    """
+    value = _number(operand, span)
+    dtype = _scalar_dtype(value)
+    if kind is BitNot and not dtype.is_int():
+        raise TypeError(f"'~' takes integers, got {dtype}")
+    if kind is Not:
+        return kind(value, DataType.BOOL, span)
+    return kind(value, dtype, span)
+
+
+def exprs_of_type(kind: Type) -> Iterator[Expr]:
+    """Yield the expressions inside a type: symbolic dimensions, strides, offsets, addresses."""
+    match kind:
+        case TupleType():
+            for item in kind.types:
+                yield from exprs_of_type(item)
+        case ShapedType():
+            yield from kind.shape
+            if isinstance(kind, TensorType) and kind.tensor_view is not None:
+                yield from kind.tensor_view.stride
+            if isinstance(kind, TileType) and kind.tile_view is not None:
+                yield from kind.tile_view.valid_shape
+                yield from kind.tile_view.stride
+                if kind.tile_view.start_offset is not None:
+                    yield kind.tile_view.start_offset
+        case _:
+            return

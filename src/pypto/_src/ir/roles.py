@@ -1,0 +1,59 @@
+"""Which functions run on the host and which on a core."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from pypto._src.ir.enums import CoreType, FunctionType, PipeType
+from pypto._src.ir.nodes import Call
+from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.walk import walk
+
+
+class Role(Enum):
+    """Where a function runs."""
+
+    HOST = "host"
+    KERNEL = "kernel"
+
+
+def role(function: Function) -> Role:
+    """Return where ``function`` runs.
+
+    Orchestration functions are host, InCore ones kernels. An Opaque function is a kernel if it
+    uses block ops itself, else host: scalars, tensor reads and calls of other functions.
+    """
+    if function.func_type is FunctionType.Orchestration:
+        return Role.HOST
+    if function.func_type is FunctionType.InCore:
+        return Role.KERNEL
+    for node in walk(function):
+        if isinstance(node, Call) and isinstance(node.op, OpDef) and node.op.level == "block":
+            return Role.KERNEL
+    return Role.HOST
+
+
+def kernels(program: Program) -> tuple[Function, ...]:
+    """Return the kernel functions in name order."""
+    return tuple(f for f in program.functions_ if role(f) is Role.KERNEL)
+
+
+def core_type(function: Function) -> CoreType:
+    """Return the core that a kernel needs: CUBE if it uses the M or MTE1 pipe, else VECTOR.
+
+    Raises:
+        ValueError: the kernel has both matrix and vector work, which no single core does.
+    """
+    pipes: set[PipeType] = set()
+    for node in walk(function):
+        if isinstance(node, Call) and isinstance(node.op, OpDef):
+            pipe = node.op.pipe_of(node)
+            if pipe is not None:
+                pipes.add(pipe)
+    cube = bool(pipes & {PipeType.M, PipeType.MTE1, PipeType.FIX})
+    if cube and PipeType.V in pipes:
+        raise ValueError(
+            f"kernel {function.name!r} mixes matrix and vector work, which no single core does"
+        )
+    return CoreType.CUBE if cube else CoreType.VECTOR

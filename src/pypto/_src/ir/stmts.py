@@ -1,0 +1,343 @@
+"""Statements, functions and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.errors import InternalError
+from pypto._src.ir.base import as_tuple, defining, ignored, plain
+from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
+from pypto._src.ir.nodes import Expr, GlobalVar, IRNode, IterArg, Type, Var, as_expr, as_exprs
+
+_put = object.__setattr__
+
+
+class Stmt(IRNode):
+    """Base of statements."""
+
+
+def as_body(value: Stmt | Sequence[Stmt]) -> Stmt:
+    """Return a body; a list of statements (document 002) becomes one sequence."""
+    if isinstance(value, Stmt):
+        return value
+    items = tuple(value)
+    return items[0] if len(items) == 1 else SeqStmts(items)
+
+
+def _optional_body(value: Any) -> Stmt | None:
+    return None if value is None else as_body(value)
+
+
+class AssignStmt(Stmt):
+    """``var = value``"""
+
+    var: Var = defining()
+    value: Expr = plain(convert=as_expr)
+
+
+class EvalStmt(Stmt):
+    """An expression evaluated for its effect."""
+
+    expr: Expr
+
+
+class YieldStmt(Stmt):
+    """The values that a loop body or branch hands to its statement."""
+
+    value: tuple[Expr, ...]
+
+    def __init__(self, value: Any = (), span: Span = UNKNOWN_SPAN) -> None:
+        if isinstance(value, Span):
+            value, span = (), value
+        _put(self, "value", as_exprs(value))
+        _put(self, "span", span)
+
+
+class ReturnStmt(Stmt):
+    """The values of a function."""
+
+    value: tuple[Expr, ...]
+
+    def __init__(self, value: Any = (), span: Span = UNKNOWN_SPAN) -> None:
+        if isinstance(value, Span):
+            value, span = (), value
+        _put(self, "value", as_exprs(value))
+        _put(self, "span", span)
+
+
+class BreakStmt(Stmt):
+    """Leave the innermost loop."""
+
+
+class ContinueStmt(Stmt):
+    """Go on with the next turn of the innermost loop."""
+
+
+class IfStmt(Stmt):
+    """A branch; ``return_vars`` take what the branches yield, by position."""
+
+    condition: Expr = plain(convert=as_expr)
+    then_body: Stmt = plain(convert=as_body)
+    else_body: Stmt | None = plain(convert=_optional_body)
+    return_vars: tuple[Var, ...] = defining(default=(), convert=as_tuple)
+
+
+class ForStmt(Stmt):
+    """A counted loop; ``iter_args`` enter with their init values, ``return_vars`` take the last."""
+
+    loop_var: Var
+    start: Expr
+    stop: Expr
+    step: Expr
+    iter_args: tuple[IterArg, ...]
+    body: Stmt
+    return_vars: tuple[Var, ...]
+    kind: ForKind
+    # Field order is traversal order: bounds are outside the scope of what the loop defines.
+    FIELDS = (
+        plain()._replace(name="start"),
+        plain()._replace(name="stop"),
+        plain()._replace(name="step"),
+        defining()._replace(name="loop_var"),
+        defining()._replace(name="iter_args"),
+        plain()._replace(name="body"),
+        defining()._replace(name="return_vars"),
+        plain()._replace(name="kind"),
+        ignored()._replace(name="span"),
+    )
+
+    def __init__(
+        self,
+        loop_var: Var,
+        start: Any,
+        stop: Any,
+        step: Any,
+        iter_args: Any,
+        body: Any,
+        return_vars: Any = UNKNOWN_SPAN,
+        span: Span = UNKNOWN_SPAN,
+        kind: ForKind = ForKind.Sequential,
+    ) -> None:
+        if isinstance(return_vars, Span):  # document 002, example 3: no iter_args given
+            iter_args, body, return_vars, span = (), iter_args, body, return_vars
+            return_vars = () if isinstance(return_vars, Stmt) else return_vars
+        _put(self, "loop_var", loop_var)
+        _put(self, "start", as_expr(start))
+        _put(self, "stop", as_expr(stop))
+        _put(self, "step", as_expr(step))
+        _put(self, "iter_args", as_tuple(iter_args))
+        _put(self, "body", as_body(body))
+        _put(self, "return_vars", as_tuple(return_vars))
+        _put(self, "kind", kind)
+        _put(self, "span", span)
+
+
+class WhileStmt(Stmt):
+    """A loop that runs while ``condition`` holds; the condition sees the iter_args."""
+
+    condition: Expr
+    iter_args: tuple[IterArg, ...]
+    body: Stmt
+    return_vars: tuple[Var, ...]
+    FIELDS = (
+        defining()._replace(name="iter_args"),
+        plain()._replace(name="condition"),
+        plain()._replace(name="body"),
+        defining()._replace(name="return_vars"),
+        ignored()._replace(name="span"),
+    )
+
+    def __init__(
+        self,
+        condition: Any,
+        iter_args: Any,
+        body: Any,
+        return_vars: Any = (),
+        span: Span = UNKNOWN_SPAN,
+    ) -> None:
+        _put(self, "condition", as_expr(condition))
+        _put(self, "iter_args", as_tuple(iter_args))
+        _put(self, "body", as_body(body))
+        _put(self, "return_vars", as_tuple(return_vars))
+        _put(self, "span", span)
+
+
+class ScopeStmt(Stmt):
+    """A marked region, such as ``with pl.incore()``."""
+
+    scope_kind: ScopeKind
+    body: Stmt = plain(convert=as_body)
+
+
+class SeqStmts(Stmt):
+    """Statements in order."""
+
+    stmts: tuple[Stmt, ...] = plain(default=(), convert=as_tuple)
+
+
+def _only_ops(value: Any) -> tuple[Stmt, ...]:
+    items = tuple(value)
+    for item in items:
+        if not isinstance(item, AssignStmt | EvalStmt):
+            raise InternalError(
+                f"OpStmts holds assignments and evaluations, got {type(item).__name__}"
+            )
+    return items
+
+
+class OpStmts(Stmt):
+    """A run of assignments and evaluations."""
+
+    stmts: tuple[Stmt, ...] = plain(default=(), convert=_only_ops)
+
+
+def _param(entry: Any) -> tuple[Var, ParamDirection]:
+    if isinstance(entry, Var):
+        return entry, ParamDirection.In
+    match entry:
+        case (Var() as var, ParamDirection() as direction):
+            return var, direction
+        case _:
+            raise TypeError(f"a parameter is a Var or (Var, ParamDirection), got {entry!r}")
+
+
+class Function(IRNode):
+    """A function: parameters with directions, result types, body, and where it runs."""
+
+    name: str
+    params: tuple[Var, ...]
+    param_directions: tuple[ParamDirection, ...]
+    return_types: tuple[Type, ...]
+    body: Stmt
+    func_type: FunctionType
+    FIELDS = (
+        ignored()._replace(name="name"),
+        defining()._replace(name="params"),
+        plain()._replace(name="param_directions"),
+        plain()._replace(name="return_types"),
+        plain()._replace(name="body"),
+        plain()._replace(name="func_type"),
+        ignored()._replace(name="span"),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        params: Sequence[Any],
+        return_types: Sequence[Type],
+        body: Any,
+        span: Span = UNKNOWN_SPAN,
+        type: FunctionType = FunctionType.Opaque,
+    ) -> None:
+        pairs = [_param(entry) for entry in params]
+        _put(self, "name", name)
+        _put(self, "params", tuple(var for var, _ in pairs))
+        _put(self, "param_directions", tuple(direction for _, direction in pairs))
+        _put(self, "return_types", as_tuple(return_types))
+        _put(self, "body", as_body(body))
+        _put(self, "func_type", type)
+        _put(self, "span", span)
+
+    def with_body(
+        self,
+        body: Stmt,
+        *,
+        params: Sequence[Var] | None = None,
+        return_types: Sequence[Type] | None = None,
+        func_type: FunctionType | None = None,
+    ) -> Function:
+        """Return a copy with another body (and parameters, result types or kind)."""
+        variables = self.params if params is None else params
+        return Function(
+            self.name,
+            tuple(zip(variables, self.param_directions, strict=True)),
+            self.return_types if return_types is None else return_types,
+            body,
+            self.span,
+            self.func_type if func_type is None else func_type,
+        )
+
+
+class Program(IRNode):
+    """Functions by name, in name order, with optional attributes and entry."""
+
+    name: str
+    functions_: tuple[Function, ...]
+    globals_: Mapping[str, GlobalVar]
+    attrs: Mapping[str, Any]
+    entry: str | None
+    FIELDS = (
+        ignored()._replace(name="name"),
+        plain()._replace(name="functions_"),
+        plain()._replace(name="attrs"),
+        plain()._replace(name="entry"),
+        ignored()._replace(name="span"),
+    )
+
+    def __init__(
+        self,
+        functions: Sequence[Function],
+        name: str = "",
+        span: Span = UNKNOWN_SPAN,
+        *,
+        attrs: Mapping[str, Any] | None = None,
+        entry: str | None = None,
+    ) -> None:
+        if isinstance(functions, Mapping):
+            functions = tuple(functions.values())
+        ordered = sorted(functions, key=lambda f: f.name)
+        for first, second in zip(ordered, ordered[1:], strict=False):
+            if first.name == second.name:
+                raise ValueError(f"two functions of a program are named {first.name!r}")
+        if ordered and not ordered[0].name:
+            raise InternalError("a function of a program has no name")
+        _put(self, "name", name)
+        _put(self, "functions_", tuple(ordered))
+        _put(self, "globals_", {f.name: GlobalVar(f.name) for f in ordered})
+        _put(self, "attrs", dict(attrs or {}))
+        _put(self, "entry", entry)
+        _put(self, "span", span)
+
+    @property
+    def functions(self) -> dict[GlobalVar, Function]:
+        """The functions by their global variable, in name order."""
+        return {self.globals_[f.name]: f for f in self.functions_}
+
+    def get_function(self, name: str) -> Function | None:
+        """Return the function called ``name``, or None."""
+        for function in self.functions_:
+            if function.name == name:
+                return function
+        return None
+
+    def get_global_var(self, name: str) -> GlobalVar | None:
+        """Return the global variable that names function ``name``, or None."""
+        return self.globals_.get(name)
+
+    def with_functions(self, functions: Sequence[Function]) -> Program:
+        """Return a copy with other functions."""
+        return Program(functions, self.name, self.span, attrs=self.attrs, entry=self.entry)
+
+
+def statements(body: Stmt | None) -> tuple[Stmt, ...]:
+    """Return the statements of a body, with nested sequences flattened."""
+    if body is None:
+        return ()
+    if not isinstance(body, SeqStmts | OpStmts):
+        return (body,)
+    out: list[Stmt] = []
+    stack = list(reversed(body.stmts))
+    while stack:
+        stmt = stack.pop()
+        if isinstance(stmt, SeqStmts | OpStmts):
+            stack.extend(reversed(stmt.stmts))
+        else:
+            out.append(stmt)
+    return tuple(out)
+
+
+def seq(stmts: Sequence[Stmt], span: Span = UNKNOWN_SPAN) -> Stmt:
+    """Return ``stmts`` as one body: the statement itself if there is one, else a sequence."""
+    return stmts[0] if len(stmts) == 1 else SeqStmts(tuple(stmts), span)

@@ -1,0 +1,259 @@
+"""The one traversal, derived from the field marks: children, walk, rebuild, substitute.
+
+Nothing here lists node classes' fields by hand; a new node is traversed as soon as it exists.
+Symbolic dimensions inside types are not children: they are reached through
+`nodes.exprs_of_type`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from pypto._src.ir.base import FieldKind
+from pypto._src.ir.nodes import Call, Expr, GlobalVar, IRNode, IterArg, Var
+from pypto._src.ir.stmts import Function, OpStmts, Program, SeqStmts, Stmt, seq, statements
+
+N = TypeVar("N", bound=IRNode)
+
+_CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
+_SLOTS: dict[type, tuple[str, ...]] = {}
+
+
+def _is_node_field(cls: type, name: str) -> bool:
+    for base in cls.__mro__:
+        text = str(base.__dict__.get("__annotations__", {}).get(name, ""))
+        if text:
+            return any(
+                word in text for word in ("Expr", "Stmt", "Var", "IterArg", "Function", "MemRef")
+            )
+    return False
+
+
+def child_fields(cls: type[IRNode]) -> tuple[str, ...]:
+    """Return the names of the fields of ``cls`` that hold nodes, in traversal order."""
+    names = _CHILD_FIELDS.get(cls)
+    if names is None:
+        names = _CHILD_FIELDS[cls] = tuple(
+            field.name
+            for field in cls.FIELDS
+            if field.kind is not FieldKind.IGNORED and _is_node_field(cls, field.name)
+        )
+    return names
+
+
+def children(node: IRNode) -> Iterator[IRNode]:
+    """Yield the nodes directly below ``node``, in traversal order."""
+    for name in child_fields(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, IRNode):
+            yield value
+        elif isinstance(value, tuple):
+            yield from value  # pyright: ignore[reportUnknownVariableType]
+
+
+def walk(node: IRNode) -> Iterator[IRNode]:
+    """Yield ``node`` and everything below it, parents first, without recursion."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        below = list(children(current))
+        below.reverse()
+        stack += below
+
+
+def copy_with(node: N, changes: Mapping[str, Any]) -> N:
+    """Return a copy of ``node`` with the given fields replaced; types are not derived anew."""
+    cls = type(node)
+    slots = _SLOTS.get(cls)
+    if slots is None:
+        slots = _SLOTS[cls] = tuple(
+            name for base in cls.__mro__ for name in base.__dict__.get("__slots__", ())
+        )
+    new = object.__new__(cls)
+    for name in slots:
+        value = changes[name] if name in changes else getattr(node, name)
+        object.__setattr__(new, name, value)
+    return new
+
+
+class Mutator:
+    """Rebuilds a tree bottom up; unchanged subtrees keep their identity.
+
+    A subclass defines ``visit_<NodeClass>`` methods; a base class name (``visit_BinaryExpr``,
+    ``visit_Expr``) serves all subclasses without their own. A statement visitor returns a
+    statement, or a list of statements to stand in its place. Variables at defining positions go
+    through `define`, uses through ``visit_Var``.
+    """
+
+    def __init__(self) -> None:
+        self._methods: dict[type, Callable[[Any], Any]] = {}
+
+    def _method(self, cls: type) -> Callable[[Any], Any]:
+        for base in cls.__mro__:
+            found = getattr(self, f"visit_{base.__name__}", None)
+            if found is not None:
+                return found
+        return self.rebuild
+
+    def visit(self, node: Any) -> Any:
+        """Return the replacement of ``node``."""
+        cls = type(node)
+        method = self._methods.get(cls)
+        if method is None:
+            method = self._methods[cls] = self._method(cls)
+        return method(node)
+
+    def visit_Var(self, var: Var) -> Expr:
+        """Replace a use of a variable."""
+        return var
+
+    def define(self, var: Any) -> Any:
+        """Replace a variable at its definition."""
+        if isinstance(var, IterArg):
+            init = self.visit(var.initValue)
+            return var if init is var.initValue else copy_with(var, {"initValue": init})
+        return var
+
+    def body(self, stmt: Stmt) -> Stmt:
+        """Return the replacement of a body, which is always one statement."""
+        new = self.visit(stmt)
+        return seq(new, stmt.span) if isinstance(new, list) else new
+
+    def rebuild(self, node: Any) -> Any:
+        """Visit the fields of ``node``; return it, or a copy where one changed."""
+        changes: dict[str, Any] = {}
+        for field in type(node).FIELDS:
+            name = field.name
+            if name not in child_fields(type(node)):
+                continue
+            old = getattr(node, name)
+            if field.kind is FieldKind.DEFINING:
+                new = tuple(self.define(v) for v in old) if type(old) is tuple else self.define(old)
+                if new is not old and (
+                    type(old) is not tuple or any(a is not b for a, b in zip(old, new, strict=True))
+                ):
+                    changes[name] = new
+            elif isinstance(old, Stmt):
+                new = self.body(old)
+                if new is not old:
+                    changes[name] = new
+            elif isinstance(old, IRNode):
+                new = self.visit(old)
+                if new is not old:
+                    changes[name] = new
+            elif type(old) is tuple:
+                items = [self.visit(item) for item in old]
+                if any(a is not b for a, b in zip(old, items, strict=True)):
+                    changes[name] = tuple(items)
+        return copy_with(node, changes) if changes else node
+
+    def visit_SeqStmts(self, node: SeqStmts) -> Stmt:
+        """Visit the statements in order, splicing lists."""
+        return self._sequence(node)
+
+    def visit_OpStmts(self, node: OpStmts) -> Stmt:
+        """Visit the statements in order, splicing lists."""
+        return self._sequence(node)
+
+    def _sequence(self, node: Any) -> Any:
+        out: list[Stmt] = []
+        changed = False
+        for stmt in node.stmts:
+            new = self.visit(stmt)
+            if isinstance(new, list):
+                out += new
+                changed = True
+            else:
+                out.append(new)
+                changed = changed or new is not stmt
+        if not changed:
+            return node
+        return type(node)(tuple(out), node.span)
+
+    def function(self, function: Function) -> Function:
+        """Return the function with its body replaced."""
+        body = self.body(function.body)
+        return function if body is function.body else function.with_body(body)
+
+    def program(self, program: Program) -> Program:
+        """Return the program with every function replaced."""
+        new = [self.function(f) for f in program.functions_]
+        if all(a is b for a, b in zip(program.functions_, new, strict=True)):
+            return program
+        return program.with_functions(new)
+
+
+class _Substitute(Mutator):
+    def __init__(self, mapping: Mapping[Var, Expr]) -> None:
+        super().__init__()
+        self.mapping = mapping
+
+    def visit_Var(self, var: Var) -> Expr:
+        return self.mapping.get(var, var)
+
+
+def substitute(node: N, mapping: Mapping[Var, Expr]) -> N:
+    """Return ``node`` with uses (not definitions) of the given variables replaced."""
+    return _Substitute(mapping).visit(node) if mapping else node
+
+
+def stmts_in(body: Stmt | None) -> Iterator[Stmt]:
+    """Yield every statement of a body in textual order, nested ones included, sequences not."""
+    stack: list[Stmt] = list(reversed(statements(body)))
+    while stack:
+        stmt = stack.pop()
+        yield stmt
+        for child in reversed(list(children(stmt))):
+            if isinstance(child, Stmt):
+                stack.extend(reversed(statements(child)))
+
+
+def exprs_in(stmt: Stmt) -> Iterator[Expr]:
+    """Yield the expressions directly held by one statement (not by statements inside it)."""
+    for child in children(stmt):
+        if isinstance(child, Expr):
+            yield child
+
+
+def uses(exprs: Iterable[IRNode]) -> Iterator[Var]:
+    """Yield the variables that occur in expressions, an IterArg's init value not included."""
+    for root in exprs:
+        stack: list[IRNode] = [root]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Var):
+                yield node
+            else:
+                stack += reversed(list(children(node)))
+
+
+def functions_called(function: Function) -> list[str]:
+    """Return the names of program functions that ``function`` calls, each once, in order."""
+    seen: dict[str, None] = {}
+    for node in walk(function):
+        if isinstance(node, Call) and isinstance(node.op, GlobalVar):
+            seen[node.op.name] = None
+    return list(seen)
+
+
+def call_order(program: Program) -> Sequence[Function]:
+    """Return the functions with callees before callers; name order on ties and cycles."""
+    done: dict[str, Function] = {}
+    visiting: set[str] = set()
+    by_name = {f.name: f for f in program.functions_}
+    for root in program.functions_:
+        stack: list[tuple[Function, bool]] = [(root, False)]
+        while stack:
+            function, leave = stack.pop()
+            if leave:
+                done[function.name] = function
+                continue
+            if function.name in done or function.name in visiting:
+                continue
+            visiting.add(function.name)
+            stack.append((function, True))
+            callees = [n for n in functions_called(function) if n in by_name]
+            stack += [(by_name[n], False) for n in sorted(callees, reverse=True)]
+    return list(done.values())

@@ -1,0 +1,175 @@
+"""The decorators that register an op, and the registry.
+
+A definition is a function whose signature and docstring are the user's manual; the decorator's
+keywords are the facts. Parameter annotations decide the kind: ``Tensor``, ``Tile``, ``Scalar``
+and ``Ints`` (a list of index expressions) are positional expressions of the call, everything
+else is a constant attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, ParamSpec, TypeVar
+
+from pypto._src.dtypes import MEMBERS, DataType
+from pypto._src.ir.annotations import Scalar, Tensor, Tile
+from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.nodes import Call
+from pypto._src.ir.opdef import (
+    ATTR,
+    INTS,
+    REQUIRED,
+    SCALAR,
+    TENSOR,
+    TILE,
+    CppSite,
+    OpDef,
+    Param,
+    PtoSite,
+    TypeRule,
+)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Ints = list[Any]
+"""A list of index expressions and ints: offsets, shapes, indices."""
+
+D = DataType
+FLOATS: Final = frozenset({D.FP16, D.FP32})
+INTEGERS: Final = frozenset({D.INT16, D.INT32, D.UINT16, D.UINT32})
+ARITHMETIC: Final = FLOATS | INTEGERS
+"""Element types of the vector unit's arithmetic on A2/A3."""
+MATRIX: Final = frozenset({D.INT8, D.FP16, D.BF16, D.FP32, D.INT32})
+STORABLE: Final = frozenset(
+    d for d in MEMBERS.values() if d.mlir is not None and d is not D.BOOL and d.kind != "bool"
+) - {D.FP8E4M3FN, D.FP8E5M2, D.FP64}
+"""Element types that move between memories on A2/A3."""
+ANY: Final = frozenset(MEMBERS.values())
+
+REGISTRY: Final[dict[str, OpDef[..., Any]]] = {}
+"""Every op by its full name, such as ``block.add``."""
+
+OVERLOADS: Final[dict[str, list[OpDef[..., Any]]]] = {}
+"""Unified name to the ops it stands for; the kinds of the operands choose."""
+
+BY_PYTHON_NAME: Final[dict[tuple[str, str], OpDef[..., Any]]] = {}
+"""(level, name in Python) to op: ``("block", "and_")`` is ``block.and``."""
+
+_KINDS: Final = {"Tensor": TENSOR, "Tile": TILE, "Scalar": SCALAR, "Ints": INTS}
+
+
+def _params(function: Callable[..., Any]) -> tuple[Param, ...]:
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    defaults = function.__defaults__ or ()
+    first = code.co_argcount - len(defaults)
+    keyword_defaults = function.__kwdefaults__ or {}
+    params: list[Param] = []
+    for index, name in enumerate(names):
+        text = str(function.__annotations__.get(name, ""))
+        default: Any = REQUIRED
+        if name in keyword_defaults:
+            default = keyword_defaults[name]
+        elif first <= index < code.co_argcount:
+            default = defaults[index - first]
+        kind = _KINDS.get(text, ATTR)
+        params.append(Param(name, kind, default, text if kind == ATTR else ""))
+    return tuple(params)
+
+
+def _register(
+    level: str,
+    *,
+    types: TypeRule,
+    dtypes: Iterable[DataType] = ANY,
+    pipe: PipeType | Callable[[Call], PipeType] | None = None,
+    numpy: Callable[..., Any] | None = None,
+    pto: str | Callable[[PtoSite], None] | None = None,
+    isa: str | Callable[[CppSite], None] | None = None,
+    reads: Iterable[int] | None = None,
+    writes: Iterable[int] = (),
+    space: MemorySpace | Callable[[Call], MemorySpace] | None = None,
+    view_of: int | None = None,
+    in_place: Iterable[int] | None = None,
+    name: str | None = None,
+    overload: str | None = None,
+    unsupported: str | None = None,
+) -> Callable[[Callable[P, R]], OpDef[P, R]]:
+    def define(function: Callable[P, R]) -> OpDef[P, R]:
+        params = _params(function)
+        operands = [p for p in params if p.kind != ATTR]
+        data = [i for i, p in enumerate(operands) if p.kind in (TENSOR, TILE)]
+        tiles = [i for i in data if operands[i].kind == TILE]
+        python_name: str = function.__name__
+        op: OpDef[P, R] = OpDef(
+            f"{level}.{name or python_name.rstrip('_')}",
+            level=level,
+            python_name=python_name,
+            overload=overload or python_name,
+            params=params,
+            doc=function.__doc__ or "",
+            types=types,
+            dtypes=frozenset(dtypes),
+            pipe_rule=pipe,
+            numpy=numpy,
+            pto=pto,
+            isa=isa,
+            reads=frozenset(set(data) - set(writes) if reads is None else reads),
+            writes=frozenset(writes),
+            space=space,
+            view_of=view_of,
+            in_place=frozenset(tiles if in_place is None else in_place),
+            unsupported=unsupported,
+        )
+        if op.name in REGISTRY:
+            raise ValueError(f"op {op.name} is defined twice")
+        REGISTRY[op.name] = op
+        OVERLOADS.setdefault(op.overload, []).append(op)
+        BY_PYTHON_NAME[level, python_name] = op
+        return op
+
+    return define
+
+
+def block_op(
+    *, pipe: PipeType | Callable[[Call], PipeType] | None = PipeType.V, **facts: Any
+) -> Callable[[Callable[P, R]], OpDef[P, R]]:
+    """Register an op on tiles; see `OpDef` for the facts.
+
+    Unless told otherwise it runs on the vector pipe, reads all its tiles, writes only its result
+    in vector memory, and may write the result over any tile operand.
+    """
+    return _register("block", pipe=pipe, **facts)
+
+
+def tensor_op(**facts: Any) -> Callable[[Callable[P, R]], OpDef[P, R]]:
+    """Register an op on whole tensors; see `OpDef` for the facts."""
+    return _register("tensor", **facts)
+
+
+def system_op(
+    *, pipe: PipeType | Callable[[Call], PipeType] | None = PipeType.S, **facts: Any
+) -> Callable[[Callable[P, R]], OpDef[P, R]]:
+    """Register an op without value that acts on the core itself; see `OpDef`."""
+    return _register("system", pipe=pipe, **facts)
+
+
+__all__ = [
+    "ANY",
+    "ARITHMETIC",
+    "BY_PYTHON_NAME",
+    "FLOATS",
+    "INTEGERS",
+    "MATRIX",
+    "OVERLOADS",
+    "REGISTRY",
+    "STORABLE",
+    "Ints",
+    "Scalar",
+    "Tensor",
+    "Tile",
+    "block_op",
+    "system_op",
+    "tensor_op",
+]

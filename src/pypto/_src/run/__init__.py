@@ -1,0 +1,1 @@
+"""Compile emitted C++ and call it on the CPU."""

@@ -1,0 +1,146 @@
+"""Load compiled kernels into this process and call them.
+
+Owns the launcher, the one C function through which Python enters a kernel, and what its result
+means. Knows nothing about tensors: a kernel's arguments are 64-bit words here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+
+from pypto._src.run.cache import build, discard
+from pypto._src.run.toolchain import Toolchain
+
+LAUNCH_SYMBOL = "pypto_launch"
+
+Words = ctypes.Array[ctypes.c_int64]
+
+_LAUNCHER = """
+#if defined(_WIN32)
+#define PYPTO_EXPORT __declspec(dllexport)
+#else
+#define PYPTO_EXPORT __attribute__((visibility("default")))
+#endif
+
+extern "C" PYPTO_EXPORT const char* pypto_launch(
+    int64_t* args, uint32_t block_idx, uint32_t block_num) {
+    pto::cpu::reset_error();
+    pto::cpu::set_block(block_idx, block_num);
+    @entry@(args);
+    return pto::cpu::error();
+}
+"""
+
+
+class KernelError(RuntimeError):
+    """A kernel reported a mistake while it ran, or its object cannot be called."""
+
+
+class NativeKernel:
+    """A compiled kernel that runs when called; other Python threads go on meanwhile.
+
+    Calls from several threads at once do not disturb each other, as far as the kernel's own
+    memory accesses do not. The object stays loaded until the process ends.
+    """
+
+    __slots__ = ("_launch", "path")
+
+    def __init__(self, path: Path, symbol: str = LAUNCH_SYMBOL) -> None:
+        """Load the object and look up its launcher.
+
+        Args:
+            path: A shared object made by `build`.
+            symbol: A function with the signature that `launcher_source` gives.
+
+        Raises:
+            OSError: The object cannot be loaded.
+            KernelError: It has no such symbol.
+        """
+        self.path = path
+        try:
+            self._launch = ctypes.CDLL(str(path))[symbol]
+        except AttributeError:
+            raise KernelError(f"{path} has no symbol {symbol}") from None
+        # No argtypes: __call__ passes what they would convert to, and half of a call is saved.
+        self._launch.restype = ctypes.c_char_p
+
+    def __call__(
+        self, words: Words | Sequence[int], block_idx: int = 0, block_num: int = 1
+    ) -> None:
+        """Run one block of the kernel to its end.
+
+        Args:
+            words: The arguments, a word each: addresses, scalars. An array from `pack` is passed
+                on as it is, and the kernel can write to it; another sequence is copied.
+            block_idx: Which block this is, from 0.
+            block_num: How many blocks there are.
+
+        Raises:
+            KernelError: The kernel reported a mistake; the message is its text.
+            OverflowError: A word does not fit 64 bits with sign.
+        """
+        packed = words if isinstance(words, ctypes.Array) else pack(words)
+        error: bytes | None = self._launch(packed, block_idx, block_num)
+        if error is not None:
+            raise KernelError(error.decode(errors="replace"))
+
+
+def pack(words: Sequence[int]) -> Words:
+    """Return the words as a C array, to be kept and used for many calls.
+
+    Raises:
+        OverflowError: A word does not fit 64 bits with sign.
+        TypeError: A word is not an integer.
+    """
+    checked = array("q", words)  # ctypes alone would cut off the upper bits of a large integer
+    return (ctypes.c_int64 * len(checked)).from_buffer(checked)
+
+
+def launcher_source(entry: str) -> str:
+    """Return the C++ text that goes after a kernel, so that `NativeKernel` can call it.
+
+    The kernel's source includes ``pto/pto-inst.hpp`` and defines ``entry`` with one parameter of
+    type ``int64_t*``.
+    """
+    if not (entry.isascii() and entry.isidentifier()):
+        raise ValueError(f"{entry!r} is not the name of a C++ function")
+    return _LAUNCHER.replace("@entry@", entry)
+
+
+def load_kernel(
+    source: str,
+    entry: str = "kernel_entry",
+    *,
+    toolchain: Toolchain,
+    include_dirs: Sequence[Path],
+    extra_flags: Sequence[str] = (),
+) -> NativeKernel:
+    """Compile a kernel with its launcher, or find it in the cache, and load it.
+
+    A cached object that does not load is removed and made anew, once.
+
+    Raises:
+        CompileError: The compiler refused the source.
+        KernelError: The object does not load, even when new.
+    """
+    make = functools.partial(
+        build,
+        source + launcher_source(entry),
+        toolchain=toolchain,
+        include_dirs=include_dirs,
+        extra_flags=extra_flags,
+    )
+    path = make()
+    try:
+        return NativeKernel(path)
+    except OSError:
+        discard(path)
+    path = make()
+    try:
+        return NativeKernel(path)
+    except OSError as error:
+        raise KernelError(f"a compiled kernel does not load: {error}") from error

@@ -1,0 +1,313 @@
+"""Find a C++ compiler that works on this machine, and say what was tried when there is none.
+
+Owns the compiler's command, flags and process; knows nothing about kernels or the cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pypto._src import knobs
+
+Kind = Literal["gcc", "clang", "zig", "other"]
+
+NAMES = ("c++", "g++", "clang++")  # looked for on PATH, in this order
+
+VERSION_TIMEOUT_S = 30.0
+PROBE_TIMEOUT_S = 600.0  # zig builds its C++ library at first use: 40 s on four cores
+
+# Results have to be the same on every machine and equal NumPy's, so nothing that reorders or fuses
+# arithmetic is allowed: no -ffast-math, and no contraction of a * b + c into one rounding. Where
+# one rounding is meant, as in matmul, the headers call std::fma, which -march=native makes one
+# instruction. The two -fno flags leave every value alone: they give up errno and the floating
+# point exception flags, which nobody reads, and let sqrt and selects become vector code.
+_NUMERICS = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+
+# Hidden symbols: the inline variables of the headers, such as the error text, stay private to one
+# kernel. Otherwise the dynamic linker would share them between all kernels of the process.
+_COMMON = ("-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden", *_NUMERICS)
+
+# zig switches trapping UBSan on in unoptimized builds; the others take the flag as a no-op.
+_FAST = ("-O3", "-fno-sanitize=undefined")
+_SANITIZE = ("-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all")
+
+# The compiler may spell "this machine" in two ways, or in none.
+_TUNINGS: tuple[tuple[str, ...], ...] = (("-march=native",), ("-mcpu=native",), ())
+_ZIG_TUNINGS = (_TUNINGS[1], _TUNINGS[2])
+
+_ASAN_RUNTIMES: dict[Kind, tuple[str, ...]] = {
+    "gcc": ("libasan.so",),
+    "clang": (
+        "libclang_rt.asan.so",
+        f"libclang_rt.asan-{platform.machine()}.so",
+        "libclang_rt.asan_osx_dynamic.dylib",
+    ),
+}
+
+_PROBE = """\
+#include <cstdint>
+extern "C" __attribute__((visibility("default"))) std::int64_t pypto_probe() { return 910; }
+"""
+
+
+class ToolchainError(RuntimeError):
+    """PYPTO_CXX names a compiler that cannot be used: ``PYPTO_CXX=no-such-compiler``."""
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A compiler that was seen to build a shared object which loads here.
+
+    ``[*command, *flags, source, "-o", output]`` is a complete command line. ``version`` is all that
+    ``--version`` prints.
+    """
+
+    command: tuple[str, ...]
+    kind: Kind
+    version: str
+    tuning: tuple[str, ...]
+    sanitize: bool = False
+
+    @property
+    def label(self) -> str:
+        """One line for people: the command and the first line of its version."""
+        first_line = self.version.partition("\n")[0]
+        return f"{shlex.join(self.command)} ({first_line})"
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags that make a shared object of one C++ source."""
+        mode = (*_SANITIZE, *self._sanitizers()) if self.sanitize else _FAST
+        return (*_COMMON, *mode, *self.tuning)
+
+    def _sanitizers(self) -> tuple[str, ...]:
+        match self.kind:
+            case "zig":  # has no address sanitizer, and says nothing when asked for it
+                return ("-fsanitize=undefined",)
+            case "clang":  # its static runtime cannot be loaded into a running process
+                return ("-fsanitize=address,undefined", "-shared-libsan")
+            case _:
+                return ("-fsanitize=address,undefined",)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a process left behind; ``code`` is None when its time ran out."""
+
+    code: int | None
+    stdout: str
+    stderr: str
+
+
+def find_toolchain(*, sanitize: bool = False) -> Toolchain | None:
+    """Return the compiler to use, or None when the machine has none that works.
+
+    ``PYPTO_CXX`` decides alone when it is set. Otherwise the first of c++, g++ and clang++ on PATH
+    that builds a shared object, then zig from the ``ziglang`` wheel. Each compiler is tried once
+    per process.
+
+    Args:
+        sanitize: Build with the address and undefined behaviour sanitizers, for tests. The object
+            then loads only into a process started with `sanitizer_environment`.
+
+    Raises:
+        ToolchainError: ``PYPTO_CXX`` is set and does not work.
+    """
+    command = knobs.CXX.get()
+    found = _first_working() if command is None else _chosen(command)
+    return found and replace(found, sanitize=sanitize)
+
+
+def no_compiler_message() -> str:
+    """Return what was tried, why each candidate was passed over, and what to type."""
+    tried = [f"  {name}: {found}" for name, found in _candidates() if isinstance(found, str)]
+    return "\n".join(
+        (
+            "no C++ compiler that works was found; tried",
+            *tried,
+            'hint: pip install "pypto[toolchain]", or set PYPTO_CXX to a C++17 compiler',
+        )
+    )
+
+
+def sanitizer_environment(toolchain: Toolchain) -> dict[str, str]:
+    """Return the variables to start Python with before it loads sanitized objects.
+
+    The address sanitizer has to be loaded before everything else. Leaks are not reported: Python
+    itself leaves memory behind at exit.
+    """
+    if not toolchain.sanitize:
+        return {}
+    variable = "DYLD_INSERT_LIBRARIES" if sys.platform == "darwin" else "LD_PRELOAD"
+    for name in _ASAN_RUNTIMES.get(toolchain.kind, ()):
+        done = run([*toolchain.command, f"-print-file-name={name}"], timeout_s=VERSION_TIMEOUT_S)
+        path = Path(done.stdout.strip())
+        if path.is_absolute():  # a name that the compiler does not know comes back as it was
+            return {variable: str(path), "ASAN_OPTIONS": "detect_leaks=0"}
+    return {}
+
+
+def run(
+    command: Sequence[str], *, timeout_s: float, environment: Mapping[str, str] | None = None
+) -> Finished:
+    """Run a command to its end, without a shell, and return its output.
+
+    On a timeout, or when the caller is interrupted, the command and all that it started are
+    killed: a compiler driver's own children would otherwise go on.
+
+    Args:
+        command: The program and its arguments.
+        timeout_s: Seconds until the command is killed.
+        environment: Variables that differ from this process's.
+
+    Raises:
+        OSError: The program cannot be started.
+    """
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        # English messages, so that errors can be told from notes.
+        env={**os.environ, "LC_ALL": "C", **(environment or {})},
+        process_group=None if sys.platform == "win32" else 0,
+    )
+    with process:
+        try:
+            stdout, stderr = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            return Finished(None, "", "")
+        except BaseException:
+            _kill(process)
+            raise
+    return Finished(process.returncode, stdout, stderr)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    if sys.platform == "win32":
+        process.kill()
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # ended by itself meanwhile
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _chosen(text: str) -> Toolchain:
+    """Return the toolchain that PYPTO_CXX asks for, or raise `ToolchainError`."""
+    found = _try_words(_words(text))
+    if isinstance(found, str):
+        raise ToolchainError(f"PYPTO_CXX is {text!r}: {found}; it wants {knobs.CXX.wants}")
+    return found
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Split as a shell does; a path with spaces that exists is one word."""
+    if Path(text).is_file():
+        return (text,)
+    try:
+        words = shlex.split(text, posix=sys.platform != "win32")
+    except ValueError as error:  # an open quote
+        raise ToolchainError(
+            f"PYPTO_CXX is {text!r}: {error}; it wants {knobs.CXX.wants}"
+        ) from None
+    return tuple(word.strip('"') for word in words)
+
+
+def _first_working() -> Toolchain | None:
+    return next((found for _, found in _candidates() if isinstance(found, Toolchain)), None)
+
+
+def _candidates() -> Iterator[tuple[str, Toolchain | str]]:
+    """Yield each candidate's name, with its toolchain or the reason it has none."""
+    for name in NAMES:
+        yield name, _try_words((name,))
+    if importlib.util.find_spec("ziglang") is None:
+        yield "ziglang", "not installed"
+    else:
+        yield "ziglang", _try_words((sys.executable, "-m", "ziglang", "c++"))
+
+
+def _try_words(words: tuple[str, ...]) -> Toolchain | str:
+    program = shutil.which(words[0])
+    if program is None:
+        return "not on PATH" if Path(words[0]).name == words[0] else f"no program {words[0]}"
+    return _probe((str(Path(program).absolute()), *words[1:]))
+
+
+@functools.cache
+def _probe(command: tuple[str, ...]) -> Toolchain | str:
+    """Build, load and call a one-line shared object; return the reason if that fails."""
+    try:
+        version = run([*command, "--version"], timeout_s=VERSION_TIMEOUT_S)
+    except OSError as error:
+        return f"{command[0]} cannot be started ({error.strerror})"
+    if version.code != 0:
+        return f"{shlex.join(command)} --version fails: {_outcome(version)}"
+    text = version.stdout.strip()
+    kind = _kind(command, text)
+    reason = ""
+    for tuning in _ZIG_TUNINGS if kind == "zig" else _TUNINGS:
+        toolchain = Toolchain(command, kind, text, tuning)
+        reason = _failure(toolchain)
+        if not reason:
+            return toolchain
+    return f"{shlex.join(command)} {reason}"
+
+
+def _kind(command: tuple[str, ...], version: str) -> Kind:
+    if any(Path(word).stem in ("zig", "ziglang") for word in command):
+        return "zig"
+    if "clang" in version:
+        return "clang"
+    return "gcc" if "Free Software Foundation" in version else "other"
+
+
+def _failure(toolchain: Toolchain) -> str:
+    """Return why the toolchain does not work here, as the end of a sentence; empty if it does."""
+    # Windows cannot remove an object that is loaded.
+    with tempfile.TemporaryDirectory(prefix="pypto-", ignore_cleanup_errors=True) as name:
+        source, output = Path(name, "probe.cpp"), Path(name, "probe.so")
+        source.write_text(_PROBE, encoding="ascii")
+        command = [*toolchain.command, *toolchain.flags, str(source), "-o", str(output)]
+        done = run(command, timeout_s=PROBE_TIMEOUT_S)
+        if done.code != 0:
+            return f"does not compile: {_outcome(done)}".replace(f"{name}/", "")
+        return _load_failure(output)
+
+
+def _load_failure(output: Path) -> str:
+    """Return why the probe's object cannot be called: a cross compiler makes such objects."""
+    try:
+        answer = ctypes.CDLL(str(output)).pypto_probe()
+    except (OSError, AttributeError) as error:
+        text = str(error).replace(f"{output}: ", "")
+        # A temporary directory mounted noexec says nothing about the compiler.
+        noexec = "failed to map segment" in text
+        return "" if noexec else f"makes an object that does not load: {text}"
+    return "" if answer == 910 else "makes an object that gives a wrong result"
+
+
+def _outcome(done: Finished) -> str:
+    """Return one line on how a process failed: its first error line, or its exit code."""
+    if done.code is None:
+        return "it takes too long"
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()] or lines
+    return errors[0] if errors else f"exit code {done.code}"

@@ -1,0 +1,143 @@
+// Compiler and target configuration: which vectors exist here, how a loop is told to vectorise, and the
+// qualifier macros of the NPU tool chain (all empty on a CPU). Nothing in this file depends on another one.
+#ifndef PTO_DETAIL_CONFIG_HPP
+#define PTO_DETAIL_CONFIG_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+// Memory and function qualifiers of the NPU compiler.
+#define __global__
+#define AICORE
+#define __aicore__
+#define __gm__
+#define __ubuf__
+#define __cbuf__
+#define __ca__
+#define __cb__
+#define __cc__
+#define __fbuf__
+#define __biasbuf__
+#define __in__
+#define __out__
+#define __tf__
+
+// Generated kernels are written `__aicore__ __attribute__((always_inline)) void f(...)`, without `inline`; that is
+// what the NPU compiler expects. g++ answers with a -Wattributes warning, which says nothing about the kernel.
+// Off for the rest of the unit on purpose.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wattributes"
+// Passing wide vectors between our own inlined helpers is not an ABI boundary.
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
+#define PTO_INLINE inline __attribute__((always_inline))
+#define PTO_NOINLINE __attribute__((noinline))
+#define PTO_COLD __attribute__((noinline, cold))
+
+// PTO_CPU_LAX (default off): accept operand locations and layouts that only a CPU model can execute (an Acc to Vec move,
+// arithmetic on a Mat tile). Off, a kernel is refused here for the same reasons for which the NPU headers refuse it.
+#if defined(PTO_CPU_LAX) && PTO_CPU_LAX
+#define PTO_LAX true
+#else
+#define PTO_LAX false
+#endif
+#define PTO_NPU_RULE(condition, message) static_assert(PTO_LAX || (condition), message)
+
+// Written before a loop whose iterations touch distinct elements (or the very same element through two names):
+// elementwise work in place stays vectorised.
+#if defined(__clang__)
+#define PTO_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#define PTO_UNROLL _Pragma("clang loop unroll(full)")
+#define PTO_FUSED
+#define PTO_FUSED_BODY _Pragma("clang fp contract(fast)")
+#define PTO_NO_ERRNO
+#elif defined(__GNUC__)
+#define PTO_IVDEP _Pragma("GCC ivdep")
+#define PTO_UNROLL _Pragma("GCC unroll 32")
+#define PTO_FUSED __attribute__((optimize("fp-contract=fast")))
+#define PTO_FUSED_BODY
+#define PTO_NO_ERRNO __attribute__((optimize("no-math-errno")))
+#else
+#define PTO_IVDEP
+#define PTO_UNROLL
+#define PTO_FUSED
+#define PTO_FUSED_BODY
+#define PTO_NO_ERRNO
+#endif
+
+namespace pto {
+namespace detail {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+// Vector of N elements of T (GCC / Clang vector extension).
+template <class T, int N>
+struct VectorOf {
+    typedef T type __attribute__((vector_size(sizeof(T) * N)));
+};
+template <class T, int N>
+using Vec = typename VectorOf<T, N>::type;
+
+template <class V, class T>
+PTO_INLINE V load_vec(const T* p)
+{
+    V v;
+    std::memcpy(&v, p, sizeof(V));
+    return v;
+}
+template <class V, class T>
+PTO_INLINE void store_vec(T* p, const V& v)
+{
+    std::memcpy(p, &v, sizeof(V));
+}
+
+template <class To, class From>
+PTO_INLINE To bit_cast(From from)
+{
+    static_assert(sizeof(To) == sizeof(From), "bit_cast: sizes differ");
+    To to;
+    std::memcpy(&to, &from, sizeof(To));
+    return to;
+}
+
+// a*b+c, in one rounding where the target does that in one instruction.
+PTO_INLINE float mul_add(float a, float b, float c)
+{
+#if defined(__FP_FAST_FMAF) || defined(__FMA__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+// Tile memory is read and written as different element types at one address. An instruction therefore begins and ends
+// with a compiler fence, so that no access moves across an instruction on the strength of type-based aliasing.
+PTO_INLINE void fence()
+{
+    __asm__ __volatile__("" ::: "memory");
+}
+
+constexpr int64_t round_up(int64_t n, int64_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+template <class T>
+constexpr T min_of(T a, T b)
+{
+    return a < b ? a : b;
+}
+
+}  // namespace detail
+}  // namespace pto
+
+#endif

@@ -1,0 +1,194 @@
+// The memory of one core as a thread sees it: one scratch region per tile location with the capacities of the A2/A3 chip,
+// the sticky error of the thread, and the block identity. The launcher's interface is namespace pto::cpu.
+#ifndef PTO_DETAIL_MEMORY_HPP
+#define PTO_DETAIL_MEMORY_HPP
+
+#include <cstdlib>
+
+#include "enums.hpp"
+
+namespace pto {
+namespace detail {
+
+constexpr int64_t kKiB = 1024;
+
+// Byte capacity of each location (A2/A3). ScaleLeft, ScaleRight and Ctrl do not exist on this chip; they get a small
+// region of their own so that such tiles still have an address space.
+constexpr int64_t capacity_of(TileType loc)
+{
+    return loc == TileType::Vec       ? 192 * kKiB
+           : loc == TileType::Mat     ? 512 * kKiB
+           : loc == TileType::Left    ? 64 * kKiB
+           : loc == TileType::Right   ? 64 * kKiB
+           : loc == TileType::Acc     ? 128 * kKiB
+           : loc == TileType::Bias    ? 1 * kKiB
+           : loc == TileType::Scaling ? 2 * kKiB
+                                      : 4 * kKiB;
+}
+constexpr int kLocations = 10;
+constexpr int64_t region_start(int index)
+{
+    int64_t start = 0;
+    for (int i = 0; i < index; ++i) {
+        start += capacity_of(static_cast<TileType>(i));
+    }
+    return start;
+}
+constexpr int64_t kScratchBytes = region_start(kLocations);
+constexpr int64_t kTileAlign = 32;
+
+enum ErrorCode : int {
+    kOk = 0,
+    kBadAddress,     // TASSIGN out of range or misaligned
+    kNoAddress,      // instruction on a tile that has no address
+    kBadValidShape,  // valid size larger than the physical tile
+    kShapeMismatch,  // operand sizes do not fit together
+    kOutOfMemory,
+};
+
+// Per-thread state. Plain data without constructor, so that access needs no initialisation guard. The version in the name
+// keeps two kernels that were compiled against different headers apart within one process.
+struct CoreState {
+    unsigned char* scratch;
+    unsigned char* work;  // buffers of the matmul, grown on demand
+    int64_t work_bytes;
+    const char* message;
+    int code;
+    uint32_t block_idx;
+    uint32_t block_num;  // 0 reads as 1
+    uint32_t sub_idx;
+    uint32_t sub_num;  // 0 reads as 1
+};
+
+inline namespace state_v1 {
+inline thread_local CoreState core_state = {nullptr, nullptr, 0, nullptr, kOk, 0, 0, 0, 0};
+}
+
+// Frees the buffers at thread exit; constructed on the first allocation of the thread.
+struct CoreReaper {
+    CoreState* state;
+    ~CoreReaper()
+    {
+        std::free(state->scratch);
+        std::free(state->work);
+        state->scratch = nullptr;
+        state->work = nullptr;
+        state->work_bytes = 0;
+    }
+};
+
+// Keeps the first error only; `message` must be a string literal.
+PTO_COLD inline void record_error(int code, const char* message)
+{
+    if (core_state.code == kOk) {
+        core_state.code = code;
+        core_state.message = message;
+    }
+}
+
+PTO_COLD inline unsigned char* aligned_block(int64_t bytes)
+{
+    static thread_local CoreReaper reaper{&core_state};
+    (void)reaper;
+    void* block = nullptr;
+    if (posix_memalign(&block, 64, static_cast<std::size_t>(bytes)) != 0) {
+        record_error(kOutOfMemory, "tile memory of this thread could not be allocated");
+        return nullptr;
+    }
+    return static_cast<unsigned char*>(block);
+}
+
+PTO_COLD inline unsigned char* allocate_scratch()
+{
+    unsigned char* block = aligned_block(kScratchBytes);
+    if (block != nullptr) {
+        std::memset(block, 0, static_cast<std::size_t>(kScratchBytes));
+    }
+    core_state.scratch = block;
+    return block;
+}
+
+PTO_INLINE unsigned char* scratch()
+{
+    unsigned char* base = core_state.scratch;
+    return __builtin_expect(base != nullptr, 1) ? base : allocate_scratch();
+}
+
+// A buffer of at least `bytes` that lives until the next request; nullptr (and an error) if there is no memory.
+inline unsigned char* work_buffer(int64_t bytes)
+{
+    if (bytes > core_state.work_bytes) {
+        std::free(core_state.work);
+        core_state.work_bytes = 0;
+        core_state.work = aligned_block(bytes);
+        if (core_state.work != nullptr) {
+            core_state.work_bytes = bytes;
+        }
+    }
+    return core_state.work;
+}
+
+// The host address of `bytes` bytes at `addr` in a location, or nullptr after recording an error. A host pointer into the
+// region, written as an integer, is accepted as well.
+template <TileType Loc>
+inline unsigned char* resolve(uint64_t addr, int64_t bytes)
+{
+    constexpr uint64_t capacity = static_cast<uint64_t>(capacity_of(Loc));
+    unsigned char* base = scratch();
+    if (base == nullptr) {
+        return nullptr;
+    }
+    base += region_start(static_cast<int>(Loc));
+    const uint64_t host = reinterpret_cast<uintptr_t>(base);
+    if (addr >= host && addr - host < capacity) {
+        addr -= host;
+    }
+    if (addr > capacity || static_cast<uint64_t>(bytes) > capacity - addr) {
+        record_error(kBadAddress, "TASSIGN: the tile does not fit into its memory at this address");
+        return nullptr;
+    }
+    if (addr % kTileAlign != 0) {
+        record_error(kBadAddress, "TASSIGN: the tile address is not a multiple of 32 bytes");
+        return nullptr;
+    }
+    return base + addr;
+}
+
+}  // namespace detail
+
+// What a launcher needs. All functions act on the calling thread.
+namespace cpu {
+
+inline void reset_error()
+{
+    detail::core_state.code = detail::kOk;
+    detail::core_state.message = nullptr;
+}
+// Message of the first error since reset_error, or nullptr.
+inline const char* error() { return detail::core_state.message; }
+inline int error_code() { return detail::core_state.code; }
+
+inline void set_block(uint32_t idx, uint32_t num)
+{
+    detail::core_state.block_idx = idx;
+    detail::core_state.block_num = num;
+}
+inline void set_subblock(uint32_t idx, uint32_t num)
+{
+    detail::core_state.sub_idx = idx;
+    detail::core_state.sub_num = num;
+}
+
+// Fills all tile memory of this thread with one byte.
+inline void poison(uint8_t byte)
+{
+    if (unsigned char* base = detail::scratch()) {
+        std::memset(base, byte, static_cast<std::size_t>(detail::kScratchBytes));
+    }
+}
+
+}  // namespace cpu
+
+}  // namespace pto
+
+#endif

@@ -1,0 +1,104 @@
+"""Options, profiles and fixtures for all tests.
+
+``golden(name, text)`` compares a text with ``tests/golden/<name>``. A run of the whole suite also
+fails if a file in that folder is compared with nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+GOLDEN = Path(__file__).parent / "golden"
+USED_GOLDEN = pytest.StashKey[set[str]]()
+
+settings.register_profile("dev", max_examples=25, deadline=None)
+settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("nightly", max_examples=5000, deadline=None, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="rewrite the files in tests/golden instead of comparing with them",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[USED_GOLDEN] = set()
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Return ``golden(name, text)``, which fails unless tests/golden/<name> holds the text."""
+    used = request.config.stash[USED_GOLDEN]
+    update = bool(request.config.getoption("--update-golden"))
+
+    def compare(name: str, text: str) -> None:
+        used.add(name)
+        path = GOLDEN / name
+        if update:
+            write_atomically(path, text)
+            return
+        if not path.exists():
+            pytest.fail(f"tests/golden/{name} is missing; `make golden` writes it", pytrace=False)
+        expected = path.read_bytes().decode()
+        if text != expected:
+            difference = difflib.unified_diff(
+                expected.splitlines(), text.splitlines(), f"tests/golden/{name}", "now", lineterm=""
+            )
+            lines = "\n".join(difference) or "only line ends differ"
+            pytest.fail(f"{lines}\n`make golden` accepts the new text", pytrace=False)
+
+    return compare
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write ``text`` so that a test running at the same time reads the old text or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("wb", dir=path.parent, suffix=".new", delete=False) as file:
+        file.write(text.encode())
+    temporary = Path(file.name)
+    temporary.chmod(0o644)
+    temporary.replace(path)
+
+
+def orphan_golden_files(used: set[str]) -> list[str]:
+    files = (path for path in GOLDEN.rglob("*") if path.is_file())
+    return sorted({path.relative_to(GOLDEN).as_posix() for path in files} - used)
+
+
+def runs_whole_suite(config: pytest.Config) -> bool:
+    """True if no argument or option selects among the tests."""
+    selecting = ("keyword", "markexpr", "lf", "deselect", "ignore", "ignore_glob", "maxfail")
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not any(
+        config.getoption(option, None) for option in selecting
+    )
+
+
+@pytest.hookimpl(optionalhook=True)  # called by pytest-xdist, with its own class of node
+def pytest_testnodedown(node: Any, error: object) -> None:
+    output: dict[str, list[str]] = getattr(node, "workeroutput", {})
+    node.config.stash[USED_GOLDEN].update(output.get("used_golden", []))
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    config = session.config
+    used = config.stash[USED_GOLDEN]
+    output: dict[str, list[str]] | None = getattr(config, "workeroutput", None)
+    if output is not None:  # a worker of pytest-xdist; the controller sees all names
+        output["used_golden"] = sorted(used)
+    elif exitstatus == pytest.ExitCode.OK and runs_whole_suite(config):
+        orphans = orphan_golden_files(used)
+        if orphans:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            print("\nNo test compares with these files in tests/golden:", *orphans, sep="\n  ")

@@ -1,0 +1,296 @@
+"""Which compiler is found, which is passed over and why, and the exact texts about it."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pypto._src.run import toolchain
+from pypto._src.run.toolchain import (
+    Toolchain,
+    ToolchainError,
+    find_toolchain,
+    no_compiler_message,
+    sanitizer_environment,
+)
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="stand-ins are shell scripts")
+
+PATH = os.environ["PATH"]
+SYSTEM = next((path for name in toolchain.NAMES if (path := shutil.which(name))), None)
+needs_compiler = pytest.mark.skipif(SYSTEM is None, reason="no C++ compiler on PATH")
+
+
+@pytest.fixture
+def bin_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty directory that is all of PATH; PYPTO_CXX is not set."""
+    path = tmp_path / "bin"
+    path.mkdir()
+    monkeypatch.setenv("PATH", str(path))
+    monkeypatch.delenv("PYPTO_CXX", raising=False)
+    return path
+
+
+@pytest.fixture
+def no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_nothing(name: str) -> None:
+        assert name == "ziglang"
+
+    monkeypatch.setattr(importlib.util, "find_spec", find_nothing)
+
+
+def write_script(path: Path, body: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+def write_compiler(path: Path) -> Path:
+    """Write a script that runs the system's compiler."""
+    return write_script(path, f'PATH={shlex.quote(PATH)} exec {SYSTEM} "$@"')
+
+
+@pytest.mark.usefixtures("bin_dir", "no_wheel")
+def test_no_compiler() -> None:
+    """With an empty PATH there is no toolchain, and the message says what was tried."""
+    assert find_toolchain() is None
+    assert no_compiler_message() == (
+        "no C++ compiler that works was found; tried\n"
+        "  c++: not on PATH\n"
+        "  g++: not on PATH\n"
+        "  clang++: not on PATH\n"
+        "  ziglang: not installed\n"
+        'hint: pip install "pypto[toolchain]", or set PYPTO_CXX to a C++17 compiler'
+    )
+
+
+@pytest.mark.usefixtures("no_wheel")
+def test_broken_candidates_are_reported(bin_dir: Path) -> None:
+    """A program on PATH that does not work is passed over, with its own words as the reason."""
+    write_script(bin_dir / "c++", 'echo "xcrun: error: no developer tools" >&2; exit 1')
+    write_script(
+        bin_dir / "g++",
+        '[ "$1" = --version ] && { echo "g++ 1"; exit; }\necho "x.cpp:1: fatal error: gone" >&2\n'
+        "exit 1",
+    )
+    write_script(bin_dir / "clang++", "echo nothing")
+    assert find_toolchain() is None
+    assert no_compiler_message() == (
+        "no C++ compiler that works was found; tried\n"
+        f"  c++: {bin_dir}/c++ --version fails: xcrun: error: no developer tools\n"
+        f"  g++: {bin_dir}/g++ does not compile: x.cpp:1: fatal error: gone\n"
+        f"  clang++: {bin_dir}/clang++ makes an object that does not load: "
+        "cannot open shared object file: No such file or directory\n"
+        "  ziglang: not installed\n"
+        'hint: pip install "pypto[toolchain]", or set PYPTO_CXX to a C++17 compiler'
+    )
+
+
+@needs_compiler
+def test_order_and_skipping(bin_dir: Path) -> None:
+    """The first name that works wins, also behind one that does not."""
+    for name in ("g++", "clang++"):
+        write_compiler(bin_dir / name)
+    write_script(bin_dir / "c++", "exit 3")
+    found = find_toolchain()
+    assert found is not None
+    assert found.command == (str(bin_dir / "g++"),)
+
+
+@needs_compiler
+def test_probe_runs_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A compiler is tried once per process: a version and a compilation."""
+    log = tmp_path / "calls"
+    real = write_compiler(tmp_path / "real")
+    counting = write_script(tmp_path / "counting", f'echo >> {log}\nexec {real} "$@"')
+    monkeypatch.setenv("PYPTO_CXX", str(counting))
+    assert find_toolchain() == find_toolchain()
+    assert len(log.read_text()) == 2
+
+
+@needs_compiler
+def test_system_compiler_flags(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The flags ask for C++17, this CPU, and arithmetic as written."""
+    monkeypatch.delenv("PYPTO_CXX", raising=False)
+    found = find_toolchain()
+    assert found is not None
+    assert {"-std=c++17", "-O3", "-fPIC", "-shared", "-ffp-contract=off"} < set(found.flags)
+    assert found.tuning in (("-march=native",), ("-mcpu=native",))
+    assert not any("fast-math" in flag for flag in found.flags)
+    assert found.label == f"{found.command[0]} ({found.version.splitlines()[0]})"
+
+
+@needs_compiler
+def test_products_are_not_fused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product and a sum are two roundings, std::fma is one."""
+    monkeypatch.delenv("PYPTO_CXX", raising=False)
+    found = find_toolchain()
+    assert found is not None
+    source = tmp_path / "fuse.cpp"
+    export = 'extern "C" __attribute__((visibility("default"))) double'
+    source.write_text(
+        "#include <cmath>\n"
+        f"{export} two(double a, double b, double c) {{ return a * b + c; }}\n"
+        f"{export} one(double a, double b, double c) {{ return std::fma(a, b, c); }}\n"
+    )
+    output = tmp_path / "fuse.so"
+    subprocess.run([*found.command, *found.flags, source, "-o", output], check=True)
+    library = ctypes.CDLL(str(output))
+    results: list[float] = []
+    for function in (library.two, library.one):
+        function.restype = ctypes.c_double
+        function.argtypes = [ctypes.c_double] * 3
+        results.append(function(1 + 2**-30, 1 - 2**-30, -1.0))
+    assert results == [0.0, -(2.0**-60)]
+
+
+@needs_compiler
+def test_chosen_with_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PYPTO_CXX may hold arguments, quotes, or one path with a space in it."""
+    (tmp_path / "a b").mkdir()
+    compiler = write_compiler(tmp_path / "a b" / "cxx")
+    monkeypatch.setenv("PYPTO_CXX", f"'{compiler}' -DX=1")
+    found = find_toolchain()
+    assert found is not None
+    assert found.command == (str(compiler), "-DX=1")
+    monkeypatch.setenv("PYPTO_CXX", str(compiler))
+    found = find_toolchain()
+    assert found is not None
+    assert found.command == (str(compiler),)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("no-such-compiler", "not on PATH"),
+        ("/no/such/compiler -O2", "no program /no/such/compiler"),
+        ("g++ 'open", "No closing quotation"),
+    ],
+)
+def test_chosen_is_missing(value: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bad PYPTO_CXX is an error with its value, and no other compiler is used."""
+    monkeypatch.setenv("PYPTO_CXX", value)
+    with pytest.raises(ToolchainError) as caught:
+        find_toolchain()
+    assert str(caught.value) == (
+        f"PYPTO_CXX is {value!r}: {reason}; it wants a C++17 compiler command"
+    )
+
+
+def test_chosen_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PYPTO_CXX that runs but does not compile is an error with the compiler's own line."""
+    script = write_script(
+        tmp_path / "cxx", '[ "$1" = --version ] && exit 0\necho "cxx: error: no" >&2; exit 1'
+    )
+    monkeypatch.setenv("PYPTO_CXX", str(script))
+    with pytest.raises(ToolchainError) as caught:
+        find_toolchain()
+    assert str(caught.value) == (
+        f"PYPTO_CXX is '{script}': {script} does not compile: cxx: error: no; "
+        "it wants a C++17 compiler command"
+    )
+
+
+def test_chosen_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An executable file that the system cannot start is an error, not a crash."""
+    path = tmp_path / "cxx"
+    path.write_bytes(b"\0not a program")
+    path.chmod(0o755)
+    monkeypatch.setenv("PYPTO_CXX", str(path))
+    with pytest.raises(ToolchainError) as caught:
+        find_toolchain()
+    assert str(caught.value) == (
+        f"PYPTO_CXX is '{path}': {path} cannot be started (Exec format error); "
+        "it wants a C++17 compiler command"
+    )
+
+
+@needs_compiler
+def test_tuning_falls_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler that refuses -march=native is used without it."""
+    real = write_compiler(tmp_path / "real")
+    refuse = 'for a; do case "$a" in -m*=native) echo "error: $a" >&2; exit 1;; esac; done'
+    picky = write_script(tmp_path / "picky", f'{refuse}\nexec {real} "$@"')
+    monkeypatch.setenv("PYPTO_CXX", str(picky))
+    found = find_toolchain()
+    assert found is not None
+    assert found.tuning == ()
+
+
+@needs_compiler
+@pytest.mark.usefixtures("bin_dir")
+def test_ziglang_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An installed ziglang is used last, through the Python that runs, without an import."""
+    compiler = write_compiler(tmp_path / "real")
+    package = tmp_path / "site" / "ziglang"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text(
+        "import os, sys\n"
+        "assert sys.argv[1] == 'c++'\n"
+        "args = [a for a in sys.argv[2:] if a != '-mcpu=native']\n"
+        f"os.execv({str(compiler)!r}, ['cxx', *args])\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.syspath_prepend(str(package.parent))
+    found = find_toolchain()
+    assert found is not None
+    assert found.command == (sys.executable, "-m", "ziglang", "c++")
+    assert found.kind == "zig"
+    assert found.tuning == ("-mcpu=native",)
+    assert "ziglang" not in sys.modules
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang not installed")
+@pytest.mark.usefixtures("bin_dir")
+def test_real_ziglang() -> None:
+    """The real wheel makes objects that load, for this CPU and without sanitizer traps."""
+    found = find_toolchain()
+    assert found is not None
+    assert found.kind == "zig"
+    assert found.tuning == ("-mcpu=native",)
+    assert "-fno-sanitize=undefined" in found.flags
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("gcc", ["-fno-sanitize-recover=all", "-fsanitize=address,undefined"]),
+        (
+            "clang",
+            ["-fno-sanitize-recover=all", "-fsanitize=address,undefined", "-shared-libsan"],
+        ),
+        ("zig", ["-fno-sanitize-recover=all", "-fsanitize=undefined"]),
+    ],
+)
+def test_sanitizer_flags(kind: toolchain.Kind, expected: list[str]) -> None:
+    """Each compiler gets the sanitizers that it has, and light optimization."""
+    flags = Toolchain(("cxx",), kind, "", (), sanitize=True).flags
+    assert [flag for flag in flags if "san" in flag] == expected
+    assert "-O1" in flags
+    assert "-O3" not in flags
+
+
+def test_sanitizer_environment_of_plain_toolchain() -> None:
+    """Without sanitizers nothing has to be loaded first."""
+    assert sanitizer_environment(Toolchain(("cxx",), "gcc", "", ())) == {}
+
+
+def test_timeout_kills_children(tmp_path: Path) -> None:
+    """A command that runs out of time is killed with the processes it started."""
+    mark = tmp_path / "mark"
+    script = write_script(tmp_path / "slow", f"(sleep 2; touch {mark}) & sleep 60")
+    begin = time.monotonic()
+    assert toolchain.run([str(script)], timeout_s=0.3).code is None
+    assert time.monotonic() - begin < 1.9
+    time.sleep(max(0.0, begin + 2.6 - time.monotonic()))
+    assert not mark.exists()
