@@ -214,6 +214,7 @@ def test_killed_build(toolchain: Toolchain, home: Path, headers: Path, tmp_path:
     assert not work.exists()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the loader refuses such objects")
 def test_truncated_entry_is_rebuilt(toolchain: Toolchain, home: Path, headers: Path) -> None:
     """An object that lost its end, at any place, is made anew."""
     path = build(SOURCE, toolchain=toolchain, include_dirs=[headers])

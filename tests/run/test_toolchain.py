@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,14 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="stand-ins are s
 PATH = os.environ["PATH"]
 SYSTEM = next((path for name in toolchain.NAMES if (path := shutil.which(name))), None)
 needs_compiler = pytest.mark.skipif(SYSTEM is None, reason="no C++ compiler on PATH")
+
+
+@pytest.fixture(autouse=True)
+def forget_probes() -> Iterator[None]:
+    """Forget what is known of each command: here one command means different compilers."""
+    toolchain._probe.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    yield
+    toolchain._probe.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.fixture
@@ -88,8 +97,7 @@ def test_broken_candidates_are_reported(bin_dir: Path) -> None:
         "no C++ compiler that works was found; tried\n"
         f"  c++: {bin_dir}/c++ --version fails: xcrun: error: no developer tools\n"
         f"  g++: {bin_dir}/g++ does not compile: x.cpp:1: fatal error: gone\n"
-        f"  clang++: {bin_dir}/clang++ makes an object that does not load: "
-        "cannot open shared object file: No such file or directory\n"
+        f"  clang++: {bin_dir}/clang++ makes no object\n"
         "  ziglang: not installed\n"
         'hint: pip install "pypto[toolchain]", or set PYPTO_CXX to a C++17 compiler'
     )
@@ -214,6 +222,17 @@ def test_chosen_is_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     )
 
 
+def test_object_for_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler whose objects do not load here, such as a cross compiler, is not used."""
+    body = '[ "$1" = --version ] && exit\nfor last; do :; done\necho "for another" > "$last"'
+    script = write_script(tmp_path / "cross", body)
+    monkeypatch.setenv("PYPTO_CXX", str(script))
+    with pytest.raises(ToolchainError) as caught:
+        find_toolchain()
+    begin = f"PYPTO_CXX is '{script}': {script} makes an object that does not load: "
+    assert str(caught.value).startswith(begin)
+
+
 @needs_compiler
 def test_tuning_falls_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A compiler that refuses -march=native is used without it."""
@@ -241,13 +260,28 @@ def test_ziglang_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         f"os.execv({str(compiler)!r}, ['cxx', *args])\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
-    monkeypatch.syspath_prepend(str(package.parent))
+    monkeypatch.setattr(sys, "path", [str(package.parent), *sys.path])
     found = find_toolchain()
     assert found is not None
     assert found.command == (sys.executable, "-m", "ziglang", "c++")
     assert found.kind == "zig"
     assert found.tuning == ("-mcpu=native",)
     assert "ziglang" not in sys.modules
+
+
+def test_long_wait_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """When the first use of zig takes long, a log line says why."""
+    monkeypatch.setattr(toolchain, "NOTICE_AFTER_S", 0.05)
+    script = write_script(tmp_path / "zig", '[ "$2" = --version ] || { sleep 0.5; exit 1; }')
+    monkeypatch.setenv("PYPTO_CXX", f"{script} c++")
+    with pytest.raises(ToolchainError, match="does not compile: exit code 1"):
+        find_toolchain()
+    assert caplog.messages[0] == (
+        f"trying the C++ compiler {script} c++; "
+        "zig builds its C++ library first, once, in about a minute"
+    )
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang not installed")

@@ -172,7 +172,7 @@ class ScopeIsolationError(ParserError):
     slug = "scope"
 
 
-class VerificationError(PyptoError):
+class VerificationError(PyptoError, ValueError):
     """A program breaks a rule of the IR; the message is the verifier's report."""
 
     slug = "verification"

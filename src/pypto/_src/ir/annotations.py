@@ -6,15 +6,19 @@ The objects only carry what stood in the annotation, and wrap an expression at r
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import ParamDirection
 
 
 class _AnnotationMeta(type):
+    def annotation(cls, items: Any) -> Any:
+        """Return what ``cls[items]`` is."""
+        raise NotImplementedError
+
     def __getitem__(cls, items: Any) -> Any:
-        return cls.annotation(items)  # type: ignore[attr-defined]
+        return cls.annotation(items)
 
 
 class _Wrapper(metaclass=_AnnotationMeta):
@@ -36,7 +40,7 @@ class _Wrapper(metaclass=_AnnotationMeta):
 
     @classmethod
     def annotation(cls, items: Any) -> Any:
-        parts = items if isinstance(items, tuple) else (items,)
+        parts = cast("tuple[Any, ...]", items) if isinstance(items, tuple) else (items,)
         shape = parts[0] if parts else None
         dtype = parts[1] if len(parts) > 1 else None
         return cls(shape, dtype, extras=tuple(parts[2:]))

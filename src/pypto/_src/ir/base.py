@@ -2,14 +2,16 @@
 
 A node class lists its fields as annotations. A field is *plain* (compared and traversed),
 *defining* (introduces a variable; traversed) or *ignored* (not compared, not traversed). From
-the marks come the constructor, `Node.fields`, and the one traversal in `walk`.
+the marks come the slots, `Node.fields`, and the one traversal in `walk`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn, dataclass_transform
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
+
+T = TypeVar("T")
 
 
 class FieldKind(Enum):
@@ -25,86 +27,88 @@ class Field(NamedTuple):
 
     name: str
     kind: FieldKind
-    default: Any
-    convert: Callable[[Any], Any] | None
+    annotation: str = ""
+
+    @property
+    def holds_statements(self) -> bool:
+        """True if the field holds a body, or statements."""
+        return "Stmt" in self.annotation
+
+    @property
+    def holds_nodes(self) -> bool:
+        """True if the field holds IR nodes: statements, expressions, functions."""
+        return any(word in self.annotation for word in _NODE_WORDS)
 
 
-MISSING: Final = object()
+_NODE_WORDS: Final = ("Expr", "Stmt", "Var", "IterArg", "Function", "MemRef")
 
 
-def plain(*, default: Any = MISSING, convert: Callable[[Any], Any] | None = None) -> Any:
-    """Mark a field that comparison and traversal see; ``convert`` normalises its value."""
-    return Field("", FieldKind.PLAIN, default, convert)
+def plain(name: str = "") -> Any:
+    """Mark a field that comparison and traversal see. An annotation without a mark is one too."""
+    return Field(name, FieldKind.PLAIN)
 
 
-def defining(*, default: Any = MISSING, convert: Callable[[Any], Any] | None = None) -> Any:
+def defining(name: str = "") -> Any:
     """Mark a field that holds the variables which the node defines."""
-    return Field("", FieldKind.DEFINING, default, convert)
+    return Field(name, FieldKind.DEFINING)
 
 
-def ignored(*, default: Any = MISSING, convert: Callable[[Any], Any] | None = None) -> Any:
+def ignored(name: str = "") -> Any:
     """Mark a field that neither comparison nor traversal sees."""
-    return Field("", FieldKind.IGNORED, default, convert)
+    return Field(name, FieldKind.IGNORED)
 
 
-def _constructor(name: str, fields: tuple[Field, ...]) -> Callable[..., None]:
-    """Return an ``__init__`` that takes ``fields`` in order, as ``dataclasses`` would."""
-    scope: dict[str, Any] = {"put": object.__setattr__}
-    params: list[str] = []
-    body: list[str] = []
-    for field in fields:
-        value = field.name
-        if field.default is not MISSING:
-            scope[f"default_{value}"] = field.default
-            params.append(f"{value}=default_{value}")
-        else:
-            params.append(value)
-        if field.convert is not None:
-            scope[f"convert_{value}"] = field.convert
-            body.append(f"    put(self, {value!r}, convert_{value}({value}))")
-        else:
-            body.append(f"    put(self, {value!r}, {value})")
-    text = f"def __init__(self, {', '.join(params)}):\n" + ("\n".join(body) or "    pass")
-    exec(compile(text, f"<constructor of {name}>", "exec"), scope)
-    return scope["__init__"]
-
-
-@dataclass_transform(
-    frozen_default=True, eq_default=False, field_specifiers=(plain, defining, ignored)
-)
 class NodeMeta(type):
-    """Turns annotated fields into slots, a constructor and reflection data."""
+    """Turns annotated fields into slots and reflection data.
 
-    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> NodeMeta:
+    ``FIELDS`` in the class body overrides kinds and order of the fields; the order is that of
+    traversal.
+    """
+
+    FIELDS: tuple[Field, ...]
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **keywords: Any
+    ) -> NodeMeta:
         """Create the class with one slot a field."""
         inherited: dict[str, Field] = {}
         for base in reversed(bases):
-            inherited.update({f.name: f for f in getattr(base, "FIELDS", ())})
+            if isinstance(base, NodeMeta):
+                inherited.update({f.name: f for f in base.FIELDS})
         own: dict[str, Field] = {}
         for key, text in namespace.get("__annotations__", {}).items():
             if str(text).startswith("ClassVar"):
                 continue
-            mark = namespace.pop(key, MISSING)
-            if not isinstance(mark, Field):
-                mark = Field(key, FieldKind.PLAIN, mark, None)
-            own[key] = mark._replace(name=key)
+            mark = namespace.pop(key, None)
+            kind = mark.kind if isinstance(mark, Field) else FieldKind.PLAIN
+            own[key] = Field(key, kind, str(text))
         fields = {**{k: v for k, v in inherited.items() if k != "span"}, **own}
         if "span" in inherited and "span" not in own:
             fields["span"] = inherited["span"]
-        namespace.setdefault("FIELDS", tuple(fields.values()))
+        order: tuple[Field, ...] = namespace.get("FIELDS", tuple(fields.values()))
+        namespace["FIELDS"] = tuple(
+            mark._replace(annotation=fields[mark.name].annotation) for mark in order
+        )
         namespace["__slots__"] = (
             *namespace.get("__slots__", ()),
             *(key for key in own if key not in inherited),
         )
-        if own and "__init__" not in namespace:
-            namespace["__init__"] = _constructor(name, namespace["FIELDS"])
-        return super().__new__(mcls, name, bases, namespace)
+        return super().__new__(mcls, name, bases, namespace, **keywords)
 
 
 class Node(metaclass=NodeMeta):
     """Anything whose fields are declared: IR nodes, types, views. Immutable."""
 
-    FIELDS: ClassVar[tuple[Field, ...]]
+    FIELDS: ClassVar[tuple[Field, ...]] = ()
+    printer: ClassVar[Callable[[Node, str], str]]
+    """Set by `text`, which this module cannot import."""
+
+    def as_python(self, prefix: str = "pl") -> str:
+        """Return the node as Python text, in the grammar of `text`."""
+        return Node.printer(self, prefix)
+
+    def __str__(self) -> str:
+        return Node.printer(self, "pl")
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is immutable: cannot set {name!r}")
@@ -114,10 +118,10 @@ class Node(metaclass=NodeMeta):
 
     @classmethod
     def fields(cls) -> tuple[Field, ...]:
-        """Return the declared fields in constructor order."""
+        """Return the declared fields in the order of traversal."""
         return cls.FIELDS
 
 
-def as_tuple(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: Iterable[T]) -> tuple[T, ...]:
     """Convert a sequence given to a constructor."""
-    return value if type(value) is tuple else tuple(value)
+    return value if isinstance(value, tuple) else tuple(value)

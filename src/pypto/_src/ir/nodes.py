@@ -9,11 +9,11 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir.base import Node, as_tuple, ignored, plain
+from pypto._src.ir.base import Node, as_tuple, ignored
 from pypto._src.ir.enums import MemorySpace, TensorLayout, TileLayout, TilePad
 
 DYNAMIC_DIM: Final = -1
@@ -28,7 +28,10 @@ _put = object.__setattr__
 class IRNode(Node):
     """Base of expressions, statements, functions and programs. Has a source range."""
 
-    span: Span = ignored(default=UNKNOWN_SPAN)
+    span: Span = ignored()
+
+    def __init__(self, span: Span = UNKNOWN_SPAN) -> None:
+        _put(self, "span", span)
 
     __hash__ = object.__hash__
 
@@ -70,6 +73,9 @@ class ScalarType(Type):
 
     dtype: DataType
 
+    def __init__(self, dtype: DataType) -> None:
+        _put(self, "dtype", dtype)
+
     def __hash__(self) -> int:
         return hash((ScalarType, self.dtype))
 
@@ -77,7 +83,10 @@ class ScalarType(Type):
 class TupleType(Type):
     """A fixed sequence of values."""
 
-    types: tuple[Type, ...] = plain(convert=as_tuple)
+    types: tuple[Type, ...]
+
+    def __init__(self, types: Sequence[Type]) -> None:
+        _put(self, "types", as_tuple(types))
 
 
 class TensorView(Node):
@@ -132,7 +141,7 @@ class ShapedType(Type):
 
     shape: tuple[Expr, ...]
     dtype: DataType
-    memref: MemRef | None = ignored(default=None)
+    memref: MemRef | None = ignored()
 
     def shares_memref_with(self, other: ShapedType) -> bool:
         """True if both have a memory reference and it is the same object."""
@@ -142,7 +151,7 @@ class ShapedType(Type):
 class TensorType(ShapedType):
     """An array in global memory: shape, element type, optional memory reference and view."""
 
-    tensor_view: TensorView | None = ignored(default=None)
+    tensor_view: TensorView | None = ignored()
 
     def __init__(
         self,
@@ -162,7 +171,7 @@ class TensorType(ShapedType):
 class TileType(ShapedType):
     """A block of elements in on-chip memory, at most two-dimensional when emitted."""
 
-    tile_view: TileView | None = plain(default=None)
+    tile_view: TileView | None
 
     def __init__(
         self,
@@ -300,7 +309,7 @@ class Var(Expr):
 
     name: str = ignored()
     type: Type
-    span: Span = ignored(default=UNKNOWN_SPAN)
+    span: Span = ignored()
 
     def __init__(self, name: str, type: Type, span: Span = UNKNOWN_SPAN) -> None:
         _put(self, "name", name)
@@ -403,15 +412,25 @@ class ConstBool(Expr):
         return DataType.BOOL
 
 
+# The value of a scalar operation, from the Python values of its operands.
+BinaryFold: TypeAlias = Callable[[Any, Any], Any]
+UnaryFold: TypeAlias = Callable[[Any], Any]
+
+
 class BinaryExpr(Expr):
     """Base of scalar operations on two operands."""
 
     left: Expr
     right: Expr
 
-    symbol: ClassVar[str] = ""  # infix text, or the name of a function when `precedence` is CALL
-    precedence: ClassVar[int] = 0
-    fold: ClassVar[Callable[[Any, Any], Any]]
+    symbol: ClassVar[str]  # infix text, or the name of a function when `precedence` is CALL
+    precedence: ClassVar[int]
+    fold: ClassVar[BinaryFold]
+
+    def __init_subclass__(cls, *, symbol: str, precedence: int, fold: BinaryFold) -> None:
+        cls.symbol = symbol
+        cls.precedence = precedence
+        cls.fold = staticmethod(fold)
 
     def __init__(
         self, left: Operand, right: Operand, dtype: DataType, span: Span = UNKNOWN_SPAN
@@ -434,9 +453,14 @@ class UnaryExpr(Expr):
 
     operand: Expr
 
-    symbol: ClassVar[str] = ""
-    precedence: ClassVar[int] = 0
-    fold: ClassVar[Callable[[Any], Any]]
+    symbol: ClassVar[str]  # infix text, or the name of a function when `precedence` is CALL
+    precedence: ClassVar[int]
+    fold: ClassVar[UnaryFold]
+
+    def __init_subclass__(cls, *, symbol: str, precedence: int, fold: UnaryFold) -> None:
+        cls.symbol = symbol
+        cls.precedence = precedence
+        cls.fold = staticmethod(fold)
 
     def __init__(self, operand: Operand, dtype: DataType, span: Span = UNKNOWN_SPAN) -> None:
         if self.__class__ is UnaryExpr:
@@ -457,36 +481,129 @@ OR, XOR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, TERM, SIGN, PO
 )
 
 
-# fmt: off
-class Add(BinaryExpr): "left + right"; symbol = "+"; precedence = SUM; fold = operator.add
-class Sub(BinaryExpr): "left - right"; symbol = "-"; precedence = SUM; fold = operator.sub
-class Mul(BinaryExpr): "left * right"; symbol = "*"; precedence = TERM; fold = operator.mul
-class FloatDiv(BinaryExpr): "left / right"; symbol = "/"; precedence = TERM; fold = operator.truediv
-class FloorDiv(BinaryExpr): "Quotient toward minus infinity."; symbol = "//"; precedence = TERM; fold = operator.floordiv
-class FloorMod(BinaryExpr): "Remainder with the divisor's sign."; symbol = "%"; precedence = TERM; fold = operator.mod
-class Pow(BinaryExpr): "left ** right"; symbol = "**"; precedence = POWER; fold = operator.pow
-class Min(BinaryExpr): "The smaller."; symbol = "min"; precedence = CALL; fold = min
-class Max(BinaryExpr): "The larger."; symbol = "max"; precedence = CALL; fold = max
-class Eq(BinaryExpr): "left == right"; symbol = "=="; precedence = COMPARE; fold = operator.eq
-class Ne(BinaryExpr): "left != right"; symbol = "!="; precedence = COMPARE; fold = operator.ne
-class Lt(BinaryExpr): "left < right"; symbol = "<"; precedence = COMPARE; fold = operator.lt
-class Le(BinaryExpr): "left <= right"; symbol = "<="; precedence = COMPARE; fold = operator.le
-class Gt(BinaryExpr): "left > right"; symbol = ">"; precedence = COMPARE; fold = operator.gt
-class Ge(BinaryExpr): "left >= right"; symbol = ">="; precedence = COMPARE; fold = operator.ge
-class And(BinaryExpr): "Logical and."; symbol = "and"; precedence = AND; fold = lambda a, b: bool(a) and bool(b)
-class Or(BinaryExpr): "Logical or."; symbol = "or"; precedence = OR; fold = lambda a, b: bool(a) or bool(b)
-class Xor(BinaryExpr): "Logical exclusive or."; symbol = "xor"; precedence = XOR; fold = lambda a, b: bool(a) != bool(b)
-class BitAnd(BinaryExpr): "left & right"; symbol = "&"; precedence = BIT_AND; fold = operator.and_
-class BitOr(BinaryExpr): "left | right"; symbol = "|"; precedence = BIT_OR; fold = operator.or_
-class BitXor(BinaryExpr): "left ^ right"; symbol = "^"; precedence = BIT_XOR; fold = operator.xor
-class BitShiftLeft(BinaryExpr): "left << right"; symbol = "<<"; precedence = SHIFT; fold = operator.lshift
-class BitShiftRight(BinaryExpr): "left >> right"; symbol = ">>"; precedence = SHIFT; fold = operator.rshift
-class Abs(UnaryExpr): "Magnitude."; symbol = "abs"; precedence = CALL; fold = operator.abs
-class Neg(UnaryExpr): "-operand"; symbol = "-"; precedence = SIGN; fold = operator.neg
-class Not(UnaryExpr): "Logical not."; symbol = "not "; precedence = NOT; fold = operator.not_
-class BitNot(UnaryExpr): "~operand"; symbol = "~"; precedence = SIGN; fold = operator.invert
-class Cast(UnaryExpr): "The operand as another element type."; symbol = "cast"; precedence = CALL; fold = lambda x: x
-# fmt: on
+def _both(a: Any, b: Any) -> bool:
+    return bool(a) and bool(b)
+
+
+def _either(a: Any, b: Any) -> bool:
+    return bool(a) or bool(b)
+
+
+def _one(a: Any, b: Any) -> bool:
+    return bool(a) != bool(b)
+
+
+class Add(BinaryExpr, symbol="+", precedence=SUM, fold=lambda a, b: a + b):
+    """The sum."""
+
+
+class Sub(BinaryExpr, symbol="-", precedence=SUM, fold=lambda a, b: a - b):
+    """The difference."""
+
+
+class Mul(BinaryExpr, symbol="*", precedence=TERM, fold=lambda a, b: a * b):
+    """The product."""
+
+
+class FloatDiv(BinaryExpr, symbol="/", precedence=TERM, fold=lambda a, b: a / b):
+    """The quotient, not rounded."""
+
+
+class FloorDiv(BinaryExpr, symbol="//", precedence=TERM, fold=lambda a, b: a // b):
+    """The quotient, rounded toward minus infinity."""
+
+
+class FloorMod(BinaryExpr, symbol="%", precedence=TERM, fold=lambda a, b: a % b):
+    """The remainder, with the divisor's sign."""
+
+
+class Pow(BinaryExpr, symbol="**", precedence=POWER, fold=lambda a, b: a**b):
+    """The power."""
+
+
+class Min(BinaryExpr, symbol="min", precedence=CALL, fold=min):
+    """The smaller."""
+
+
+class Max(BinaryExpr, symbol="max", precedence=CALL, fold=max):
+    """The larger."""
+
+
+class Eq(BinaryExpr, symbol="==", precedence=COMPARE, fold=lambda a, b: a == b):
+    """True if equal."""
+
+
+class Ne(BinaryExpr, symbol="!=", precedence=COMPARE, fold=lambda a, b: a != b):
+    """True if not equal."""
+
+
+class Lt(BinaryExpr, symbol="<", precedence=COMPARE, fold=lambda a, b: a < b):
+    """True if less."""
+
+
+class Le(BinaryExpr, symbol="<=", precedence=COMPARE, fold=lambda a, b: a <= b):
+    """True if less or equal."""
+
+
+class Gt(BinaryExpr, symbol=">", precedence=COMPARE, fold=lambda a, b: a > b):
+    """True if greater."""
+
+
+class Ge(BinaryExpr, symbol=">=", precedence=COMPARE, fold=lambda a, b: a >= b):
+    """True if greater or equal."""
+
+
+class And(BinaryExpr, symbol="and", precedence=AND, fold=_both):
+    """Logical and."""
+
+
+class Or(BinaryExpr, symbol="or", precedence=OR, fold=_either):
+    """Logical or."""
+
+
+class Xor(BinaryExpr, symbol="xor", precedence=XOR, fold=_one):
+    """Logical exclusive or."""
+
+
+class BitAnd(BinaryExpr, symbol="&", precedence=BIT_AND, fold=lambda a, b: a & b):
+    """Bits that are in both."""
+
+
+class BitOr(BinaryExpr, symbol="|", precedence=BIT_OR, fold=lambda a, b: a | b):
+    """Bits that are in one or both."""
+
+
+class BitXor(BinaryExpr, symbol="^", precedence=BIT_XOR, fold=lambda a, b: a ^ b):
+    """Bits that are in one of the two."""
+
+
+class BitShiftLeft(BinaryExpr, symbol="<<", precedence=SHIFT, fold=lambda a, b: a << b):
+    """Bits moved up."""
+
+
+class BitShiftRight(BinaryExpr, symbol=">>", precedence=SHIFT, fold=lambda a, b: a >> b):
+    """Bits moved down; the sign stays."""
+
+
+class Abs(UnaryExpr, symbol="abs", precedence=CALL, fold=abs):
+    """Magnitude."""
+
+
+class Neg(UnaryExpr, symbol="-", precedence=SIGN, fold=lambda a: -a):
+    """The negative."""
+
+
+class Not(UnaryExpr, symbol="not ", precedence=NOT, fold=lambda a: not a):
+    """Logical not."""
+
+
+class BitNot(UnaryExpr, symbol="~", precedence=SIGN, fold=lambda a: ~a):
+    """The other bits."""
+
+
+class Cast(UnaryExpr, symbol="cast", precedence=CALL, fold=lambda x: x):
+    """The operand as another element type."""
+
 
 COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
 LOGICAL: Final = (And, Or, Xor)
@@ -528,6 +645,9 @@ class Op(Node):
 
     name: str
 
+    def __init__(self, name: str) -> None:
+        _put(self, "name", name)
+
     __hash__ = object.__hash__
 
     @property
@@ -567,7 +687,7 @@ class Call(Expr):
             elif isinstance(item, Span):
                 span = item
             elif isinstance(item, Mapping):
-                kwargs = item
+                kwargs = cast("Mapping[str, Any]", item)
             else:
                 raise TypeError(f"Call takes kwargs, a type and a span, got {item!r}")
         _put(self, "op", op)

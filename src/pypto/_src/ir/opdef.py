@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
@@ -39,6 +39,8 @@ INTS: Final = "Ints"  # a tuple of index expressions: offsets, shape, indices
 ATTR: Final = "attribute"
 
 REQUIRED: Final = object()
+RESULT: Final = -1
+"""Stands for the result where operands are numbered."""
 
 
 class Param(NamedTuple):
@@ -93,7 +95,8 @@ class CppSite(Protocol):
     """What an op with its own C++ form sees of the emitter, for one call."""
 
     call: Call
-    dst: str  # C++ name of the result tile, "" if the call has none
+    # C++ name of the result tile; ``float v``, the declaration, for a scalar; "" without result.
+    dst: str
     args: tuple[str, ...]  # C++ text of the operands; "" for tuples
 
     def emit(self, line: str) -> None:
@@ -108,6 +111,10 @@ class CppSite(Protocol):
         self, tensor: Expr, offsets: Sequence[Expr], shape: Sequence[Expr], layout: str = "ND"
     ) -> str:
         """Return the GlobalTensor name for a region of a tensor, after pointing it there."""
+        ...
+
+    def element(self, tensor: Expr, indices: Sequence[Expr]) -> str:
+        """Return the C++ text of one element of a tensor."""
         ...
 
     def retype(self, tile: Expr, kind: TileType, suffix: str) -> str:
@@ -146,6 +153,14 @@ class PtoSite(Protocol):
         """Emit a partition view of a tensor; return its name and type."""
         ...
 
+    def element(self, tensor: Expr, indices: Sequence[Expr]) -> tuple[str, str, str]:
+        """Return pointer, linear index and pointee type of one element of a tensor."""
+        ...
+
+    def alias(self, name: str) -> None:
+        """Let the call's result be the value ``name``, without code."""
+        ...
+
     def retype(self, tile: Expr, kind: TileType) -> tuple[str, str]:
         """Emit a treshape of ``tile`` to ``kind``; return name and type of the alias."""
         ...
@@ -169,6 +184,8 @@ class OpDef(Op, Generic[P, R]):
     space: MemorySpace | Callable[[Call], MemorySpace] | None  # memory of the result
     view_of: int | None  # operand whose bytes the result is
     in_place: frozenset[int]  # operands whose bytes the result may overwrite
+    columns: frozenset[int]  # tiles that the target takes as column vectors: operands, RESULT
+    spaces_rule: Callable[[Mapping[str, Any]], Mapping[int, frozenset[MemorySpace]]]
     pto: str | Callable[[PtoSite], None] | None
     isa: str | Callable[[CppSite], None] | None
     numpy: Callable[..., Any] | None
@@ -196,6 +213,10 @@ class OpDef(Op, Generic[P, R]):
             return MemorySpace.Vec
         return rule if isinstance(rule, MemorySpace) else rule(call)
 
+    def operand_spaces(self, kwargs: Mapping[str, Any]) -> Mapping[int, frozenset[MemorySpace]]:
+        """Return where each tile operand may live, given the call's keywords."""
+        return self.spaces_rule(kwargs)
+
     def get_attr_keys(self) -> list[str]:
         """Return the keywords that the op declares."""
         return [p.name for p in self.params if p.kind == ATTR]
@@ -209,7 +230,7 @@ class OpDef(Op, Generic[P, R]):
         """Build the call, in the way of `build`."""
         values: dict[str, Any] = dict(kwargs)
         span = values.pop("span", None)
-        return self.build(args, values, span or caller_span())  # type: ignore[return-value]
+        return self.build(args, values, span or caller_span())
 
     def build(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span = UNKNOWN_SPAN
@@ -283,6 +304,12 @@ class OpDef(Op, Generic[P, R]):
         return values
 
 
+def op_of(value: object) -> OpDef[..., Any] | None:
+    """Return the registered op that a call uses, None for anything else."""
+    op: object = value.op if isinstance(value, Call) else None
+    return cast("OpDef[..., Any]", op) if isinstance(op, OpDef) else None
+
+
 _KIND_TYPES: Final = {TENSOR: TensorType, TILE: TileType, SCALAR: ScalarType, INTS: TupleType}
 ROUND_MODES: Final = {
     "none": 0,
@@ -347,7 +374,7 @@ def _spell(kind: Type) -> str:
     return str(kind.dtype) if isinstance(kind, ScalarType) else type(kind).__name__
 
 
-def _element_type(values: Any) -> DataType | None:
+def _element_type(values: Iterable[Any]) -> DataType | None:
     for value in values:
         if isinstance(value, Expr) and isinstance(value.type, TensorType | TileType):
             return value.type.dtype
@@ -367,7 +394,7 @@ def _operand(
         return value
     if param.kind == INTS and isinstance(value, list | tuple):
         try:
-            return MakeTuple(list(value), span)
+            return MakeTuple(cast("Sequence[Any]", value), span)
         except TypeError as error:
             raise OpError(
                 f"argument {param.name!r} of {op.name}: {error}", slug="argument-kind"

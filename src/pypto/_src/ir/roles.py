@@ -6,7 +6,7 @@ from enum import Enum
 
 from pypto._src.ir.enums import CoreType, FunctionType, PipeType
 from pypto._src.ir.nodes import Call
-from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.walk import walk
 
@@ -29,7 +29,8 @@ def role(function: Function) -> Role:
     if function.func_type is FunctionType.InCore:
         return Role.KERNEL
     for node in walk(function):
-        if isinstance(node, Call) and isinstance(node.op, OpDef) and node.op.level == "block":
+        op = op_of(node)
+        if op is not None and op.level == "block":
             return Role.KERNEL
     return Role.HOST
 
@@ -47,8 +48,9 @@ def core_type(function: Function) -> CoreType:
     """
     pipes: set[PipeType] = set()
     for node in walk(function):
-        if isinstance(node, Call) and isinstance(node.op, OpDef):
-            pipe = node.op.pipe_of(node)
+        op = op_of(node)
+        if op is not None and isinstance(node, Call):
+            pipe = op.pipe_of(node)
             if pipe is not None:
                 pipes.add(pipe)
     cube = bool(pipes & {PipeType.M, PipeType.MTE1, PipeType.FIX})

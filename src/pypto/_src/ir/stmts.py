@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import InternalError
 from pypto._src.ir.base import as_tuple, defining, ignored, plain
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
-from pypto._src.ir.nodes import Expr, GlobalVar, IRNode, IterArg, Type, Var, as_expr, as_exprs
+from pypto._src.ir.nodes import (
+    Expr,
+    GlobalVar,
+    IRNode,
+    IterArg,
+    Operand,
+    Type,
+    Var,
+    as_expr,
+    as_exprs,
+)
 
 _put = object.__setattr__
 
@@ -26,21 +37,26 @@ def as_body(value: Stmt | Sequence[Stmt]) -> Stmt:
     return items[0] if len(items) == 1 else SeqStmts(items)
 
 
-def _optional_body(value: Any) -> Stmt | None:
-    return None if value is None else as_body(value)
-
-
 class AssignStmt(Stmt):
-    """``var = value``"""
+    """``var = value``."""
 
     var: Var = defining()
-    value: Expr = plain(convert=as_expr)
+    value: Expr
+
+    def __init__(self, var: Var, value: Operand, span: Span = UNKNOWN_SPAN) -> None:
+        _put(self, "var", var)
+        _put(self, "value", as_expr(value))
+        _put(self, "span", span)
 
 
 class EvalStmt(Stmt):
     """An expression evaluated for its effect."""
 
     expr: Expr
+
+    def __init__(self, expr: Expr, span: Span = UNKNOWN_SPAN) -> None:
+        _put(self, "expr", expr)
+        _put(self, "span", span)
 
 
 class YieldStmt(Stmt):
@@ -78,10 +94,24 @@ class ContinueStmt(Stmt):
 class IfStmt(Stmt):
     """A branch; ``return_vars`` take what the branches yield, by position."""
 
-    condition: Expr = plain(convert=as_expr)
-    then_body: Stmt = plain(convert=as_body)
-    else_body: Stmt | None = plain(convert=_optional_body)
-    return_vars: tuple[Var, ...] = defining(default=(), convert=as_tuple)
+    condition: Expr
+    then_body: Stmt
+    else_body: Stmt | None
+    return_vars: tuple[Var, ...] = defining()
+
+    def __init__(
+        self,
+        condition: Operand,
+        then_body: Stmt | Sequence[Stmt],
+        else_body: Stmt | Sequence[Stmt] | None,
+        return_vars: Sequence[Var] = (),
+        span: Span = UNKNOWN_SPAN,
+    ) -> None:
+        _put(self, "condition", as_expr(condition))
+        _put(self, "then_body", as_body(then_body))
+        _put(self, "else_body", None if else_body is None else as_body(else_body))
+        _put(self, "return_vars", as_tuple(return_vars))
+        _put(self, "span", span)
 
 
 class ForStmt(Stmt):
@@ -97,15 +127,15 @@ class ForStmt(Stmt):
     kind: ForKind
     # Field order is traversal order: bounds are outside the scope of what the loop defines.
     FIELDS = (
-        plain()._replace(name="start"),
-        plain()._replace(name="stop"),
-        plain()._replace(name="step"),
-        defining()._replace(name="loop_var"),
-        defining()._replace(name="iter_args"),
-        plain()._replace(name="body"),
-        defining()._replace(name="return_vars"),
-        plain()._replace(name="kind"),
-        ignored()._replace(name="span"),
+        plain("start"),
+        plain("stop"),
+        plain("step"),
+        defining("loop_var"),
+        defining("iter_args"),
+        plain("body"),
+        defining("return_vars"),
+        plain("kind"),
+        ignored("span"),
     )
 
     def __init__(
@@ -142,11 +172,11 @@ class WhileStmt(Stmt):
     body: Stmt
     return_vars: tuple[Var, ...]
     FIELDS = (
-        defining()._replace(name="iter_args"),
-        plain()._replace(name="condition"),
-        plain()._replace(name="body"),
-        defining()._replace(name="return_vars"),
-        ignored()._replace(name="span"),
+        defining("iter_args"),
+        plain("condition"),
+        plain("body"),
+        defining("return_vars"),
+        ignored("span"),
     )
 
     def __init__(
@@ -168,29 +198,39 @@ class ScopeStmt(Stmt):
     """A marked region, such as ``with pl.incore()``."""
 
     scope_kind: ScopeKind
-    body: Stmt = plain(convert=as_body)
+    body: Stmt
+
+    def __init__(
+        self, scope_kind: ScopeKind, body: Stmt | Sequence[Stmt], span: Span = UNKNOWN_SPAN
+    ) -> None:
+        _put(self, "scope_kind", scope_kind)
+        _put(self, "body", as_body(body))
+        _put(self, "span", span)
 
 
 class SeqStmts(Stmt):
     """Statements in order."""
 
-    stmts: tuple[Stmt, ...] = plain(default=(), convert=as_tuple)
+    stmts: tuple[Stmt, ...]
 
-
-def _only_ops(value: Any) -> tuple[Stmt, ...]:
-    items = tuple(value)
-    for item in items:
-        if not isinstance(item, AssignStmt | EvalStmt):
-            raise InternalError(
-                f"OpStmts holds assignments and evaluations, got {type(item).__name__}"
-            )
-    return items
+    def __init__(self, stmts: Sequence[Stmt] = (), span: Span = UNKNOWN_SPAN) -> None:
+        _put(self, "stmts", as_tuple(stmts))
+        _put(self, "span", span)
 
 
 class OpStmts(Stmt):
     """A run of assignments and evaluations."""
 
-    stmts: tuple[Stmt, ...] = plain(default=(), convert=_only_ops)
+    stmts: tuple[Stmt, ...]
+
+    def __init__(self, stmts: Sequence[Stmt] = (), span: Span = UNKNOWN_SPAN) -> None:
+        items = as_tuple(stmts)
+        for item in items:
+            if not isinstance(item, AssignStmt | EvalStmt):
+                found = type(item).__name__
+                raise InternalError(f"OpStmts holds assignments and evaluations, got {found}")
+        _put(self, "stmts", items)
+        _put(self, "span", span)
 
 
 def _param(entry: Any) -> tuple[Var, ParamDirection]:
@@ -213,13 +253,13 @@ class Function(IRNode):
     body: Stmt
     func_type: FunctionType
     FIELDS = (
-        ignored()._replace(name="name"),
-        defining()._replace(name="params"),
-        plain()._replace(name="param_directions"),
-        plain()._replace(name="return_types"),
-        plain()._replace(name="body"),
-        plain()._replace(name="func_type"),
-        ignored()._replace(name="span"),
+        ignored("name"),
+        defining("params"),
+        plain("param_directions"),
+        plain("return_types"),
+        plain("body"),
+        plain("func_type"),
+        ignored("span"),
     )
 
     def __init__(
@@ -269,16 +309,16 @@ class Program(IRNode):
     attrs: Mapping[str, Any]
     entry: str | None
     FIELDS = (
-        ignored()._replace(name="name"),
-        plain()._replace(name="functions_"),
-        plain()._replace(name="attrs"),
-        plain()._replace(name="entry"),
-        ignored()._replace(name="span"),
+        ignored("name"),
+        plain("functions_"),
+        plain("attrs"),
+        plain("entry"),
+        ignored("span"),
     )
 
     def __init__(
         self,
-        functions: Sequence[Function],
+        functions: Sequence[Function] | Mapping[Any, Function],
         name: str = "",
         span: Span = UNKNOWN_SPAN,
         *,
@@ -286,9 +326,9 @@ class Program(IRNode):
         entry: str | None = None,
     ) -> None:
         if isinstance(functions, Mapping):
-            functions = tuple(functions.values())
+            functions = list(functions.values())
         ordered = sorted(functions, key=lambda f: f.name)
-        for first, second in zip(ordered, ordered[1:], strict=False):
+        for first, second in pairwise(ordered):
             if first.name == second.name:
                 raise ValueError(f"two functions of a program are named {first.name!r}")
         if ordered and not ordered[0].name:

@@ -17,17 +17,8 @@ from pypto._src.ir.stmts import Function, OpStmts, Program, SeqStmts, Stmt, seq,
 N = TypeVar("N", bound=IRNode)
 
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
+_REBUILT: dict[type, tuple[tuple[str, bool], ...]] = {}
 _SLOTS: dict[type, tuple[str, ...]] = {}
-
-
-def _is_node_field(cls: type, name: str) -> bool:
-    for base in cls.__mro__:
-        text = str(base.__dict__.get("__annotations__", {}).get(name, ""))
-        if text:
-            return any(
-                word in text for word in ("Expr", "Stmt", "Var", "IterArg", "Function", "MemRef")
-            )
-    return False
 
 
 def child_fields(cls: type[IRNode]) -> tuple[str, ...]:
@@ -37,9 +28,20 @@ def child_fields(cls: type[IRNode]) -> tuple[str, ...]:
         names = _CHILD_FIELDS[cls] = tuple(
             field.name
             for field in cls.FIELDS
-            if field.kind is not FieldKind.IGNORED and _is_node_field(cls, field.name)
+            if field.kind is not FieldKind.IGNORED and field.holds_nodes
         )
     return names
+
+
+def _rebuilt(cls: type[IRNode]) -> tuple[tuple[str, bool], ...]:
+    """Return the names of `child_fields`, each with whether it defines variables."""
+    rows = _REBUILT.get(cls)
+    if rows is None:
+        kinds = {field.name: field.kind for field in cls.FIELDS}
+        rows = _REBUILT[cls] = tuple(
+            (name, kinds[name] is FieldKind.DEFINING) for name in child_fields(cls)
+        )
+    return rows
 
 
 def children(node: IRNode) -> Iterator[IRNode]:
@@ -49,7 +51,7 @@ def children(node: IRNode) -> Iterator[IRNode]:
         if isinstance(value, IRNode):
             yield value
         elif isinstance(value, tuple):
-            yield from value  # pyright: ignore[reportUnknownVariableType]
+            yield from value
 
 
 def walk(node: IRNode) -> Iterator[IRNode]:
@@ -89,8 +91,9 @@ class Mutator:
 
     def __init__(self) -> None:
         self._methods: dict[type, Callable[[Any], Any]] = {}
+        self._redefined: dict[Var, Var] = {}  # iter_args copied for a new init value
 
-    def _method(self, cls: type) -> Callable[[Any], Any]:
+    def _method(self, cls: type[IRNode]) -> Callable[[Any], Any]:
         for base in cls.__mro__:
             found = getattr(self, f"visit_{base.__name__}", None)
             if found is not None:
@@ -99,7 +102,9 @@ class Mutator:
 
     def visit(self, node: Any) -> Any:
         """Return the replacement of ``node``."""
-        cls = type(node)
+        if self._redefined and node in self._redefined:
+            return self._redefined[node]
+        cls: type[IRNode] = node.__class__
         method = self._methods.get(cls)
         if method is None:
             method = self._methods[cls] = self._method(cls)
@@ -113,41 +118,37 @@ class Mutator:
         """Replace a variable at its definition."""
         if isinstance(var, IterArg):
             init = self.visit(var.initValue)
-            return var if init is var.initValue else copy_with(var, {"initValue": init})
+            if init is not var.initValue:
+                self._redefined[var] = copy_with(var, {"initValue": init})
+            return self._redefined.get(var, var)
         return var
 
     def body(self, stmt: Stmt) -> Stmt:
         """Return the replacement of a body, which is always one statement."""
-        new = self.visit(stmt)
-        return seq(new, stmt.span) if isinstance(new, list) else new
+        new: Stmt | list[Stmt] = self.visit(stmt)
+        return new if isinstance(new, Stmt) else seq(new, stmt.span)
 
     def rebuild(self, node: Any) -> Any:
         """Visit the fields of ``node``; return it, or a copy where one changed."""
+        cls: type[IRNode] = node.__class__
         changes: dict[str, Any] = {}
-        for field in type(node).FIELDS:
-            name = field.name
-            if name not in child_fields(type(node)):
-                continue
+        for name, defines in _rebuilt(cls):
             old = getattr(node, name)
-            if field.kind is FieldKind.DEFINING:
-                new = tuple(self.define(v) for v in old) if type(old) is tuple else self.define(old)
-                if new is not old and (
-                    type(old) is not tuple or any(a is not b for a, b in zip(old, new, strict=True))
-                ):
-                    changes[name] = new
-            elif isinstance(old, Stmt):
-                new = self.body(old)
-                if new is not old:
-                    changes[name] = new
-            elif isinstance(old, IRNode):
-                new = self.visit(old)
-                if new is not old:
-                    changes[name] = new
-            elif type(old) is tuple:
-                items = [self.visit(item) for item in old]
-                if any(a is not b for a, b in zip(old, items, strict=True)):
-                    changes[name] = tuple(items)
+            if old is None:
+                continue
+            if type(old) is tuple:
+                new = self._several(old, self.define if defines else self.visit)  # pyright: ignore[reportUnknownArgumentType]
+            elif defines:  # an assigned iter_arg has been defined by its loop
+                new = self._redefined.get(old) or self.define(old)
+            else:
+                new = self.body(old) if isinstance(old, Stmt) else self.visit(old)
+            if new is not old:
+                changes[name] = new
         return copy_with(node, changes) if changes else node
+
+    def _several(self, old: tuple[Any, ...], visit: Callable[[Any], Any]) -> tuple[Any, ...]:
+        new = tuple([visit(item) for item in old])
+        return new if any(a is not b for a, b in zip(old, new, strict=True)) else old
 
     def visit_SeqStmts(self, node: SeqStmts) -> Stmt:
         """Visit the statements in order, splicing lists."""

@@ -8,7 +8,7 @@ else is a constant attribute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, ParamSpec, TypeVar
 
 from pypto._src.dtypes import MEMBERS, DataType
@@ -78,6 +78,29 @@ def _params(function: Callable[..., Any]) -> tuple[Param, ...]:
     return tuple(params)
 
 
+Spaces = Mapping[int, MemorySpace | frozenset[MemorySpace]]
+"""Where tile operands live; those not named live in vector memory."""
+
+
+def _spaces_rule(
+    tiles: Iterable[int], given: Spaces | Callable[[Mapping[str, Any]], Spaces]
+) -> Callable[[Mapping[str, Any]], Mapping[int, frozenset[MemorySpace]]]:
+    """Return the rule that gives the memory spaces which an op takes its tile operands from."""
+    wanted = tuple(tiles)
+
+    def allowed(spaces: Spaces) -> dict[int, frozenset[MemorySpace]]:
+        found = {index: spaces.get(index, MemorySpace.Vec) for index in wanted}
+        return {
+            index: frozenset({space}) if isinstance(space, MemorySpace) else space
+            for index, space in found.items()
+        }
+
+    if callable(given):
+        return lambda kwargs: allowed(given(kwargs))
+    fixed = allowed(given)
+    return lambda _kwargs: fixed
+
+
 def _register(
     level: str,
     *,
@@ -92,6 +115,8 @@ def _register(
     space: MemorySpace | Callable[[Call], MemorySpace] | None = None,
     view_of: int | None = None,
     in_place: Iterable[int] | None = None,
+    columns: Iterable[int] = (),
+    spaces: Spaces | Callable[[Mapping[str, Any]], Spaces] | None = None,
     name: str | None = None,
     overload: str | None = None,
     unsupported: str | None = None,
@@ -120,6 +145,8 @@ def _register(
             space=space,
             view_of=view_of,
             in_place=frozenset(tiles if in_place is None else in_place),
+            columns=frozenset(columns),
+            spaces_rule=_spaces_rule(tiles, spaces or {}),
             unsupported=unsupported,
         )
         if op.name in REGISTRY:
@@ -138,7 +165,7 @@ def block_op(
     """Register an op on tiles; see `OpDef` for the facts.
 
     Unless told otherwise it runs on the vector pipe, reads all its tiles, writes only its result
-    in vector memory, and may write the result over any tile operand.
+    in vector memory, may write the result over any tile operand, and takes no column vectors.
     """
     return _register("block", pipe=pipe, **facts)
 

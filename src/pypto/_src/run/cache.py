@@ -83,6 +83,7 @@ def build(
 
     Raises:
         CompileError: The compiler refused the source.
+        FileNotFoundError: An include directory does not exist.
         KnobError: ``PYPTO_CACHE_DIR`` has a value it cannot have.
     """
     flags = (*toolchain.flags, *(f"-I{path.absolute()}" for path in include_dirs), *extra_flags)

@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import functools
 import importlib.util
+import logging
 import os
 import platform
 import shlex
@@ -17,7 +18,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -30,6 +32,7 @@ NAMES = ("c++", "g++", "clang++")  # looked for on PATH, in this order
 
 VERSION_TIMEOUT_S = 30.0
 PROBE_TIMEOUT_S = 600.0  # zig builds its C++ library at first use: 40 s on four cores
+NOTICE_AFTER_S = 3.0  # so long a user waits without a word
 
 # Results have to be the same on every machine and equal NumPy's, so nothing that reorders or fuses
 # arithmetic is allowed: no -ffast-math, and no contraction of a * b + c into one rounding. Where
@@ -38,8 +41,9 @@ PROBE_TIMEOUT_S = 600.0  # zig builds its C++ library at first use: 40 s on four
 # point exception flags, which nobody reads, and let sqrt and selects become vector code.
 _NUMERICS = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 
-# Hidden symbols: the inline variables of the headers, such as the error text, stay private to one
-# kernel. Otherwise the dynamic linker would share them between all kernels of the process.
+# Hidden symbols: the functions and variables of the headers stay private to one kernel, unless a
+# header exports them. Otherwise the compiler would decide: g++ shares inline variables between all
+# objects of a process, clang on Linux does not.
 _COMMON = ("-std=c++17", "-fPIC", "-shared", "-fvisibility=hidden", *_NUMERICS)
 
 # zig switches trapping UBSan on in unoptimized builds; the others take the flag as a no-op.
@@ -63,6 +67,8 @@ _PROBE = """\
 #include <cstdint>
 extern "C" __attribute__((visibility("default"))) std::int64_t pypto_probe() { return 910; }
 """
+
+_log = logging.getLogger("pypto")
 
 
 class ToolchainError(RuntimeError):
@@ -265,10 +271,25 @@ def _probe(command: tuple[str, ...]) -> Toolchain | str:
     reason = ""
     for tuning in _ZIG_TUNINGS if kind == "zig" else _TUNINGS:
         toolchain = Toolchain(command, kind, text, tuning)
-        reason = _failure(toolchain)
+        with _notice(toolchain):
+            reason = _failure(toolchain)
         if not reason:
             return toolchain
     return f"{shlex.join(command)} {reason}"
+
+
+@contextlib.contextmanager
+def _notice(toolchain: Toolchain) -> Generator[None]:
+    """Say what takes so long, in case it does; Python shows log warnings unless told otherwise."""
+    text = "trying the C++ compiler %s; zig builds its C++ library first, once, in about a minute"
+    text = text if toolchain.kind == "zig" else text.partition(";")[0]
+    timer = threading.Timer(NOTICE_AFTER_S, _log.warning, (text, shlex.join(toolchain.command)))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _kind(command: tuple[str, ...], version: str) -> Kind:
@@ -294,6 +315,8 @@ def _failure(toolchain: Toolchain) -> str:
 
 def _load_failure(output: Path) -> str:
     """Return why the probe's object cannot be called: a cross compiler makes such objects."""
+    if not output.exists():
+        return "makes no object"
     try:
         answer = ctypes.CDLL(str(output)).pypto_probe()
     except (OSError, AttributeError) as error:

@@ -23,7 +23,7 @@ struct IsGlobal<GlobalTensor<T, S, D, L>> : std::true_type {};
 template <class... Ts>
 using if_tiles = std::enable_if_t<(IsTile<Ts>::value && ...), int>;
 template <class... Ts>
-using if_no_tiles = std::enable_if_t<!(IsTile<std::remove_const_t<Ts>>::value || ...), int>;
+using if_events = std::enable_if_t<(HasWait<Ts>::value && ...), int>;
 
 template <class Tl, TileType... Locs>
 constexpr bool at_v = ((Tl::Loc == Locs) || ...);

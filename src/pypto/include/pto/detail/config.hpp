@@ -9,10 +9,19 @@
 #include <limits>
 #include <type_traits>
 
-// Memory and function qualifiers of the NPU compiler.
+// Function qualifiers of the NPU compiler. Kernels are `__aicore__ __attribute__((always_inline)) void f(...)` without
+// `inline`, which cannot be inlined into a shared object as long as another object could replace f. Protected visibility
+// rules that out and still exports the entry point.
 #define __global__
-#define AICORE
-#define __aicore__
+#if defined(__ELF__)
+#define __aicore__ __attribute__((visibility("protected")))
+#elif defined(_WIN32)
+#define __aicore__ __attribute__((dllexport))
+#else
+#define __aicore__ __attribute__((visibility("default")))
+#endif
+#define AICORE __aicore__
+// Memory qualifiers.
 #define __gm__
 #define __ubuf__
 #define __cbuf__
@@ -25,13 +34,16 @@
 #define __out__
 #define __tf__
 
-// Generated kernels are written `__aicore__ __attribute__((always_inline)) void f(...)`, without `inline`; that is
-// what the NPU compiler expects. g++ answers with a -Wattributes warning, which says nothing about the kernel.
-// Off for the rest of the unit on purpose.
+// g++ warns about such functions (-Wattributes: might not be inlinable). Off for the rest of the unit on purpose.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wattributes"
 // Passing wide vectors between our own inlined helpers is not an ABI boundary.
 #pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
+#if defined(__clang__)
+// An unoptimised build does not vectorise, and clang would say so at every PTO_IVDEP.
+#pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 
 #define PTO_INLINE inline __attribute__((always_inline))
@@ -47,26 +59,29 @@
 #endif
 #define PTO_NPU_RULE(condition, message) static_assert(PTO_LAX || (condition), message)
 
-// Written before a loop whose iterations touch distinct elements (or the very same element through two names):
+// PTO_FUSED, PTO_FUSED_BODY: on a function and at the start of its body; products and sums there may fuse into FMA
+// (whatever the command line says) and vectors keep their full width.
+// PTO_IVDEP: before a loop whose iterations touch distinct elements (or the very same element through two names):
 // elementwise work in place stays vectorised.
 #if defined(__clang__)
 #define PTO_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #define PTO_UNROLL _Pragma("clang loop unroll(full)")
+#if defined(__AVX512F__)
+#define PTO_FUSED __attribute__((__min_vector_width__(512)))
+#else
 #define PTO_FUSED
+#endif
 #define PTO_FUSED_BODY _Pragma("clang fp contract(fast)")
-#define PTO_NO_ERRNO
 #elif defined(__GNUC__)
 #define PTO_IVDEP _Pragma("GCC ivdep")
 #define PTO_UNROLL _Pragma("GCC unroll 32")
 #define PTO_FUSED __attribute__((optimize("fp-contract=fast")))
 #define PTO_FUSED_BODY
-#define PTO_NO_ERRNO __attribute__((optimize("no-math-errno")))
 #else
 #define PTO_IVDEP
 #define PTO_UNROLL
 #define PTO_FUSED
 #define PTO_FUSED_BODY
-#define PTO_NO_ERRNO
 #endif
 
 namespace pto {

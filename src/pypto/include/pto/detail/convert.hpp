@@ -11,20 +11,39 @@ namespace detail {
 // Elements per chunk: two or three float chunks stay in the first-level cache.
 constexpr int kChunk = 512;
 
+// Hardware conversion of kHalfStep halves at a time, in vectors as wide as those that read the result.
 #if defined(__F16C__) && !defined(PTO_CPU_SOFT_HALF)
 #define PTO_HAVE_F16C 1
-PTO_INLINE Vec<float, 8> widen8(const half* src)
+#if defined(__AVX512F__)
+constexpr int kHalfStep = 16;
+#else
+constexpr int kHalfStep = 8;
+#endif
+PTO_INLINE void widen_step(const half* src, float* dst)
 {
 #if defined(__clang__)
-    typedef _Float16 Half8 __attribute__((vector_size(16)));
-    return __builtin_convertvector(load_vec<Half8>(src), Vec<float, 8>);
+    typedef _Float16 Halves __attribute__((vector_size(2 * kHalfStep)));
+    store_vec(dst, __builtin_convertvector(load_vec<Halves>(src), Vec<float, kHalfStep>));
+#elif defined(__AVX512F__)
+    const Vec<float, 16> zero = {};
+    store_vec(dst, __builtin_ia32_vcvtph2ps512_mask(load_vec<Vec<int16_t, 16>>(src), zero,
+                                                    static_cast<unsigned short>(-1), 4));
 #else
-    return __builtin_ia32_vcvtph2ps256(load_vec<Vec<int16_t, 8>>(src));
+    store_vec(dst, __builtin_ia32_vcvtph2ps256(load_vec<Vec<int16_t, 8>>(src)));
 #endif
 }
-PTO_INLINE void narrow8(Vec<float, 8> value, half* dst)
+PTO_INLINE void narrow_step(const float* src, half* dst)
 {
-    store_vec(dst, __builtin_ia32_vcvtps2ph256(value, 0));
+#if defined(__clang__)
+    typedef _Float16 Halves __attribute__((vector_size(2 * kHalfStep)));
+    store_vec(dst, __builtin_convertvector(load_vec<Vec<float, kHalfStep>>(src), Halves));
+#elif defined(__AVX512F__)
+    const Vec<int16_t, 16> zero = {};
+    store_vec(dst, __builtin_ia32_vcvtps2ph512_mask(load_vec<Vec<float, 16>>(src), 0, zero,
+                                                    static_cast<unsigned short>(-1)));
+#else
+    store_vec(dst, __builtin_ia32_vcvtps2ph256(load_vec<Vec<float, 8>>(src), 0));
+#endif
 }
 #else
 #define PTO_HAVE_F16C 0
@@ -53,9 +72,8 @@ PTO_NOINLINE void widen(const T* src, float* dst, int64_t n)
 #if PTO_HAVE_F16C
     if constexpr (is_half_v<T>) {
         int64_t i = 0;
-        for (; i + 16 <= n; i += 16) {
-            store_vec(dst + i, widen8(src + i));
-            store_vec(dst + i + 8, widen8(src + i + 8));
+        for (; i + kHalfStep <= n; i += kHalfStep) {
+            widen_step(src + i, dst + i);
         }
         widen_loop(src + i, dst + i, n - i);
         return;
@@ -70,9 +88,8 @@ PTO_NOINLINE void narrow(const float* src, T* dst, int64_t n)
 #if PTO_HAVE_F16C
     if constexpr (is_half_v<T>) {
         int64_t i = 0;
-        for (; i + 16 <= n; i += 16) {
-            narrow8(load_vec<Vec<float, 8>>(src + i), dst + i);
-            narrow8(load_vec<Vec<float, 8>>(src + i + 8), dst + i + 8);
+        for (; i + kHalfStep <= n; i += kHalfStep) {
+            narrow_step(src + i, dst + i);
         }
         narrow_loop(src + i, dst + i, n - i);
         return;

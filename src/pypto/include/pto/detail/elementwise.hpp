@@ -169,7 +169,7 @@ PTO_INLINE RecordEvent TSQRT(D& d, S& s, E&... events)
 }
 
 // d = 1 / sqrt(s), optionally with a scratch tile (used by the NPU only).
-template <class D, class S, class... E, detail::if_tiles<D, S> = 0, detail::if_no_tiles<E...> = 0>
+template <class D, class S, class... E, detail::if_tiles<D, S> = 0, detail::if_events<E...> = 0>
 PTO_INLINE RecordEvent TRSQRT(D& d, S& s, E&... events)
 {
     detail::vector_rule<detail::Floats, D, S>();

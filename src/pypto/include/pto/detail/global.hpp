@@ -77,6 +77,8 @@ struct GlobalTensor {
     using ShapeType = Shape_;
     using StrideType = Stride_;
     static constexpr Layout layout = Layout_;
+    static_assert(sizeof(Shape_::staticShape) > 0, "GlobalTensor: the second argument must be a Shape");
+    static_assert(sizeof(Stride_::staticStride) > 0, "GlobalTensor: the third argument must be a Stride");
     static constexpr const int64_t (&staticShape)[5] = Shape_::staticShape;
     static constexpr const int64_t (&staticStride)[5] = Stride_::staticStride;
 

@@ -37,10 +37,12 @@ PTO_INLINE float exp_value(float x)
 // ln x: x = 2^e m with m in [sqrt(1/2), sqrt(2)), f = m - 1, a polynomial for (ln(1+f) - f + f^2/2) / f^3.
 PTO_INLINE float log_value(float x)
 {
-    const bool tiny = x < 1.17549435e-38f;
-    const uint32_t u = bit_cast<uint32_t>(tiny ? x * 8388608.0f : x) - 0x3f3504f3u;
-    const int32_t exponent = static_cast<int32_t>(u) >> 23;
-    const float e = static_cast<float>(exponent - (tiny ? 23 : 0));
+    // A subnormal is scaled by 2^23 first. By mask, because a condition that is used twice becomes a branch.
+    const uint32_t bits = bit_cast<uint32_t>(x);
+    const uint32_t tiny = 0u - static_cast<uint32_t>(bits < 0x00800000u);
+    const float scale = bit_cast<float>(0x3f800000u + (tiny & (23u << 23)));
+    const uint32_t u = bit_cast<uint32_t>(x * scale) - 0x3f3504f3u;
+    const float e = static_cast<float>((static_cast<int32_t>(u) >> 23) - static_cast<int32_t>(tiny & 23u));
     const float f = bit_cast<float>((u & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
     float p = 0.068710044f;
     p = mul_add(p, f, -0.122414254f);
@@ -55,28 +57,48 @@ PTO_INLINE float log_value(float x)
     float y = p * f2 * f;
     y = mul_add(e, 1.42860677e-06f, y);
     y = mul_add(f2, -0.5f, y);
-    const float result = mul_add(e, 0.693145752f, f + y);
-    const float special = x == 0.0f ? -std::numeric_limits<float>::infinity()
-                          : x < 0.0f ? std::numeric_limits<float>::quiet_NaN()
-                                     : x;  // +inf and NaN
-    const bool ordinary = (x > 0.0f) & (x < std::numeric_limits<float>::infinity());
-    return ordinary ? result : special;
+    // Special cases are added, not selected: a select would move the computation into a branch. At this point the sum is
+    // finite for every x. +inf and NaN add themselves, a negative x adds NaN, a zero -inf.
+    uint32_t special = bits >= 0x7f800000u ? bits : 0u;
+    special = bits > 0x80000000u ? 0x7fc00000u : special;
+    special = (bits << 1) == 0u ? 0xff800000u : special;
+    return mul_add(e, 0.693145752f, f + y) + bit_cast<float>(special);
 }
 
 PTO_INLINE double exp_value(double x) { return __builtin_exp(x); }
 PTO_INLINE double log_value(double x) { return __builtin_log(x); }
 
-// Square roots over a run. In a function of its own: it must not set errno, or the loop would not vectorise.
+// Square roots over a run. The scalar builtin may set errno, which keeps GCC from vectorising a loop over it.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
+#define PTO_VECTOR_SQRT(v) __builtin_ia32_sqrtps512_mask(v, v, static_cast<unsigned short>(-1), 4)
+#elif defined(__GNUC__) && !defined(__clang__) && defined(__AVX__)
+#define PTO_VECTOR_SQRT(v) __builtin_ia32_sqrtps256(v)
+#elif defined(__GNUC__) && !defined(__clang__) && defined(__SSE__)
+#define PTO_VECTOR_SQRT(v) __builtin_ia32_sqrtps(v)
+#elif defined(__has_builtin)
+#if __has_builtin(__builtin_elementwise_sqrt)
+#define PTO_VECTOR_SQRT(v) __builtin_elementwise_sqrt(v)
+#endif
+#endif
+
+PTO_INLINE float sqrt_value(float x) { return __builtin_sqrtf(x); }
+PTO_INLINE double sqrt_value(double x) { return __builtin_sqrt(x); }
+
 template <class T>
-PTO_NOINLINE PTO_NO_ERRNO void sqrt_run(T* dst, const T* src, int64_t n)
+PTO_NOINLINE void sqrt_run(T* dst, const T* src, int64_t n)
 {
-    PTO_IVDEP
-    for (int64_t i = 0; i < n; ++i) {
-        if constexpr (sizeof(T) == 4) {
-            dst[i] = __builtin_sqrtf(src[i]);
-        } else {
-            dst[i] = __builtin_sqrt(src[i]);
+    int64_t i = 0;
+#if defined(PTO_VECTOR_SQRT)
+    if constexpr (sizeof(T) == 4) {
+        using V = Vec<float, kVectorBytes / 4>;
+        for (; i + kVectorBytes / 4 <= n; i += kVectorBytes / 4) {
+            const V v = load_vec<V>(src + i);
+            store_vec<V>(dst + i, PTO_VECTOR_SQRT(v));
         }
+    }
+#endif
+    for (; i < n; ++i) {
+        dst[i] = sqrt_value(src[i]);
     }
 }
 

@@ -64,13 +64,24 @@ inline namespace state_v1 {
 inline thread_local CoreState core_state = {nullptr, nullptr, 0, nullptr, kOk, 0, 0, 0, 0};
 }
 
+// Blocks start at multiples of 64 bytes. The address that malloc gave stands in the word before the block (there is no
+// aligned allocation that all C libraries share).
+inline void free_block(unsigned char* block)
+{
+    if (block != nullptr) {
+        void* given;
+        std::memcpy(&given, block - sizeof(given), sizeof(given));
+        std::free(given);
+    }
+}
+
 // Frees the buffers at thread exit; constructed on the first allocation of the thread.
 struct CoreReaper {
     CoreState* state;
     ~CoreReaper()
     {
-        std::free(state->scratch);
-        std::free(state->work);
+        free_block(state->scratch);
+        free_block(state->work);
         state->scratch = nullptr;
         state->work = nullptr;
         state->work_bytes = 0;
@@ -90,12 +101,15 @@ PTO_COLD inline unsigned char* aligned_block(int64_t bytes)
 {
     static thread_local CoreReaper reaper{&core_state};
     (void)reaper;
-    void* block = nullptr;
-    if (posix_memalign(&block, 64, static_cast<std::size_t>(bytes)) != 0) {
+    void* given = std::malloc(static_cast<std::size_t>(bytes) + 64 + sizeof(given));
+    if (given == nullptr) {
         record_error(kOutOfMemory, "tile memory of this thread could not be allocated");
         return nullptr;
     }
-    return static_cast<unsigned char*>(block);
+    const uintptr_t first = reinterpret_cast<uintptr_t>(given) + sizeof(given);
+    unsigned char* block = static_cast<unsigned char*>(given) + sizeof(given) + (64 - first % 64) % 64;
+    std::memcpy(block - sizeof(given), &given, sizeof(given));
+    return block;
 }
 
 PTO_COLD inline unsigned char* allocate_scratch()
@@ -118,7 +132,7 @@ PTO_INLINE unsigned char* scratch()
 inline unsigned char* work_buffer(int64_t bytes)
 {
     if (bytes > core_state.work_bytes) {
-        std::free(core_state.work);
+        free_block(core_state.work);
         core_state.work_bytes = 0;
         core_state.work = aligned_block(bytes);
         if (core_state.work != nullptr) {

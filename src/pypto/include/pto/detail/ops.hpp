@@ -121,7 +121,10 @@ struct Shr {
     {
         constexpr wrap_t<C> width = sizeof(C) * 8;
         const wrap_t<C> count = static_cast<wrap_t<C>>(b);
-        const C whole = a < 0 ? static_cast<C>(-1) : C{0};
+        C whole = 0;
+        if constexpr (std::is_signed<C>::value) {
+            whole = a < 0 ? static_cast<C>(-1) : C{0};
+        }
         return count < width ? static_cast<C>(a >> (count & (width - 1))) : whole;
     }
 };
@@ -152,14 +155,31 @@ struct Neg {
 };
 struct Relu {  // NaN stays NaN
     template <class C>
-    PTO_INLINE C operator()(C a) const { return a < C{0} ? C{0} : a; }
+    PTO_INLINE C operator()(C a) const
+    {
+        if constexpr (std::is_unsigned<C>::value) {
+            return a;
+        } else {
+            return a < C{0} ? C{0} : a;
+        }
+    }
 };
 struct Recip {
     template <class C>
     PTO_INLINE C operator()(C a) const { return Div{}(C{1}, a); }
 };
 
-// Functions of real numbers. On an integer tile they are computed in double and truncated.
+// Functions of real numbers. On an integer tile they are computed in double and truncated to 32 bits (64 bits for types
+// that need them); what does not fit becomes the minimum of that width, as x86 converts.
+template <class C>
+PTO_INLINE C integer_part(double value)
+{
+    using Wide = std::conditional_t<(sizeof(C) < 4 || std::is_same<C, int32_t>::value), int32_t, int64_t>;
+    const double low = static_cast<double>(std::numeric_limits<Wide>::min());
+    const bool fits = (value > low - 1) & (value < -low);
+    return static_cast<C>(fits ? static_cast<Wide>(value) : std::numeric_limits<Wide>::min());
+}
+
 struct Exp {
     template <class C>
     PTO_INLINE C operator()(C a) const
@@ -167,18 +187,8 @@ struct Exp {
         if constexpr (real_v<C>) {
             return exp_value(a);
         } else {
-            return integer_of<C>(exp_value(static_cast<double>(a)));
+            return integer_part<C>(exp_value(static_cast<double>(a)));
         }
-    }
-    template <class C>
-    static C integer_of(double value)
-    {
-        const double top = static_cast<double>(std::numeric_limits<C>::max());
-        const double low = static_cast<double>(std::numeric_limits<C>::min());
-        return value >= top    ? std::numeric_limits<C>::max()
-               : value <= low  ? std::numeric_limits<C>::min()
-               : value != value ? C{0}
-                               : static_cast<C>(value);
     }
 };
 struct Log {
@@ -188,7 +198,7 @@ struct Log {
         if constexpr (real_v<C>) {
             return log_value(a);
         } else {
-            return Exp::integer_of<C>(log_value(static_cast<double>(a)));
+            return integer_part<C>(log_value(static_cast<double>(a)));
         }
     }
 };

@@ -1,0 +1,107 @@
+"""The lines of one PTO function: fresh names, constants in order of first use, indentation.
+
+Knows the text of the dialect's lines, nothing of the IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from pypto._src.dtypes import DataType
+from pypto._src.emit.pto_types import check_integer, element_type, float_literal
+
+
+class Body:
+    """Collects lines into the current section; every name it hands out is new."""
+
+    def __init__(self) -> None:
+        self.constants: dict[str, str] = {}  # right side of `=` to name, in order of first use
+        self.sections: dict[str, list[str]] = {}
+        self.depth = 2
+        self._lines: list[str] = []
+        self._names = 0
+        self._floats = 0
+        self._comment: str | None = None  # waits for a line of code to stand above
+        self._last_comment: str | None = None
+
+    @contextmanager
+    def section(self, title: str) -> Generator[None]:
+        """Collect what is emitted inside under ``title``."""
+        outer = self._lines
+        self._lines = self.sections.setdefault(title, [])
+        try:
+            yield
+        finally:
+            self._lines = outer
+
+    @contextmanager
+    def indented(self) -> Generator[None]:
+        """Indent what is emitted inside by one level more."""
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+    def fresh(self) -> str:
+        """Return a new SSA name."""
+        self._names += 1
+        return f"%{self._names - 1}"
+
+    def emit(self, text: str) -> None:
+        """Append one operation; lines of ``text`` after the first keep their own alignment."""
+        self._flush_comment()
+        indent = "  " * self.depth
+        self._lines += [indent + line for line in text.split("\n")]
+
+    def note(self, comment: str | None) -> None:
+        """Let ``comment`` stand above the next line, unless it was the last one anyway."""
+        self._comment = comment if comment != self._last_comment else None
+
+    def _flush_comment(self) -> None:
+        if self._comment is None:
+            return
+        if self._lines and not self._lines[-1].endswith(("{", ":")):
+            self._lines.append("")
+        self._lines.append(f"{'  ' * self.depth}// {self._comment}")
+        self._last_comment, self._comment = self._comment, None
+
+    def assign(self, right: str) -> str:
+        """Append ``%n = right``; return the name."""
+        name = self.fresh()
+        self.emit(f"{name} = {right}")
+        return name
+
+    def op(self, text: str) -> None:
+        """Append a tile operation, with ``outs`` below ``ins`` as in the document."""
+        ins, outs = text.find(" ins("), text.find(") outs(")
+        if ins >= 0 and outs >= 0:
+            text = f"{text[: outs + 1]}\n{' ' * (ins + 1)}{text[outs + 2 :]}"
+        self.emit(text)
+
+    def _constant(self, name: str, right: str) -> str:
+        return self.constants.setdefault(right, name)
+
+    def index(self, value: int) -> str:
+        """Return the name of an ``index`` constant."""
+        return self.integer(value, "index")
+
+    def integer(self, value: int, type_: str) -> str:
+        """Return the name of an integer constant of type ``type_``."""
+        check_integer(value, type_)
+        suffix = "" if type_ == "index" else f"_{type_}"
+        return self._constant(f"%c{value}{suffix}", f"arith.constant {value} : {type_}")
+
+    def boolean(self, value: bool) -> str:
+        """Return the name of an i1 constant."""
+        text = "true" if value else "false"
+        return self._constant(f"%{text}", f"arith.constant {text}")
+
+    def real(self, value: float, dtype: DataType) -> str:
+        """Return the name of a float constant."""
+        right = f"arith.constant {float_literal(value, dtype)} : {element_type(dtype)}"
+        if right not in self.constants:
+            self.constants[right] = f"%cst_{self._floats}" if self._floats else "%cst"
+            self._floats += 1
+        return self.constants[right]

@@ -1,0 +1,254 @@
+"""Which allocation each tile variable of a kernel uses, found before anything is written.
+
+A buffer is a memory reference seen as one tile type. Where a memory reference is used with several
+types, the second is, at level 3, one more allocation at the same address; at level 2, where the
+assembler plans memory itself, an allocation of its own, unless a loop or branch hands the bytes
+on under both types: then it is a reshape of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias, cast
+
+from pypto._src.emit.pto_types import tile_buf_type, valid_dims
+from pypto._src.errors import EmitError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    IRNode,
+    MemRef,
+    TileType,
+    Var,
+    const_value,
+    static_shape,
+)
+from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    statements,
+)
+from pypto._src.ir.walk import stmts_in
+
+Key: TypeAlias = "tuple[int, str, tuple[int, ...]]"
+"""Identity of the memory reference, type text, identities of valid dimensions that vary."""
+
+
+class Buffer(NamedTuple):
+    """One memory reference seen as one tile type."""
+
+    memref: MemRef
+    kind: TileType
+    type_text: str
+    alias_of: Key | None  # the buffer that it is a reshape of; None for an allocation
+
+    @property
+    def space(self) -> MemorySpace:
+        """The memory that the tile lives in."""
+        return self.memref.memory_space_
+
+    @property
+    def address(self) -> int:
+        """The byte address in its memory.
+
+        Raises:
+            EmitError: it has none yet.
+        """
+        address = const_value(self.memref.addr_)
+        if address is None or address < 0:
+            raise EmitError(
+                f"buffer {self.memref.name!r} has no address, which --pto-level=level3 needs",
+                hint="run passes.allocate_memory_addr() first",
+                slug="emit-address",
+            )
+        return address
+
+
+class _Handover(NamedTuple):
+    """A loop or branch lets variable ``target`` be the bytes of ``source``."""
+
+    source: Expr
+    target: Var
+    stmt: Stmt
+
+
+class Buffers:
+    """The buffers of a kernel in order of first definition."""
+
+    def __init__(self, function: Function, *, placed: bool) -> None:
+        self._found: dict[Key, Buffer] = {}
+        self._storage: dict[Expr, Key | None] = {}  # whose bytes; None for part of a tile
+        self._handovers: list[_Handover] = []
+        for stmt in stmts_in(function.body):
+            self._visit(stmt)
+        links = [self._link(each) for each in self._handovers]
+        self.by_key = self._found if placed else _joined(self._found, links)
+
+    def of(self, var: Expr) -> Key:
+        """Return the key of the buffer that a variable is written to."""
+        return _key(var)
+
+    def __getitem__(self, key: Key) -> Buffer:
+        return self.by_key[key]
+
+    def __iter__(self) -> Iterator[tuple[Key, Buffer]]:
+        return iter(self.by_key.items())
+
+    def _visit(self, stmt: Stmt) -> None:
+        match stmt:
+            case AssignStmt() if isinstance(stmt.var.type, TileType):
+                self._assign(stmt.var, stmt.value)
+            case ForStmt() | WhileStmt():
+                for iter_arg, result in zip(stmt.iter_args, stmt.return_vars, strict=True):
+                    self._hand_over(iter_arg.initValue, iter_arg, stmt)
+                    self._hand_over(iter_arg, result, stmt)
+                for iter_arg, value in zip(stmt.iter_args, yields(stmt.body), strict=False):
+                    self._hand_over(value, iter_arg, stmt)
+            case IfStmt():
+                for body in (stmt.then_body, stmt.else_body):
+                    for result, value in zip(stmt.return_vars, yields(body), strict=False):
+                        self._hand_over(value, result, stmt)
+            case _:
+                pass
+
+    def _assign(self, var: Var, value: Expr) -> None:
+        source = view_source(value)
+        if source is None:
+            self._define(var)
+        elif is_whole(source, var):
+            self._storage[var] = self._storage.get(source)
+        else:
+            self._storage[var] = None
+
+    def _define(self, var: Var) -> None:
+        key = _key(var)
+        self._storage[var] = key
+        if key not in self._found:
+            kind = var.type
+            assert isinstance(kind, TileType)
+            assert kind.memref is not None
+            self._found[key] = Buffer(kind.memref, kind, key[1], None)
+
+    def _hand_over(self, source: Expr, target: Var, stmt: Stmt) -> None:
+        if not isinstance(target.type, TileType):
+            return
+        if target not in self._storage:
+            self._define(target)
+        self._handovers.append(_Handover(source, target, stmt))
+
+    def _link(self, each: _Handover) -> tuple[Key, Key]:
+        source, target = self._storage.get(each.source), self._storage[each.target]
+        assert target is not None
+        if source is None:
+            raise EmitError(
+                f"{each.target.name!r} is part of another tile, which cannot be handed on",
+                each.stmt.span,
+                hint="copy the part with pl.vec_move first",
+                slug="emit-carried-tile",
+            )
+        if source[0] != target[0]:
+            raise EmitError(
+                f"{each.target.name!r} is handed on from one buffer to another",
+                each.stmt.span,
+                hint="run passes.init_mem_ref() first",
+                slug="emit-carried-tile",
+            )
+        return source, target
+
+
+def yields(body: Stmt | None) -> Sequence[Expr]:
+    """Return what a loop body or branch hands on."""
+    last = statements(body)[-1:]
+    return last[0].value if last and isinstance(last[0], YieldStmt) else ()
+
+
+def view_source(value: Expr) -> Expr | None:
+    """Return the tile whose bytes ``value`` is, None for a value with bytes of its own."""
+    if isinstance(value, Var):
+        return value
+    op = registered_op(value)
+    if op is None or op.view_of is None:
+        return None
+    assert isinstance(value, Call)
+    return value.args[op.view_of]
+
+
+def registered_op(value: IRNode) -> OpDef[..., Any] | None:
+    """Return the definition of the op that a call uses, None for anything else."""
+    op: Any = value.op if isinstance(value, Call) else None
+    return cast("OpDef[..., Any]", op) if isinstance(op, OpDef) else None
+
+
+def is_whole(source: Expr, view: Expr) -> bool:
+    """True if a view of a tile has all its bytes."""
+    a, b = source.type, view.type
+    assert isinstance(a, TileType)
+    assert isinstance(b, TileType)
+    return _bytes(a) == _bytes(b)
+
+
+def _bytes(kind: TileType) -> int | None:
+    shape = static_shape(kind)
+    if shape is None:
+        return None
+    size = kind.dtype.bytes
+    for dim in shape:
+        size *= dim
+    return size
+
+
+def memref_of(value: Expr) -> MemRef:
+    """Return the memory reference of a tile.
+
+    Raises:
+        EmitError: it has none.
+    """
+    kind = value.type
+    if isinstance(kind, TileType) and kind.memref is not None:
+        return kind.memref
+    name = value.name if isinstance(value, Var) else "a tile"
+    raise EmitError(
+        f"{name!r} has no buffer",
+        value.span,
+        hint="run passes.init_mem_ref() first",
+        slug="emit-no-buffer",
+    )
+
+
+def _key(value: Expr) -> Key:
+    memref, kind = memref_of(value), value.type
+    assert isinstance(kind, TileType)
+    space = memref.memory_space_
+    varying = tuple(
+        id(dim) if const_value(dim) is None else const_value(dim) or 0
+        for dim in valid_dims(kind, space)
+        if dim is not None
+    )
+    return id(memref), tile_buf_type(kind, space), varying
+
+
+def _joined(found: dict[Key, Buffer], links: Sequence[tuple[Key, Key]]) -> dict[Key, Buffer]:
+    """Return the buffers, those that are linked to an earlier one as its reshapes."""
+    order = {key: index for index, key in enumerate(found)}
+    parent: dict[Key, Key] = {}
+
+    def find(key: Key) -> Key:
+        while key in parent:
+            key = parent[key]
+        return key
+
+    for pair in links:
+        a, b = sorted(map(find, pair), key=order.__getitem__)
+        if a != b:
+            parent[b] = a
+    return {
+        key: buffer._replace(alias_of=find(key) if key in parent else None)
+        for key, buffer in found.items()
+    }

@@ -1,0 +1,572 @@
+"""Scalar expressions in the PTO dialect: arith operations, and the ways round their traps.
+
+The assembler accepts forms that it then translates wrongly, or dies on. Each has one place here,
+marked "Trap"; the measurements are in the dialect sheet, section 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.emit.pto_body import Body
+from pypto._src.emit.pto_types import scalar_dtype, value_type
+from pypto._src.errors import EmitError
+from pypto._src.ir.nodes import (
+    COMPARISONS,
+    LOGICAL,
+    Abs,
+    Add,
+    And,
+    BinaryExpr,
+    BitAnd,
+    BitNot,
+    BitOr,
+    BitShiftLeft,
+    BitShiftRight,
+    BitXor,
+    Call,
+    Cast,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    Eq,
+    Expr,
+    FloatDiv,
+    FloorDiv,
+    FloorMod,
+    Ge,
+    Gt,
+    Le,
+    Lt,
+    Max,
+    Min,
+    Mul,
+    Ne,
+    Neg,
+    Not,
+    Or,
+    Pow,
+    Sub,
+    UnaryExpr,
+    Var,
+)
+
+_MODULAR: Final[dict[type[BinaryExpr], str]] = {
+    Add: "addi",
+    Sub: "subi",
+    Mul: "muli",
+    BitAnd: "andi",
+    BitOr: "ori",
+    BitXor: "xori",
+    BitShiftLeft: "shli",
+}
+_SIGNED: Final[dict[type[BinaryExpr], tuple[str, str]]] = {
+    FloorDiv: ("floordivsi", "divui"),
+    Min: ("minsi", "minui"),
+    Max: ("maxsi", "maxui"),
+    BitShiftRight: ("shrsi", "shrui"),
+}
+_FLOAT: Final[dict[type[BinaryExpr], str]] = {
+    Sub: "subf",
+    Mul: "mulf",
+    FloatDiv: "divf",
+    Min: "minimumf",
+    Max: "maximumf",
+}
+_PREDICATES: Final[dict[type[BinaryExpr], tuple[str, str, str]]] = {
+    Eq: ("eq", "eq", "oeq"),
+    Ne: ("ne", "ne", "une"),
+    Lt: ("slt", "ult", "olt"),
+    Le: ("sle", "ule", "ole"),
+    Gt: ("sgt", "ugt", "ogt"),
+    Ge: ("sge", "uge", "oge"),
+}
+_KEEP_NATURAL: Final = ("addi", "muli", "floordivsi")
+_MAX_UNROLLED_POWER: Final = 64
+
+
+class Scalars:
+    """Gives every scalar expression an SSA name, writing what computes it into a `Body`."""
+
+    def __init__(self, body: Body, call: Callable[[Call], str]) -> None:
+        self.body = body
+        self.call = call  # emits a call with a scalar value
+        self.names: dict[Expr, str] = {}  # of variables
+        self.symbols: dict[str, str] = {}  # symbolic dimensions by their name
+        self._known: dict[Expr, str] = {}  # shared subexpressions of the current statement
+        self._unsigned: set[str] = set()  # values that the generated C++ holds as unsigned
+        self._natural: set[str] = set()  # values known not to be negative
+
+    def begin_statement(self) -> None:
+        """Forget the subexpressions of the statement before, whose scope may have ended."""
+        self._known.clear()
+
+    def define(self, var: Var, value: Expr) -> None:
+        """Let ``var`` stand for a value."""
+        self.names[var] = self.value_as(value, scalar_dtype(var))
+
+    def value_as(self, value: Expr, dtype: DataType) -> str:
+        """Return the name of a scalar expression converted to ``dtype``."""
+        if isinstance(value, ConstInt) and (dtype.is_float() or dtype.is_int()):
+            return self._integer(value.value, dtype)
+        return self.convert(self.value(value), scalar_dtype(value), dtype)
+
+    def index(self, value: Expr) -> str:
+        """Return the name of an integer expression as ``index``."""
+        return self.value_as(value, DataType.INDEX)
+
+    def condition(self, value: Expr) -> str:
+        """Return the name of an expression as i1."""
+        return self.value_as(value, DataType.BOOL)
+
+    def value(self, value: Expr) -> str:
+        """Return the name of a scalar expression, emitting what computes it.
+
+        Raises:
+            EmitError: the dialect has no such operation, or a variable has no value here.
+        """
+        stack = [value]
+        while stack:
+            node = stack[-1]
+            if node in self._known:
+                stack.pop()
+                continue
+            pending = [child for child in _operands(node) if child not in self._known]
+            if pending:
+                stack += reversed(pending)
+            else:
+                self._known[node] = self._compute(node)
+                stack.pop()
+        return self._known[value]
+
+    # ---------------------------------------------------------------------------------------
+    # Expressions
+    # ---------------------------------------------------------------------------------------
+
+    def _compute(self, node: Expr) -> str:
+        match node:
+            case Var():
+                return self._variable(node)
+            case ConstBool():
+                return self.body.boolean(node.value)
+            case ConstInt():
+                return self._integer(node.value, node.dtype)
+            case ConstFloat():
+                return self.body.real(node.value, node.dtype)
+            case BinaryExpr():
+                return self._binary(node)
+            case UnaryExpr():
+                return self._unary(node)
+            case Call():
+                return self.call(node)
+            case _:
+                raise EmitError(f"a {type(node).__name__} is no scalar value", node.span)
+
+    def _variable(self, var: Var) -> str:
+        name = self.names.get(var) or self.symbols.get(var.name)
+        if name is None:
+            raise EmitError(f"{var.name!r} has no value here", var.span, slug="emit-undefined")
+        return name
+
+    def _integer(self, value: int, dtype: DataType) -> str:
+        if dtype.is_float():
+            return self.body.real(float(value), dtype)
+        name = self.body.integer(value, value_type(dtype))
+        if value >= 0:
+            self._natural.add(name)
+        return name
+
+    def _binary(self, node: BinaryExpr) -> str:
+        kind = type(node)
+        if kind in LOGICAL:
+            return self._logical(node)
+        left, right = self._known[node.left], self._known[node.right]
+        dtype = scalar_dtype(node.left)
+        if kind in COMPARISONS:
+            return self._compare(kind, left, right, dtype)
+        if kind is Pow:
+            return self._power(node)
+        if dtype.is_float():
+            return self._float_op(kind, left, right, dtype)
+        return self._int_op(node, left, right, dtype)
+
+    def _logical(self, node: BinaryExpr) -> str:
+        # Only `select` is known to work on i1.
+        a = self.convert(self._known[node.left], scalar_dtype(node.left), DataType.BOOL)
+        b = self.convert(self._known[node.right], scalar_dtype(node.right), DataType.BOOL)
+        if isinstance(node, And):
+            return self._select(a, b, self.body.boolean(False), "i1")
+        if isinstance(node, Or):
+            return self._select(a, self.body.boolean(True), b, "i1")
+        return self._select(a, self._not(b), b, "i1")
+
+    def _not(self, name: str) -> str:
+        return self._select(name, self.body.boolean(False), self.body.boolean(True), "i1")
+
+    def _select(self, condition: str, yes: str, no: str, type_: str) -> str:
+        return self.body.assign(f"arith.select {condition}, {yes}, {no} : {type_}")
+
+    def _op(self, name: str, left: str, right: str, type_: str) -> str:
+        return self.body.assign(f"arith.{name} {left}, {right} : {type_}")
+
+    def _modular(self, name: str, left: str, right: str, type_: str) -> str:
+        """Emit an operation whose result the C++ holds as unsigned; see `_widen`."""
+        result = self._op(name, left, right, type_)
+        self._unsigned.add(result)
+        if name in _KEEP_NATURAL and left in self._natural and right in self._natural:
+            self._natural.add(result)
+        return result
+
+    def is_natural(self, name: str) -> bool:
+        """True if an integer is known not to be negative."""
+        return name in self._natural
+
+    def set_natural(self, name: str) -> None:
+        """Note that an integer is never negative."""
+        self._natural.add(name)
+
+    def clamped(self, name: str) -> str:
+        """Return the larger of an ``index`` value and 0."""
+        if name in self._natural:
+            return name
+        result = self._op("maxsi", name, self.body.index(0), "index")
+        self._natural.add(result)
+        return result
+
+    def _compare(self, kind: type[BinaryExpr], left: str, right: str, dtype: DataType) -> str:
+        if dtype is DataType.BOOL:
+            different = self._select(left, self._not(right), right, "i1")
+            return different if kind is Ne else self._not(different)
+        signed, unsigned, real = _PREDICATES[kind]
+        if dtype.is_float():
+            return self._op(f"cmpf {real},", left, right, value_type(dtype))
+        predicate = unsigned if dtype.is_unsigned_int() else signed
+        return self._op(f"cmpi {predicate},", left, right, value_type(dtype))
+
+    def _int_op(self, node: BinaryExpr, left: str, right: str, dtype: DataType) -> str:
+        kind, type_ = type(node), value_type(dtype)
+        if kind in _MODULAR:
+            return self._modular(_MODULAR[kind], left, right, type_)
+        if kind in _SIGNED:
+            signed, unsigned = _SIGNED[kind]
+            name = unsigned if dtype.is_unsigned_int() else signed
+            # The assembler expands a floor division into wrapping arithmetic.
+            emit = self._modular if kind is FloorDiv else self._op
+            return emit(name, left, right, type_)
+        if kind is FloorMod:
+            if dtype.is_unsigned_int():
+                return self._op("remui", left, right, type_)
+            quotient = self._modular("floordivsi", left, right, type_)
+            product = self._modular("muli", quotient, right, type_)
+            return self._modular("subi", left, product, type_)
+        raise EmitError(
+            f"'{node.symbol}' of integers has no integer result",
+            node.span,
+            hint="write // for the quotient, or cast an operand to a float type",
+            slug="emit-operator",
+        )
+
+    def _float_op(self, kind: type[BinaryExpr], left: str, right: str, dtype: DataType) -> str:
+        type_ = value_type(dtype)
+        if kind is Add:
+            return self._add_floats(left, right, type_)
+        if kind in _FLOAT:
+            return self._op(_FLOAT[kind], left, right, type_)
+        if kind is FloorDiv:
+            return self._floor(self._op("divf", left, right, type_), dtype)
+        assert kind is FloorMod
+        remainder = self._op("remf", left, right, type_)  # has the sign of the dividend
+        zero = self.body.real(0.0, dtype)
+        product = self._op("mulf", remainder, right, type_)
+        other_sign = self._op("cmpf olt,", product, zero, type_)
+        moved = self._add_floats(remainder, right, type_)
+        return self._select(other_sign, moved, remainder, type_)
+
+    def _add_floats(self, left: str, right: str, type_: str) -> str:
+        # Trap: arith.addf does not assemble. a + b is a - (-b), to the bit.
+        negated = self.body.assign(f"arith.negf {right} : {type_}")
+        return self._op("subf", left, negated, type_)
+
+    def _floor(self, name: str, dtype: DataType) -> str:
+        # There is no floor operation. Quotients of 2^63 and more are outside.
+        type_ = value_type(dtype)
+        whole = self.body.assign(f"arith.fptosi {name} : {type_} to i64")
+        cut = self.body.assign(f"arith.sitofp {whole} : i64 to {type_}")
+        above = self._op("cmpf ogt,", cut, name, type_)
+        lower = self._op("subf", cut, self.body.real(1.0, dtype), type_)
+        return self._select(above, lower, cut, type_)
+
+    def _power(self, node: BinaryExpr) -> str:
+        base, exponent = node.left, node.right
+        dtype = scalar_dtype(node)
+        if isinstance(base, ConstInt | ConstFloat) and isinstance(exponent, ConstInt | ConstFloat):
+            value = base.value**exponent.value
+            if dtype.is_float():
+                return self.body.real(float(value), dtype)
+            if isinstance(value, int):
+                return self._integer(value, dtype)
+        count = int(exponent.value) if isinstance(exponent, ConstInt | ConstFloat) else -1
+        whole = isinstance(exponent, ConstInt | ConstFloat) and exponent.value == count
+        if not whole or not 0 <= count <= _MAX_UNROLLED_POWER:
+            raise EmitError(
+                f"'**' takes a constant exponent from 0 to {_MAX_UNROLLED_POWER} here",
+                node.span,
+                hint="multiply in a loop",
+                slug="emit-operator",
+            )
+        return self._repeated_product(self._known[base], count, dtype)
+
+    def _repeated_product(self, factor: str, count: int, dtype: DataType) -> str:
+        type_ = value_type(dtype)
+        result: str | None = None
+        while count:
+            if count & 1:
+                result = factor if result is None else self._product(result, factor, type_, dtype)
+            count >>= 1
+            if count:
+                factor = self._product(factor, factor, type_, dtype)
+        return self._integer(1, dtype) if result is None else result
+
+    def _product(self, left: str, right: str, type_: str, dtype: DataType) -> str:
+        if dtype.is_float():
+            return self._op("mulf", left, right, type_)
+        return self._modular("muli", left, right, type_)
+
+    def _unary(self, node: UnaryExpr) -> str:
+        operand, dtype = self._known[node.operand], scalar_dtype(node.operand)
+        if isinstance(node, Cast):
+            return self.convert(operand, dtype, scalar_dtype(node))
+        if isinstance(node, Not):
+            return self._not(self.convert(operand, dtype, DataType.BOOL))
+        type_ = value_type(dtype)
+        if dtype.is_float():
+            negated = self.body.assign(f"arith.negf {operand} : {type_}")
+            return (
+                negated if isinstance(node, Neg) else self._op("maximumf", operand, negated, type_)
+            )
+        if not dtype.is_int():
+            raise EmitError(f"'{node.symbol}' does not take {dtype}", node.span)
+        if isinstance(node, BitNot):
+            return self._modular("xori", operand, self.body.integer(-1, type_), type_)
+        if isinstance(node, Abs) and dtype.is_unsigned_int():
+            return operand
+        negated = self._modular("subi", self.body.integer(0, type_), operand, type_)
+        return negated if isinstance(node, Neg) else self._op("maxsi", operand, negated, type_)
+
+    # ---------------------------------------------------------------------------------------
+    # Conversions
+    # ---------------------------------------------------------------------------------------
+
+    def convert(self, name: str, source: DataType, target: DataType) -> str:
+        """Return the name of value ``name`` of type ``source`` converted to ``target``."""
+        if source is target or value_type(source) == value_type(target):
+            return name
+        if target is DataType.BOOL:
+            return self._truth(name, source)
+        if source is DataType.BOOL:
+            wide = self.body.assign(f"arith.extui {name} : i1 to i64")
+            return self._from_fixed(wide, "i64", True, target)
+        if source.is_float() and target.is_float():
+            return self._float_to_float(name, source, target)
+        if source.is_float():
+            return self._float_to_int(name, source, target)
+        if value_type(source) == "index":
+            if target.is_float():
+                return self._index_to_float(name, target)
+            wide = self._index_to_i64(name, target.get_bit() == 64)
+            return self._from_fixed(wide, "i64", True, target)
+        return self._from_fixed(name, value_type(source), not source.is_unsigned_int(), target)
+
+    def _truth(self, name: str, source: DataType) -> str:
+        zero = self._integer(0, source)
+        return self._compare(Ne, name, zero, source)
+
+    def _cast(self, op: str, name: str, source: str, target: str) -> str:
+        return self.body.assign(f"arith.{op} {name} : {source} to {target}")
+
+    def _widen(
+        self,
+        name: str,
+        source: str,
+        cast: Callable[[str], str],
+        negate: Callable[[str], str],
+        target: str,
+    ) -> str:
+        """Return ``cast(name)``, right for negative values too.
+
+        Trap: the C++ keeps the result of addi, subi, muli and their like unsigned, and a widening
+        cast of it appends zeros: 2 - 5 becomes 4294967293. Comparisons are right, so a negative
+        value is cast by its magnitude.
+        """
+        if name not in self._unsigned:
+            return cast(name)
+        zero = self.body.integer(0, source)
+        negative = self._op("cmpi slt,", name, zero, source)
+        magnitude = self._modular("subi", zero, name, source)
+        below, above = negate(cast(magnitude)), cast(name)
+        return self._select(negative, below, above, target)
+
+    def _negated(self, type_: str) -> Callable[[str], str]:
+        if type_.startswith("i"):
+            return lambda name: self._modular("subi", self.body.integer(0, type_), name, type_)
+        return lambda name: self.body.assign(f"arith.negf {name} : {type_}")
+
+    def _index_to_i64(self, name: str, exact: bool) -> str:
+        def cast(value: str) -> str:
+            return self._cast("index_cast", value, "index", "i64")
+
+        if exact:
+            return self._widen(name, "index", cast, self._negated("i64"), "i64")
+        wide = cast(name)  # only the low bits matter, which zero-extension leaves alone
+        self._unsigned.add(wide)
+        return wide
+
+    def _index_to_float(self, name: str, target: DataType) -> str:
+        first = DataType.FP64 if target is DataType.FP64 else DataType.FP32
+        type_ = value_type(first)
+
+        def cast(value: str) -> str:
+            wide = self._cast("index_cast", value, "index", "i64")
+            return self._cast("sitofp", wide, "i64", type_)
+
+        return self.convert(
+            self._widen(name, "index", cast, self._negated(type_), type_), first, target
+        )
+
+    def _from_fixed(self, name: str, source: str, signed: bool, target: DataType) -> str:
+        """Convert an integer of fixed width to an integer or float type."""
+        if target.is_float():
+            return self._fixed_to_float(name, source, signed, target)
+        type_ = value_type(target)
+        if type_ == "index":
+            # Trap: index_cast between i32 and index crashes on what scf.for and scf.if carry, and
+            # is refused next to store_scalar. By way of i64 it is always right.
+            wide = self._resize(name, source, "i64", signed)
+            result = self._cast("index_cast", wide, "i64", "index")
+            if not signed or name in self._natural:
+                self._natural.add(result)
+            return result
+        return self._resize(name, source, type_, signed)
+
+    def _resize(self, name: str, source: str, target: str, signed: bool) -> str:
+        bits, wanted = int(source[1:]), int(target[1:])
+        if bits == wanted:
+            return name
+        if bits > wanted:
+            narrow = self._cast("trunci", name, source, target)
+            self._unsigned.add(narrow)
+            return narrow
+        if not signed:
+            return self._cast("extui", name, source, target)
+        return self._widen(
+            name,
+            source,
+            lambda value: self._cast("extsi", value, source, target),
+            self._negated(target),
+            target,
+        )
+
+    def _fixed_to_float(self, name: str, source: str, signed: bool, target: DataType) -> str:
+        first = DataType.FP64 if target is DataType.FP64 else DataType.FP32
+        type_ = value_type(first)
+        if not signed:
+            return self.convert(self._cast("uitofp", name, source, type_), first, target)
+        wide = self._widen(
+            name,
+            source,
+            lambda value: self._cast("sitofp", value, source, type_),
+            self._negated(type_),
+            type_,
+        )
+        return self.convert(wide, first, target)
+
+    def _float_to_float(self, name: str, source: DataType, target: DataType) -> str:
+        a, b = source.get_bit(), target.get_bit()
+        if a == b:  # f16 and bf16
+            wide = self._cast("extf", name, value_type(source), "f32")
+            return self._cast("truncf", wide, "f32", value_type(target))
+        op = "extf" if a < b else "truncf"
+        return self._cast(op, name, value_type(source), value_type(target))
+
+    def _float_to_int(self, name: str, source: DataType, target: DataType) -> str:
+        if source is DataType.BF16:
+            return self._float_to_int(
+                self.convert(name, source, DataType.FP32), DataType.FP32, target
+            )
+        if value_type(target) == "index":
+            wide = self._cast("fptosi", name, value_type(source), "i64")
+            return self._cast("index_cast", wide, "i64", "index")
+        op = "fptoui" if target.is_unsigned_int() else "fptosi"
+        return self._cast(op, name, value_type(source), value_type(target))
+
+    # ---------------------------------------------------------------------------------------
+    # Carried values
+    # ---------------------------------------------------------------------------------------
+
+    def handed_over(
+        self, values: Sequence[str], carried: Sequence[str], dtypes: Sequence[DataType]
+    ) -> list[str]:
+        """Return what a loop body yields so that all values change at the same time.
+
+        Trap: the C++ assigns the carried variables one after the other. A value that is itself an
+        earlier carried variable (a swap) would be read after it has changed, so it is copied.
+        """
+        position = {name: index for index, name in enumerate(carried)}
+        out: list[str] = []
+        for index, (name, dtype) in enumerate(zip(values, dtypes, strict=True)):
+            earlier = position.get(name, index)
+            changed = earlier < index and values[earlier] != name
+            out.append(self._copy(name, dtype) if changed else name)
+        return out
+
+    def _copy(self, name: str, dtype: DataType) -> str:
+        """Return a new value equal to ``name``, by min(max(x, 0), x), which nothing folds."""
+        if dtype is DataType.BOOL:
+            wide = self._copy(self.convert(name, dtype, DataType.INT32), DataType.INT32)
+            return self.convert(wide, DataType.INT32, dtype)
+        type_, zero = value_type(dtype), self._integer(0, dtype)
+        low, high = ("minimumf", "maximumf") if dtype.is_float() else ("minsi", "maxsi")
+        return self._op(low, self._op(high, name, zero, type_), name, type_)
+
+    # ---------------------------------------------------------------------------------------
+    # Offsets
+    # ---------------------------------------------------------------------------------------
+
+    def sum_of_products(self, pairs: Sequence[tuple[Expr | str | int, str | int]]) -> str:
+        """Return the ``index`` sum of a * b over ``pairs``; constants fold."""
+        constant, total = 0, ""
+        for a, b in pairs:
+            factor = a.value if isinstance(a, ConstInt) else a
+            if isinstance(factor, int) and isinstance(b, int):
+                constant += factor * b
+                continue
+            total = self._plus(total, self._times(factor, b))
+        if total and not constant:
+            return total
+        return self._plus(total, self.body.index(constant))
+
+    def _times(self, a: Expr | str | int, b: str | int) -> str:
+        if isinstance(a, Expr):
+            a = self.index(a)
+        if a == 1 or b == 1:
+            return self._as_index(b if a == 1 else a)
+        return self._modular("muli", self._as_index(a), self._as_index(b), "index")
+
+    def _plus(self, a: str, b: str) -> str:
+        return self._modular("addi", a, b, "index") if a else b
+
+    def _as_index(self, value: str | int) -> str:
+        return self.body.index(value) if isinstance(value, int) else value
+
+
+def _operands(node: Expr) -> tuple[Expr, ...]:
+    match node:
+        case BinaryExpr():
+            # The operands of a constant power are numbers of its own type.
+            return (node.left, node.right)
+        case UnaryExpr():
+            return (node.operand,)
+        case _:
+            return ()

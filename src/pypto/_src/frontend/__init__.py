@@ -1,0 +1,1 @@
+"""Python source -> IR. Knows the language's grammar; what an op is, it asks the op."""

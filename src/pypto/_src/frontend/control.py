@@ -1,0 +1,111 @@
+"""What kernels write besides ops: loops, yields, constants, scopes, symbolic dimensions.
+
+The front end recognises these objects by identity, under whatever name they are imported. Called
+outside a kernel they do next to nothing, so that a kernel's text stays ordinary Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from pypto._src.dtypes import DataType
+from pypto._src.ir.annotations import Scalar
+from pypto._src.ir.nodes import Expr, TupleType, Var, scalar_type
+
+
+class DynVar:
+    """A dimension that is known only when a kernel is called: ``M = pl.dynamic("M")``.
+
+    One object stands for one size, wherever it is used.
+    """
+
+    __slots__ = ("name", "var")
+
+    def __init__(self, name: str) -> None:
+        if not name.isidentifier():
+            raise ValueError(f"the name of a dimension is an identifier, got {name!r}")
+        self.name = name
+        self.var = Var(name, scalar_type(DataType.INDEX))
+
+    def __repr__(self) -> str:
+        return f"DynVar({self.name!r})"
+
+
+def dynamic(name: str) -> DynVar:
+    """Return a dimension for use in shapes: ``pl.Tensor[[M, 64], pl.FP32]``."""
+    return DynVar(name)
+
+
+IntLike: TypeAlias = int | Scalar | Expr
+"""What may stand for an integer: a number, a scalar, an expression."""
+
+
+class Tuple:
+    """Several values as one: ``pl.Tuple[[pl.Scalar[pl.INT64], pl.Tensor[[64], pl.FP32]]]``."""
+
+    def __init__(self, types: Sequence[Any]) -> None:
+        self.types = tuple(types)
+
+    def __class_getitem__(cls, types: Sequence[Any]) -> Tuple:
+        return cls(types)
+
+    def ir_types(self) -> TupleType:
+        """Return the type if all parts are types of the IR already."""
+        return TupleType(self.types)
+
+
+def range_(*args: Any, init_values: Sequence[Any] | None = None) -> Iterator[Any]:
+    """Iterate in order: ``for i in pl.range(stop)``, ``(start, stop)`` or ``(start, stop, step)``.
+
+    With ``init_values=(x, y)`` the loop carries values:
+    ``for i, (a, b) in pl.range(n, init_values=(x, y)):`` and, last in the body,
+    ``a, b = pl.yield_(...)``.
+    """
+    steps = range(*args)
+    if init_values is None:
+        return iter(steps)
+    values = tuple(init_values)
+    return iter([(i, values) for i in steps])
+
+
+def parallel(*args: Any, init_values: Sequence[Any] | None = None) -> Iterator[Any]:
+    """Iterate like `range`, in any order or at the same time."""
+    return range_(*args, init_values=init_values)
+
+
+def while_(*, init_values: Sequence[Any] | None = None) -> Iterator[Any]:
+    """Loop while ``pl.cond(...)``, first in the body, holds, and carry ``init_values``.
+
+    ``for (x,) in pl.while_(init_values=(x0,)):``
+    """
+    if init_values is None:
+        raise ValueError("pl.while_ carries values: give init_values=(...)")
+    return iter([tuple(init_values)])
+
+
+def yield_(*values: Any) -> Any:
+    """Hand ``values`` from a loop body or branch to what follows: its last statement."""
+    return values[0] if len(values) == 1 else values
+
+
+def cond(condition: Any) -> None:
+    """Give the condition of a `while_` loop, as the first statement of its body."""
+
+
+def const(value: Any, dtype: DataType) -> Any:
+    """Return ``value`` as a constant of element type ``dtype``: ``pl.const(1, pl.INT32)``."""
+    return value
+
+
+class incore:  # noqa: N801  it reads as a keyword: `with pl.incore():`
+    """Mark statements that run on one core: ``with pl.incore():``."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+
+range_.__name__ = range_.__qualname__ = "range"

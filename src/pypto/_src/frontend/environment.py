@@ -1,0 +1,94 @@
+"""What Python names mean around a kernel: closure, the definer's locals, globals, builtins."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Mapping
+from types import CodeType, FrameType
+from typing import Any, Final
+
+from pypto._src.frontend.control import DynVar
+
+MISSING: Final = object()
+
+
+class Environment:
+    """Mappings from name to object, searched in order, then the frames around the definer."""
+
+    __slots__ = ("frame", "layers")
+
+    def __init__(self, layers: Iterable[Mapping[str, Any]], frame: FrameType | None = None) -> None:
+        self.layers = tuple(layers)
+        self.frame = frame
+
+    def get(self, name: str) -> Any:
+        """Return what ``name`` stands for, `MISSING` if nothing."""
+        for layer in self.layers:
+            value = layer.get(name, MISSING)
+            if value is not MISSING:
+                return plain_value(value)
+        return plain_value(self._enclosing(name))
+
+    def _enclosing(self, name: str) -> Any:
+        """Look in callers whose text encloses the definer's.
+
+        Python keeps a variable for an inner function only if that one's code reads it; a name
+        that stands in a postponed annotation does not count.
+        """
+        frame = self.frame
+        while frame is not None:
+            caller = frame.f_back
+            while caller is not None and not _encloses(caller.f_code, frame.f_code):
+                caller = caller.f_back
+            if caller is not None and name in caller.f_locals:
+                return caller.f_locals[name]
+            frame = caller
+        return MISSING
+
+    def names(self) -> set[str]:
+        """Return the names that are known, for suggestions."""
+        known: set[str] = set()
+        for layer in self.layers:
+            known.update(layer)
+        return known
+
+    def inside(self, layer: Mapping[str, Any]) -> Environment:
+        """Return an environment in which the names of ``layer`` come first."""
+        return Environment((layer, *self.layers), self.frame)
+
+
+def _encloses(outer: CodeType, inner: CodeType) -> bool:
+    return any(constant is inner for constant in outer.co_consts)
+
+
+def plain_value(value: Any) -> Any:
+    """Return symbolic dimensions as variables and NumPy integers as ints."""
+    if isinstance(value, DynVar):
+        return value.var
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and not value.shape:
+        return value.item()
+    return value
+
+
+def closure_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the variables of enclosing functions that ``function`` reads."""
+    code = getattr(function, "__code__", None)
+    cells = getattr(function, "__closure__", None) or ()
+    found: dict[str, Any] = {}
+    for name, cell in zip(code.co_freevars if code else (), cells, strict=False):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # the variable is assigned after the kernel
+            continue
+    return found
+
+
+def function_environment(function: Callable[..., Any], frame: FrameType) -> Environment:
+    """Return the environment of a function that is decorated in ``frame``."""
+    names: dict[str, Any] = getattr(function, "__globals__", frame.f_globals)
+    return Environment((closure_of(function), frame.f_locals, names, vars(builtins)), frame)
+
+
+def module_environment(namespace: dict[str, Any]) -> Environment:
+    """Return the environment of text that runs in ``namespace``."""
+    return Environment((namespace, vars(builtins)))

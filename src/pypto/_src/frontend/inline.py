@@ -1,0 +1,130 @@
+"""Functions decorated with ``@pl.inline``: their statements are expanded at each call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pypto._src.errors import ParserTypeError, UnsupportedFeatureError
+from pypto._src.frontend.context import Context
+from pypto._src.frontend.environment import Environment
+from pypto._src.frontend.scope import Cascade
+from pypto._src.frontend.source import Source
+from pypto._src.ir.nodes import Expr, Var
+
+_DEEPEST: Final = 50
+
+
+class InlineFunction:
+    """A function whose body is expanded where it is called. It is no function of the program."""
+
+    def __init__(self, source: Source, node: ast.FunctionDef, environment: Environment) -> None:
+        self.source = source
+        self.func_def = node
+        self.environment = environment
+        self.name = node.name
+        self.param_names = [arg.arg for arg in node.args.args]
+
+    @property
+    def source_file(self) -> str:
+        """The file that holds the definition."""
+        return self.source.filename
+
+    @property
+    def source_lines(self) -> list[str]:
+        """All lines of that file."""
+        return list(self.source.lines)
+
+    @property
+    def line_offset(self) -> int:
+        """What the line numbers in ``func_def`` lack to be those of the file."""
+        return self.source.offset
+
+    @property
+    def col_offset(self) -> int:
+        """What the columns in ``func_def`` lack: nothing."""
+        return 0
+
+    @property
+    def closure_vars(self) -> dict[str, Any]:
+        """The names around the definition."""
+        return {name: self.environment.get(name) for name in self.environment.names()}
+
+    def __repr__(self) -> str:
+        return f"<inline function {self.name}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: there is nothing to expand into outside a kernel."""
+        raise TypeError(f"inline function {self.name!r} is called inside kernels only")
+
+
+def expand(ctx: Context, function: InlineFunction, args: Sequence[Any], node: ast.Call) -> Any:
+    """Append the statements of ``function`` to those of the caller; return its value.
+
+    Raises:
+        ParserTypeError: another number of arguments than parameters.
+        UnsupportedFeatureError: it calls itself.
+        Cascade: its body has errors, which are reported.
+    """
+    names = [n for n in function.param_names if n != "self"]
+    if len(args) != len(names):
+        raise ParserTypeError(
+            f"{function.name} takes {len(names)} arguments ({', '.join(names)}), got {len(args)}",
+            ctx.span(node),
+            slug="argument-count",
+        )
+    if function in ctx.expanding or len(ctx.expanding) >= _DEEPEST:
+        raise UnsupportedFeatureError(
+            f"inline function {function.name!r} expands itself", ctx.span(node), slug="recursion"
+        )
+    inner = _inside(ctx, function)
+    for name, value, place in zip(names, args, node.args, strict=False):
+        _bind(ctx, inner, name, value, place)
+    errors = len(ctx.errors.found)
+    body = function.func_def.body
+    last = body[-1]
+    returns = isinstance(last, ast.Return)
+    inner.run(body[:-1] if returns else body)
+    value = None
+    if isinstance(last, ast.Return) and last.value is not None and _no_news(ctx, errors):
+        value = inner.value(last.value)
+    if not _no_news(ctx, errors):
+        raise Cascade
+    return value
+
+
+def _no_news(ctx: Context, errors: int) -> bool:
+    return len(ctx.errors.found) == errors
+
+
+def _inside(ctx: Context, function: InlineFunction) -> Context:
+    inner = Context(
+        function.source,
+        function.func_def,
+        function.environment,
+        ctx.forms,
+        ctx.stmt_forms,
+        ctx.functions,
+        ctx.errors,
+        strict_ssa=ctx.strict_ssa,
+    )
+    inner.block = ctx.block
+    inner.memrefs = ctx.memrefs
+    inner.origins = ctx.origins
+    inner.written = ctx.written
+    inner.self_name = ctx.self_name
+    inner.expanding = (*ctx.expanding, function)
+    return inner
+
+
+def _bind(ctx: Context, inner: Context, name: str, value: Any, place: ast.expr) -> None:
+    """Bind a parameter; what the body assigns or reads twice gets a variable of its own."""
+    known = isinstance(value, Var) or not isinstance(value, Expr)
+    if known and (name not in inner.assigned or not isinstance(value, Expr | int | float)):
+        inner.names.bind(name, value)
+        return
+    expr = ctx.as_expr(value, place)
+    var = inner.names.define(name, expr.type, ctx.span(place))
+    inner.follow(var, expr)
+    inner.append(var, expr, ctx.span(place))

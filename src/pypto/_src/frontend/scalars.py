@@ -1,0 +1,90 @@
+"""Operators on scalars, with bare numbers that take the type of what stands beside them.
+
+A number beside a scalar has that scalar's element type if the value fits: ``x + 1`` stays INT32 for
+an INT32 ``x``, and ``h * 2`` is FP16 for an FP16 ``h``. One that does not fit is INT64 or FP32 and
+widens the result.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pypto._src.diagnostics import Span
+from pypto._src.dtypes import DataType
+from pypto._src.ir.nodes import (
+    LOGICAL,
+    BinaryExpr,
+    BitXor,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    Expr,
+    ScalarType,
+    Xor,
+    as_expr,
+    binary,
+)
+
+
+def fits(value: int, dtype: DataType) -> bool:
+    """True if integer type ``dtype`` has ``value``."""
+    bits = dtype.get_bit()
+    if dtype.is_signed_int():
+        return -(1 << (bits - 1)) <= value < 1 << (bits - 1)
+    return 0 <= value < 1 << min(bits, 63)
+
+
+def number(value: float, dtype: DataType | None, span: Span) -> Expr:
+    """Return a bare number as a constant, of ``dtype`` where the value fits it."""
+    if isinstance(value, bool):
+        return ConstBool(value, span)
+    if dtype is None or dtype is DataType.BOOL:
+        return as_expr(value, span)
+    if dtype.is_float():
+        return ConstFloat(float(value), dtype, span)
+    if isinstance(value, int) and fits(value, dtype):
+        return ConstInt(value, dtype, span)
+    return as_expr(value, span)
+
+
+def typed(value: Any, dtype: DataType, span: Span) -> Expr:
+    """Return ``pl.const(value, dtype)``.
+
+    Raises:
+        TypeError: ``dtype`` cannot hold the value.
+    """
+    if dtype is DataType.BOOL and isinstance(value, bool | int):
+        return ConstBool(bool(value), span)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"a number was wanted, got {value!r}")
+    if dtype.is_float():
+        return ConstFloat(float(value), dtype, span)
+    if isinstance(value, float):
+        if not math.isfinite(value) or not value.is_integer():
+            raise TypeError(f"{dtype.member} has no value {value!r}")
+        value = int(value)
+    if not fits(value, dtype):
+        raise TypeError(f"{dtype.member} has no value {value}")
+    return ConstInt(value, dtype, span)
+
+
+def _element(value: Any) -> DataType | None:
+    return value.type.dtype if isinstance(value.type, ScalarType) else None
+
+
+def combine(kind: type[BinaryExpr], left: Any, right: Any, span: Span) -> Expr:
+    """Return ``kind`` of two scalars, at least one of which is an expression.
+
+    ``^`` between two BOOLs is the logical one.
+
+    Raises:
+        TypeError: the operands have no common type.
+    """
+    if not isinstance(left, Expr):
+        left = number(left, None if kind in LOGICAL else _element(right), span)
+    elif not isinstance(right, Expr):
+        right = number(right, None if kind in LOGICAL else _element(left), span)
+    if kind is BitXor and _element(left) is _element(right) is DataType.BOOL:
+        kind = Xor
+    return binary(kind, left, right, span)

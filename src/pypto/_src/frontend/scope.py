@@ -1,0 +1,187 @@
+"""What each local name means at the present place of a function.
+
+A Python name is one `Var` as long as its type stays (docs/architecture.md, "Before SSA"). Knows
+blocks and visibility; nothing of syntax.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from pypto._src.diagnostics import Label, Span
+from pypto._src.errors import ParserTypeError, SSAViolationError
+from pypto._src.frontend.environment import MISSING
+from pypto._src.frontend.messages import spell
+from pypto._src.ir.nodes import ScalarType, ShapedType, Type, Var, same_dims, same_type
+
+BROKEN: Final = object()
+"""Stands for a variable whose definition has an error; who reads it says nothing more."""
+
+
+class Cascade(Exception):  # noqa: N818  it reports nothing: the error has been
+    """The statement cannot be read because of an error reported before."""
+
+
+class Lost(NamedTuple):
+    """A name that went out of scope: where it was defined and what that place is."""
+
+    span: Span
+    place: str  # "in the loop", "in one branch only"
+
+
+class Names:
+    """The local names of one function, with the nesting of blocks."""
+
+    __slots__ = ("aliases", "candidates", "fixed", "journal", "level", "levels", "lost", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.levels: dict[str, int] = {}  # nesting depth of the block that binds the name
+        self.level = 0
+        self.lost: dict[str, Lost] = {}
+        self.fixed: set[Var] = set()  # loop variables: nobody assigns them
+        self.aliases: set[str] = set()  # names of iter_args after their loop
+        self.candidates: list[dict[str, Any]] = []  # what the other branch of each `if` defines
+        self.journal: list[tuple[str, Any, int]] = []
+
+    def bind(self, name: str, value: Any) -> None:
+        """Let ``name`` mean ``value`` from here to the end of the block."""
+        self.journal.append((name, self.values.get(name, MISSING), self.levels.get(name, 0)))
+        self.values[name] = value
+        self.levels[name] = self.level
+        self.aliases.discard(name)
+
+    def bind_alias(self, name: str, var: Var) -> None:
+        """Let ``name`` mean ``var`` as well; assigning to it does not change ``var``."""
+        self.bind(name, var)
+        self.aliases.add(name)
+
+    def open(self) -> int:
+        """Enter a block; return the mark that `close` needs."""
+        self.level += 1
+        return len(self.journal)
+
+    def close(self, mark: int) -> dict[str, Any]:
+        """Leave a block and forget what it bound; return the names that it was the first to bind."""
+        bound: dict[str, Any] = {}
+        for name, old, _ in self.journal[mark:]:
+            if old is MISSING:
+                bound[name] = self.values[name]
+        while len(self.journal) > mark:
+            name, old, level = self.journal.pop()
+            self.aliases.discard(name)
+            if old is MISSING:
+                del self.values[name]
+            else:
+                self.values[name] = old
+                self.levels[name] = level
+        self.level -= 1
+        return bound
+
+    def lose(self, bound: dict[str, Any], place: str) -> None:
+        """Remember names that went out of scope, for the error of who reads them."""
+        for name, value in bound.items():
+            if value is BROKEN:
+                self.bind(name, BROKEN)
+            elif isinstance(value, Var):
+                self.lost[name] = Lost(value.span, place)
+
+    def define(self, name: str, kind: Type, span: Span, *, fresh: bool = False) -> Var:
+        """Return the variable that an assignment of a ``kind`` to ``name`` writes.
+
+        ``fresh`` asks for a new one, unless a name that lives outside the block must stay one.
+
+        Raises:
+            ParserTypeError: a name from outside the block would change its type.
+        """
+        old = self.values.get(name, MISSING)
+        if old is MISSING or old is BROKEN:
+            var = self._candidate(name, kind) or Var(name, kind, span)
+            self.bind(name, var)
+            return var
+        if isinstance(old, Var) and old in self.fixed:
+            raise ParserTypeError(
+                f"{name!r} is the variable of a loop and cannot be assigned",
+                hint=f"assign to another name: {name}2 = ...",
+                slug="loop-variable",
+                related=(Label(old.span, "the loop sets it here"),),
+            )
+        if self.levels[name] == self.level or name in self.aliases:
+            if not fresh and isinstance(old, Var) and name not in self.aliases:
+                if old.type is kind or same_type(old.type, kind):
+                    return old
+            elif self.levels[name] != self.level:
+                raise self._alias_error(name, old)
+            var = Var(name, kind, span)
+            self.bind(name, var)
+            return var
+        if isinstance(old, Var) and same_value_type(old.type, kind):
+            return old
+        raise self._type_change(name, old, kind)
+
+    def _candidate(self, name: str, kind: Type) -> Var | None:
+        for branch in reversed(self.candidates):
+            var = branch.get(name)
+            if isinstance(var, Var) and same_type(var.type, kind):
+                return var
+        return None
+
+    def _alias_error(self, name: str, old: Var) -> ParserTypeError:
+        return ParserTypeError(
+            f"{name!r} names the result {old.name!r} of a loop; another block cannot assign it",
+            hint=f"after the loop, write {name} = {old.name}",
+            slug="type-change",
+        )
+
+    def _type_change(self, name: str, old: Any, kind: Type) -> ParserTypeError:
+        if not isinstance(old, Var):
+            return ParserTypeError(
+                f"{name!r} is a constant of the kernel; a loop or branch cannot assign it",
+                hint=f"assign to another name: {name}2 = ...",
+                slug="type-change",
+            )
+        return ParserTypeError(
+            f"{name!r} changes its type in a loop or branch, from {spell(old.type)} "
+            f"to {spell(kind)}",
+            hint=f"assign to another name: {name}2 = ...",
+            slug="type-change",
+            related=(Label(old.span, f"{spell(old.type)} here"),),
+        )
+
+    def bind_constant(self, name: str, value: Any, span: Span) -> None:
+        """Let ``name`` mean a Python value.
+
+        Raises:
+            ParserTypeError: the name lives outside the block.
+        """
+        if name in self.values and self.levels[name] != self.level:
+            raise ParserTypeError(
+                f"{name!r} becomes a constant in a loop or branch, and is defined outside",
+                span,
+                hint=f"assign to another name: {name}2 = ...",
+                slug="type-change",
+            )
+        self.bind(name, value)
+
+
+def same_value_type(a: Type, b: Type) -> bool:
+    """True if two types agree in all but layout: kind, element type and shape."""
+    if a is b:
+        return True
+    if isinstance(a, ShapedType) and isinstance(b, ShapedType):
+        return type(a) is type(b) and a.dtype is b.dtype and same_dims(a.shape, b.shape)
+    if isinstance(a, ScalarType) and isinstance(b, ScalarType):
+        return a.dtype is b.dtype
+    return same_type(a, b)
+
+
+def reassigned(name: str, old: Any, span: Span) -> SSAViolationError:
+    """Return the error of a second assignment under ``strict_ssa=True``."""
+    previous = old.span if isinstance(old, Var) else None
+    return SSAViolationError(
+        f"{name!r} is assigned a second time",
+        span,
+        hint=f"use a new name: {name}2 = ...",
+        previous_span=previous,
+        related=() if previous is None else (Label(previous, "first assigned here"),),
+    )

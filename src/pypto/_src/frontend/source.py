@@ -1,0 +1,188 @@
+"""Where a function's or class's text is, and its syntax tree.
+
+Knows files, notebooks (their cells are in `linecache`), ``python -c``; nothing of the language.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
+
+from pypto._src.diagnostics import Span
+from pypto._src.errors import ParserSyntaxError
+
+_HEADER = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
+_CLOSING = (")", "]", "}", "#")
+
+
+class Source:
+    """The text that syntax nodes come from: file name, all lines, and how to place a node."""
+
+    __slots__ = ("encoded", "filename", "lines", "offset")
+
+    def __init__(self, filename: str, lines: Sequence[str], offset: int, ascii_only: bool) -> None:
+        self.filename = filename
+        self.lines = lines
+        self.offset = offset  # what a node's line number lacks
+        # Columns of `ast` count bytes. Only lines with other characters need to be looked at.
+        self.encoded = None if ascii_only else [line.encode() for line in lines]
+
+    def span(self, node: Any) -> Span:
+        """Return the place of a syntax node in the file."""
+        offset = self.offset
+        if self.encoded is None:
+            return Span(
+                self.filename,
+                node.lineno + offset,
+                node.col_offset,
+                node.end_lineno + offset,
+                node.end_col_offset,
+            )
+        line, last = node.lineno + offset, node.end_lineno + offset
+        first, end = self._column(line, node.col_offset), self._column(last, node.end_col_offset)
+        return Span(self.filename, line, first, last, end)
+
+    def _column(self, line: int, column: int) -> int:
+        assert self.encoded is not None
+        return len(self.encoded[line - 1][:column].decode(errors="replace"))
+
+    def text(self, node: Any) -> str:
+        """Return the text of a node that stands on one line, else its first line."""
+        span = self.span(node)
+        line = self.lines[span.begin_line - 1].rstrip("\n")
+        end = span.end_column if span.end_line == span.begin_line else len(line)
+        return line[span.begin_column : end]
+
+
+def file_lines(filename: str, module: dict[str, Any] | None = None) -> list[str]:
+    """Return the lines of a file, notebook cell or ``-c`` command; empty if nobody has them."""
+    linecache.checkcache(filename)
+    lines = linecache.getlines(filename, module)
+    if lines or filename != "<string>" or sys.argv[:1] != ["-c"]:
+        return lines
+    words = sys.orig_argv
+    command = words[words.index("-c") + 1] if "-c" in words[:-1] else ""
+    return command.splitlines(keepends=True)
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _block_end(lines: Sequence[str], header: int, indent: int) -> int:
+    """Return the index of the first line after the block that ``lines[header]`` opens."""
+    for index in range(header + 1, len(lines)):
+        line = lines[index]
+        text = line.lstrip()
+        if text and len(line) - len(text) <= indent and not text.startswith(_CLOSING):
+            return index
+    return len(lines)
+
+
+def parse_definition(filename: str, lines: Sequence[str], start: int) -> tuple[Source, ast.stmt]:
+    """Parse the definition whose first line, decorator or header, is ``lines[start]``.
+
+    Only its own lines are parsed. A string that reaches further left than the definition hides
+    where it ends; then the whole file is.
+    """
+    indent = _indentation(lines[start])
+    header = start
+    while header < len(lines) - 1 and not (
+        _HEADER.match(lines[header]) and _indentation(lines[header]) == indent
+    ):
+        header += 1
+    text = "".join(lines[start : _block_end(lines, header, indent)])
+    try:
+        body: Any = ast.parse(f"if 1:\n{text}" if indent else text).body
+    except SyntaxError:
+        return _find_in_file(filename, lines, start)
+    if indent:
+        body = body[0].body
+    offset = start - 1 if indent else start
+    return Source(filename, lines, offset, text.isascii()), body[0]
+
+
+def _first_line(node: Any) -> int:
+    return node.decorator_list[0].lineno if node.decorator_list else node.lineno
+
+
+def _find_in_file(filename: str, lines: Sequence[str], start: int) -> tuple[Source, ast.stmt]:
+    text = "".join(lines)
+    for node in ast.walk(ast.parse(text, filename)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and _first_line(node) == start + 1:
+            return Source(filename, lines, 0, text.isascii()), node
+    raise ParserSyntaxError(f"no definition starts at {filename}:{start + 1}", slug="no-source")
+
+
+def _no_source(name: str, filename: str) -> ParserSyntaxError:
+    return ParserSyntaxError(
+        f"the source text of {name!r} ({filename}) cannot be read",
+        hint="put the kernel in a file, or use pl.parse(text)",
+        slug="no-source",
+    )
+
+
+def function_source(function: Callable[..., Any]) -> tuple[Source, ast.FunctionDef]:
+    """Return the text and syntax of a Python function.
+
+    Raises:
+        ParserSyntaxError: there is no text, or it is no ``def``.
+    """
+    code = getattr(function, "__code__", None)
+    if code is None:
+        raise ParserSyntaxError(
+            f"a function was wanted, got a {type(function).__name__}",
+            hint="write the decorator directly above a def",
+            slug="no-source",
+        )
+    lines = file_lines(code.co_filename, getattr(function, "__globals__", None))
+    if not 0 < code.co_firstlineno <= len(lines):
+        raise _no_source(code.co_name, code.co_filename)
+    source, node = parse_definition(code.co_filename, lines, code.co_firstlineno - 1)
+    if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
+        raise _no_source(code.co_name, code.co_filename)
+    return source, node
+
+
+def class_source(cls: type, caller: FrameType) -> tuple[Source, ast.ClassDef]:
+    """Return the text and syntax of a class; ``caller`` is the frame that applies a decorator.
+
+    Raises:
+        ParserSyntaxError: there is no text.
+    """
+    filename = caller.f_code.co_filename
+    lines = file_lines(filename, caller.f_globals)
+    for start in _class_starts(cls, caller, lines):
+        if 0 <= start < len(lines):
+            source, node = parse_definition(filename, lines, start)
+            if isinstance(node, ast.ClassDef) and node.name == cls.__name__:
+                return source, node
+    raise _no_source(cls.__name__, filename)
+
+
+def _class_starts(cls: type, caller: FrameType, lines: Sequence[str]) -> list[int]:
+    """Return the line indices where the class may start, the likely ones first."""
+    starts: list[int] = []
+    known = cls.__dict__.get("__firstlineno__")  # Python 3.13 and later
+    if isinstance(known, int):
+        starts.append(known - 1)
+    # While a decorator is called, its own line is the current one.
+    line = caller.f_lineno - 1
+    if 0 <= line < len(lines) and lines[line].lstrip().startswith(("@", "class")):
+        starts.append(line)
+    header = re.compile(rf"\s*class\s+{re.escape(cls.__name__)}\b")
+    found = [index for index, text in enumerate(lines) if header.match(text)]
+    firsts = [
+        value.__code__.co_firstlineno - 1
+        for value in cls.__dict__.values()
+        if hasattr(value, "__code__")
+    ]
+    if firsts:
+        before = [index for index in found if index < min(firsts)]
+        found = before[-1:] + found
+    return starts + found

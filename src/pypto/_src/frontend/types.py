@@ -1,0 +1,285 @@
+"""Annotations -> types of the IR, with the direction of parameters.
+
+Accepts ``pl.Tensor[[64, N], pl.FP32]`` and its kin, bare element types (``n: pl.INT64``), the call
+forms of older texts (``pl.Tensor((64, 64), pl.FP32)``), and names for any of these.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import ParserError, ParserTypeError
+from pypto._src.frontend.context import Context
+from pypto._src.frontend.control import Tuple
+from pypto._src.frontend.environment import plain_value
+from pypto._src.frontend.messages import describe, spell
+from pypto._src.frontend.scope import same_value_type
+from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor, Tile
+from pypto._src.ir.enums import ParamDirection, TensorLayout
+from pypto._src.ir.nodes import (
+    ConstInt,
+    Expr,
+    MemRef,
+    MemRefType,
+    ScalarType,
+    ShapedType,
+    TensorType,
+    TensorView,
+    TileType,
+    TileView,
+    TupleType,
+    Type,
+    UnknownType,
+    as_expr,
+    scalar_type,
+)
+
+_SHAPED: Final = (Tensor, Tile)
+_DIRECTIONS: Final = {Out: ParamDirection.Out, InOut: ParamDirection.InOut}
+_PYTHON_TYPES: Final = {int: "pl.INT64", float: "pl.FP32", bool: "pl.BOOL"}
+
+
+def parameter_type(ctx: Context, node: ast.expr) -> tuple[Type, ParamDirection]:
+    """Return type and direction of a parameter's annotation.
+
+    Raises:
+        ParserTypeError: it is no type, or a scalar that is read and written.
+    """
+    direction = ParamDirection.In
+    if isinstance(node, ast.Subscript):
+        wrapper = ctx.value(node.value)
+        if isinstance(wrapper, type) and wrapper in _DIRECTIONS:
+            direction = _DIRECTIONS[wrapper]
+            node = node.slice
+    kind = type_of(ctx, node)
+    if direction is ParamDirection.InOut and isinstance(kind, ScalarType):
+        raise ParserTypeError(
+            "a Scalar parameter cannot be InOut: kernels get scalars by value",
+            ctx.span(node),
+            hint=f"pass a tensor, pl.InOut[pl.Tensor[[1], pl.{kind.dtype.member}]]",
+            slug="scalar-inout",
+        )
+    return kind, direction
+
+
+def result_types(ctx: Context, node: ast.expr) -> tuple[Type, ...]:
+    """Return the types after the arrow: one, those of ``tuple[T, U]``, or none for ``None``."""
+    if isinstance(node, ast.Constant) and node.value is None:
+        return ()
+    if isinstance(node, ast.Subscript) and ctx.value(node.value) is tuple:
+        items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return tuple(type_of(ctx, item) for item in items)
+    return (type_of(ctx, node),)
+
+
+def type_of(ctx: Context, node: ast.expr) -> Type:
+    """Return the type that an annotation means.
+
+    Raises:
+        ParserTypeError: it means none.
+    """
+    if isinstance(node, ast.Subscript):
+        found = _subscript(ctx, node)
+    elif isinstance(node, ast.Call):
+        found = _call(ctx, node)
+    else:
+        found = _named(ctx.value(node))
+    if found is None:
+        raise _no_type(ctx, node)
+    return found
+
+
+def _no_type(ctx: Context, node: ast.expr) -> ParserError:
+    hint = "write pl.Tensor[[64, 64], pl.FP32], pl.Tile[[64, 64], pl.FP32] or pl.Scalar[pl.FP32]"
+    if isinstance(node, ast.Constant):
+        what = "a string" if isinstance(node.value, str) else repr(node.value)
+    else:
+        value = ctx.value(node) if isinstance(node, ast.Name | ast.Attribute) else None
+        what = repr(ctx.source.text(node))
+        if isinstance(value, type) and value in _PYTHON_TYPES:
+            hint = f"write {_PYTHON_TYPES[value]}"
+    return ParserTypeError(
+        f"{what} is no type of a kernel", ctx.span(node), hint=hint, slug="annotation"
+    )
+
+
+def _named(value: Any) -> Type | None:
+    if isinstance(value, DataType):
+        return scalar_type(value)
+    if isinstance(value, Type):
+        return value
+    if value is MemRefType or value is UnknownType:
+        return UnknownType.get() if value is UnknownType else MemRefType()
+    if isinstance(value, Scalar) and isinstance(value.dtype, DataType):
+        return scalar_type(value.dtype)
+    if isinstance(value, Tensor | Tile) and isinstance(value.dtype, DataType):
+        dims = [as_expr(plain_value(dim)) for dim in value.shape]
+        kind = TensorType if isinstance(value, Tensor) else TileType
+        return kind(dims, value.dtype)
+    return None
+
+
+def _subscript(ctx: Context, node: ast.Subscript) -> Type | None:
+    wrapper = ctx.value(node.value)
+    if wrapper in _SHAPED:
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return _shaped(ctx, node, wrapper, parts, {})
+    if wrapper is Scalar:
+        return scalar_type(_dtype(ctx, node.slice))
+    if wrapper is Tuple:
+        items = node.slice.elts if isinstance(node.slice, ast.List | ast.Tuple) else [node.slice]
+        return TupleType(tuple(type_of(ctx, item) for item in items))
+    if wrapper in _DIRECTIONS:
+        raise ParserTypeError(
+            f"pl.{wrapper.__name__} stands only around the type of a parameter",
+            ctx.span(node),
+            slug="annotation",
+        )
+    return None
+
+
+def _call(ctx: Context, node: ast.Call) -> Type | None:
+    """Return the type of ``pl.Tensor(shape, dtype)`` and its kin, as in older texts."""
+    wrapper = ctx.value(node.func)
+    keywords = {word.arg: word.value for word in node.keywords if word.arg}
+    if wrapper in _SHAPED:
+        named = [keywords.pop(name) for name in ("shape", "dtype") if name in keywords]
+        return _shaped(ctx, node, wrapper, [*node.args, *named], keywords)
+    if wrapper is Scalar and len(node.args) + len(keywords) == 1:
+        return scalar_type(_dtype(ctx, [*node.args, *keywords.values()][0]))
+    if wrapper is Tuple and len(node.args) == 1 and isinstance(node.args[0], ast.List):
+        return TupleType(tuple(type_of(ctx, item) for item in node.args[0].elts))
+    return None
+
+
+def _shaped(
+    ctx: Context,
+    node: ast.expr,
+    wrapper: Any,
+    parts: Sequence[ast.expr],
+    keywords: dict[str, ast.expr],
+) -> Type:
+    word = wrapper.__name__
+    if len(parts) < 2:
+        raise ParserTypeError(
+            f"pl.{word} has a shape and an element type, got {len(parts)} part",
+            ctx.span(node),
+            hint=f"write pl.{word}[[64, 64], pl.FP32]",
+            slug="annotation",
+        )
+    shape = shape_of(ctx, parts[0])
+    dtype = _dtype(ctx, parts[1])
+    memref: MemRef | None = None
+    view: TensorView | TileView | None = None
+    for extra in (*parts[2:], *keywords.values()):
+        value = ctx.value(extra)
+        if isinstance(value, MemRef):
+            memref = value
+        elif isinstance(value, TensorLayout) and wrapper is Tensor:
+            view = TensorView((), value)
+        elif isinstance(value, TensorView if wrapper is Tensor else TileView):
+            view = value
+        elif value is not None:
+            raise ParserTypeError(
+                f"a pl.{word} type does not have {describe(value)}",
+                ctx.span(extra),
+                slug="annotation",
+            )
+    if wrapper is Tensor:
+        assert not isinstance(view, TileView)
+        return TensorType(shape, dtype, memref, view)
+    assert not isinstance(view, TensorView)
+    return TileType(shape, dtype, memref, view)
+
+
+def shape_of(ctx: Context, node: ast.expr) -> list[Expr]:
+    """Return the dimensions that a shape means.
+
+    Raises:
+        ParserTypeError: it is no list, or a dimension is no integer.
+    """
+    dims = ctx.value(node)
+    if not isinstance(dims, list | tuple):
+        raise ParserTypeError(
+            f"a shape is a list, got {describe(dims)}",
+            ctx.span(node),
+            hint=f"write [{ctx.source.text(node)}]",
+            slug="annotation",
+        )
+    found: list[Expr] = []
+    for dim in dims:  # pyright: ignore[reportUnknownVariableType]
+        item: Any = plain_value(dim)
+        integer = isinstance(item, Expr) and isinstance(item.type, ScalarType)
+        if not integer and (isinstance(item, bool) or not isinstance(item, int)):
+            raise ParserTypeError(
+                f"a dimension is an integer, got {describe(item)}",
+                ctx.span(node),
+                slug="annotation",
+            )
+        found.append(as_expr(item))
+    return found
+
+
+def _dtype(ctx: Context, node: ast.expr) -> DataType:
+    value = ctx.value(node)
+    if isinstance(value, DataType):
+        return value
+    raise ParserTypeError(
+        f"an element type was wanted, got {describe(value)}",
+        ctx.span(node),
+        hint="write pl.FP32, pl.INT32 or another member of pl.DataType",
+        slug="annotation",
+    )
+
+
+def declared_type(ctx: Context, node: ast.expr, declared: Type, found: Type) -> Type:
+    """Return the type of a variable that is declared with one type and assigned another.
+
+    Layout and memory of the declaration are taken; where it names none, those of the value.
+
+    Raises:
+        ParserTypeError: they differ in kind, element type or shape.
+    """
+    if isinstance(found, UnknownType):
+        return declared
+    if not same_value_type(declared, found):
+        raise ParserTypeError(
+            f"the annotation says {spell(declared)}, the value is {spell(found)}",
+            ctx.span(node),
+            hint=_mismatch_hint(declared, found),
+            slug="annotation-mismatch",
+        )
+    if isinstance(declared, TileType) and isinstance(found, TileType):
+        view = declared.tile_view or found.tile_view
+        if view is declared.tile_view:
+            return declared
+        return TileType(declared.shape, declared.dtype, declared.memref, view)
+    if isinstance(declared, TensorType) and isinstance(found, TensorType):
+        if declared.tensor_view is None and found.tensor_view is not None:
+            view = found.tensor_view
+            return TensorType(declared.shape, declared.dtype, declared.memref, view)
+    return declared
+
+
+def _mismatch_hint(declared: Type, found: Type) -> str | None:
+    if isinstance(declared, ScalarType) and isinstance(found, ScalarType):
+        return f"write pl.cast(..., pl.{declared.dtype.member}), or leave the annotation out"
+    if isinstance(found, ShapedType | ScalarType):
+        return f"write pl.{annotation_text(found)}, or leave the annotation out"
+    return None
+
+
+def annotation_text(kind: Type) -> str:
+    """Return a type as an annotation without prefix: ``Tile[[64, 64], pl.FP32]``."""
+    if isinstance(kind, TensorType | TileType):
+        dims = ", ".join(
+            str(dim.value) if isinstance(dim, ConstInt) else str(dim) for dim in kind.shape
+        )
+        word = "Tensor" if isinstance(kind, TensorType) else "Tile"
+        return f"{word}[[{dims}], pl.{kind.dtype.member}]"
+    if isinstance(kind, ScalarType):
+        return f"Scalar[pl.{kind.dtype.member}]"
+    return spell(kind)

@@ -1,0 +1,448 @@
+"""Structural comparison: equality, hash, and the first difference.
+
+All three read one stream of tokens, in which variables are numbers in the order of their
+definition. So they cannot disagree, and what counts as structure is written once:
+
+* counted: node classes, constants with their element types, types (tile views included, memory
+  references and tensor views not), names of called ops and functions, keywords in their order
+  with kind and value (a NaN equals itself, 0.0 and -0.0 differ), directions and kinds of
+  functions and loops, names and attributes of a program's functions;
+* not counted: source ranges, names of variables, of a function alone and of the program, and how
+  statements of a body are grouped into sequences (the outermost node's class does count);
+* dimensions compare by value, whatever the element type of the constants.
+
+A variable known in a loop body or function only (loop variable, iter_arg, parameter) gets its
+number anew there; a symbolic dimension is defined by the first signature position that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum, IntEnum
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+from pypto._src.errors import InternalError
+from pypto._src.ir.base import FieldKind, Node
+from pypto._src.ir.nodes import ConstInt, Expr, GlobalVar, IRNode, Op, Type, Var, exprs_of_type
+from pypto._src.ir.stmts import Function, OpStmts, Program, SeqStmts, Stmt, statements
+
+Token: TypeAlias = tuple[Any, ...]
+Path: TypeAlias = "tuple[Path, str] | None"
+
+
+class Difference(NamedTuple):
+    """The first place where two structures are not alike."""
+
+    path: str
+    reason: str
+    left: str
+    right: str
+
+
+def structural_equal(lhs: Any, rhs: Any, enable_auto_mapping: bool = False) -> bool:
+    """True if two nodes, or two types, have equal structure.
+
+    Free variables are equal only to themselves; with ``enable_auto_mapping`` they may correspond
+    one to one.
+
+    Raises:
+        TypeError: an argument is no node or type, or one is a node and the other a type.
+    """
+    _check_kinds(lhs, rhs)
+    if lhs is rhs:
+        return True
+    left, right = _Stream(lhs, enable_auto_mapping), _Stream(rhs, enable_auto_mapping)
+    return all(a == b for a, b in zip(left.tokens(), right.tokens(), strict=False))
+
+
+def structural_hash(node: Any, enable_auto_mapping: bool = False) -> int:
+    """Return a number that is equal for nodes of equal structure, within one process."""
+    _check_kinds(node, node)
+    result = 0
+    for token in _Stream(node, enable_auto_mapping).tokens():
+        result = hash((result, token))
+    return result
+
+
+def assert_structural_equal(lhs: Any, rhs: Any, enable_auto_mapping: bool = False) -> None:
+    """Do nothing if `structural_equal`, else say where the first difference is.
+
+    Raises:
+        ValueError: with the path to the difference, a reason, and both sides as text.
+        TypeError: as `structural_equal`.
+    """
+    difference = first_difference(lhs, rhs, enable_auto_mapping)
+    if difference is not None:
+        raise ValueError(
+            f"structures differ at {difference.path}: {difference.reason}\n"
+            f"  left:  {difference.left}\n"
+            f"  right: {difference.right}"
+        )
+
+
+def first_difference(lhs: Any, rhs: Any, enable_auto_mapping: bool = False) -> Difference | None:
+    """Return the first difference in the order of the printed text, or None."""
+    if structural_equal(lhs, rhs, enable_auto_mapping):
+        return None
+    left = _Stream(lhs, enable_auto_mapping, detailed=True)
+    right = _Stream(rhs, enable_auto_mapping, detailed=True)
+    for a, b in zip(left.tokens(), right.tokens(), strict=False):
+        if a != b:
+            path = _path_text(left.path, type(lhs).__name__)
+            return Difference(path, _reason(a, b), _show(left.value), _show(right.value))
+    raise InternalError("structures differ, and no difference was found")
+
+
+def _check_kinds(lhs: Any, rhs: Any) -> None:
+    both_nodes = isinstance(lhs, IRNode) and isinstance(rhs, IRNode)
+    if not both_nodes and not (isinstance(lhs, Type) and isinstance(rhs, Type)):
+        raise TypeError(
+            "structural comparison takes two IR nodes or two types, "
+            f"got {type(lhs).__name__} and {type(rhs).__name__}"
+        )
+
+
+# Work items other than nodes and plain values.
+
+
+class _Define(NamedTuple):
+    var: Var
+    scoped: bool  # known in a body of the defining node only
+
+
+class _Leave(NamedTuple):
+    """Forget the numbers given since: go back to those of outside."""
+
+    numbers: dict[Var, int]
+
+
+class _Forget(NamedTuple):
+    """Give back their outer numbers to variables known in a loop body only."""
+
+    outer: list[tuple[Var, int | None]]
+
+
+class _Signature(NamedTuple):
+    """From here on free variables are symbolic dimensions, or no longer."""
+
+    on: bool
+
+
+class _Body(NamedTuple):
+    stmts: tuple[Stmt, ...]
+
+
+class _Dim(NamedTuple):
+    expr: Expr
+
+
+class _Plan(NamedTuple):
+    """How one node class is read: its counted fields, and where the scope of its variables ends."""
+
+    fields: tuple[tuple[str, bool, bool], ...]  # name, defining, holds statements
+    last_body: int  # index of the last field with statements, -1 if there is none
+
+
+_PLANS: dict[type, _Plan] = {}
+
+
+def _plan(cls: type[Node]) -> _Plan:
+    plan = _PLANS.get(cls)
+    if plan is None:
+        fields = tuple(
+            (f.name, f.kind is FieldKind.DEFINING, f.holds_statements)
+            for f in cls.FIELDS
+            if f.kind is not FieldKind.IGNORED
+        )
+        bodies = [index for index, (_, _, body) in enumerate(fields) if body]
+        plan = _PLANS[cls] = _Plan(fields, bodies[-1] if bodies else -1)
+    return plan
+
+
+class _Stream:
+    """The tokens of one side, and where the last one came from."""
+
+    def __init__(self, root: Any, auto: bool, *, detailed: bool = False) -> None:
+        self.auto = auto
+        self.detailed = detailed
+        self.types: dict[int, Token | None] = {}
+        self.path: Path = None
+        self.value: Any = root
+        self.numbers: dict[Var, int] = {}
+        self.count = 0
+        self.signature = False
+        self.stack: list[tuple[Any, Path]] = [(root, None)]
+
+    def tokens(self) -> Iterator[Token]:
+        root = self.value
+        if isinstance(root, SeqStmts | OpStmts):
+            yield (root.__class__,)
+        stack = self.stack
+        steps = _STEPS
+        while stack:
+            self.value, self.path = stack.pop()
+            step = steps.get(self.value.__class__)
+            if step is None:
+                step = steps[self.value.__class__] = _step(self.value.__class__)
+            token = step(self, self.value)
+            if token is not None:
+                yield token
+
+    def push(self, items: Sequence[Any], labels: Sequence[str]) -> None:
+        """Take ``items`` next, in their order."""
+        path = self.path
+        pairs = zip(reversed(items), reversed(labels), strict=True)
+        self.stack += [(item, (path, label)) for item, label in pairs]
+
+    def push_all(self, items: Sequence[Any]) -> None:
+        self.push(items, [f"[{index}]" for index in range(len(items))])
+
+    # ---------------------------------------------------------------------------- nodes
+
+    def node(self, node: Node) -> Token:
+        self.fields(node)
+        return (node.__class__,)
+
+    def op(self, node: Op) -> Token:
+        return ("op", node.name)
+
+    def sequence(self, node: SeqStmts | OpStmts) -> None:
+        self.stack.append((_Body(statements(node)), self.path))
+
+    def program(self, node: Program) -> Token:
+        self.fields(node)
+        return ("names", *[function.name for function in node.functions_])
+
+    def type(self, kind: Type) -> Token:
+        """Return one token for a type without symbolic dimensions, unless details are wanted."""
+        if not self.detailed:
+            key = id(kind)  # the type lives as long as the comparison
+            token = self.types.get(key)
+            if token is None and key not in self.types:
+                token = self.types[key] = _constant_type(kind)
+            if token is not None:
+                return token
+        return self.node(kind)
+
+    def fields(self, node: Node) -> None:
+        fields, last_body = _plan(node.__class__)
+        in_type = not isinstance(node, IRNode)
+        items: list[Any] = []
+        labels: list[str] = []
+        forget = _Forget([])
+        for index, (name, defines, body) in enumerate(fields):
+            value = getattr(node, name)
+            label = f".{name}"
+            if body:
+                value = _Body(statements(value))
+            elif defines:
+                value = self.definitions(value, index < last_body, forget)
+            elif in_type and isinstance(value, tuple):
+                value = tuple([_dim(item) for item in value])  # pyright: ignore[reportUnknownVariableType]
+            elif in_type:
+                value = _dim(value)
+            items.append(value)
+            labels.append(label)
+            if index == last_body and forget.outer:
+                items.append(forget)
+                labels.append("")
+        self.push(items, labels)
+
+    def definitions(self, value: Any, scoped: bool, forget: _Forget) -> Any:
+        if scoped:
+            variables = cast("Sequence[Var]", value if isinstance(value, tuple) else (value,))
+            forget.outer.extend((var, self.numbers.get(var)) for var in variables)
+        if isinstance(value, tuple):
+            return tuple([_Define(var, scoped) for var in value])  # pyright: ignore[reportUnknownVariableType]
+        return _Define(value, scoped)
+
+    def function(self, node: Function) -> Token:
+        """Number the parameters first: a dimension may be a parameter that stands later."""
+        outside = self.numbers
+        self.numbers = dict(outside)
+        for var in node.params:
+            self.number(var)
+        types = tuple([var.type for var in node.params])
+        self.push(
+            [
+                _Signature(True),
+                types,
+                node.param_directions,
+                node.return_types,
+                _Signature(False),
+                node.func_type,
+                _Body(statements(node.body)),
+                _Leave(outside),
+            ],
+            ["", ".params", ".param_directions", ".return_types", "", ".func_type", ".body", ""],
+        )
+        return (Function, len(node.params))
+
+    def number(self, var: Var) -> int:
+        self.count += 1
+        self.numbers[var] = self.count
+        return self.count
+
+    def use(self, var: Var) -> Token:
+        number = self.numbers.get(var)
+        if number is not None:
+            return ("var", number)
+        if not (self.auto or self.signature):
+            return ("free", id(var))
+        self.stack += self.parts(var)
+        return ("new", self.number(var), var.__class__)
+
+    def parts(self, var: Var) -> list[tuple[Any, Path]]:
+        path = self.path
+        names = [name for name, _, _ in _plan(var.__class__).fields]
+        return [(getattr(var, name), (path, f".{name}")) for name in reversed(names)]
+
+    # ----------------------------------------------------------------------- work items
+
+    def define(self, item: _Define) -> Token:
+        var = item.var
+        self.value = var
+        known = self.numbers.get(var)
+        if known is not None and not item.scoped:
+            return ("var", known)
+        # What the definition itself holds, an init value say, does not see the new variable.
+        self.stack.append((_Bind(var), self.path))
+        self.stack += self.parts(var)
+        return ("define", var.__class__)
+
+    def bind(self, item: _Bind) -> Token:
+        self.value = item.var
+        return ("bound", self.number(item.var))
+
+    def leave(self, item: _Leave) -> None:
+        self.numbers = item.numbers
+
+    def forget(self, item: _Forget) -> None:
+        for var, number in reversed(item.outer):
+            if number is None:
+                self.numbers.pop(var, None)
+            else:
+                self.numbers[var] = number
+
+    def set_signature(self, item: _Signature) -> None:
+        self.signature = item.on
+
+    def body(self, item: _Body) -> Token:
+        self.value = SeqStmts(item.stmts)
+        self.push_all(item.stmts)
+        return ("statements", len(item.stmts))
+
+    def dim(self, item: _Dim) -> Token | None:
+        if isinstance(item.expr, ConstInt):
+            self.value = item.expr
+            return ("dim", item.expr.value)
+        self.stack.append((item.expr, self.path))
+        return None
+
+    def items(self, item: Sequence[Any]) -> Token:
+        self.push_all(item)
+        return ("length", len(item))
+
+    def mapping(self, item: Mapping[Any, Any]) -> Token:
+        keys = list(item)
+        self.push([item[key] for key in keys], [f"[{key!r}]" for key in keys])
+        return ("keys", *keys)
+
+    def plain(self, value: Any) -> Token:
+        if isinstance(value, IntEnum):
+            return (int, int(value))
+        if isinstance(value, float):
+            return (float, value.hex())
+        return (value.__class__, value)
+
+
+class _Bind(NamedTuple):
+    """The definition is complete: the variable has its number from here on."""
+
+    var: Var
+
+
+def _step(cls: type) -> Any:
+    """Return the method for a class that `_STEPS` does not list."""
+    for base, step in (
+        (Var, _Stream.use),
+        (Op, _Stream.op),
+        (Type, _Stream.type),
+        (Node, _Stream.node),
+    ):
+        if issubclass(cls, base):
+            return step
+    return _Stream.plain
+
+
+_STEPS: Final[dict[type, Any]] = {
+    SeqStmts: _Stream.sequence,
+    OpStmts: _Stream.sequence,
+    Function: _Stream.function,
+    Program: _Stream.program,
+    _Define: _Stream.define,
+    _Bind: _Stream.bind,
+    _Leave: _Stream.leave,
+    _Forget: _Stream.forget,
+    _Signature: _Stream.set_signature,
+    _Body: _Stream.body,
+    _Dim: _Stream.dim,
+    tuple: _Stream.items,
+    list: _Stream.items,
+    dict: _Stream.mapping,
+}
+
+
+def _constant_type(kind: Type) -> Token | None:
+    """Return a token for all of ``kind``, None if it names a symbolic dimension."""
+    for expr in exprs_of_type(kind):
+        if not isinstance(expr, ConstInt):
+            return None
+    return tuple(_Stream(kind, False, detailed=True).tokens())
+
+
+def _dim(value: Any) -> Any:
+    return _Dim(value) if isinstance(value, Expr) else value
+
+
+def _path_text(path: Path, root: str) -> str:
+    labels: list[str] = []
+    while path is not None:
+        path, label = path
+        labels.append(label)
+    return root + "".join(reversed(labels))
+
+
+_REASONS: Final = {
+    "names": "the functions have other names",
+    "statements": "the numbers of statements differ",
+    "length": "the lengths differ",
+    "keys": "the keywords differ",
+    "op": "other ops are called",
+    "dim": "the dimensions differ",
+}
+
+
+def _reason(a: Token, b: Token) -> str:
+    kinds = a[0], b[0]
+    if kinds == ("free", "free"):
+        return "free variables differ; enable_auto_mapping=True lets them correspond"
+    if any(kind in ("var", "free", "new", "bound") for kind in kinds):
+        return "the variables do not correspond"
+    if kinds[0] == kinds[1] and kinds[0] in _REASONS:
+        return _REASONS[kinds[0]]
+    if kinds[0] == kinds[1]:
+        return "the values differ"
+    return f"{_kind_text(kinds[0])} is not {_kind_text(kinds[1])}"
+
+
+def _kind_text(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) else str(kind)
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, Node):
+        return value.name if isinstance(value, GlobalVar) else str(value)
+    if isinstance(value, Enum):
+        return str(value)
+    return repr(value)

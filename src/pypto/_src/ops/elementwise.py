@@ -1,0 +1,489 @@
+"""Ops that make each element of the result from the elements at the same place.
+
+All run on the vector pipe. Two tiles must agree in shape and element type; a number beside a tile
+has the tile's element type. 16-bit floats are computed in 32 bits and rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import OpError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import Type
+from pypto._src.ir.opdef import ROUND_MODES, CppSite, Operands, PtoSite
+from pypto._src.lazy import lazy_module
+from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
+from pypto._src.ops.layout import tile_type
+from pypto._src.ops.rules import (
+    RoundMode,
+    attribute,
+    called,
+    check_operands,
+    members,
+    one_tile,
+    operand_name,
+    refuse,
+    tile_and_scalar,
+    two_tiles,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+D = DataType
+SIGNED: Final = FLOATS | {D.INT16, D.INT32}
+
+
+# --------------------------------------------------------------------------------------------
+# Tile with tile
+# --------------------------------------------------------------------------------------------
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=ARITHMETIC,
+    numpy=lambda lhs, rhs: lhs + rhs,
+    pto="pto.tadd",
+    isa="TADD",
+)
+def add(lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``lhs + rhs`` [R, C], element by element; integers wrap."""
+    ...
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=ARITHMETIC,
+    numpy=lambda lhs, rhs: lhs - rhs,
+    pto="pto.tsub",
+    isa="TSUB",
+)
+def sub(lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``lhs - rhs`` [R, C], element by element; integers wrap."""
+    ...
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=ARITHMETIC,
+    numpy=lambda lhs, rhs: lhs * rhs,
+    pto="pto.tmul",
+    isa="TMUL",
+)
+def mul(lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``lhs * rhs`` [R, C], element by element; integers wrap."""
+    ...
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=FLOATS,
+    numpy=lambda lhs, rhs: lhs / rhs,
+    pto="pto.tdiv",
+    isa="TDIV",
+)
+def div(lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``lhs / rhs`` [R, C], element by element, for floats."""
+    ...
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=ARITHMETIC,
+    numpy=lambda lhs, rhs: np.maximum(lhs, rhs),
+    pto="pto.tmax",
+    isa="TMAX",
+)
+def maximum(lhs: Tile, rhs: Tile) -> Tile:
+    """Return the larger of ``lhs`` and ``rhs`` [R, C], element by element; NaN if one is NaN."""
+    ...
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=ARITHMETIC,
+    numpy=lambda lhs, rhs: np.minimum(lhs, rhs),
+    pto="pto.tmin",
+    isa="TMIN",
+)
+def minimum(lhs: Tile, rhs: Tile) -> Tile:
+    """Return the smaller of ``lhs`` and ``rhs`` [R, C], element by element; NaN if one is NaN."""
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Tile with scalar
+# --------------------------------------------------------------------------------------------
+
+
+def _beside(tile: Array, number: Any) -> Any:
+    """Return a number as an element of the tile's type."""
+    return np.asarray(number).astype(tile.dtype)
+
+
+def _divided(tile: Array, number: Any) -> Array:
+    divisor = _beside(tile, number)
+    if tile.dtype.kind not in "iu":
+        return tile / divisor
+    # Toward zero; 0 for a divisor of 0. 64 bits hold every quotient of 32-bit numbers.
+    top, bottom = tile.astype(np.int64), int(divisor)
+    if bottom == 0:
+        return np.zeros_like(tile)
+    quotient = np.abs(top) // abs(bottom)
+    return np.where((top < 0) != (bottom < 0), -quotient, quotient).astype(tile.dtype)
+
+
+@block_op(
+    overload="add",
+    types=tile_and_scalar,
+    dtypes=ARITHMETIC,
+    numpy=lambda tile, scalar: tile + _beside(tile, scalar),
+    pto="pto.tadds",
+    isa="TADDS",
+)
+def adds(tile: Tile, scalar: Scalar) -> Tile:
+    """Return ``tile + scalar`` [R, C]; integers wrap."""
+    ...
+
+
+@block_op(
+    overload="sub",
+    types=tile_and_scalar,
+    dtypes=ARITHMETIC,
+    numpy=lambda tile, scalar: tile - _beside(tile, scalar),
+    pto="pto.tsubs",
+    isa="TSUBS",
+)
+def subs(tile: Tile, scalar: Scalar) -> Tile:
+    """Return ``tile - scalar`` [R, C]; integers wrap."""
+    ...
+
+
+@block_op(
+    overload="mul",
+    types=tile_and_scalar,
+    dtypes=ARITHMETIC,
+    numpy=lambda tile, scalar: tile * _beside(tile, scalar),
+    pto="pto.tmuls",
+    isa="TMULS",
+)
+def muls(tile: Tile, scalar: Scalar) -> Tile:
+    """Return ``tile * scalar`` [R, C]; integers wrap."""
+    ...
+
+
+@block_op(
+    overload="div",
+    types=tile_and_scalar,
+    dtypes=ARITHMETIC,
+    numpy=_divided,
+    pto="pto.tdivs",
+    isa="TDIVS",
+)
+def divs(tile: Tile, scalar: Scalar) -> Tile:
+    """Return ``tile / scalar`` [R, C]; integers are cut toward zero, and are 0 over 0."""
+    ...
+
+
+@block_op(
+    overload="maximum",
+    types=tile_and_scalar,
+    dtypes=FLOATS,  # the assembler has no integer form: fill a tile and take maximum
+    numpy=lambda tile, scalar: np.maximum(tile, _beside(tile, scalar)),
+    pto="pto.tmaxs",
+    isa="TMAXS",
+)
+def maxs(tile: Tile, scalar: Scalar) -> Tile:
+    """Return the larger of each element of ``tile`` [R, C] and ``scalar``; NaN if one is NaN."""
+    ...
+
+
+@block_op(
+    overload="minimum",
+    types=tile_and_scalar,
+    dtypes=FLOATS,  # as maxs
+    numpy=lambda tile, scalar: np.minimum(tile, _beside(tile, scalar)),
+    pto="pto.tmins",
+    isa="TMINS",
+)
+def mins(tile: Tile, scalar: Scalar) -> Tile:
+    """Return the smaller of each element of ``tile`` [R, C] and ``scalar``; NaN if one is NaN."""
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# One tile
+# --------------------------------------------------------------------------------------------
+
+
+def _in_float32(tile: Array, compute: Any) -> Array:
+    """Compute in 32 bits and round once."""
+    return compute(tile.astype(np.float32)).astype(tile.dtype)
+
+
+@block_op(
+    types=one_tile,
+    dtypes=FLOATS,
+    numpy=lambda tile: _in_float32(tile, np.exp),
+    pto="pto.texp",
+    isa="TEXP",
+)
+def exp(tile: Tile) -> Tile:
+    """Return e to the power of each element of ``tile`` [R, C]."""
+    ...
+
+
+@block_op(
+    types=one_tile,
+    dtypes=FLOATS,
+    numpy=lambda tile: _in_float32(tile, np.log),
+    pto="pto.tlog",
+    isa="TLOG",
+)
+def log(tile: Tile) -> Tile:
+    """Return the natural logarithm of each element of ``tile`` [R, C]; NaN below zero."""
+    ...
+
+
+@block_op(
+    types=one_tile,
+    dtypes=FLOATS,
+    numpy=lambda tile: _in_float32(tile, np.sqrt),
+    pto="pto.tsqrt",
+    isa="TSQRT",
+)
+def sqrt(tile: Tile) -> Tile:
+    """Return the square root of each element of ``tile`` [R, C]; NaN below zero."""
+    ...
+
+
+@block_op(
+    types=one_tile,
+    dtypes=FLOATS,
+    in_place=(),  # the instruction reads its source after it has written
+    numpy=lambda tile: _in_float32(tile, lambda x: np.float32(1) / np.sqrt(x)),
+    pto="pto.trsqrt",
+    isa="TRSQRT",
+)
+def rsqrt(tile: Tile) -> Tile:
+    """Return 1 / sqrt(x) for each element x of ``tile`` [R, C]."""
+    ...
+
+
+@block_op(
+    types=one_tile,
+    dtypes=FLOATS,
+    in_place=(),  # A2/A3 wants source and result apart
+    numpy=lambda tile: _in_float32(tile, lambda x: np.float32(1) / x),
+    pto="pto.trecip",
+    isa="TRECIP",
+)
+def recip(tile: Tile) -> Tile:
+    """Return 1 / x for each element x of ``tile`` [R, C]."""
+    ...
+
+
+@block_op(
+    types=one_tile,
+    dtypes=SIGNED,
+    numpy=lambda tile: -tile,
+    pto="pto.tneg",
+    isa="TNEG",
+)
+def neg(tile: Tile) -> Tile:
+    """Return ``-tile`` [R, C]; the smallest integer stays as it is."""
+    ...
+
+
+@block_op(
+    types=one_tile,
+    dtypes=FLOATS,
+    numpy=lambda tile: np.abs(tile),
+    pto="pto.tabs",
+    isa="TABS",
+)
+def abs(tile: Tile) -> Tile:
+    """Return the magnitude of each element of ``tile`` [R, C]."""
+    ...
+
+
+@block_op(
+    types=one_tile,
+    dtypes=FLOATS | {D.INT32},
+    numpy=lambda tile: np.maximum(tile, tile.dtype.type(0)),
+    pto="pto.trelu",
+    isa="TRELU",
+)
+def relu(tile: Tile) -> Tile:
+    """Return each element of ``tile`` [R, C], or 0 where it is negative; NaN stays."""
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Conversion
+# --------------------------------------------------------------------------------------------
+
+CASTS: Final[dict[DataType, frozenset[DataType]]] = {
+    D.FP32: frozenset({D.FP16, D.BF16, D.INT16, D.INT32, D.INT64}),
+    D.FP16: frozenset({D.FP32, D.INT32, D.INT16, D.INT8, D.UINT8}),
+    D.BF16: frozenset({D.FP32, D.INT32}),
+    D.INT16: frozenset({D.FP16, D.FP32}),
+    D.INT32: frozenset({D.FP32, D.INT16, D.INT64, D.FP16}),
+    D.INT64: frozenset({D.FP32, D.INT32}),
+    D.INT8: frozenset({D.FP16}),
+    D.UINT8: frozenset({D.FP16}),
+}
+"""Element types to the ones that A2/A3 turns them into in one step."""
+
+
+def cast_steps(source: DataType, target: DataType) -> tuple[DataType, ...] | None:
+    """Return the element types of a shortest chain of casts, ``target`` last; None if none is."""
+    frontier: list[tuple[DataType, ...]] = [(source,)]
+    seen = {source}
+    while frontier:
+        longer: list[tuple[DataType, ...]] = []
+        for path in frontier:
+            for dtype in CASTS:
+                if dtype in CASTS[path[-1]] and dtype not in seen:
+                    if dtype is target:
+                        return (*path[1:], dtype)
+                    seen.add(dtype)
+                    longer.append((*path, dtype))
+        frontier = longer
+    return None
+
+
+def _cast_type(o: Operands) -> Type:
+    check_operands(o)
+    kind, target = o.tile(0), _dtype(attribute(o, "target_type"))
+    name = operand_name(o, 0)
+    if kind.dtype is target:
+        raise OpError(
+            f"{name} has elements of {target.member} already",
+            hint=f"use {name} as it is",
+            slug="cast",
+        )
+    if target not in CASTS[kind.dtype]:
+        steps = cast_steps(kind.dtype, target)
+        refuse(
+            o,
+            f"{called(o.op)} from {kind.dtype.member} to {target.member} does not exist; "
+            f"{kind.dtype.member} goes to {members(CASTS[kind.dtype])}",
+            "cast",
+            _cast_chain(name, steps) if steps else None,
+        )
+    return tile_type(kind.shape, target, MemorySpace.Vec, "the result")
+
+
+def _cast_chain(text: str, steps: tuple[DataType, ...]) -> str:
+    for dtype in steps:
+        text = f"pl.cast({text}, pl.{dtype.member})"
+    return text
+
+
+def _dtype(value: Any) -> DataType:
+    assert isinstance(value, DataType)
+    return value
+
+
+def _mode(value: RoundMode) -> int:
+    return ROUND_MODES[value] if isinstance(value, str) else value
+
+
+def _round_name(value: RoundMode) -> str:
+    return next(name for name, number in ROUND_MODES.items() if number == _mode(value)).upper()
+
+
+def _odd(x: Array) -> Array:
+    cut = np.trunc(x)
+    step = (cut != x) & (np.fmod(cut, 2) == 0)
+    return cut + np.where(step, np.copysign(np.float32(1), x), np.float32(0))
+
+
+def _away(x: Array) -> Array:
+    cut = np.trunc(x)
+    up = np.abs(x - cut) >= 0.5
+    return cut + np.where(up, np.copysign(np.float32(1), x), np.float32(0))
+
+
+def _rounded(x: Array, mode: int) -> Array:
+    """Return floats rounded to integral values."""
+    match mode:
+        case 1:
+            return np.rint(x)
+        case 2:
+            return _away(x)
+        case 3:
+            return np.floor(x)
+        case 4:
+            return np.ceil(x)
+        case 6:
+            return _odd(x)
+        case _:
+            return np.trunc(x)
+
+
+def _to_integer(x: Array, target: DataType) -> Array:
+    """Return integral floats as integers.
+
+    32- and 64-bit targets saturate and NaN gives 0. Narrower ones wrap, and give 0 for what 64
+    bits do not hold.
+    """
+    low, over = -(2.0**63), 2.0**63
+    inside = (x >= low) & (x < over)
+    wide = np.where(inside, x, 0).astype(np.int64)
+    if target.get_bit() < 32:
+        return wide.astype(target.numpy)
+    limits = np.iinfo(target.numpy)
+    wide = np.where(x >= over, limits.max, np.where(x < low, limits.min, wide))
+    return np.clip(wide, limits.min, limits.max).astype(target.numpy)
+
+
+def _cast(tile: Array, target_type: Any, mode: RoundMode = "round") -> Array:
+    target = _dtype(target_type)
+    if tile.dtype.kind in "iu":
+        if target.is_float():
+            return tile.astype(np.float32).astype(target.numpy)
+        return tile.astype(target.numpy)
+    wide = tile.astype(np.float32)
+    if target.is_float():
+        return wide.astype(target.numpy)
+    return _to_integer(_rounded(wide, _mode(mode)), target)
+
+
+def _emit_cast_pto(site: PtoSite) -> None:
+    mode = _round_name(site.call.kwargs.get("mode", "round"))
+    site.emit(
+        f"pto.tcvt ins({site.args[0]} {{rmode = #pto<round_mode {mode}>}} : {site.arg_types[0]}) "
+        f"outs({site.dst} : {site.dst_type})"
+    )
+
+
+def _emit_cast_cpp(site: CppSite) -> None:
+    mode = _round_name(site.call.kwargs.get("mode", "round"))
+    site.emit(f"TCVT({site.dst}, {site.args[0]}, RoundMode::CAST_{mode});")
+
+
+@block_op(
+    types=_cast_type,
+    dtypes=CASTS,
+    in_place=(),
+    numpy=_cast,
+    pto=_emit_cast_pto,
+    isa=_emit_cast_cpp,
+)
+def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
+    """Return ``tile`` [R, C] with elements of ``target_type``.
+
+    ``mode`` rounds floats to integers: "rint" to the nearest, ties to even; "round" to the
+    nearest, ties away from zero; "floor", "ceil"; "trunc" and "none" toward zero; "odd" to the odd
+    neighbour. Between floats the nearest value is taken, ties to even. Integers of 32 and 64 bits
+    saturate, narrower ones wrap; NaN gives 0.
+    """
+    ...

@@ -1,0 +1,376 @@
+"""How tiles lie on chip: layouts, sizes, what is legal; and the ops that only relabel bytes.
+
+`effective_view` is the one place that says which layout a tile has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src.errors import OpError
+from pypto._src.ir.enums import MemorySpace, TileLayout
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    TileType,
+    TileView,
+    Type,
+    Var,
+    const_value,
+    static_shape,
+)
+from pypto._src.ir.opdef import RESULT, OpDef, Operands, PtoSite
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt, YieldStmt
+from pypto._src.ir.stmts import statements as statements_of
+from pypto._src.ir.walk import stmts_in
+from pypto._src.lazy import lazy_module
+from pypto._src.ops.define import STORABLE, Ints, Tile, block_op
+from pypto._src.ops.rules import (
+    BOXED,
+    attribute,
+    called,
+    check_operands,
+    check_same_dtype,
+    check_space,
+    dims,
+    known_space,
+    operand_name,
+    refuse,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
+
+BLOCK_BYTES: Final = 32
+"""Unit of vector memory: each row of a tile begins at a multiple of it."""
+
+_ROWS: Final = TileView()
+_COLUMN: Final = TileView(blayout=TileLayout.col_major)
+_BOX_ROWS: Final = 16
+
+
+# --------------------------------------------------------------------------------------------
+# Facts about a tile
+# --------------------------------------------------------------------------------------------
+
+
+def effective_view(kind: TileType, space: MemorySpace | None = None) -> TileView:
+    """Return how a tile lies: its view if it has one, else the usual one.
+
+    Without a view a tile lies in the boxes of ``space`` if that is a memory of the matrix unit;
+    else column by column if it has one column, else row by row.
+    """
+    if kind.tile_view is not None:
+        return kind.tile_view
+    if space in BOXED:
+        return BOXED[space]
+    return _COLUMN if is_column(kind) else _ROWS
+
+
+def is_column(kind: TileType) -> bool:
+    """True for a tile [N, 1] without a view of its own."""
+    shape = kind.shape
+    return kind.tile_view is None and len(shape) >= 2 and const_value(shape[-1]) == 1
+
+
+def box(view: TileView, element_bytes: int) -> tuple[int, int]:
+    """Return rows and columns of a box, (1, 1) for a layout without boxes."""
+    if view.slayout is TileLayout.none_box:
+        return 1, 1
+    if view.fractal == 1024:
+        return _BOX_ROWS, _BOX_ROWS
+    across = BLOCK_BYTES // element_bytes
+    inner = (_BOX_ROWS, across)
+    return inner if view.slayout is TileLayout.row_major else inner[::-1]
+
+
+def physical_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[int, int]:
+    """Return rows and columns that a tile takes in memory, what fills up blocks and boxes included.
+
+    Dimensions before the last one collapse into rows.
+
+    Raises:
+        ValueError: the shape is not constant.
+    """
+    rows, columns = _rows_and_columns(kind)
+    view = effective_view(kind, space)
+    size = kind.dtype.bytes
+    if view.slayout is not TileLayout.none_box:
+        down, across = box(view, size)
+        return _round_up(rows, down), _round_up(columns, across)
+    unit = max(1, BLOCK_BYTES // size)
+    if view.blayout is TileLayout.col_major:
+        return _round_up(rows, unit), columns
+    return rows, _round_up(columns, unit)
+
+
+def alloc_bytes(kind: TileType, space: MemorySpace | None = None) -> int:
+    """Return the bytes that a tile takes in ``space``, padding included.
+
+    Raises:
+        ValueError: the shape is not constant.
+    """
+    rows, columns = physical_shape(kind, space)
+    return rows * columns * kind.dtype.bytes
+
+
+def _rows_and_columns(kind: TileType) -> tuple[int, int]:
+    shape = static_shape(kind)
+    if shape is None:
+        raise ValueError(f"the tile shape {dims(kind.shape)} is not constant")
+    return math.prod(shape[:-1]), shape[-1] if shape else 1
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
+
+
+def check_layout(kind: TileType, space: MemorySpace, what: str = "the tile") -> None:
+    """Check that a tile of constant shape can lie in ``space``; other shapes pass.
+
+    Raises:
+        OpError: a dimension is not positive, or rows, columns or boxes do not fill whole blocks.
+    """
+    shape = static_shape(kind)
+    if shape is None:
+        return
+    if any(dim <= 0 for dim in shape):
+        raise OpError(
+            f"{what} has the shape {dims(kind.shape)}; dimensions are positive", slug="tile-shape"
+        )
+    view = effective_view(kind, space)
+    rows, columns = _rows_and_columns(kind)
+    if view.slayout is not TileLayout.none_box:
+        _check_boxes(kind, space, view, what)
+        return
+    column_major = view.blayout is TileLayout.col_major
+    count = rows if column_major else columns
+    size = count * kind.dtype.bytes
+    if size % BLOCK_BYTES == 0:
+        return
+    unit = BLOCK_BYTES // kind.dtype.bytes
+    line, across = ("column", "rows") if column_major else ("row", "columns")
+    wanted = _round_up(count, unit)
+    raise OpError(
+        f"a {line} of {what} {dims(kind.shape)} has {size} bytes, a multiple of {BLOCK_BYTES} "
+        "was wanted",
+        hint=f"use {wanted} {across}, or another multiple of {unit}",
+        slug="tile-layout",
+    )
+
+
+def _check_boxes(kind: TileType, space: MemorySpace, view: TileView, what: str) -> None:
+    rows, columns = _rows_and_columns(kind)
+    down, across = box(view, kind.dtype.bytes)
+    if rows % down == 0 and columns % across == 0:
+        return
+    raise OpError(
+        f"{what} {dims(kind.shape)} does not fill the {down} x {across} boxes of {space.name} "
+        f"memory for {kind.dtype.member}",
+        hint=f"use the shape [{_round_up(rows, down)}, {_round_up(columns, across)}]",
+        slug="tile-layout",
+    )
+
+
+def tile_type(
+    shape: Sequence[Expr], like: TileType | Any, space: MemorySpace, what: str = "the tile"
+) -> TileType:
+    """Return the type of a tile that an op makes in ``space``, checked for its layout.
+
+    ``like`` is the element type. A tile in vector memory has no view; the others have that of
+    their memory.
+    """
+    dtype = like.dtype if isinstance(like, TileType) else like
+    kind = TileType(tuple(shape), dtype, tile_view=BOXED.get(space))
+    check_layout(kind, space, what)
+    return kind
+
+
+def tile_space(value: Expr) -> MemorySpace:
+    """Return the memory space of a tile expression as far as its type tells, else Vec."""
+    return known_space(value) or MemorySpace.Vec
+
+
+# --------------------------------------------------------------------------------------------
+# Memory spaces of a whole function
+# --------------------------------------------------------------------------------------------
+
+
+def tile_spaces(function: Function) -> dict[Var, MemorySpace]:
+    """Return the memory space of every tile variable whose space follows from what makes it.
+
+    Raises:
+        OpError: an op gets a tile from a memory that it does not take it from; has its place.
+    """
+    spaces: dict[Var, MemorySpace] = {}
+    for param in function.params:
+        _learn(spaces, param, param)
+    for stmt in stmts_in(function.body):
+        match stmt:
+            case AssignStmt():
+                _learn(spaces, stmt.var, stmt.value)
+            case ForStmt() | WhileStmt():
+                for iter_arg, result in zip(stmt.iter_args, stmt.return_vars, strict=False):
+                    _learn(spaces, iter_arg, iter_arg.initValue)
+                    _learn(spaces, result, iter_arg)
+            case IfStmt():
+                for result, value in zip(stmt.return_vars, _yielded(stmt.then_body), strict=False):
+                    _learn(spaces, result, value)
+            case _:
+                pass
+    return spaces
+
+
+def _yielded(body: Stmt) -> tuple[Expr, ...]:
+    last = statements_of(body)[-1:]
+    return last[0].value if last and isinstance(last[0], YieldStmt) else ()
+
+
+def _learn(spaces: dict[Var, MemorySpace], var: Var, value: Expr) -> None:
+    if not isinstance(var.type, TileType):
+        return
+    space = space_in(spaces, value)
+    if space is None:
+        space = known_space(var)
+    if space is not None:
+        spaces[var] = space
+
+
+def space_in(spaces: dict[Var, MemorySpace], value: Expr) -> MemorySpace | None:
+    """Return the space of a tile expression, given those of the variables before it.
+
+    Raises:
+        OpError: an operand of a call is in a memory that the op does not take it from.
+    """
+    if isinstance(value, Var):
+        return spaces.get(value, known_space(value))
+    if not isinstance(value, Call) or not isinstance(value.op, OpDef):
+        return None
+    op: OpDef[..., Any] = value.op
+    for index, arg in enumerate(value.args):
+        if not isinstance(arg.type, TileType):
+            continue
+        space = space_in(spaces, arg)
+        if space is None:
+            continue
+        name = arg.name if isinstance(arg, Var) else op.operands[index].name
+        try:
+            check_space(op, value.kwargs, index, name, space)
+        except OpError as error:
+            raise error.at(value.span) from None
+    if op.view_of is not None and isinstance(value.type, TileType):
+        return space_in(spaces, value.args[op.view_of])
+    return op.space_of(value) if isinstance(value.type, TileType) else None
+
+
+# --------------------------------------------------------------------------------------------
+# Ops
+# --------------------------------------------------------------------------------------------
+
+
+def _source_space(call: Call) -> MemorySpace:
+    return tile_space(call.args[0])
+
+
+def _reshape_type(o: Operands) -> Type:
+    check_operands(o)
+    kind, shape = o.tile(0), o.ints(1)
+    result = TileType(shape, kind.dtype)
+    old, new = static_shape(kind), static_shape(result)
+    if old is not None and new is not None and math.prod(old) != math.prod(new):
+        refuse(
+            o,
+            f"{called(o.op)} of {math.prod(old)} elements to {dims(shape)}, which has "
+            f"{math.prod(new)}",
+            "shape-mismatch",
+            shown=(0,),
+        )
+    return tile_type(shape, kind, MemorySpace.Vec, "the result")
+
+
+def _emit_reshape(site: PtoSite) -> None:
+    site.emit(f"{site.dst} = pto.treshape {site.args[0]} : {site.arg_types[0]} -> {site.dst_type}")
+
+
+@block_op(
+    pipe=None,  # moves nothing
+    types=_reshape_type,
+    dtypes=STORABLE,
+    view_of=0,
+    space=_source_space,
+    columns=(0, RESULT),
+    numpy=lambda tile, shape: tile.reshape(shape),
+    pto=_emit_reshape,
+    isa="TRESHAPE",
+)
+def reshape(tile: Tile, shape: Ints) -> Tile:
+    """Return the bytes of ``tile`` [R, C] as a tile of ``shape``, which has as many elements.
+
+    Elements keep their row-major order. Nothing is copied. A column [N, 1] and a row [1, N] are
+    one another's reshapes.
+    """
+    ...
+
+
+def _transpose_type(o: Operands) -> Type:
+    check_operands(o)
+    check_same_dtype(o, 0, 1)
+    kind, scratch = o.tile(0), o.tile(1)
+    rank = len(kind.shape)
+    axes = {_axis(o, name, rank) for name in ("axis1", "axis2")}
+    if rank != 2 or axes != {0, 1}:
+        refuse(
+            o,
+            f"{called(o.op)} swaps rows and columns of a two-dimensional tile",
+            "transpose-axes",
+            "reshape the tile to two dimensions first" if rank != 2 else None,
+            shown=(0,),
+        )
+    result = tile_type(kind.shape[::-1], kind, MemorySpace.Vec, "the result")
+    _check_scratch(result, scratch, operand_name(o, 1))
+    return result
+
+
+def _axis(o: Operands, name: str, rank: int) -> int:
+    axis = int(attribute(o, name))
+    return axis + rank if axis < 0 else axis
+
+
+def _check_scratch(result: TileType, scratch: TileType, name: str) -> None:
+    """The instruction works in columns of 16 elements (32 of one byte) of the source."""
+    shape, room = static_shape(result), static_shape(scratch)
+    if shape is None or room is None:
+        return
+    unit = 32 if result.dtype.bytes == 1 else 16
+    needed = shape[0] * _round_up(shape[1], unit)
+    if math.prod(room) < needed:
+        raise OpError(
+            f"scratch tile {name} {dims(scratch.shape)} of pl.transpose has {math.prod(room)} "
+            f"elements, {needed} were wanted",
+            hint=f"pl.create_tile([{shape[0]}, {_round_up(shape[1], unit)}], "
+            f"dtype=pl.{result.dtype.member})",
+            slug="scratch-size",
+        )
+
+
+@block_op(
+    types=_transpose_type,
+    dtypes=[d for d in STORABLE if d.get_bit() <= 32],
+    reads=(0,),
+    writes=(1,),
+    in_place=(),
+    numpy=lambda tile, _scratch, axis1=0, axis2=1: np.ascontiguousarray(np.swapaxes(tile, 0, 1)),
+    pto="pto.ttrans",
+    isa="TTRANS",
+)
+def transpose(tile: Tile, tmp_tile: Tile, axis1: int = 0, axis2: int = 1) -> Tile:
+    """Return ``tile`` [R, C] with rows and columns swapped: [C, R].
+
+    ``tmp_tile`` is scratch of the same element type for [C, R] elements, R rounded up to 16 (to
+    32 for elements of one byte). Operands of a matrix product are transposed by `move` instead.
+    """
+    ...

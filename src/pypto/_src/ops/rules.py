@@ -1,0 +1,369 @@
+"""What type rules are put together from: checks of operands, and how errors speak of them.
+
+Knows element types, shapes and memory spaces; knows no particular op. A rule gets `Operands` and
+returns the result type, or raises `OpError` that says what was found, what was wanted, and one
+thing to type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from pypto._src.diagnostics import Label
+from pypto._src.dtypes import MEMBERS, DataType
+from pypto._src.errors import OpError
+from pypto._src.ir.enums import MemorySpace, TileLayout
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    ScalarType,
+    ShapedType,
+    TensorType,
+    TileType,
+    TileView,
+    Type,
+    Var,
+    const_value,
+    same_dims,
+)
+from pypto._src.ir.opdef import ATTR, REQUIRED, TILE, OpDef, Operands
+from pypto._src.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
+
+RoundMode = int | str
+"""How a cast rounds: none, rint, round, floor, ceil, trunc or odd."""
+
+_ROW, _COL = TileLayout.row_major, TileLayout.col_major
+BOXED: Final = {
+    MemorySpace.Mat: TileView(blayout=_COL, slayout=_ROW),
+    MemorySpace.Left: TileView(blayout=_ROW, slayout=_ROW),
+    MemorySpace.Right: TileView(blayout=_ROW, slayout=_COL),
+    MemorySpace.Acc: TileView(blayout=_COL, slayout=_ROW, fractal=1024),
+}
+"""How tiles lie in the memories of the matrix unit. A tile in vector memory carries no view."""
+
+
+# --------------------------------------------------------------------------------------------
+# Words for errors
+# --------------------------------------------------------------------------------------------
+
+
+def called(op: OpDef[..., Any]) -> str:
+    """Return the name under which users call ``op``."""
+    return f"pl.{op.overload}" if op.level != "system" else f"pl.{op.name}"
+
+
+def dims(shape: Sequence[Expr]) -> str:
+    """Return a shape as text: ``[64, n]``."""
+    return f"[{', '.join(_dim(d) for d in shape)}]"
+
+
+def _dim(dim: Expr) -> str:
+    if isinstance(dim, ConstInt):
+        return str(dim.value)
+    return dim.name if isinstance(dim, Var) else "?"
+
+
+def describe(kind: Type) -> str:
+    """Return a type as errors show it: ``Tile[[64, 128], FP32]``."""
+    match kind:
+        case TileType():
+            return f"Tile[{dims(kind.shape)}, {kind.dtype.member}]"
+        case TensorType():
+            return f"Tensor[{dims(kind.shape)}, {kind.dtype.member}]"
+        case ScalarType():
+            return f"Scalar[{kind.dtype.member}]"
+        case _:
+            return type(kind).__name__
+
+
+def operand_name(o: Operands, index: int) -> str:
+    """Return the user's name of an operand, or else the name of the parameter."""
+    value = o.args[index]
+    return value.name if isinstance(value, Var) else o.param(index)
+
+
+def operand_label(o: Operands, indices: Iterable[int] | None = None) -> str:
+    """Return what the operands are: ``x is Tile[...], m is Tile[...]``."""
+    shown = _data(o) if indices is None else indices
+    return ", ".join(f"{operand_name(o, i)} is {describe(o.args[i].type)}" for i in shown)
+
+
+def refuse(
+    o: Operands,
+    message: str,
+    slug: str,
+    hint: str | None = None,
+    note: str | None = None,
+    shown: Iterable[int] | None = None,
+) -> NoReturn:
+    """Raise `OpError` with the operands in the label and the places where they were made."""
+    indices = list(_data(o) if shown is None else shown)
+    places = [(o.args[i].span, operand_name(o, i)) for i in indices if isinstance(o.args[i], Var)]
+    related = [Label(span, f"{name} is defined here") for span, name in places if span.is_valid()]
+    raise OpError(
+        message,
+        hint=hint,
+        note=note,
+        slug=slug,
+        label=operand_label(o, indices),
+        related=related,
+    )
+
+
+def _data(o: Operands) -> list[int]:
+    """Return which operands are tensors, tiles or scalars."""
+    kinds = (ShapedType, ScalarType)
+    return [i for i, value in enumerate(o.args) if isinstance(value.type, kinds)]
+
+
+def members(dtypes: Iterable[DataType]) -> str:
+    """Return element types as text, in the order of the table of types."""
+    wanted = frozenset(dtypes)
+    return ", ".join(d.member for d in MEMBERS.values() if d in wanted)
+
+
+def why_not(dtype: DataType) -> str | None:
+    """Return why no tile has elements of ``dtype``, None if some have."""
+    if dtype.get_bit() < 8 and dtype is not DataType.BOOL:
+        return f"elements of {dtype.member} are narrower than a byte"
+    if dtype is DataType.BOOL:
+        return "the vector unit keeps conditions as packed bits, not as BOOL elements"
+    if dtype.get_bit() == 8 and dtype.is_float():
+        return "the A2/A3 chip has no 8-bit floats"
+    if dtype is DataType.FP64:
+        return "the A2/A3 chip has no 64-bit floats"
+    return None
+
+
+# --------------------------------------------------------------------------------------------
+# Memory spaces
+# --------------------------------------------------------------------------------------------
+
+
+def known_space(value: Expr) -> MemorySpace | None:
+    """Return the memory space of a tile expression, None where nothing at hand tells it."""
+    kind = value.type
+    if isinstance(kind, ShapedType) and kind.memref is not None:
+        return kind.memref.memory_space_
+    if isinstance(value, Call) and isinstance(value.op, OpDef):
+        return value.op.space_of(value)
+    if isinstance(kind, TileType) and kind.tile_view is not None:
+        view = kind.tile_view
+        for space, boxed in BOXED.items():
+            same = (view.blayout, view.slayout, view.fractal)
+            if same == (boxed.blayout, boxed.slayout, boxed.fractal):
+                return space
+    return None
+
+
+def names_of(spaces: Iterable[MemorySpace]) -> str:
+    """Return memory spaces as text."""
+    wanted = frozenset(spaces)
+    return " or ".join(s.name for s in MemorySpace if s in wanted)
+
+
+def check_space(
+    op: OpDef[..., Any], kwargs: Mapping[str, Any], index: int, name: str, space: MemorySpace
+) -> None:
+    """Check that tile operand ``index``, called ``name``, may live in ``space``.
+
+    Raises:
+        OpError: the op does not take it from there.
+    """
+    allowed = op.operand_spaces(kwargs).get(index)
+    if allowed is None or space in allowed:
+        return
+    target = next(iter(allowed)) if len(allowed) == 1 else None
+    cube = target in (MemorySpace.Left, MemorySpace.Right)
+    raise OpError(
+        f"{called(op)} takes {name} from {names_of(allowed)} memory, it is in {space.name}",
+        hint=_space_hint(name, space, target) if cube and target is not None else None,
+        slug="memory-space",
+    )
+
+
+def _space_hint(name: str, space: MemorySpace, target: MemorySpace) -> str:
+    if space is MemorySpace.Mat:
+        return f"pl.move({name}, target_memory=pl.MemorySpace.{target.name})"
+    return (
+        f"load {name} with target_memory=pl.MemorySpace.Mat, then "
+        f"pl.move({name}, target_memory=pl.MemorySpace.{target.name})"
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# Checks
+# --------------------------------------------------------------------------------------------
+
+
+def check_element(op: OpDef[..., Any], name: str, dtype: DataType, hint: str | None = None) -> None:
+    """Check that ``op`` executes elements of ``dtype``.
+
+    Raises:
+        OpError: it does not; the text names those it does.
+    """
+    if dtype not in op.dtypes:
+        raise OpError(
+            f"{called(op)} takes elements of {members(op.dtypes)}, {name} has {dtype.member}",
+            hint=hint,
+            note=why_not(dtype),
+            slug="element-type",
+        )
+
+
+def check_operands(o: Operands) -> None:
+    """Check element types and memory spaces of all tile operands against the op's facts.
+
+    Raises:
+        OpError: an operand has an element type or a memory space that the op does not take.
+    """
+    tiles = [i for i, p in enumerate(o.op.operands) if p.kind == TILE]
+    for index in tiles:
+        name = operand_name(o, index)
+        check_element(o.op, name, o.tile(index).dtype, _cast_hint(o, name))
+        space = known_space(o.args[index])
+        if space is not None:
+            check_space(o.op, o.kwargs, index, name, space)
+
+
+def _cast_hint(o: Operands, name: str) -> str | None:
+    wanted = DataType.FP32 if DataType.FP32 in o.op.dtypes else None
+    return None if wanted is None else f"pl.cast({name}, pl.{wanted.member})"
+
+
+def check_same_dtype(o: Operands, first: int, second: int) -> None:
+    """Check that two operands (tiles or scalars) have one element type.
+
+    Raises:
+        OpError: they differ; the hint casts the second, or the narrower of two tiles.
+    """
+    a, b = _element(o, first), _element(o, second)
+    if a is b:
+        return
+    wider = a if a.get_bit() >= b.get_bit() else b
+    if isinstance(o.args[second].type, ScalarType) or wider is a:
+        index, dtype = second, a
+    else:
+        index, dtype = first, b
+    refuse(
+        o,
+        f"operands of {called(o.op)} have different element types",
+        "dtype-mismatch",
+        f"pl.cast({operand_name(o, index)}, pl.{dtype.member})",
+        shown=(first, second),
+    )
+
+
+def _element(o: Operands, index: int) -> DataType:
+    kind = o.args[index].type
+    assert isinstance(kind, ShapedType | ScalarType)
+    return kind.dtype
+
+
+def check_same_shape(o: Operands, first: int, second: int) -> None:
+    """Check that two tile operands have equal shapes.
+
+    Raises:
+        OpError: they differ; where one is a column or row of the other the hint names the op
+            that spreads it.
+    """
+    a, b = o.tile(first).shape, o.tile(second).shape
+    if same_dims(a, b):
+        return
+    refuse(
+        o,
+        f"operands of {called(o.op)} have different shapes",
+        "shape-mismatch",
+        _spread_hint(o, first, second),
+        shown=(first, second),
+    )
+
+
+COMMUTATIVE: Final = frozenset({"add", "mul"})
+SPREAD_ROW: Final = frozenset({"add", "sub", "mul", "div"})
+SPREAD_COLUMN: Final = frozenset({"sub", "mul", "div"})
+
+
+def _spread_hint(o: Operands, first: int, second: int) -> str | None:
+    name = o.op.overload
+    for big, small in ((first, second), (second, first)):
+        if small == first and name not in COMMUTATIVE:
+            continue
+        whole, part = o.tile(big).shape, o.tile(small).shape
+        if len(whole) != 2 or len(part) != 2:
+            continue
+        operands = f"({operand_name(o, big)}, {operand_name(o, small)})"
+        if same_dims(whole[:1], part[:1]) and const_value(part[1]) == 1 and name in SPREAD_ROW:
+            return f"pl.row_expand_{name}{operands}"
+        if same_dims(whole[1:], part[1:]) and const_value(part[0]) == 1 and name in SPREAD_COLUMN:
+            return f"pl.col_expand_{name}{operands}"
+    return None
+
+
+# --------------------------------------------------------------------------------------------
+# Rules
+# --------------------------------------------------------------------------------------------
+
+
+def plain_tile(kind: TileType) -> TileType:
+    """Return the type of a vector-memory tile with shape and element type of ``kind``."""
+    return TileType(kind.shape, kind.dtype)
+
+
+def one_tile(o: Operands) -> Type:
+    """Return the type of an elementwise op on one tile: [R, C] -> [R, C]."""
+    check_operands(o)
+    return plain_tile(o.tile(0))
+
+
+def two_tiles(o: Operands) -> Type:
+    """Return the type of an elementwise op on two tiles: [R, C], [R, C] -> [R, C]."""
+    check_operands(o)
+    check_same_dtype(o, 0, 1)
+    check_same_shape(o, 0, 1)
+    return plain_tile(o.tile(0))
+
+
+def tile_and_scalar(o: Operands) -> Type:
+    """Return the type of an op on a tile and a number of its element type: [R, C], s -> [R, C]."""
+    check_operands(o)
+    check_same_dtype(o, 0, 1)
+    return plain_tile(o.tile(0))
+
+
+def attribute(o: Operands, name: str) -> Any:
+    """Return keyword ``name`` of the call, or its default.
+
+    Raises:
+        OpError: it is missing and has no default.
+    """
+    if name in o.kwargs:
+        return o.kwargs[name]
+    for param in o.op.params:
+        if param.kind == ATTR and param.name == name and param.default is not REQUIRED:
+            return param.default
+    raise OpError(f"{called(o.op)} misses its argument {name!r}", slug="argument-count")
+
+
+# --------------------------------------------------------------------------------------------
+# Arrays
+# --------------------------------------------------------------------------------------------
+
+
+def poison(shape: Sequence[int], dtype: DataType) -> np.ndarray[Any, Any]:
+    """Return memory that nobody has written: NaN for floats, else only the highest bit set."""
+    array = np.empty(tuple(shape), dtype.numpy)
+    if dtype.is_float():
+        array.fill(float("nan"))
+    elif dtype is DataType.BOOL:
+        array.fill(True)
+    else:
+        array.view(f"u{dtype.bytes}").fill(1 << (dtype.get_bit() - 1))
+    return array

@@ -1,0 +1,102 @@
+"""Ops that order the work of a core's pipes. Passes insert them; they have no value."""
+
+from __future__ import annotations
+
+from pypto._src.errors import OpError
+from pypto._src.ir.enums import PipeType
+from pypto._src.ir.nodes import Type, UnknownType
+from pypto._src.ir.opdef import CppSite, Operands, PtoSite
+from pypto._src.ops.define import system_op
+from pypto._src.targets import A2A3
+
+
+def _nothing(_operands: Operands) -> Type:
+    return UnknownType.get()
+
+
+def _flag_type(o: Operands) -> Type:
+    first, second = PipeType(o.kwargs["set_pipe"]), PipeType(o.kwargs["wait_pipe"])
+    event = int(o.kwargs["event_id"])
+    if first is second or PipeType.ALL in (first, second):
+        raise OpError(
+            f"a flag goes from one pipe to another, got {first.name} and {second.name}",
+            hint=f"pl.system.bar_{second.name.lower() if second is PipeType.V else 'all'}()",
+            slug="sync",
+        )
+    if not 0 <= event < A2A3.event_ids:
+        raise OpError(
+            f"event {event} does not exist: there are 0 to {A2A3.event_ids - 1} for a pair of pipes",
+            slug="sync",
+        )
+    return UnknownType.get()
+
+
+def _flag(site: CppSite | PtoSite) -> tuple[str, str, int]:
+    kwargs = site.call.kwargs
+    first, second = PipeType(kwargs["set_pipe"]), PipeType(kwargs["wait_pipe"])
+    return first.name, second.name, int(kwargs["event_id"])
+
+
+def _set_pto(site: PtoSite) -> None:
+    first, second, event = _flag(site)
+    site.emit(f"pto.set_flag[<PIPE_{first}>, <PIPE_{second}>, <EVENT_ID{event}>]")
+
+
+def _set_cpp(site: CppSite) -> None:
+    first, second, event = _flag(site)
+    site.emit(f"set_flag(PIPE_{first}, PIPE_{second}, EVENT_ID{event});")
+
+
+@system_op(types=_flag_type, pto=_set_pto, isa=_set_cpp, numpy=lambda **_: None)
+def sync_src(set_pipe: PipeType, wait_pipe: PipeType, event_id: int) -> None:
+    """Let ``set_pipe`` raise a flag for ``wait_pipe`` once it has done its work so far."""
+    ...
+
+
+def _wait_pto(site: PtoSite) -> None:
+    first, second, event = _flag(site)
+    site.emit(f"pto.wait_flag[<PIPE_{first}>, <PIPE_{second}>, <EVENT_ID{event}>]")
+
+
+def _wait_cpp(site: CppSite) -> None:
+    first, second, event = _flag(site)
+    site.emit(f"wait_flag(PIPE_{first}, PIPE_{second}, EVENT_ID{event});")
+
+
+@system_op(types=_flag_type, pto=_wait_pto, isa=_wait_cpp, numpy=lambda **_: None)
+def sync_dst(set_pipe: PipeType, wait_pipe: PipeType, event_id: int) -> None:
+    """Let ``wait_pipe`` wait for the flag that ``set_pipe`` raises, and lower it."""
+    ...
+
+
+@system_op(
+    types=_nothing,
+    pto=lambda site: site.emit("pto.barrier <PIPE_V>"),
+    isa=lambda site: site.emit("pipe_barrier(PIPE_V);"),
+    numpy=lambda: None,
+)
+def bar_v() -> None:
+    """Let the vector pipe finish its work so far before it begins more."""
+    ...
+
+
+@system_op(
+    types=_nothing,
+    pto=lambda site: site.emit("pto.barrier <PIPE_M>"),
+    isa=lambda site: site.emit("pipe_barrier(PIPE_M);"),
+    numpy=lambda: None,
+)
+def bar_m() -> None:
+    """Let the matrix pipe finish its work so far before it begins more."""
+    ...
+
+
+@system_op(
+    types=_nothing,
+    pto=lambda site: site.emit("pto.barrier <PIPE_ALL>"),
+    isa=lambda site: site.emit("pipe_barrier(PIPE_ALL);"),
+    numpy=lambda: None,
+)
+def bar_all() -> None:
+    """Let all pipes of the core finish their work so far before any begins more."""
+    ...

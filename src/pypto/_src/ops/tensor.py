@@ -1,0 +1,227 @@
+"""Ops on whole tensors in global memory; most run on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import EvaluationError, OpError
+from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.nodes import (
+    ConstInt,
+    Expr,
+    MakeTuple,
+    TensorType,
+    Type,
+    const_value,
+    scalar_type,
+)
+from pypto._src.ir.opdef import CppSite, Operands, PtoSite
+from pypto._src.lazy import lazy_module
+from pypto._src.ops.define import ANY, Ints, Scalar, Tensor, tensor_op
+from pypto._src.ops.memory import region
+from pypto._src.ops.rules import attribute, called, dims, operand_name, poison, refuse, why_not
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+WHOLE = frozenset(d for d in ANY if d.numpy_name is not None and d.get_bit() >= 8) | {DataType.BOOL}
+"""Element types that arrays have."""
+
+
+def _create_type(o: Operands) -> Type:
+    shape, dtype = o.ints(0), attribute(o, "dtype")
+    assert isinstance(dtype, DataType)
+    if dtype not in WHOLE:
+        raise OpError(
+            f"{called(o.op)} makes no tensors of {dtype.member}",
+            note=why_not(dtype),
+            slug="element-type",
+        )
+    for axis, dim in enumerate(shape):
+        if (const_value(dim) or 0) < 0:
+            raise OpError(
+                f"{called(o.op)} has the size {const_value(dim)} in dimension {axis}",
+                slug="tile-shape",
+            )
+    return TensorType(shape, dtype)
+
+
+@tensor_op(
+    types=_create_type,
+    dtypes=WHOLE,
+    space=MemorySpace.DDR,
+    numpy=lambda shape, dtype: poison(shape, dtype),
+    overload="create_tensor",
+    unsupported="tensors are made on the host: let the kernel have it as a parameter",
+)
+def create(shape: Ints, dtype: DataType) -> Tensor:
+    """Return a new tensor of ``shape`` with elements of ``dtype`` that have no value yet."""
+    ...
+
+
+def _view_type(o: Operands) -> Type:
+    kind, shape, offset = o.tensor(0), o.ints(1), o.ints(2)
+    rank, name = len(kind.shape), operand_name(o, 0)
+    if not len(shape) == len(offset) == rank:
+        refuse(
+            o,
+            f"{called(o.op)} wants {rank} sizes and {rank} offsets for {name} {dims(kind.shape)}, "
+            f"got {len(shape)} and {len(offset)}",
+            "region-rank",
+        )
+    for axis, (dim, size, begin) in enumerate(zip(kind.shape, shape, offset, strict=True)):
+        first, length, limit = const_value(begin), const_value(size), const_value(dim)
+        if first is None or length is None or limit is None:
+            continue
+        if first < 0 or length < 0 or first + length > limit:
+            refuse(
+                o,
+                f"{called(o.op)} of {first}:{first + length} in dimension {axis} is outside "
+                f"{name} {dims(kind.shape)}",
+                "out-of-bounds",
+            )
+    return TensorType(shape, kind.dtype)
+
+
+def _view(tensor: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
+    return region(tensor, offset, shape, "pl.view takes")
+
+
+@tensor_op(
+    types=_view_type,
+    space=MemorySpace.DDR,
+    reads=(),
+    view_of=0,
+    numpy=_view,
+    unsupported="kernels take regions with pl.load and pl.store: give them the offsets",
+)
+def view(tensor: Tensor, shape: Ints, offset: Ints) -> Tensor:
+    """Return the region of ``tensor`` of size ``shape`` at ``offset``; the bytes are shared."""
+    ...
+
+
+def _read_type(o: Operands) -> Type:
+    kind, indices = o.tensor(0), o.ints(1)
+    name = operand_name(o, 0)
+    if len(indices) != len(kind.shape):
+        refuse(
+            o,
+            f"{called(o.op)} wants {len(kind.shape)} indices for {name} {dims(kind.shape)}, "
+            f"got {len(indices)}",
+            "region-rank",
+        )
+    for axis, (dim, index) in enumerate(zip(kind.shape, indices, strict=True)):
+        at, limit = const_value(index), const_value(dim)
+        if at is not None and (at < 0 or (limit is not None and at >= limit)):
+            refuse(
+                o,
+                f"{called(o.op)} of index {at} in dimension {axis} is outside {name} "
+                f"{dims(kind.shape)}",
+                "out-of-bounds",
+            )
+    return scalar_type(kind.dtype)
+
+
+def _read(tensor: Array, indices: Sequence[int]) -> Any:
+    for index, limit in zip(indices, tensor.shape, strict=True):
+        if not 0 <= index < limit:
+            raise EvaluationError(
+                f"pl.read of element {list(indices)} of a tensor {list(tensor.shape)}",
+                slug="out-of-bounds",
+            )
+    return tensor[tuple(indices)]
+
+
+def _linear(tensor: Expr, indices: Expr) -> Expr:
+    """Return the distance in elements from the first one: sum of index times stride."""
+    kind = tensor.type
+    assert isinstance(kind, TensorType)
+    assert isinstance(indices, MakeTuple)
+    if kind.tensor_view is not None and kind.tensor_view.stride:
+        terms = [i * s for i, s in zip(indices.elements, kind.tensor_view.stride, strict=True)]
+        total: Expr = ConstInt(0)
+        for term in terms:
+            total = total + term
+        return total
+    total = ConstInt(0)
+    for position, (index, dim) in enumerate(zip(indices.elements, kind.shape, strict=True)):
+        total = index if position == 0 else total * dim + index
+    return total
+
+
+def _read_pto(site: PtoSite) -> None:
+    at = site.index(_linear(*site.call.args))
+    pointer = site.arg_types[0]
+    element = pointer.removeprefix("!pto.ptr<").removesuffix(">")
+    site.emit(f"{site.dst} = pto.load_scalar {site.args[0]}[{at}] : {pointer} -> {element}")
+
+
+def _read_cpp(site: CppSite) -> None:
+    tensor, indices = site.call.args
+    assert isinstance(tensor.type, TensorType)
+    element = tensor.type.dtype.to_c_type_string()
+    at = site.expr(_linear(tensor, indices))
+    site.emit(f"const {element} {site.dst} = {site.args[0]}[{at}];")
+
+
+@tensor_op(
+    types=_read_type,
+    pipe=PipeType.S,
+    numpy=_read,
+    pto=_read_pto,
+    isa=_read_cpp,
+)
+def read(tensor: Tensor, indices: Ints) -> Scalar:
+    """Return the element of ``tensor`` at ``indices``, one index a dimension."""
+    ...
+
+
+def _axis(o: Operands) -> int:
+    rank, axis = len(o.tensor(0).shape), int(attribute(o, "axis"))
+    if not -rank <= axis < rank:
+        refuse(
+            o,
+            f"{called(o.op)} of dimension {axis}, {operand_name(o, 0)} has {rank} dimensions",
+            "axis",
+        )
+    return axis
+
+
+def _dim_type(o: Operands) -> Type:
+    _axis(o)
+    return scalar_type(DataType.INDEX)
+
+
+def _size(site: CppSite | PtoSite) -> Expr:
+    kind = site.call.args[0].type
+    assert isinstance(kind, TensorType)
+    return kind.shape[int(site.call.kwargs["axis"])]
+
+
+def _dim_pto(site: PtoSite) -> None:
+    # INT64 is `index` in a function body, so a copy is an addition of nothing.
+    zero = site.index(ConstInt(0))
+    site.emit(f"{site.dst} = arith.addi {site.index(_size(site))}, {zero} : index")
+
+
+def _dim_cpp(site: CppSite) -> None:
+    site.emit(f"const int64_t {site.dst} = {site.expr(_size(site))};")
+
+
+@tensor_op(
+    types=_dim_type,
+    pipe=PipeType.S,
+    reads=(),
+    numpy=lambda tensor, axis: tensor.shape[axis],
+    pto=_dim_pto,
+    isa=_dim_cpp,
+)
+def dim(tensor: Tensor, axis: int) -> Scalar:
+    """Return the size of ``tensor`` in dimension ``axis``; negative axes count from the end."""
+    ...

@@ -1,0 +1,187 @@
+"""Names that stand for several ops: ``pl.add`` is block.add, block.adds, tensor.add, ...
+
+The kinds of the operands choose. Which ops have a name is in the ops themselves (`OVERLOADS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.errors import OpError
+from pypto._src.ir.nodes import (
+    Abs,
+    BinaryExpr,
+    Cast,
+    Expr,
+    Max,
+    Min,
+    ScalarType,
+    TensorType,
+    TileType,
+    TupleType,
+    UnaryExpr,
+    binary,
+    caller_span,
+    unary,
+)
+from pypto._src.ir.opdef import ATTR, INTS, REQUIRED, SCALAR, TENSOR, TILE, OpDef, kind_of
+from pypto._src.ops.define import OVERLOADS
+
+COMMUTATIVE: Final = frozenset({"add", "mul", "maximum", "minimum", "and_", "or_"})
+"""Unified names that take a number on either side."""
+
+SCALAR_BINARY: Final[dict[str, type[BinaryExpr]]] = {"min": Min, "max": Max}
+SCALAR_UNARY: Final[dict[str, type[UnaryExpr]]] = {"abs": Abs}
+"""Unified names that also work on scalars."""
+
+_WORDS: Final = {TENSOR: "Tensor", TILE: "Tile", SCALAR: "Scalar", INTS: "list of numbers"}
+
+
+class Unified:
+    """A name that dispatches to the op for the kinds of its operands."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def candidates(self) -> list[OpDef[..., Any]]:
+        """The ops that the name stands for."""
+        return OVERLOADS.get(self.name, [])
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    @property
+    def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        entries = [f"{op.name}({_parameters(op)})\n\n{op.doc}" for op in self.candidates]
+        return "\n\n".join(entries)
+
+    def __repr__(self) -> str:
+        return f"<pl.{self.name}: {', '.join(op.name for op in self.candidates)}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Build the call; numbers become constants."""
+        span = kwargs.pop("span", None) or caller_span()
+        scalar = self.scalar_form(args, kwargs, span)
+        return self.build(args, kwargs, span) if scalar is None else scalar
+
+    def scalar_form(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+    ) -> Expr | None:
+        """Return the expression on scalars that the call means, None if it means an op."""
+        if not args or not _is_scalar(args[0]) or kwargs.keys() - {"target_type"}:
+            return None
+        if self.name in SCALAR_BINARY and len(args) == 2 and _is_scalar(args[1]):
+            return binary(SCALAR_BINARY[self.name], args[0], args[1], span)
+        if self.name in SCALAR_UNARY and len(args) == 1:
+            return unary(SCALAR_UNARY[self.name], args[0], span)
+        if self.name == "cast" and isinstance(args[0], Expr):
+            dtype = [*args[1:], *kwargs.values()]
+            return Cast(args[0], dtype[0], span) if len(dtype) == 1 else None
+        return None
+
+    def build(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span = UNKNOWN_SPAN
+    ) -> Any:
+        """Return the call of the op that takes these operands.
+
+        Raises:
+            OpError: no op of this name does, or the one that does refuses them.
+        """
+        candidates = OVERLOADS.get(self.name, [])
+        for op in candidates:
+            if _takes(op, args, kwargs):
+                return op.build(args, kwargs, span)
+        if self.name in COMMUTATIVE and len(args) == 2 and not _is_data(args[0]):
+            if _is_data(args[1]):
+                return self.build((args[1], args[0]), kwargs, span)
+        return self._closest(candidates, args).build(args, kwargs, span)
+
+    def _closest(
+        self, candidates: Sequence[OpDef[..., Any]], args: Sequence[Any]
+    ) -> OpDef[..., Any]:
+        """Return the op whose own error says best what is wrong.
+
+        Raises:
+            OpError: none of the ops takes such a first operand.
+        """
+        same_start = [
+            op for op in candidates if args and op.params and _fits(op.params[0].kind, args[0])
+        ]
+        if not same_start and not args and candidates:
+            return candidates[0]
+        if not same_start:
+            wanted = dict.fromkeys(_WORDS.get(op.params[0].kind, "") for op in candidates)
+            found = _WORDS.get(kind_of(args[0]), repr(args[0])) if args else "nothing"
+            raise OpError(
+                f"pl.{self.name} is for a {' or '.join(filter(None, wanted))} first, got a {found}",
+                slug="no-overload",
+            )
+        enough = [op for op in same_start if len(args) <= len(op.params)]
+        return (enough or same_start)[0]
+
+
+def _parameters(op: OpDef[..., Any]) -> str:
+    return ", ".join(
+        p.name if p.default is REQUIRED else f"{p.name}={p.default!r}" for p in op.params
+    )
+
+
+def _is_data(value: Any) -> bool:
+    return isinstance(value, Expr) and isinstance(value.type, TensorType | TileType)
+
+
+def _is_scalar(value: Any) -> bool:
+    if isinstance(value, Expr):
+        return isinstance(value.type, ScalarType)
+    return isinstance(value, int | float)
+
+
+_KINDS: Final = {TENSOR: TensorType, TILE: TileType, SCALAR: ScalarType, INTS: TupleType}
+
+
+def _fits(kind: str, value: Any) -> bool:
+    """True if ``value`` can stand for a parameter of ``kind``."""
+    if isinstance(value, Expr):
+        if kind == ATTR:
+            return isinstance(value.type, ScalarType)
+        return isinstance(value.type, _KINDS[kind])
+    if kind == ATTR:
+        return True
+    if kind == SCALAR:
+        return isinstance(value, int | float)
+    return kind == INTS and isinstance(value, list | tuple)
+
+
+def _takes(op: OpDef[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """True if the kinds and names of the arguments are those of ``op``."""
+    params = op.params
+    if len(args) > len(params):
+        return False
+    for param, value in zip(params, args, strict=False):
+        if not _fits(param.kind, value):
+            return False
+    left = params[len(args) :]
+    if not kwargs:
+        return all([p.default is not REQUIRED for p in left])
+    names = {p.name: p for p in left}
+    if not all([key in names and _fits(names[key].kind, kwargs[key]) for key in kwargs]):
+        return False
+    return all([p.default is not REQUIRED or p.name in kwargs for p in left])
+
+
+def unified(name: str) -> OpDef[..., Any] | Unified | None:
+    """Return what ``pl.<name>`` is: the op itself if it is the only one, None if there is none."""
+    found = OVERLOADS.get(name)
+    if found is None:
+        return None
+    alone = len(found) == 1 and name not in _ON_SCALARS
+    return found[0] if alone else Unified(name)
+
+
+_ON_SCALARS: Final = {*SCALAR_BINARY, *SCALAR_UNARY, "cast"}

@@ -1,0 +1,197 @@
+"""AllocateMemoryAddr: every on-chip buffer gets its address, or the user learns what is too big.
+
+Buffers of one memory space follow each other in order of first definition. Which buffers share is
+decided before, by MemoryReuse; a space in which every buffer has an address already stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
+from pypto._src.errors import MemoryPlanError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import Call, MakeTuple, MemRef, TileType, Var, const_value, static_shape
+from pypto._src.ir.opdef import INTS
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt
+from pypto._src.ir.text import python_print
+from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.liveness import definitions
+from pypto._src.passes.memory_reuse import (
+    Buffer,
+    aligned,
+    buffers,
+    peak_bytes,
+    replace_memrefs,
+    total_bytes,
+)
+from pypto._src.passes.regions import Block, call_of, number, op_of, sites_in
+from pypto._src.targets import A2A3, Memory, Target
+
+_LISTED: Final = 5
+"""How many tiles an overflow report names."""
+
+_P: Final = IRProperty
+
+
+class AllocateMemoryAddr(Pass):
+    """Give addresses to on-chip buffers, from 0 up in each memory space, aligned for the target."""
+
+    requires = IRPropertySet(_P.TypeChecked, _P.SplitIncoreOrch, _P.HasMemRefs, _P.IncoreBlockOps)
+    produces = IRPropertySet(_P.AllocatedMemoryAddr)
+
+    def __init__(self, target: Target = A2A3) -> None:
+        self.target = target
+
+    def run(self, program: Program) -> Program:
+        """Return the program with addresses in all on-chip memory references.
+
+        Raises:
+            MemoryPlanError: the tiles of a kernel do not fit a memory.
+        """
+        return program.with_functions(
+            [
+                with_addresses(f, self.target) if role(f) is Role.KERNEL else f
+                for f in program.functions_
+            ]
+        )
+
+
+def allocate_memory_addr() -> Pass:
+    """Return the pass that gives addresses to on-chip buffers."""
+    return AllocateMemoryAddr()
+
+
+def with_addresses(function: Function, target: Target = A2A3) -> Function:
+    """Return ``function`` with addresses; see `AllocateMemoryAddr`."""
+    root = number(function)
+    placed: dict[MemRef, MemRef] = {}
+    for space, found in buffers(function, root).items():
+        memory = target.memories[space]
+        if _is_placed(found, memory):
+            continue
+        if total_bytes([b.memref.size_ for b in found], memory) > memory.usable_bytes:
+            raise _overflow(function, root, space, found, memory)
+        address = 0
+        for buffer in found:
+            old = buffer.memref
+            placed[old] = MemRef(space, address, old.size_, old.id_, old.span)
+            address += aligned(old.size_, memory)
+    return replace_memrefs(function, placed)
+
+
+def _is_placed(found: Sequence[Buffer], memory: Memory) -> bool:
+    """True if all buffers of a space have addresses, as MemoryReuse gives them when it must."""
+    addresses = [const_value(b.memref.addr_) for b in found]
+    return all(
+        a is not None and 0 <= a <= memory.usable_bytes - b.memref.size_
+        for a, b in zip(addresses, found, strict=True)
+    )
+
+
+class _Live(NamedTuple):
+    """A buffer that is needed at the peak, and the statement that made its tile."""
+
+    buffer: Buffer
+    tile: Var
+    maker: Stmt | None
+
+    @property
+    def span(self) -> Span:
+        return self.tile.span if self.maker is None else self.maker.span
+
+    @property
+    def text(self) -> str:
+        kind = self.tile.type
+        assert isinstance(kind, TileType)
+        shape = ", ".join(python_print(dim) for dim in kind.shape)
+        return f"{self.tile.name}: [{shape}] {kind.dtype.member}, {self.buffer.memref.size_} bytes"
+
+
+def _overflow(
+    function: Function, root: Block, space: MemorySpace, found: Sequence[Buffer], memory: Memory
+) -> MemoryPlanError:
+    """Describe the moment at which most bytes are needed."""
+    needed, time = peak_bytes(found, memory)
+    what = f"the tiles that are live here take {needed} bytes"
+    if needed <= memory.usable_bytes:  # lifetimes leave gaps that no whole buffer fills
+        needed = total_bytes([b.memref.size_ for b in found], memory)
+        what = f"its buffers take {needed} bytes"
+    live = _live_at(function, root, found, time)
+    related = [Label(each.span, each.text) for each in live[:_LISTED]]
+    if len(live) > _LISTED:
+        size = total_bytes([each.buffer.memref.size_ for each in live[_LISTED:]], memory)
+        related.append(Label(UNKNOWN_SPAN, f"and {len(live) - _LISTED} more: {size} bytes"))
+    return MemoryPlanError(
+        f"{space.name} memory of kernel {function.name!r} overflows: {what}, "
+        f"{memory.usable_bytes} are usable",
+        _span_at(root, time),
+        hint=_smaller(live),
+        related=related,
+    )
+
+
+def _live_at(function: Function, root: Block, found: Sequence[Buffer], time: int) -> list[_Live]:
+    """Return what is needed at ``time``, the largest first, each with its newest tile by then."""
+    defined = {var: when for var, _, when in definitions(function, root)}
+    makers = {
+        site.stmt.var: site.stmt for site in sites_in(root) if isinstance(site.stmt, AssignStmt)
+    }
+    live: list[_Live] = []
+    for buffer in found:
+        if any(begin <= time <= end for begin, end in buffer.range):
+            tiles = [tile for tile in buffer.tiles if defined[tile] <= time]
+            tile = tiles[-1] if tiles else buffer.tiles[0]
+            live.append(_Live(buffer, tile, makers.get(tile)))
+    live.sort(key=lambda each: -each.buffer.memref.size_)
+    return live
+
+
+def _span_at(root: Block, time: int) -> Span:
+    """Return the source range of the innermost statement that happens at ``time``."""
+    span = UNKNOWN_SPAN
+    for site in sites_in(root):
+        if site.begin <= time // 2 <= site.end:
+            span = site.stmt.span
+    return span
+
+
+def _smaller(live: Sequence[_Live]) -> str | None:
+    """Return what to write instead of the largest tile, best for one that is loaded."""
+    for each in sorted(live, key=lambda e: (-e.buffer.memref.size_, not _is_sized(e.maker))):
+        kind = each.tile.type
+        shape = static_shape(kind) if isinstance(kind, TileType) else None
+        if shape is None or max(shape) < 2:
+            continue
+        half = list(shape)
+        dim = 0 if shape[0] > 1 else shape.index(max(shape))
+        half[dim] = -(-half[dim] // 2)
+        return f"halve the tile {each.tile.name!r}: {_retold(each.maker, half)}"
+    return None
+
+
+def _is_sized(maker: Stmt | None) -> bool:
+    call = None if maker is None else call_of(maker)
+    return call is not None and _sizes(call) is not None
+
+
+def _sizes(call: Call) -> int | None:
+    """Return the operand that says how large the result of a call is, None if none does."""
+    op = op_of(call)
+    for index, param in enumerate(() if op is None else op.operands):
+        if param.kind == INTS and param.name in ("shape", "shapes"):
+            return index
+    return None
+
+
+def _retold(maker: Stmt | None, shape: Sequence[int]) -> str:
+    """Return the call of a statement with ``shape`` in place of the shape that it has."""
+    call = None if maker is None else call_of(maker)
+    index = None if call is None else _sizes(call)
+    if call is None or index is None:
+        return f"work on {list(shape)}"
+    args = list(call.args)
+    args[index] = MakeTuple(shape)
+    return python_print(Call(call.op, args, call.kwargs, call.type))

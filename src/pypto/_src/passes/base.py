@@ -1,0 +1,444 @@
+"""What a pass is, and the runner: properties, contexts, instruments, verification between passes.
+
+Knows no pass. A pass subclasses `Pass`, states its property sets and defines `run`:
+
+    class LegalizeTiles(Pass):
+        requires = IRPropertySet(IRProperty.SSAForm, IRProperty.TypeChecked)
+
+        def run(self, program: Program) -> Program: ...
+
+`run` raises `PassError` (with a span) about the user's program. Anything else that escapes from it
+is a defect of the pass and reaches the caller as `InternalError` with the IR before the pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from threading import local
+from typing import Any, ClassVar, Final
+
+from pypto._src import knobs
+from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
+from pypto._src.errors import InternalError, PyptoError, VerificationError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import MemRef, ShapedType, Var, const_value
+from pypto._src.ir.stmts import Program
+from pypto._src.ir.walk import walk
+from pypto._src.targets import A2A3, Target
+
+# --------------------------------------------------------------------------------------------
+# Properties
+# --------------------------------------------------------------------------------------------
+
+
+class IRProperty(Enum):
+    """Something that holds of a program, which passes require, produce and invalidate."""
+
+    SSAForm = 0
+    TypeChecked = 1
+    NoNestedCalls = 2
+    NormalizedStmtStructure = 3
+    FlattenedSingleStmt = 4
+    SplitIncoreOrch = 5
+    HasMemRefs = 6
+    IncoreBlockOps = 7
+    AllocatedMemoryAddr = 8
+
+
+class IRPropertySet:
+    """A set of properties. Only `insert` and `remove` change it; the others return new sets."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, *properties: IRProperty) -> None:
+        self._items: set[IRProperty] = set(properties)
+
+    def insert(self, prop: IRProperty) -> None:
+        """Add ``prop``."""
+        self._items.add(prop)
+
+    def remove(self, prop: IRProperty) -> None:
+        """Take ``prop`` out if it is there."""
+        self._items.discard(prop)
+
+    def contains(self, prop: IRProperty) -> bool:
+        """True if ``prop`` is in the set."""
+        return prop in self._items
+
+    __contains__ = contains
+
+    def contains_all(self, other: IRPropertySet) -> bool:
+        """True if every property of ``other`` is in the set."""
+        return other._items <= self._items
+
+    def union_with(self, other: IRPropertySet) -> IRPropertySet:
+        """Return the properties of either set."""
+        return IRPropertySet(*self._items, *other._items)
+
+    def intersection(self, other: IRPropertySet) -> IRPropertySet:
+        """Return the properties of both sets."""
+        return IRPropertySet(*(self._items & other._items))
+
+    def difference(self, other: IRPropertySet) -> IRPropertySet:
+        """Return the properties of this set that are not in ``other``."""
+        return IRPropertySet(*(self._items - other._items))
+
+    def empty(self) -> bool:
+        """True if there is none."""
+        return not self._items
+
+    def to_list(self) -> list[IRProperty]:
+        """Return the properties in the order of the enumeration."""
+        return [prop for prop in IRProperty if prop in self._items]
+
+    def __iter__(self) -> Iterator[IRProperty]:
+        return iter(self.to_list())
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == other._items if isinstance(other, IRPropertySet) else NotImplemented
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  mutable, hence not hashable
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(prop.name for prop in self) + "}"
+
+    __repr__ = __str__
+
+
+# --------------------------------------------------------------------------------------------
+# Verification of properties
+# --------------------------------------------------------------------------------------------
+
+
+class VerificationLevel(Enum):
+    """How much a pipeline verifies after each pass."""
+
+    NONE = 0
+    BASIC = 1
+
+
+class VerificationMode(Enum):
+    """When a `VerificationInstrument` verifies."""
+
+    NONE = 0
+    BEFORE = 1
+    AFTER = 2
+    BEFORE_AND_AFTER = 3
+
+
+def get_default_verification_level() -> VerificationLevel:
+    """Return what PYPTO_VERIFY_LEVEL says: BASIC unless it is ``none``."""
+    return VerificationLevel[knobs.VERIFY_LEVEL.get().upper()]
+
+
+def _allocated_addresses(program: Program, target: Target = A2A3) -> list[Diagnostic]:
+    """Return a finding for each on-chip buffer without address (0) or beyond its memory (1)."""
+    found: list[Diagnostic] = []
+    seen: set[MemRef] = set()
+    for node in walk(program):
+        memref = (
+            node.type.memref
+            if isinstance(node, Var) and isinstance(node.type, ShapedType)
+            else None
+        )
+        if memref is None or memref in seen or memref.memory_space_ is MemorySpace.DDR:
+            continue
+        seen.add(memref)
+        address = const_value(memref.addr_)
+        size = target.memories[memref.memory_space_].physical_bytes
+        if address is None or address < 0:
+            code, what = 0, "has no address"
+        elif address + memref.size_ > size:
+            code, what = 1, f"ends at byte {address + memref.size_} of a memory of {size} bytes"
+        else:
+            continue
+        message = f"buffer {memref.name} {what}"
+        rule = IRProperty.AllocatedMemoryAddr.name
+        found.append(Diagnostic(DiagnosticSeverity.Error, rule, code, message, node.span))
+    return found
+
+
+def _by_rule(rule: str) -> Callable[[Program], list[Diagnostic]]:
+    def check(program: Program) -> list[Diagnostic]:
+        from pypto._src.ir.verify import IRVerifier
+
+        verifier = IRVerifier()
+        verifier.enable_rule(rule)
+        return verifier.verify(program)
+
+    return check
+
+
+_CHECKS: Final[dict[IRProperty, Callable[[Program], list[Diagnostic]]]] = {
+    IRProperty.SSAForm: _by_rule("SSAVerify"),
+    IRProperty.TypeChecked: _by_rule("TypeCheck"),
+    IRProperty.AllocatedMemoryAddr: _allocated_addresses,
+}
+
+
+def get_verified_properties() -> IRPropertySet:
+    """Return the properties that can be verified; the others are taken on trust."""
+    return IRPropertySet(*_CHECKS)
+
+
+def verify_properties(properties: IRPropertySet, program: Program, pass_name: str) -> None:
+    """Check those of ``properties`` that can be verified.
+
+    Raises:
+        VerificationError: one does not hold; the message is the report, naming ``pass_name``.
+    """
+    _verify(properties, program, "after", pass_name)
+
+
+def _verify(properties: IRPropertySet, program: Program, when: str, pass_name: str) -> None:
+    found = [d for prop in properties if prop in _CHECKS for d in _CHECKS[prop](program)]
+    errors = [d for d in found if d.severity is DiagnosticSeverity.Error]
+    if not errors:
+        return
+    from pypto._src.ir.verify import IRVerifier
+
+    report = IRVerifier.generate_report(errors)
+    raise VerificationError(f"verification failed {when} {pass_name}\n{report}", errors[0].span)
+
+
+# --------------------------------------------------------------------------------------------
+# Passes
+# --------------------------------------------------------------------------------------------
+
+
+class Pass:
+    """A transformation of programs: ``pass_(program)`` returns a program, the input is untouched.
+
+    A subclass defines `run` and, where they are not empty, the property sets. Its name is that of
+    the class unless ``name`` says otherwise.
+    """
+
+    name: ClassVar[str] = ""
+    requires: ClassVar[IRPropertySet] = IRPropertySet()
+    produces: ClassVar[IRPropertySet] = IRPropertySet()
+    invalidates: ClassVar[IRPropertySet] = IRPropertySet()
+
+    def run(self, program: Program) -> Program:
+        """Return the transformed program.
+
+        Raises:
+            PyptoError: the program has something that the pass cannot go on with.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define run()")
+
+    def __call__(self, program: Program) -> Program:
+        """Run the pass between the instruments of the current context.
+
+        Raises:
+            PyptoError: what the pass reports about the program.
+            InternalError: the pass failed; a note holds the IR before it.
+        """
+        context = PassContext.current()
+        instruments = [] if context is None else context.get_instruments()
+        for instrument in instruments:
+            instrument.run_before_pass(self, program)
+        result = self._guarded(program)
+        for instrument in instruments:
+            instrument.run_after_pass(self, result)
+        return result
+
+    def _guarded(self, program: Program) -> Program:
+        try:
+            return self.run(program)
+        except PyptoError:
+            raise
+        except Exception as error:
+            what = str(error) if isinstance(error, InternalError) else _description(error)
+            failure = InternalError(f"pass {self.get_name()} failed: {what}")
+            failure.add_note(f"The IR before {self.get_name()}:\n{_text(program)}")
+            raise failure from error
+
+    def get_name(self) -> str:
+        """Return the name of the pass."""
+        return self.name or type(self).__name__
+
+    def get_required_properties(self) -> IRPropertySet:
+        """Return what must hold before the pass (declarative: the pass itself does not check)."""
+        return self.requires.union_with(IRPropertySet())
+
+    def get_produced_properties(self) -> IRPropertySet:
+        """Return what holds after the pass."""
+        return self.produces.union_with(IRPropertySet())
+
+    def get_invalidated_properties(self) -> IRPropertySet:
+        """Return what may no longer hold after the pass."""
+        return self.invalidates.union_with(IRPropertySet())
+
+    def __repr__(self) -> str:
+        return f"<pass {self.get_name()}>"
+
+
+def _description(error: Exception) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _text(program: Program) -> str:
+    from pypto._src.ir.text import python_print
+
+    try:
+        return python_print(program)
+    except Exception as error:  # the program may be as broken as the pass that gets it
+        return f"(cannot be printed: {type(error).__name__}: {error})"
+
+
+# --------------------------------------------------------------------------------------------
+# Context and instruments
+# --------------------------------------------------------------------------------------------
+
+
+class PassInstrument:
+    """Something that sees every pass of a context: override either hook."""
+
+    def get_name(self) -> str:
+        """Return the name of the instrument."""
+        return type(self).__name__
+
+    def run_before_pass(self, pass_: Pass, program: Program) -> None:
+        """Look at the program that ``pass_`` is about to get."""
+
+    def run_after_pass(self, pass_: Pass, program: Program) -> None:
+        """Look at the program that ``pass_`` has returned."""
+
+
+class VerificationInstrument(PassInstrument):
+    """Verifies required properties before each pass, produced ones after it, or both."""
+
+    def __init__(self, mode: VerificationMode) -> None:
+        self.mode = mode
+
+    def run_before_pass(self, pass_: Pass, program: Program) -> None:
+        """Raise VerificationError unless what ``pass_`` requires holds."""
+        if self.mode in (VerificationMode.BEFORE, VerificationMode.BEFORE_AND_AFTER):
+            _verify(pass_.get_required_properties(), program, "before", pass_.get_name())
+
+    def run_after_pass(self, pass_: Pass, program: Program) -> None:
+        """Raise VerificationError unless what ``pass_`` produces holds."""
+        if self.mode in (VerificationMode.AFTER, VerificationMode.BEFORE_AND_AFTER):
+            _verify(pass_.get_produced_properties(), program, "after", pass_.get_name())
+
+
+class CallbackInstrument(PassInstrument):
+    """Calls functions with ``(pass, program)`` before and after each pass."""
+
+    def __init__(
+        self,
+        before_pass: Callable[[Pass, Program], Any] | None = None,
+        after_pass: Callable[[Pass, Program], Any] | None = None,
+        name: str = "CallbackInstrument",
+    ) -> None:
+        self._before = before_pass
+        self._after = after_pass
+        self._name = name
+
+    def get_name(self) -> str:
+        """Return the name given."""
+        return self._name
+
+    def run_before_pass(self, pass_: Pass, program: Program) -> None:
+        """Call ``before_pass``."""
+        if self._before is not None:
+            self._before(pass_, program)
+
+    def run_after_pass(self, pass_: Pass, program: Program) -> None:
+        """Call ``after_pass``."""
+        if self._after is not None:
+            self._after(pass_, program)
+
+
+class _Active(local):
+    """The contexts that a thread has entered, innermost last."""
+
+    def __init__(self) -> None:
+        self.contexts: list[PassContext] = []
+
+
+_active = _Active()
+
+
+class PassContext:
+    """Instruments and verification level for the passes run inside ``with PassContext(...)``.
+
+    Contexts belong to a thread. Only the innermost one acts.
+    """
+
+    def __init__(
+        self,
+        instruments: Sequence[PassInstrument],
+        verification_level: VerificationLevel = VerificationLevel.BASIC,
+    ) -> None:
+        self._instruments = tuple(instruments)
+        self._level = verification_level
+
+    def __enter__(self) -> PassContext:
+        _active.contexts.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _active.contexts.pop()
+
+    def get_verification_level(self) -> VerificationLevel:
+        """Return how much pipelines verify inside the context."""
+        return self._level
+
+    def get_instruments(self) -> list[PassInstrument]:
+        """Return the instruments in the order in which they see a pass."""
+        return list(self._instruments)
+
+    @staticmethod
+    def current() -> PassContext | None:
+        """Return the innermost context of this thread, or None."""
+        return _active.contexts[-1] if _active.contexts else None
+
+
+class PassPipeline:
+    """Passes in order. What they produce is verified after each of them."""
+
+    def __init__(self, passes: Sequence[Pass] = ()) -> None:
+        self._passes = list(passes)
+
+    def add_pass(self, pass_: Pass) -> None:
+        """Append a pass."""
+        self._passes.append(pass_)
+
+    def get_pass_names(self) -> list[str]:
+        """Return the names of the passes in order."""
+        return [pass_.get_name() for pass_ in self._passes]
+
+    def run(
+        self, program: Program, after: Callable[[Pass, Program], object] | None = None
+    ) -> Program:
+        """Return the program after all passes; ``after`` sees each result before it is verified.
+
+        Unless the verification level is NONE, everything that the passes so far have produced and
+        none has invalidated is verified after each pass.
+
+        Raises:
+            VerificationError: a pass returned a program without a property that it has to have.
+            PyptoError: what a pass reports about the program.
+        """
+        context = PassContext.current()
+        level = get_default_verification_level()
+        if context is not None:
+            level = context.get_verification_level()
+        holds = IRPropertySet()
+        for pass_ in self._passes:
+            before, program = program, pass_(program)
+            if after is not None:
+                after(pass_, program)
+            kept = holds.difference(pass_.get_invalidated_properties())
+            holds = kept.union_with(pass_.get_produced_properties())
+            if level is not VerificationLevel.NONE:
+                # What a pass returned as it was still has the properties that it had.
+                due = holds.difference(kept) if program is before else holds
+                verify_properties(due, program, pass_.get_name())
+        return program

@@ -1,0 +1,51 @@
+"""Replacing the symbolic dimensions inside a type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pypto._src.ir.nodes import (
+    Expr,
+    TensorType,
+    TensorView,
+    TileType,
+    TileView,
+    TupleType,
+    Type,
+)
+
+
+def map_dims(kind: Type, visit: Callable[[Expr], Expr]) -> Type:
+    """Return ``kind`` with ``visit`` applied to its dimensions, strides and offsets."""
+
+    def each(dims: Sequence[Expr]) -> list[Expr]:
+        return [visit(dim) for dim in dims]
+
+    match kind:
+        case TupleType():
+            return TupleType(types=tuple(map_dims(item, visit) for item in kind.types))
+        case TensorType():
+            view = kind.tensor_view
+            if view is not None:
+                view = TensorView(each(view.stride), view.layout)
+            return TensorType(each(kind.shape), kind.dtype, kind.memref, view)
+        case TileType():
+            return TileType(
+                each(kind.shape), kind.dtype, kind.memref, _map_view(kind.tile_view, visit)
+            )
+        case _:
+            return kind
+
+
+def _map_view(view: TileView | None, visit: Callable[[Expr], Expr]) -> TileView | None:
+    if view is None:
+        return None
+    return TileView(
+        [visit(dim) for dim in view.valid_shape],
+        [visit(dim) for dim in view.stride],
+        None if view.start_offset is None else visit(view.start_offset),
+        view.blayout,
+        view.slayout,
+        view.fractal,
+        view.pad,
+    )

@@ -1,0 +1,206 @@
+"""FlattenCallExpr: a call stands alone, as the right side of an assignment or as a statement.
+
+Calls inside other expressions are lifted into variables ``_t<N>`` directly before the statement
+they stand in, in order of evaluation. What Python evaluates only sometimes (the right side of
+``and`` and ``or``) or again in every turn (the condition of ``while``) keeps that meaning.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import PassError
+from pypto._src.ir.nodes import (
+    And,
+    BinaryExpr,
+    Call,
+    ConstBool,
+    Expr,
+    IterArg,
+    Or,
+    Type,
+    Var,
+    scalar_type,
+)
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    BreakStmt,
+    ContinueStmt,
+    EvalStmt,
+    Function,
+    IfStmt,
+    Program,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    seq,
+    statements,
+)
+from pypto._src.ir.walk import Mutator, copy_with, stmts_in, substitute, walk
+from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.flatten_single_stmt import flattened
+from pypto._src.passes.normalize_stmt_structure import normalized
+
+_P: Final = IRProperty
+
+
+class FlattenCallExpr(Pass):
+    """``y = f(g(x)) + 1``  ->  ``_t0 = g(x); _t1 = f(_t0); y = _t1 + 1``."""
+
+    requires = IRPropertySet(_P.TypeChecked)
+    produces = IRPropertySet(_P.TypeChecked, _P.NoNestedCalls)
+    invalidates = IRPropertySet(_P.NormalizedStmtStructure, _P.FlattenedSingleStmt)
+
+    def run(self, program: Program) -> Program:
+        """Return the program with every call on its own.
+
+        Raises:
+            PassError: a ``while`` whose condition has calls, and whose body has jumps.
+        """
+        program = normalized(program)
+        new = [lift_calls(function) for function in program.functions_]
+        if any(a is not b for a, b in zip(program.functions_, new, strict=True)):
+            program = program.with_functions(new)
+        return flattened(program)
+
+
+def flatten_call_expr() -> Pass:
+    """Return the pass that lifts nested calls into variables of their own."""
+    return FlattenCallExpr()
+
+
+def lift_calls(function: Function) -> Function:
+    """Return ``function`` with no call inside another expression."""
+    body = _Lift(function).body(function.body)
+    return function if body is function.body else function.with_body(body)
+
+
+class _Lift(Mutator):
+    def __init__(self, function: Function) -> None:
+        super().__init__()
+        self._taken = {node.name for node in walk(function) if isinstance(node, Var)}
+        self._count = 0
+        self._out: list[Stmt] = []  # where lifted calls go
+        self._holds_call: dict[Expr, bool] = {}
+
+    # Statements ---------------------------------------------------------------------------
+
+    def body(self, stmt: Stmt) -> Stmt:
+        old = statements(stmt)
+        new = self._block(old)
+        same = len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
+        return stmt if same else seq(new, stmt.span)
+
+    def _block(self, stmts: tuple[Stmt, ...]) -> list[Stmt]:
+        outer, self._out = self._out, []
+        for stmt in stmts:
+            self._out.append(self._stmt(stmt))
+        out, self._out = self._out, outer
+        return out
+
+    def _stmt(self, stmt: Stmt) -> Stmt:
+        match stmt:
+            case AssignStmt() if isinstance(stmt.value, Call):
+                call = self.rebuild(stmt.value)
+                return stmt if call is stmt.value else copy_with(stmt, {"value": call})
+            case EvalStmt() if isinstance(stmt.expr, Call):
+                call = self.rebuild(stmt.expr)
+                return stmt if call is stmt.expr else copy_with(stmt, {"expr": call})
+            case WhileStmt() if self._has_call(stmt.condition):
+                return self._while(stmt)
+            case _:
+                # Calls in conditions, bounds and init values go before the statement; each body
+                # collects its own.
+                return self.rebuild(stmt)
+
+    def _while(self, stmt: WhileStmt) -> Stmt:
+        """while f(a): body  ->  _t0 = f(a); while _t1 carrying _t0: body; _t2 = f(a); yield _t2."""
+        for inner in stmts_in(stmt.body):
+            if isinstance(inner, BreakStmt | ContinueStmt):
+                raise PassError(
+                    "a jump would skip the calls in the condition of its loop",
+                    inner.span,
+                    "run convert_to_ssa() before",
+                    slug="jump-in-while",
+                )
+        span = stmt.span
+        args: tuple[IterArg, ...] = tuple(self.define(arg) for arg in stmt.iter_args)
+        at_first: dict[Var, Expr] = {
+            old: new.initValue for old, new in zip(stmt.iter_args, args, strict=True)
+        }
+        first = self.visit(substitute(stmt.condition, at_first))
+        go = IterArg(self._name(), scalar_type(DataType.BOOL), first, span)
+
+        outer, self._out = self._out, self._block(statements(stmt.body))
+        values: tuple[Expr, ...] = ()
+        if self._out and isinstance(last := self._out[-1], YieldStmt):
+            values = last.value
+            self._out.pop()
+        at_end: dict[Var, Expr] = dict(zip(stmt.iter_args, values, strict=True))
+        test = self.visit(substitute(stmt.condition, at_end))
+        body, self._out = seq([*self._out, YieldStmt((*values, test), span)]), outer
+        result = Var(self._name(), go.type, span)
+        return WhileStmt(go, (*args, go), body, (*stmt.return_vars, result), span)
+
+    # Expressions --------------------------------------------------------------------------
+
+    def visit(self, node: Any) -> Any:
+        """Return ``node``, an expression without calls or a statement, with its calls lifted."""
+        if isinstance(node, Expr) and not self._redefined and not self._has_call(node):
+            return node
+        return super().visit(node)
+
+    def visit_Call(self, call: Call) -> Expr:
+        """Lift the call, after the calls in its operands."""
+        return self._assign(self.rebuild(call))
+
+    def visit_And(self, expr: And) -> Expr:
+        """a and f(b)  ->  if a: _t0 = f(b); else: False."""
+        return self._short_circuit(expr, ends_at=False)
+
+    def visit_Or(self, expr: Or) -> Expr:
+        """a or f(b)  ->  if a: True; else: _t0 = f(b)."""
+        return self._short_circuit(expr, ends_at=True)
+
+    def _short_circuit(self, expr: BinaryExpr, *, ends_at: bool) -> Expr:
+        if not self._has_call(expr.right):
+            return self.rebuild(expr)
+        left = self.visit(expr.left)
+        outer, self._out = self._out, []
+        right = self.visit(expr.right)
+        evaluated = seq([*self._out, YieldStmt((right,), expr.span)])
+        self._out = outer
+        known = YieldStmt((ConstBool(ends_at, expr.span),), expr.span)
+        result = Var(self._name(), expr.type, expr.span)
+        self._out.append(
+            IfStmt(
+                condition=left,
+                then_body=known if ends_at else evaluated,
+                else_body=evaluated if ends_at else known,
+                return_vars=(result,),
+                span=expr.span,
+            )
+        )
+        return result
+
+    def _assign(self, value: Expr) -> Var:
+        kind: Type = value.type
+        var = Var(self._name(), kind, value.span)
+        self._out.append(AssignStmt(var=var, value=value, span=value.span))
+        return var
+
+    def _name(self) -> str:
+        while f"_t{self._count}" in self._taken:
+            self._count += 1
+        self._count += 1
+        return f"_t{self._count - 1}"
+
+    def _has_call(self, expr: Expr) -> bool:
+        if isinstance(expr, Var):
+            return False
+        known = self._holds_call.get(expr)
+        if known is None:
+            known = any(isinstance(node, Call) for node in walk(expr))
+            self._holds_call[expr] = known
+        return known

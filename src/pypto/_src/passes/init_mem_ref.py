@@ -1,0 +1,418 @@
+"""InitMemRef: every tensor and tile variable gets the buffer it lives in.
+
+Variables that are one buffer share one `MemRef`: views, the result of a store and its tensor, and
+everything that a loop carries or a branch hands on under one name. Where lifetimes forbid the last,
+a `block.move` into the carried buffer is inserted. No two values that are needed at the same time
+ever share. Packing buffers into less memory is the work of other passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from pypto._src.errors import PassError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    IterArg,
+    MemRef,
+    ShapedType,
+    TensorType,
+    TileType,
+    Type,
+    Var,
+    static_shape,
+)
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    Function,
+    Program,
+    Stmt,
+    YieldStmt,
+)
+from pypto._src.ir.walk import walk
+from pypto._src.ops.layout import alloc_bytes
+from pypto._src.ops.memory import move
+from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.buffers import aliased, tensor_roots
+from pypto._src.passes.liveness import Carried, Range, carried, definitions, live_ranges
+from pypto._src.passes.normalize_stmt_structure import normalized
+from pypto._src.passes.regions import (
+    Block,
+    Retype,
+    Site,
+    call_of,
+    number,
+    op_of,
+    rewrite,
+    sites_in,
+    with_memref,
+)
+
+_P: Final = IRProperty
+
+
+class InitMemRef(Pass):
+    """Give every tensor and tile variable a MemRef with address -1.
+
+    Numbers count from 0 in the order in which the function defines its buffers. The size is what
+    the target allocates for a tile, or a tensor's dense bytes (0 if a dimension is symbolic).
+    """
+
+    requires = IRPropertySet(_P.SSAForm, _P.TypeChecked, _P.SplitIncoreOrch, _P.IncoreBlockOps)
+    produces = IRPropertySet(_P.NormalizedStmtStructure, _P.HasMemRefs)
+    invalidates = IRPropertySet(_P.FlattenedSingleStmt)
+
+    def run(self, program: Program) -> Program:
+        """Return the program with a memory reference on every tensor and tile type.
+
+        Raises:
+            PassError: a loop or branch would have to copy a tile that no move can copy.
+        """
+        return normalized(program.with_functions([with_memrefs(f) for f in program.functions_]))
+
+
+def init_mem_ref() -> Pass:
+    """Return the pass that gives every tensor and tile variable the buffer it lives in."""
+    return InitMemRef()
+
+
+def with_memrefs(function: Function) -> Function:
+    """Return ``function`` with memory references; see `InitMemRef`."""
+    plan = _Plan(function)
+    plan.share()
+    return _Writer(plan).write()
+
+
+class _Copy(NamedTuple):
+    """A value that a loop or branch takes over: at its entry, or at the yield of one block."""
+
+    source: Var
+    value: Carried
+    last: Site | None  # the yield, None for the entry of a loop
+
+    @property
+    def site(self) -> Site:
+        return self.value.site if self.last is None else self.last
+
+    @property
+    def target(self) -> Var:
+        return self.value.return_var
+
+
+class _Plan:
+    """Which tile variables share a buffer, and which copies remain."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.root = number(function)
+        self.parent: dict[Var, Var] = {}
+        self.ranges: dict[Var, Range] = {}  # of the classes' representatives
+        self.space: dict[Var, MemorySpace] = {}
+        self.copies: list[_Copy] = []
+        ranges = live_ranges(function, self.root)
+        for var, _, _ in definitions(function, self.root):
+            if isinstance(var.type, TileType):
+                self.parent[var] = var
+                self.ranges[var] = ranges[var]
+                self.space[var] = MemorySpace.Vec
+
+    def find(self, var: Var) -> Var:
+        """Return the representative of the class of ``var``."""
+        top = var
+        while self.parent[top] is not top:
+            top = self.parent[top]
+        while self.parent[var] is not top:
+            var, self.parent[var] = self.parent[var], top
+        return top
+
+    def merge(self, a: Var, b: Var) -> None:
+        """Make one class of the classes of ``a`` and ``b``; the space is that of ``a``."""
+        a, b = self.find(a), self.find(b)
+        if a is b:
+            return
+        space = self.space[a]
+        if len(self.ranges[a]) < len(self.ranges[b]):
+            a, b = b, a
+        self.parent[b] = a
+        self.ranges[a] = self.ranges[a].absorb(self.ranges.pop(b))
+        self.space[a] = space
+
+    def fits(self, a: Var, b: Var) -> bool:
+        """True if two classes can be one buffer: same memory, never both in use."""
+        a, b = self.find(a), self.find(b)
+        if a is b:
+            return True
+        return self.space[a] is self.space[b] and not self.ranges[a].meets(self.ranges[b])
+
+    def share(self) -> None:
+        """Join what must be one buffer, then what may be, the innermost copies first."""
+        candidates: list[_Copy] = []
+        self._visit(self.root, candidates)
+        self._join_updates()
+        candidates.sort(key=lambda c: (-c.site.block.depth, c.site.begin, c.value.position))
+        for copy in candidates:
+            if self.fits(copy.target, copy.source):
+                self.merge(copy.target, copy.source)
+            else:
+                self._check_movable(copy)
+                self.copies.append(copy)
+
+    def _visit(self, block: Block, candidates: list[_Copy]) -> None:
+        for site in block.sites:
+            self._join_views(site)
+            values = [v for v in carried(site) if isinstance(v.return_var.type, TileType)]
+            for value in values:
+                if value.iter_arg is not None:
+                    init = _variable(value.iter_arg.initValue)
+                    self.space[self.find(value.iter_arg)] = self.space[self.find(init)]
+                    self.merge(value.iter_arg, value.return_var)
+                    candidates.append(_Copy(init, value, None))
+            for inner in site.blocks:
+                self._visit(inner, candidates)
+            for value in values:
+                sources = [(_variable(e), last) for last, e in value.yields]
+                if value.iter_arg is None and sources:
+                    first = self.space[self.find(sources[0][0])]
+                    self.space[self.find(value.return_var)] = first
+                candidates += [_Copy(source, value, last) for source, last in sources]
+
+    def _join_views(self, site: Site) -> None:
+        stmt = site.stmt
+        if not isinstance(stmt, AssignStmt) or not isinstance(stmt.var.type, TileType):
+            return
+        source = aliased(stmt.value)
+        if isinstance(source, Var):
+            self.merge(source, stmt.var)
+            return
+        op = op_of(stmt.value)
+        if op is not None and isinstance(stmt.value, Call):
+            self.space[stmt.var] = op.space_of(stmt.value)
+
+    def _join_updates(self) -> None:
+        """Join the result of an accumulating matrix product with what it accumulates in.
+
+        The matrix unit adds into the accumulator in place, and nothing copies accumulators.
+        """
+        for site in sites_in(self.root):
+            call = call_of(site.stmt)
+            if call is None or not isinstance(site.stmt, AssignStmt):
+                continue
+            updated = self._updated(call)
+            if updated is None:
+                continue
+            if not self.fits(updated, site.stmt.var):
+                raise PassError(
+                    f"{updated.name!r} is still needed after {_op_name(call)} has added to it, "
+                    "and accumulators cannot be copied",
+                    site.stmt.span,
+                    hint=f"use the result instead of {updated.name!r} from here on",
+                )
+            self.merge(updated, site.stmt.var)
+
+    def _updated(self, call: Call) -> Var | None:
+        """Return the accumulator operand whose bytes the result of a call has to be."""
+        op = op_of(call)
+        if op is None or not isinstance(call.type, TileType):
+            return None
+        if op.view_of is not None or op.space_of(call) is not MemorySpace.Acc:
+            return None
+        for index in sorted(op.reads):
+            arg = call.args[index]
+            if not isinstance(arg, Var) or arg not in self.parent:
+                continue
+            if self.space[self.find(arg)] is MemorySpace.Acc:
+                return arg
+        return None
+
+    def _check_movable(self, copy: _Copy) -> None:
+        space = self.space[self.find(copy.target)]
+        other = self.space[self.find(copy.source)]
+        if space is MemorySpace.Vec and other is MemorySpace.Vec:
+            return
+        stmt = copy.value.site.stmt
+        what = "loop" if copy.value.iter_arg is not None else "branch"
+        if space is not other:
+            raise PassError(
+                f"the {what} hands on {copy.target.name!r} in {space.name} memory, "
+                f"but {copy.source.name!r} is in {other.name} memory",
+                copy.site.stmt.span,
+                hint=f"move {copy.source.name!r} to {space.name} memory first",
+            )
+        raise PassError(
+            f"{copy.source.name!r} is needed beside {copy.target.name!r}, which the {what} "
+            f"hands on, and a tile in {space.name} memory cannot be copied",
+            copy.site.stmt.span if copy.last is not None else stmt.span,
+            hint=f"make {copy.source.name!r} a second time, for {copy.target.name!r} alone",
+        )
+
+
+def _variable(value: Expr) -> Var:
+    if isinstance(value, Var):
+        return value
+    raise PassError(
+        "a tile that a loop carries or a branch hands on is a variable",
+        value.span,
+        hint="run passes.flatten_call_expr() first",
+    )
+
+
+def _op_name(call: Call) -> str:
+    return call.op.name
+
+
+# --------------------------------------------------------------------------------------------
+# Writing it down
+# --------------------------------------------------------------------------------------------
+
+
+class _Move(NamedTuple):
+    """One copy of a group that happens at one moment: all read before any writes."""
+
+    copy: _Copy
+    reads: Var  # class
+    writes: Var  # class
+
+
+class _Writer:
+    """Inserts the copies of a plan and puts memory references on all types."""
+
+    def __init__(self, plan: _Plan) -> None:
+        self.plan = plan
+        self.before: dict[Site, list[Stmt]] = {}
+        self.inits: dict[Var, Var] = {}  # iter_arg to the copy it starts from
+        self.yielded: dict[tuple[Site, int], Var] = {}
+        self.classes: dict[Var, Var] = {}  # of inserted variables
+        self.names = {v.name for v in walk(plan.function) if isinstance(v, Var)}
+        self.count = 0
+        self.sizes: dict[Var, int] = {}  # of classes: the most that a member takes
+        for var in plan.parent:
+            class_ = plan.find(var)
+            size = _allocated_bytes(var, plan.space[class_])
+            self.sizes[class_] = max(size, self.sizes.get(class_, 0))
+        self.memrefs: dict[tuple[int, ...], MemRef] = {}  # by ids of root tensors, or class
+
+    def write(self) -> Function:
+        """Return the function of the plan."""
+        groups: dict[Site, list[_Copy]] = {}
+        for copy in self.plan.copies:
+            groups.setdefault(copy.site, []).append(copy)
+        for site, copies in groups.items():
+            copies.sort(key=lambda c: c.value.position)
+            self._place(site, copies)
+        function = rewrite(self.plan.function, self.plan.root, self._edit)
+        self.roots = tensor_roots(function, number(function))
+        return _Assign(self).function(function)
+
+    def _place(self, site: Site, copies: Sequence[_Copy]) -> None:
+        """Order the copies of one moment so that none overwrites what another still reads."""
+        find = self.plan.find
+        pending = [_Move(c, find(c.source), find(c.target)) for c in copies]
+        sources = {m.copy: m.copy.source for m in pending}
+        while pending:
+            read = [m.reads for m in pending]
+            free = [
+                m
+                for i, m in enumerate(pending)
+                if all(r is not m.writes for j, r in enumerate(read) if j != i)
+            ]
+            for each in free:
+                self._emit(site, each.copy, sources[each.copy])
+            pending = [m for m in pending if all(m is not f for f in free)]
+            if pending and not free:
+                # A ring of exchanges: set the first one's source aside in a buffer of its own.
+                first = pending[0]
+                aside = self._variable(first.copy.source, first.copy.source.name, None)
+                self._append(site, aside, first.copy.source)
+                sources[first.copy] = aside
+                pending[0] = _Move(first.copy, aside, first.writes)
+
+    def _emit(self, site: Site, copy: _Copy, source: Var) -> None:
+        result = self._variable(source, copy.target.name, self.plan.find(copy.target))
+        self._append(site, result, source)
+        if copy.last is None:
+            assert copy.value.iter_arg is not None
+            self.inits[copy.value.iter_arg] = result
+        else:
+            self.yielded[copy.last, copy.value.position] = result
+
+    def _append(self, site: Site, result: Var, source: Var) -> None:
+        span = site.stmt.span
+        call = move(source, MemorySpace.Vec, span=span)
+        self.before.setdefault(site, []).append(AssignStmt(var=result, value=call, span=span))
+
+    def _variable(self, like: Var, name: str, class_: Var | None) -> Var:
+        while (fresh := f"{name}_copy{self.count}") in self.names:
+            self.count += 1
+        self.names.add(fresh)
+        var = Var(fresh, like.type, like.span)
+        self.classes[var] = var if class_ is None else class_
+        return var
+
+    def _edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
+        added = self.before.get(site, [])
+        if isinstance(stmt, YieldStmt) and added:
+            values = [self.yielded.get((site, i), v) for i, v in enumerate(stmt.value)]
+            stmt = YieldStmt(values, stmt.span)
+        return [*added, stmt]
+
+    def memref(self, var: Var) -> MemRef:
+        """Return the memory reference of a tensor or tile, made when first asked for."""
+        if isinstance(var.type, TensorType):
+            key = tuple(id(root) for root in self.roots[var])
+            return self._shared(key, MemorySpace.DDR, _dense_bytes(var.type))
+        class_ = self.classes.get(var)
+        if class_ is None:
+            class_ = self.plan.find(var)
+        space = self.plan.space.get(class_, MemorySpace.Vec)
+        size = self.sizes.get(class_)
+        return self._shared(
+            (id(class_),), space, _allocated_bytes(var, space) if size is None else size
+        )
+
+    def _shared(self, key: tuple[int, ...], space: MemorySpace, size_bytes: int) -> MemRef:
+        found = self.memrefs.get(key)
+        if found is None:
+            found = MemRef(space, -1, size_bytes, len(self.memrefs))
+            self.memrefs[key] = found
+        return found
+
+
+def _dense_bytes(kind: TensorType) -> int:
+    shape = static_shape(kind)
+    if shape is None:
+        return 0
+    size = kind.dtype.bytes
+    for dim in shape:
+        size *= dim
+    return size
+
+
+def _allocated_bytes(tile: Var, space: MemorySpace) -> int:
+    assert isinstance(tile.type, TileType)
+    if static_shape(tile.type) is None:
+        raise PassError(
+            f"the shape of tile {tile.name!r} is not constant, so it has no place in memory",
+            tile.span,
+            hint="give the tile a constant shape and load the part that is valid",
+        )
+    return alloc_bytes(tile.type, space)
+
+
+class _Assign(Retype):
+    """Puts the memory reference on each type, and lets loops start from the copies."""
+
+    def __init__(self, writer: _Writer) -> None:
+        super().__init__(self._with_memref)
+        self._writer = writer
+
+    def _with_memref(self, var: Var) -> Type:
+        kind = var.type
+        return with_memref(kind, self._writer.memref(var)) if isinstance(kind, ShapedType) else kind
+
+    def initial(self, var: IterArg) -> Expr:
+        """Return the copy that the loop starts with, or else what it started with before."""
+        start = self._writer.inits.get(var)
+        return super().initial(var) if start is None else self.visit(start)

@@ -1,0 +1,176 @@
+"""LegalizeTiles: tiles become acceptable to both targets, so that emitters never choose.
+
+Column vectors [N, 1] lie in memory column by column, which elementwise instructions refuse. The
+same bytes read as a row [1, N] are fine, so these ops work on reshaped operands:
+
+    c = exp(a)   ->   a_row = reshape(a, [1, N]); c_row = exp(a_row); c = reshape(c_row, [N, 1])
+
+Which tiles of an op may be columns is a fact of the op (`OpDef.columns`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from pypto._src.diagnostics import Span
+from pypto._src.errors import OpError, PassError
+from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, Var, static_shape
+from pypto._src.ir.opdef import INTS, RESULT
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt
+from pypto._src.ir.walk import uses, walk
+from pypto._src.ops.layout import reshape
+from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.regions import Block, Site, number, op_of, read_by, rewrite, sites_in
+
+_P: Final = IRProperty
+
+
+class LegalizeTiles(Pass):
+    """Let elementwise ops on column vectors work on rows of the same bytes."""
+
+    requires = IRPropertySet(_P.SSAForm, _P.TypeChecked, _P.NoNestedCalls)
+    produces = IRPropertySet(_P.SSAForm, _P.TypeChecked)
+    invalidates = IRPropertySet(_P.NormalizedStmtStructure, _P.FlattenedSingleStmt)
+
+    def run(self, program: Program) -> Program:
+        """Return the program with column vectors only where targets take them.
+
+        Raises:
+            PassError: an op mixes a column vector with other tiles, which no target executes.
+        """
+        return program.with_functions(
+            [with_legal_tiles(f) if role(f) is Role.KERNEL else f for f in program.functions_]
+        )
+
+
+def legalize_tiles() -> Pass:
+    """Return the pass that makes tiles acceptable to the targets."""
+    return LegalizeTiles()
+
+
+def with_legal_tiles(function: Function) -> Function:
+    """Return ``function`` with legal tiles; see `LegalizeTiles`."""
+    root = number(function)
+    rows = _Rows(function)
+    legal = rewrite(function, root, rows.edit)
+    return legal if legal is function else _without_unused(legal, rows.columns)
+
+
+def column_length(kind: Type) -> int | None:
+    """Return N of a tile type [N, 1] with N > 1, None for anything else."""
+    if not isinstance(kind, TileType):
+        return None
+    shape = static_shape(kind)
+    if shape is None or len(shape) != 2 or shape[1] != 1 or shape[0] <= 1:
+        return None
+    # A view of its own says how the tile lies: only the default one for a column is column-major.
+    return shape[0] if kind.tile_view is None else None
+
+
+class _Rows:
+    """Rewrites statements; remembers for each column the row of the same bytes."""
+
+    def __init__(self, function: Function) -> None:
+        self.names = {v.name for v in walk(function) if isinstance(v, Var)}
+        self.rows: dict[Var, list[tuple[Block, Var]]] = {}
+        self.columns: dict[Var, None] = {}  # results reshaped back, in case nobody reads them
+
+    def edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
+        """Return what stands in place of a statement."""
+        if not isinstance(stmt, AssignStmt) or not isinstance(stmt.value, Call):
+            return [stmt]
+        call = stmt.value
+        op = op_of(call)
+        if op is None or op.level != "block":
+            return [stmt]
+        tiles = {i: arg.type for i, arg in enumerate(call.args) if isinstance(arg.type, TileType)}
+        if isinstance(stmt.var.type, TileType):
+            tiles[RESULT] = stmt.var.type
+        lengths = {index: column_length(kind) for index, kind in tiles.items()}
+        if all(n is None or index in op.columns for index, n in lengths.items()):
+            return [stmt]
+        # An op that takes some columns gives them a meaning of their own, which rows do not have.
+        length = lengths.get(RESULT)
+        if op.columns or length is None or any(n != length for n in lengths.values()):
+            raise _refused(call, tiles.values(), stmt.span)
+        return self._on_rows(site, stmt, call, length)
+
+    def _on_rows(self, site: Site, stmt: AssignStmt, call: Call, length: int) -> list[Stmt]:
+        out: list[Stmt] = []
+        shape = MakeTuple([1, length])
+        args: list[Expr] = []
+        op = op_of(call)
+        assert op is not None
+        for param, arg in zip(op.operands, call.args, strict=True):
+            if isinstance(arg, Var) and isinstance(arg.type, TileType):
+                args.append(self._row(site, arg, out, stmt.span))
+            elif param.kind == INTS and param.name == "shape":
+                args.append(shape)
+            else:
+                args.append(arg)
+        try:
+            on_rows = op.call(args, call.kwargs, call.span)
+        except OpError as error:
+            raise _refused(call, (), stmt.span) from error
+        if not isinstance(on_rows.type, TileType) or static_shape(on_rows.type) != (1, length):
+            raise _refused(call, (), stmt.span)
+        row = self._name(stmt.var, on_rows.type)
+        self.rows.setdefault(stmt.var, []).append((site.block, row))
+        self.columns[stmt.var] = None
+        back = reshape.call([row, MakeTuple([length, 1])], {}, stmt.span)
+        return [*out, _assign(row, on_rows, stmt.span), _assign(stmt.var, back, stmt.span)]
+
+    def _row(self, site: Site, column: Var, out: list[Stmt], span: Span) -> Var:
+        """Return the row of a column's bytes, reshaped in this block unless one is visible."""
+        known = self.rows.setdefault(column, [])
+        for block, row in known:
+            if block.begin <= site.begin <= block.end:
+                return row
+        call = reshape.call([column, MakeTuple([1, column_length(column.type) or 0])], {}, span)
+        row = self._name(column, call.type)
+        known.append((site.block, row))
+        out.append(_assign(row, call, span))
+        return row
+
+    def _name(self, column: Var, kind: Type) -> Var:
+        name, count = f"{column.name}_row", 0
+        while name in self.names:
+            count += 1
+            name = f"{column.name}_row{count}"
+        self.names.add(name)
+        return Var(name, kind, column.span)
+
+
+def _assign(var: Var, value: Call, span: Span) -> Stmt:
+    return AssignStmt(var=var, value=value, span=span)
+
+
+def _refused(call: Call, tiles: Iterable[TileType], span: Span) -> PassError:
+    shapes = ", ".join(str(list(static_shape(kind) or ())) for kind in tiles)
+    with_what = f" (its tiles are {shapes})" if shapes else ""
+    column = next(
+        (e for e in call.args if isinstance(e, Var) and column_length(e.type) is not None), None
+    )
+    hint = None
+    if column is not None:
+        hint = f"read it as a row: pl.reshape({column.name}, [1, {column_length(column.type)}])"
+    return PassError(
+        f"{call.op.name} does not take column vectors [N, 1]{with_what}",
+        span,
+        hint=hint,
+        slug="column-vector",
+    )
+
+
+def _without_unused(function: Function, candidates: dict[Var, None]) -> Function:
+    """Drop the reshapes back to columns that nothing reads."""
+    root = number(function)
+    used = {var for site in sites_in(root) for var in uses(read_by(site.stmt))}
+
+    def edit(site: Site, stmt: Stmt) -> Sequence[Stmt]:
+        unused = isinstance(stmt, AssignStmt) and stmt.var in candidates and stmt.var not in used
+        return [] if unused else [stmt]
+
+    return rewrite(function, root, edit)

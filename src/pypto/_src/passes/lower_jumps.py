@@ -1,0 +1,390 @@
+"""break, continue and early return become conditions; ConvertToSSA does this first.
+
+Works on the form before SSA, with variables assigned many times, and leaves programs without jumps
+as they are. What follows a jump that is not always taken moves into the other branch of its `if`
+or, where there is no such branch, behind a test of the flag ``skip``:
+
+    if c: continue        ->   if c: pass
+    rest                       else: rest
+
+``break`` sets the flag ``broke``; the other turns of a counted loop then do nothing, and a while
+loop ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pypto._src.diagnostics import Span
+from pypto._src.dtypes import DataType
+from pypto._src.errors import PassError
+from pypto._src.ir.enums import ForKind
+from pypto._src.ir.nodes import ConstBool, Expr, IterArg, Not, Var, same_type, scalar_type, unary
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    BreakStmt,
+    ContinueStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    Program,
+    ReturnStmt,
+    ScopeStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    seq,
+    statements,
+)
+from pypto._src.ir.walk import Mutator, copy_with, stmts_in
+
+
+def lower_jumps(program: Program) -> Program:
+    """Return the program without break, continue and return before the end of a function.
+
+    Raises:
+        PassError: a jump that cannot be lowered: a break out of a parallel loop, a return in a
+            loop, a jump out of a ``with`` scope.
+    """
+    new = [_function(function) for function in program.functions_]
+    if all(a is b for a, b in zip(program.functions_, new, strict=True)):
+        return program
+    return program.with_functions(new)
+
+
+def _function(function: Function) -> Function:
+    jumps = [s for s in stmts_in(function.body) if isinstance(s, BreakStmt | ContinueStmt)]
+    early = _has_early_return(function.body)
+    if not jumps and not early:
+        return function
+    frame = _Frame(is_loop=False)
+    lower = _Lower()
+    stmts = statements(function.body)
+    body = lower.body(stmts, frame if early else None)
+    if frame.results and lower.falls(stmts):
+        raise PassError(
+            f"some ways through '{function.name}' end without a return, others return a value",
+            function.span,
+            slug="missing-return",
+        )
+    if early:
+        body = [*frame.prologue(), *body, ReturnStmt(tuple(frame.results), function.span)]
+    return function.with_body(seq(body))
+
+
+def _has_early_return(body: Stmt) -> bool:
+    """True if a return stands anywhere but at the end of the function (or of a scope there)."""
+    returns = sum(isinstance(stmt, ReturnStmt) for stmt in stmts_in(body))
+    last = statements(body)[-1:]
+    while last and isinstance(last[0], ScopeStmt):
+        last = statements(last[0].body)[-1:]
+    return returns > (1 if last and isinstance(last[0], ReturnStmt) else 0)
+
+
+class _Frame:
+    """What the jumps of one loop, or the returns of one function, write."""
+
+    def __init__(self, is_loop: bool, skip: Var | None = None) -> None:
+        self.is_loop = is_loop
+        self.skip = skip  # set by every jump, if something has to be skipped by a test
+        self.wants_skip = False
+        self.broke: Var | None = None
+        self.results: list[Var] = []
+
+    def prologue(self) -> list[Stmt]:
+        """Return the reset of ``skip``."""
+        return [] if self.skip is None else [_set(self.skip, False, self.skip.span)]
+
+
+class _Reach(NamedTuple):
+    """How control leaves a statement."""
+
+    jumps: bool  # some way jumps out of it
+    falls: bool  # some way goes on after it
+
+
+def _flag(name: str, span: Span) -> Var:
+    return Var(name, scalar_type(DataType.BOOL), span)
+
+
+def _assign(var: Var, value: Expr, span: Span) -> Stmt:
+    return AssignStmt(var=var, value=value, span=span)
+
+
+def _set(var: Var, value: bool, span: Span) -> Stmt:
+    return _assign(var, ConstBool(value, span), span)
+
+
+class _Lower:
+    """Rewrites bodies; each loop is rewritten once, whatever it stands in."""
+
+    def __init__(self) -> None:
+        self._reach: dict[Stmt, _Reach] = {}
+        self._loops: dict[Stmt, list[Stmt]] = {}
+
+    def body(self, stmts: Sequence[Stmt], frame: _Frame | None) -> list[Stmt]:
+        """Return the statements of a loop body or function, whose jumps belong to ``frame``."""
+        out = self._sequence(stmts, frame)
+        if frame is None or not frame.wants_skip:
+            return out
+        span = stmts[0].span
+        frame.skip = _flag("skip", span)
+        return self._sequence(stmts, frame)
+
+    def _sequence(self, stmts: Sequence[Stmt], frame: _Frame | None) -> list[Stmt]:
+        out: list[Stmt] = []
+        for index, stmt in enumerate(stmts):
+            if not self._reaches(stmt).jumps and not isinstance(stmt, ReturnStmt):
+                out += self._inner(stmt)
+                continue
+            rest = stmts[index + 1 :]
+            match stmt:
+                case IfStmt():
+                    return out + self._branch(stmt, rest, frame)
+                case ReturnStmt() if frame is None:
+                    out.append(stmt)
+                case BreakStmt() | ContinueStmt() | ReturnStmt():
+                    return out + self._jump(stmt, frame)
+                case _:
+                    raise PassError(
+                        "a jump leaves this scope in its middle",
+                        stmt.span,
+                        "put the condition around the scope",
+                        slug="jump-from-scope",
+                    )
+        return out
+
+    def _inner(self, stmt: Stmt) -> list[Stmt]:
+        """Return a statement that no jump leaves, with the loops inside it lowered."""
+        match stmt:
+            case ForStmt() | WhileStmt():
+                if stmt not in self._loops:
+                    self._loops[stmt] = self._loop(stmt)
+                return self._loops[stmt]
+            case IfStmt():
+                changes = {"then_body": self._inner_body(stmt.then_body)}
+                if stmt.else_body is not None:
+                    changes["else_body"] = self._inner_body(stmt.else_body)
+                return [copy_with(stmt, changes)]
+            case ScopeStmt():
+                return [copy_with(stmt, {"body": self._inner_body(stmt.body)})]
+            case _:
+                return [stmt]
+
+    def _inner_body(self, body: Stmt) -> Stmt:
+        old = statements(body)
+        new = self._sequence(old, None)
+        same = len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
+        return body if same else seq(new)
+
+    # Jumps --------------------------------------------------------------------------------
+
+    def _jump(self, stmt: Stmt, frame: _Frame | None) -> list[Stmt]:
+        if isinstance(stmt, ReturnStmt) == (frame is None or frame.is_loop):
+            raise _stray(stmt)
+        assert frame is not None
+        out: list[Stmt] = []
+        if isinstance(stmt, ReturnStmt):
+            out = self._results(stmt, frame)
+        elif isinstance(stmt, BreakStmt):
+            frame.broke = frame.broke or _flag("broke", stmt.span)
+            out.append(_set(frame.broke, True, stmt.span))
+        if frame.skip is not None:
+            out.append(_set(frame.skip, True, stmt.span))
+        return out
+
+    def _results(self, stmt: ReturnStmt, frame: _Frame) -> list[Stmt]:
+        if not frame.results:
+            frame.results = [Var("result", value.type, stmt.span) for value in stmt.value]
+        if len(frame.results) != len(stmt.value) or not all(
+            same_type(var.type, value.type)
+            for var, value in zip(frame.results, stmt.value, strict=True)
+        ):
+            raise PassError(
+                "this return and another one of the function differ in their types",
+                stmt.span,
+                slug="merge-type",
+            )
+        return assign_all(frame.results, stmt.value, stmt.span)
+
+    def _branch(self, stmt: IfStmt, rest: Sequence[Stmt], frame: _Frame | None) -> list[Stmt]:
+        """Lower an if that jumps somewhere, and what follows it."""
+        then, other = statements(stmt.then_body), statements(stmt.else_body)
+        if stmt.return_vars:
+            then, other = (_without_yield(arm, stmt.return_vars) for arm in (then, other))
+        after: list[Stmt] = []
+        then_falls, other_falls = self.falls(then), self.falls(other)
+        if not (then_falls and other_falls):
+            then = (*then, *rest) if then_falls else then
+            other = (*other, *rest) if other_falls else other
+        elif rest:
+            after = self._guarded(rest, stmt, frame)
+        then_body = self._sequence(then, frame)
+        else_body = self._sequence(other, frame)
+        branch = IfStmt(
+            condition=stmt.condition,
+            then_body=seq(then_body),
+            else_body=seq(else_body) if else_body else None,
+            span=stmt.span,
+        )
+        return [branch, *after]
+
+    def _guarded(self, rest: Sequence[Stmt], stmt: Stmt, frame: _Frame | None) -> list[Stmt]:
+        if frame is None:
+            raise _stray(stmt)
+        if not frame.is_loop and any(isinstance(s, ReturnStmt) and s.value for s in stmts_in(stmt)):
+            raise PassError(
+                "a return in this if leaves only some of its ways",
+                stmt.span,
+                "assign the value to a variable, and return that at the end",
+                slug="early-return",
+            )
+        frame.wants_skip = True
+        if frame.skip is None:  # a first look, which is done again with the flag
+            return self._sequence(rest, frame)
+        test = unary(Not, frame.skip, stmt.span)
+        body = seq(self._sequence(rest, frame))
+        return [IfStmt(condition=test, then_body=body, else_body=None, span=stmt.span)]
+
+    # Reach --------------------------------------------------------------------------------
+
+    def _reaches(self, stmt: Stmt) -> _Reach:
+        known = self._reach.get(stmt)
+        if known is None:
+            known = self._reach[stmt] = self._find_reach(stmt)
+        return known
+
+    def _find_reach(self, stmt: Stmt) -> _Reach:
+        match stmt:
+            case BreakStmt() | ContinueStmt() | ReturnStmt():
+                return _Reach(True, False)
+            case IfStmt():
+                arms = statements(stmt.then_body), statements(stmt.else_body)
+                jumps = any(self._reaches(s).jumps for arm in arms for s in arm)
+                return _Reach(jumps, any(self.falls(arm) for arm in arms))
+            case ScopeStmt():
+                body = statements(stmt.body)
+                return _Reach(any(self._reaches(s).jumps for s in body), self.falls(body))
+            case ForStmt() | WhileStmt():
+                for inner in stmts_in(stmt.body):
+                    if isinstance(inner, ReturnStmt):
+                        raise _stray(inner)
+                return _Reach(False, True)
+            case _:
+                return _Reach(False, True)
+
+    def falls(self, stmts: Sequence[Stmt]) -> bool:
+        """True if some way through ``stmts`` comes to their end."""
+        return all(self._reaches(stmt).falls for stmt in stmts)
+
+    # Loops --------------------------------------------------------------------------------
+
+    def _loop(self, stmt: ForStmt | WhileStmt) -> list[Stmt]:
+        old = statements(stmt.body)
+        if not any(self._reaches(inner).jumps for inner in old):
+            body = self._inner_body(stmt.body)
+            return [stmt if body is stmt.body else copy_with(stmt, {"body": body})]
+        if stmt.iter_args:
+            before, plain, after = _without_iter_args(stmt)
+            return [*before, *self._loop(plain), *after]
+        frame = _Frame(is_loop=True)
+        new = self.body(old, frame)
+        new = [*frame.prologue(), *new]
+        if frame.broke is None:
+            return [copy_with(stmt, {"body": seq(new)})]
+        if isinstance(stmt, WhileStmt):
+            return _ending_while(stmt, new, frame.broke)
+        return _idling_for(stmt, new, frame.broke)
+
+
+def _idling_for(stmt: ForStmt, body: list[Stmt], broke: Var) -> list[Stmt]:
+    """for: body  ->  broke = False; for: if not broke: body."""
+    if stmt.kind is ForKind.Parallel:
+        raise PassError(
+            "this parallel loop has a break, but its turns run in any order",
+            stmt.span,
+            "iterate over pl.range(...)",
+            slug="parallel-break",
+        )
+    test = unary(Not, broke, broke.span)
+    guarded = IfStmt(condition=test, then_body=seq(body), else_body=None, span=broke.span)
+    return [_set(broke, False, broke.span), copy_with(stmt, {"body": guarded})]
+
+
+def _ending_while(stmt: WhileStmt, body: list[Stmt], broke: Var) -> list[Stmt]:
+    """while c: body  ->  go = c; while go: broke = False; body; go = False if broke else c."""
+    span = stmt.span
+    go = _flag("go", span)
+    again = IfStmt(
+        condition=broke,
+        then_body=_set(go, False, span),
+        else_body=_assign(go, stmt.condition, span),
+        span=span,
+    )
+    turn = seq([_set(broke, False, broke.span), *body, again])
+    return [_assign(go, stmt.condition, span), copy_with(stmt, {"condition": go, "body": turn})]
+
+
+# --------------------------------------------------------------------------------------------
+# Explicit carried values as variables
+# --------------------------------------------------------------------------------------------
+
+
+class _Rename(Mutator):
+    """Replaces variables, where they are used and where they are assigned."""
+
+    def __init__(self, mapping: dict[Var, Var]) -> None:
+        super().__init__()
+        self._mapping = mapping
+
+    def visit_Var(self, var: Var) -> Expr:
+        return self._mapping.get(var, var)
+
+    def define(self, var: Var) -> Var:
+        return self._mapping.get(var) or super().define(var)
+
+
+def assign_all(variables: Sequence[Var], values: Sequence[Expr], span: Span) -> list[Stmt]:
+    """Assign all values at once: none of the variables is overwritten before it is read."""
+    if len(variables) == 1:
+        return [_assign(variables[0], values[0], span)]
+    held = [Var(f"{var.name}_next", var.type, span) for var in variables]
+    first = [_assign(var, value, span) for var, value in zip(held, values, strict=True)]
+    return first + [_assign(var, value, span) for var, value in zip(variables, held, strict=True)]
+
+
+def _without_yield(stmts: Sequence[Stmt], results: Sequence[Var]) -> tuple[Stmt, ...]:
+    """Return a branch or body that assigns ``results`` where it ended with a yield."""
+    if not stmts or not isinstance(stmts[-1], YieldStmt):
+        return tuple(stmts)
+    last = stmts[-1]
+    return (*stmts[:-1], *assign_all(results, last.value, last.span))
+
+
+def _without_iter_args(
+    stmt: ForStmt | WhileStmt,
+) -> tuple[list[Stmt], ForStmt | WhileStmt, list[Stmt]]:
+    """Return assignments before, a loop on variables in place of iter_args, assignments after."""
+    span = stmt.span
+    args: tuple[IterArg, ...] = stmt.iter_args
+    carried = [Var(arg.name, arg.type, arg.span) for arg in args]
+    rename = _Rename(dict(zip(args, carried, strict=True)))
+    before = assign_all(carried, [arg.initValue for arg in args], span)
+    body = _without_yield(statements(rename.body(stmt.body)), carried)
+    changes: dict[str, object] = {"iter_args": (), "return_vars": (), "body": seq(body)}
+    if isinstance(stmt, WhileStmt):
+        changes["condition"] = rename.visit(stmt.condition)
+    after = [_assign(v, c, span) for v, c in zip(stmt.return_vars, carried, strict=True)]
+    return before, copy_with(stmt, changes), after
+
+
+def _stray(stmt: Stmt) -> PassError:
+    if isinstance(stmt, ReturnStmt):
+        return PassError(
+            "this return is inside a loop",
+            stmt.span,
+            "assign the value to a variable, and return that at the end",
+            slug="early-return",
+        )
+    return PassError("this jump is not inside a loop", stmt.span, slug="stray-jump")

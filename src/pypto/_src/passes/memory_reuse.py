@@ -1,0 +1,215 @@
+"""MemoryReuse: buffers that are never needed at the same time become one.
+
+Why only when memory is short, and how buffers are chosen: docs/decisions/0005-memory-reuse.md.
+Works on whole buffers, whose places are decided later; only where those do not fit although the
+bytes needed at any time do, it gives addresses itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import MemRef, ShapedType, TileType, Type, Var
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.liveness import Range, definitions, live_ranges, peak
+from pypto._src.passes.regions import Block, Retype, number, with_memref
+from pypto._src.targets import A2A3, Memory, Target
+
+_P: Final = IRProperty
+
+
+class Buffer(NamedTuple):
+    """One on-chip buffer of a function: its memory reference, when it is needed, and its tiles."""
+
+    memref: MemRef
+    range: Range
+    tiles: tuple[Var, ...]  # in order of definition
+
+
+class MemoryReuse(Pass):
+    """Share buffers in those memory spaces that the function would otherwise overflow.
+
+    ``always`` shares wherever lifetimes allow.
+    """
+
+    requires = IRPropertySet(_P.TypeChecked, _P.SplitIncoreOrch, _P.HasMemRefs, _P.IncoreBlockOps)
+
+    def __init__(self, target: Target = A2A3, *, always: bool = False) -> None:
+        self.target = target
+        self.always = always
+
+    def run(self, program: Program) -> Program:
+        """Return the program with fewer buffers where memory is short."""
+        return program.with_functions(
+            [
+                with_shared_buffers(f, self.target, always=self.always)
+                if role(f) is Role.KERNEL
+                else f
+                for f in program.functions_
+            ]
+        )
+
+
+class BasicMemoryReuse(MemoryReuse):
+    """Share buffers wherever lifetimes allow, also where memory is plenty."""
+
+    def __init__(self, target: Target = A2A3) -> None:
+        super().__init__(target, always=True)
+
+
+def basic_memory_reuse() -> Pass:
+    """Return the pass that shares buffers wherever lifetimes allow."""
+    return BasicMemoryReuse()
+
+
+def with_shared_buffers(
+    function: Function, target: Target = A2A3, *, always: bool = False
+) -> Function:
+    """Return ``function`` with shared buffers; see `MemoryReuse`."""
+    merged: dict[MemRef, MemRef] = {}
+    for space, found in buffers(function, number(function)).items():
+        memory = target.memories[space]
+        overflows = total_bytes([b.memref.size_ for b in found], memory) > memory.usable_bytes
+        # If even the peak does not fit, no sharing helps: AllocateMemoryAddr will report it.
+        if always or (overflows and peak_bytes(found, memory)[0] <= memory.usable_bytes):
+            shared = share(found, memory)
+            left = dict.fromkeys(shared.get(b.memref, b.memref) for b in found)
+            if total_bytes([m.size_ for m in left], memory) > memory.usable_bytes:
+                shared = place(found, memory) or shared
+            merged.update(shared)
+    return replace_memrefs(function, merged)
+
+
+def replace_memrefs(function: Function, merged: dict[MemRef, MemRef]) -> Function:
+    """Return ``function`` with memory references replaced."""
+
+    def new_type(var: Var) -> Type:
+        kind = var.type
+        old = kind.memref if isinstance(kind, ShapedType) else None
+        new = None if old is None else merged.get(old)
+        if new is None or new is old or not isinstance(kind, ShapedType):
+            return kind
+        return with_memref(kind, new)
+
+    return Retype(new_type).function(function)
+
+
+def buffers(function: Function, root: Block) -> dict[MemorySpace, list[Buffer]]:
+    """Return the on-chip buffers of each memory space in order of first definition."""
+    ranges = live_ranges(function, root)
+    members: dict[MemRef, list[Var]] = {}
+    for var, _, _ in definitions(function, root):
+        if isinstance(var.type, TileType) and var.type.memref is not None:
+            members.setdefault(var.type.memref, []).append(var)
+    found: dict[MemorySpace, list[Buffer]] = {}
+    for memref, tiles in members.items():
+        together = Range(segment for var in tiles for segment in ranges[var])
+        buffer = Buffer(memref, together, tuple(tiles))
+        found.setdefault(memref.memory_space_, []).append(buffer)
+    return found
+
+
+def aligned(size_bytes: int, memory: Memory) -> int:
+    """Return ``size_bytes`` rounded up to the alignment of ``memory``."""
+    return -(-size_bytes // memory.align_bytes) * memory.align_bytes
+
+
+def total_bytes(sizes: Sequence[int], memory: Memory) -> int:
+    """Return the bytes that buffers of these sizes take one after another."""
+    return sum(aligned(size, memory) for size in sizes)
+
+
+def peak_bytes(found: Sequence[Buffer], memory: Memory) -> tuple[int, int]:
+    """Return (bytes, time) of the moment at which most is needed: no plan can do with less."""
+    return peak([(b.range, aligned(b.memref.size_, memory)) for b in found])
+
+
+class _Slot:
+    __slots__ = ("buffers", "order", "range", "size")
+
+    def __init__(self, order: int, buffer: Buffer) -> None:
+        self.order = order
+        self.size = buffer.memref.size_
+        self.range = Range(buffer.range)
+        self.buffers = [buffer]
+
+    def take(self, buffer: Buffer) -> None:
+        self.range = self.range.absorb(Range(buffer.range))
+        self.buffers.append(buffer)
+
+
+def _taken(slots: Sequence[_Slot], memory: Memory) -> int:
+    return total_bytes([slot.size for slot in slots], memory)
+
+
+_MOST_SLOTS: Final = 512
+"""How many slots one buffer is compared with; keeps the pass near linear on hopeless programs."""
+
+
+def share(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef]:
+    """Return the memory reference that takes the place of each one that joins another.
+
+    The largest buffers come first, each into the first slot that is free whenever the buffer is
+    needed; so a slot has the size of its first buffer. If that overflows, the order of definition
+    is tried too, where slots grow.
+    """
+    by_size = sorted(range(len(found)), key=lambda i: (-found[i].memref.size_, i))
+    best = _slots(found, by_size)
+    if _taken(best, memory) > memory.usable_bytes:
+        best = min(best, _slots(found, range(len(found))), key=lambda s: _taken(s, memory))
+    merged: dict[MemRef, MemRef] = {}
+    for slot in best:
+        first = min(slot.buffers, key=lambda b: b.memref.id_)
+        memref = first.memref
+        if memref.size_ != slot.size:
+            memref = MemRef(memref.memory_space_, memref.addr_, slot.size, memref.id_)
+        merged.update({b.memref: memref for b in slot.buffers if b.memref is not memref})
+    return merged
+
+
+def _slots(found: Sequence[Buffer], order: Sequence[int]) -> list[_Slot]:
+    slots: list[_Slot] = []
+    for index in order:
+        buffer = found[index]
+        for slot in slots[-_MOST_SLOTS:]:
+            if not slot.range.meets(buffer.range):
+                slot.take(buffer)
+                slot.size = max(slot.size, buffer.memref.size_)
+                break
+        else:
+            slots.append(_Slot(index, buffer))
+    return slots
+
+
+_MOST_PLACED: Final = 2048
+"""How many buffers `place` takes; it compares each with all others."""
+
+
+def place(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | None:
+    """Return addresses at which parts of buffers overlap when their lifetimes allow; None if none.
+
+    For memories that whole buffers do not fit: the largest first, each at the lowest address that
+    is free while it is needed.
+    """
+    if len(found) > _MOST_PLACED:
+        return None
+    placed: list[tuple[Range, int, int]] = []
+    result: dict[MemRef, MemRef] = {}
+    for buffer in sorted(found, key=lambda b: (-b.memref.size_, b.memref.id_)):
+        # A result that overlaps only part of its operand would overwrite it before it is read.
+        needed = Range((begin, end | 1) for begin, end in buffer.range)
+        size, old = aligned(buffer.memref.size_, memory), buffer.memref
+        address = 0
+        for begin, end in sorted((b, e) for other, b, e in placed if other.meets(needed)):
+            if begin - address >= size:
+                break
+            address = max(address, end)
+        if address + size > memory.usable_bytes:
+            return None
+        placed.append((needed, address, address + size))
+        result[old] = MemRef(old.memory_space_, address, old.size_, old.id_, old.span)
+    return result

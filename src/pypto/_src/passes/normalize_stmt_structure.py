@@ -1,0 +1,76 @@
+"""NormalizeStmtStructure: every body is a SeqStmts, every run of operations in it an OpStmts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pypto._src.ir.nodes import Expr
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    OpStmts,
+    Program,
+    SeqStmts,
+    Stmt,
+    statements,
+)
+from pypto._src.ir.walk import Mutator
+from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
+
+_P: Final = IRProperty
+
+
+class NormalizeStmtStructure(Pass):
+    """Any nesting of sequences -> one SeqStmts a body, with maximal OpStmts in it."""
+
+    requires = IRPropertySet(_P.TypeChecked)
+    produces = IRPropertySet(_P.TypeChecked, _P.NormalizedStmtStructure)
+    invalidates = IRPropertySet(_P.FlattenedSingleStmt)
+
+    def run(self, program: Program) -> Program:
+        """Return the program with normal bodies."""
+        return normalized(program)
+
+
+def normalize_stmt_structure() -> Pass:
+    """Return the pass that makes every body a SeqStmts with OpStmts for runs of operations."""
+    return NormalizeStmtStructure()
+
+
+def normalized(program: Program) -> Program:
+    """Return ``program`` with every body normal; what is normal already stays the same object."""
+    return _Normalize().program(program)
+
+
+class _Normalize(Mutator):
+    def visit_Expr(self, expr: Expr) -> Expr:
+        return expr
+
+    def body(self, stmt: Stmt) -> Stmt:
+        out: list[Stmt] = []
+        run: list[Stmt] = []
+        for inner in statements(stmt):
+            if isinstance(inner, AssignStmt | EvalStmt):
+                run.append(inner)
+                continue
+            if run:
+                out.append(OpStmts(stmts=tuple(run), span=run[0].span))
+                run = []
+            out.append(self.visit(inner))
+        if run:
+            out.append(OpStmts(stmts=tuple(run), span=run[0].span))
+        return stmt if _same_shape(stmt, out) else SeqStmts(stmts=tuple(out), span=stmt.span)
+
+
+def _same_shape(old: Stmt, new: list[Stmt]) -> bool:
+    """True if ``old`` already is the sequence of ``new``."""
+    if not isinstance(old, SeqStmts) or len(old.stmts) != len(new):
+        return False
+    for a, b in zip(old.stmts, new, strict=True):
+        if a is b:
+            continue
+        if not (isinstance(a, OpStmts) and isinstance(b, OpStmts) and len(a.stmts) == len(b.stmts)):
+            return False
+        if any(x is not y for x, y in zip(a.stmts, b.stmts, strict=True)):
+            return False
+    return True

@@ -1,0 +1,250 @@
+"""The statements of one function as a numbered tree of blocks, and how to rewrite by it.
+
+A `Site` is one occurrence of a statement; a compound statement holds `Block`s. Every site and every
+end of a block has a number in textual order. What the statements mean is known elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    IterArg,
+    MemRef,
+    ShapedType,
+    TensorType,
+    TileType,
+    Type,
+    Var,
+)
+from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    ReturnStmt,
+    ScopeStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    seq,
+    statements,
+)
+from pypto._src.ir.walk import Mutator, copy_with
+
+
+class Site:
+    """One statement at its place; ``begin`` and ``end`` differ for compound statements."""
+
+    __slots__ = ("begin", "block", "blocks", "end", "index", "stmt")
+
+    def __init__(self, stmt: Stmt, block: Block, index: int, begin: int) -> None:
+        self.stmt = stmt
+        self.block = block
+        self.index = index  # in ``block.sites``
+        self.begin = begin
+        self.end = begin
+        self.blocks: list[Block] = []
+
+    @property
+    def is_loop(self) -> bool:
+        """True for a statement whose block runs any number of times."""
+        return isinstance(self.stmt, ForStmt | WhileStmt)
+
+
+class Block:
+    """A straight line of sites: a function's body, a loop's body, or one arm of a branch."""
+
+    __slots__ = ("begin", "depth", "end", "owner", "sites")
+
+    def __init__(self, owner: Site | None, begin: int) -> None:
+        self.owner = owner
+        self.begin = begin
+        self.end = begin
+        self.depth: int = 0 if owner is None else owner.block.depth + 1
+        self.sites: list[Site] = []
+
+    @property
+    def is_loop(self) -> bool:
+        """True for the body of a loop."""
+        return self.owner is not None and self.owner.is_loop
+
+    @property
+    def last_yield(self) -> Site | None:
+        """The yield that ends the block, if one does."""
+        if self.sites and isinstance(self.sites[-1].stmt, YieldStmt):
+            return self.sites[-1]
+        return None
+
+
+def owner_of(block: Block) -> Site:
+    """Return the statement that holds a block which is not the function's body."""
+    assert block.owner is not None
+    return block.owner
+
+
+def bodies(stmt: Stmt) -> tuple[Stmt, ...]:
+    """Return the bodies of a compound statement; an absent else branch is left out."""
+    match stmt:
+        case IfStmt():
+            return (stmt.then_body,) if stmt.else_body is None else (stmt.then_body, stmt.else_body)
+        case ForStmt() | WhileStmt() | ScopeStmt():
+            return (stmt.body,)
+        case _:
+            return ()
+
+
+def number(function: Function) -> Block:
+    """Return the tree of ``function``; numbers start at 1, the parameters stand at 0."""
+    return _block(function.body, None, 1)
+
+
+def _block(body: Stmt, owner: Site | None, now: int) -> Block:
+    block = Block(owner, now)
+    now += 1
+    for stmt in statements(body):
+        site = Site(stmt, block, len(block.sites), now)
+        for inner in bodies(stmt):
+            site.blocks.append(_block(inner, site, now + 1))
+            now = site.blocks[-1].end
+        if site.blocks:
+            now += 1
+            site.end = now
+        block.sites.append(site)
+        now += 1
+    block.end = now
+    return block
+
+
+def sites_in(block: Block) -> Iterator[Site]:
+    """Yield all sites of a tree in textual order, a compound one before what it holds."""
+    stack = list(reversed(block.sites))
+    while stack:
+        site = stack.pop()
+        yield site
+        for inner in reversed(site.blocks):
+            stack.extend(reversed(inner.sites))
+
+
+def call_of(stmt: Stmt) -> Call | None:
+    """Return the call that a statement makes: the value of an assignment, or one for its effect."""
+    value: Expr | None = None
+    if isinstance(stmt, AssignStmt):
+        value = stmt.value
+    elif isinstance(stmt, EvalStmt):
+        value = stmt.expr
+    return value if isinstance(value, Call) else None
+
+
+def op_of(value: Expr | None) -> OpDef[..., Any] | None:
+    """Return the registered op that a call uses, None for anything else."""
+    op: Any = value.op if isinstance(value, Call) else None
+    return op if isinstance(op, OpDef) else None
+
+
+def read_by(stmt: Stmt) -> Sequence[Expr]:
+    """Return the expressions that a statement itself reads, an iter_arg's init value included."""
+    match stmt:
+        case AssignStmt():
+            return (stmt.value,)
+        case EvalStmt():
+            return (stmt.expr,)
+        case YieldStmt() | ReturnStmt():
+            return stmt.value
+        case ForStmt():
+            return (stmt.start, stmt.stop, stmt.step, *(a.initValue for a in stmt.iter_args))
+        case WhileStmt():
+            return (stmt.condition, *(a.initValue for a in stmt.iter_args))
+        case IfStmt():
+            return (stmt.condition,)
+        case _:
+            return ()
+
+
+Edit = Callable[[Site, Stmt], Sequence[Stmt]]
+
+
+def rewrite(function: Function, root: Block, edit: Edit) -> Function:
+    """Return ``function`` with each statement replaced by what ``edit(site, statement)`` returns.
+
+    The statement given is that of the site with the bodies below it already replaced. Bodies in
+    which nothing changes keep their identity.
+    """
+    body = _rewritten(function.body, root, edit)
+    return function if body is function.body else function.with_body(body)
+
+
+def _rewritten(body: Stmt, block: Block, edit: Edit) -> Stmt:
+    out: list[Stmt] = []
+    changed = False
+    for site in block.sites:
+        new = edit(site, _with_bodies(site, edit))
+        changed = changed or len(new) != 1 or new[0] is not site.stmt
+        out += new
+    return seq(out, body.span) if changed else body
+
+
+def _with_bodies(site: Site, edit: Edit) -> Stmt:
+    old = bodies(site.stmt)
+    new = [_rewritten(b, block, edit) for b, block in zip(old, site.blocks, strict=True)]
+    if all(a is b for a, b in zip(old, new, strict=True)):
+        return site.stmt
+    names = ("then_body", "else_body") if isinstance(site.stmt, IfStmt) else ("body",)
+    return copy_with(site.stmt, dict(zip(names, new, strict=False)))
+
+
+class Retype(Mutator):
+    """Gives variables new types where they are defined, and uses the new variables everywhere."""
+
+    def __init__(self, new_type: Callable[[Var], Type]) -> None:
+        super().__init__()
+        self._new_type = new_type
+        self.renamed: dict[Var, Var] = {}
+
+    def visit_Var(self, var: Var) -> Expr:
+        """Return the new variable."""
+        return self.renamed.get(var, var)
+
+    def define(self, var: Any) -> Any:
+        """Return the variable with its new type; the same one if nothing of it changes."""
+        changes: dict[str, Any] = {}
+        kind = self._new_type(var)
+        if kind is not var.type:
+            changes["type"] = kind
+        if isinstance(var, IterArg):
+            init = self.initial(var)
+            if init is not var.initValue:
+                changes["initValue"] = init
+        if not changes:
+            return var
+        new = self.renamed[var] = copy_with(var, changes)
+        return new
+
+    def initial(self, var: IterArg) -> Expr:
+        """Return the value that a loop starts with."""
+        return self.visit(var.initValue)
+
+    def function(self, function: Function) -> Function:
+        """Return the function with parameters and body rewritten."""
+        params = [self.define(p) for p in function.params]
+        body = self.body(function.body)
+        same = all(a is b for a, b in zip(params, function.params, strict=True))
+        if same and body is function.body:
+            return function
+        return function.with_body(body, params=params)
+
+
+def with_memref(kind: ShapedType, memref: MemRef) -> ShapedType:
+    """Return a tensor or tile type at another place in memory."""
+    match kind:
+        case TensorType():
+            return TensorType(kind.shape, kind.dtype, memref, kind.tensor_view)
+        case TileType():
+            return TileType(kind.shape, kind.dtype, memref, kind.tile_view)
+        case _:
+            raise TypeError(f"{type(kind).__name__} is neither a tensor nor a tile")

@@ -1,0 +1,41 @@
+"""RunVerifier: reports what is wrong with a program, and goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pypto._src.diagnostics import render
+from pypto._src.ir.stmts import Program
+from pypto._src.lazy import lazy_module
+from pypto._src.passes.base import Pass
+
+if TYPE_CHECKING:
+    import logging
+else:
+    logging = lazy_module("logging")
+
+
+class RunVerifier(Pass):
+    """Logs what the verifier's rules find, on the logger ``pypto``; the program stays as it is."""
+
+    name = "IRVerifier"
+
+    def __init__(self, disabled_rules: Sequence[str] = ()) -> None:
+        self.disabled_rules = tuple(disabled_rules)
+
+    def run(self, program: Program) -> Program:
+        """Return ``program`` itself; errors in it are logged, not raised."""
+        from pypto._src.ir.verify import IRVerifier
+
+        verifier = IRVerifier.create_default()
+        for rule in self.disabled_rules:
+            verifier.disable_rule(rule)
+        for diagnostic in verifier.verify(program):
+            logging.getLogger("pypto").warning("%s", render(diagnostic))
+        return program
+
+
+def run_verifier(disabled_rules: Sequence[str] = ()) -> Pass:
+    """Return the pass that logs what the verifier finds, without the rules named."""
+    return RunVerifier(disabled_rules)

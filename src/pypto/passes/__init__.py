@@ -1,0 +1,71 @@
+"""Passes over programs, what they require and produce, and the pipelines made of them."""
+
+from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
+from pypto._src.ir.verify import (
+    IRVerifier,
+    NestedCallErrorType,
+    SSAErrorType,
+    TypeCheckErrorType,
+)
+from pypto._src.passes.allocate_memory_addr import allocate_memory_addr
+from pypto._src.passes.base import (
+    CallbackInstrument,
+    IRProperty,
+    IRPropertySet,
+    Pass,
+    PassContext,
+    PassInstrument,
+    PassPipeline,
+    VerificationInstrument,
+    VerificationLevel,
+    VerificationMode,
+    get_default_verification_level,
+    get_verified_properties,
+    verify_properties,
+)
+from pypto._src.passes.convert_to_ssa import convert_to_ssa
+from pypto._src.passes.flatten_call_expr import flatten_call_expr
+from pypto._src.passes.flatten_single_stmt import flatten_single_stmt
+from pypto._src.passes.init_mem_ref import init_mem_ref
+from pypto._src.passes.inline_calls import inline_calls
+from pypto._src.passes.insert_sync import insert_sync
+from pypto._src.passes.legalize_tiles import legalize_tiles
+from pypto._src.passes.memory_reuse import basic_memory_reuse
+from pypto._src.passes.normalize_stmt_structure import normalize_stmt_structure
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.run_verifier import run_verifier
+
+__all__ = [
+    "CallbackInstrument",
+    "Diagnostic",
+    "DiagnosticSeverity",
+    "IRProperty",
+    "IRPropertySet",
+    "IRVerifier",
+    "NestedCallErrorType",
+    "OptimizationStrategy",
+    "Pass",
+    "PassContext",
+    "PassInstrument",
+    "PassManager",
+    "PassPipeline",
+    "SSAErrorType",
+    "TypeCheckErrorType",
+    "VerificationInstrument",
+    "VerificationLevel",
+    "VerificationMode",
+    "allocate_memory_addr",
+    "basic_memory_reuse",
+    "convert_to_ssa",
+    "flatten_call_expr",
+    "flatten_single_stmt",
+    "get_default_verification_level",
+    "get_verified_properties",
+    "init_mem_ref",
+    "inline_calls",
+    "insert_sync",
+    "legalize_tiles",
+    "normalize_stmt_structure",
+    "run_verifier",
+    "verify_properties",
+]

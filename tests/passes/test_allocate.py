@@ -1,0 +1,101 @@
+"""AllocateMemoryAddr: addresses, and the report of what does not fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from pypto._src.errors import MemoryPlanError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import const_value
+from pypto._src.ir.stmts import Function
+from pypto._src.passes.allocate_memory_addr import with_addresses
+from pypto._src.passes.init_mem_ref import with_memrefs
+from pypto._src.passes.memory_reuse import buffers
+from pypto._src.passes.regions import number
+from tests.passes.build import Block, memref, tensor
+from tests.passes.test_memref import product
+from tests.passes.test_reuse import target
+
+
+def addresses(function: Function) -> dict[MemorySpace, list[tuple[int | None, int]]]:
+    found = buffers(function, number(function))
+    return {
+        space: [(const_value(b.memref.addr_), b.memref.size_) for b in each]
+        for space, each in found.items()
+    }
+
+
+def simple(rows: int, cols: int = 64) -> Function:
+    """Return the addition of document 000: two loads, one sum, one store."""
+    block = Block()
+    x, y, out = (tensor(n, [rows, cols]) for n in ("x", "y", "out"))
+    a = block.load("tile_x", x, [0, 0], [rows, cols])
+    b = block.load("tile_y", y, [0, 0], [rows, cols])
+    c = block.let("tile_z", "block.add", a, b)
+    return with_memrefs(block.function([x, y, out], [block.store("r", c, [0, 0], out)]))
+
+
+def test_tiles_follow_each_other() -> None:
+    """Three tiles of 32 KiB lie at 0x0, 0x8000 and 0x10000."""
+    planned = with_addresses(simple(128))
+    size = 0x8000
+    assert addresses(planned) == {
+        MemorySpace.Vec: [(0x0, size), (0x8000, size), (0x10000, size)],
+    }
+
+
+def test_addresses_are_aligned_for_the_space() -> None:
+    """The matrix unit's memories take tiles at multiples of 512 bytes, the others of 32."""
+    planned = with_addresses(product())
+    for space, placed in addresses(planned).items():
+        align = 512 if space in (MemorySpace.Left, MemorySpace.Right, MemorySpace.Acc) else 32
+        ends = [0, *(address + size for address, size in placed if address is not None)]
+        assert all(a is not None and a % align == 0 for a, _ in placed)
+        assert [a for a, _ in placed] == [-(-end // align) * align for end in ends[:-1]]
+
+
+def test_tensors_keep_their_place() -> None:
+    """Global memory belongs to the caller: its addresses stay -1."""
+    planned = with_addresses(simple(128))
+    assert [const_value(memref(p).addr_) for p in planned.params] == [-1, -1, -1]
+
+
+def test_an_overflow_names_the_peak_and_what_is_live_there() -> None:
+    """The report stands at the peak, lists the live tiles by size and says what to type."""
+    with pytest.raises(MemoryPlanError) as caught:
+        with_addresses(simple(128, 256))
+    error = caught.value
+    assert error.slug == "memory-overflow"
+    assert error.message == (
+        "Vec memory of kernel 'k' overflows: the tiles that are live here take 262144 bytes, "
+        "188416 are usable"
+    )
+    assert error.place.begin_line == 2  # the second load, before the sum takes the place of one
+    assert [(label.span.begin_line, label.text) for label in error.related] == [
+        (1, "tile_x: [128, 256] FP32, 131072 bytes"),
+        (2, "tile_y: [128, 256] FP32, 131072 bytes"),
+    ]
+    assert error.hint is not None
+    assert error.hint.startswith("halve the tile 'tile_x': pl.block.load(x, [0, 0], [64, 256]")
+
+
+def test_a_long_list_of_live_tiles_is_cut() -> None:
+    """Five tiles are named, the rest is summed."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    tiles = [block.load(f"t{i}", x, [0, 0], [8, 128]) for i in range(7)]
+    for tile in tiles:
+        block.store("r", tile, [0, 0], out)
+    kernel = with_memrefs(block.function([x, out], [out]))
+    with pytest.raises(MemoryPlanError) as caught:
+        with_addresses(kernel, target(4 * 4096))
+    assert len(caught.value.related) == 6
+    assert caught.value.related[-1].text == "and 2 more: 8192 bytes"
+
+
+def test_one_tile_that_is_too_large_is_reported() -> None:
+    """A single tile beyond the whole memory gives the same report."""
+    block, x, out = Block(), tensor("x", [512, 128]), tensor("out", [512, 128])
+    a = block.load("a", x, [0, 0], [512, 128])
+    kernel = with_memrefs(block.function([x, out], [block.store("r", a, [0, 0], out)]))
+    with pytest.raises(MemoryPlanError, match="take 262144 bytes, 188416 are usable"):
+        with_addresses(kernel)

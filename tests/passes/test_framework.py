@@ -1,0 +1,259 @@
+"""Passes, properties, contexts, instruments and the pipeline that verifies between passes."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pypto._src.errors import InternalError, PassError, VerificationError
+from pypto._src.ir.nodes import Var
+from pypto._src.ir.stmts import AssignStmt, Function, Program, ReturnStmt
+from pypto._src.passes.base import (
+    CallbackInstrument,
+    IRProperty,
+    IRPropertySet,
+    Pass,
+    PassContext,
+    PassInstrument,
+    PassPipeline,
+    VerificationInstrument,
+    VerificationLevel,
+    VerificationMode,
+    get_default_verification_level,
+    get_verified_properties,
+    verify_properties,
+)
+from tests.passes.scalars import T, program
+
+P = IRProperty
+GOOD = program("def f(n):\n    x = n + 1\n    return x")
+
+
+def assigned_twice() -> Program:
+    n, x = Var("n", T), Var("x", T)
+    twice = [AssignStmt(var=x, value=n), AssignStmt(var=x, value=n), ReturnStmt([x])]
+    return Program([Function("f", [n], [T], twice)], "p")
+
+
+class Same(Pass):
+    """Returns the program as it is."""
+
+    def run(self, program: Program) -> Program:
+        return program
+
+
+class Spoil(Pass):
+    """Claims SSA form, and breaks it."""
+
+    produces = IRPropertySet(P.SSAForm)
+
+    def run(self, program: Program) -> Program:
+        return assigned_twice()
+
+
+class Claim(Pass):
+    """Claims SSA form, and looks at nothing."""
+
+    produces = IRPropertySet(P.SSAForm)
+
+    def run(self, program: Program) -> Program:
+        return program
+
+
+def test_property_sets() -> None:
+    """Set operations return new sets; the text is in the order of the enumeration."""
+    first = IRPropertySet(P.TypeChecked, P.SSAForm)
+    assert str(first) == repr(first) == "{SSAForm, TypeChecked}"
+    assert str(IRPropertySet()) == "{}"
+    assert IRPropertySet().empty()
+    second = IRPropertySet(P.SSAForm, P.HasMemRefs)
+    assert first.union_with(second) == IRPropertySet(P.SSAForm, P.TypeChecked, P.HasMemRefs)
+    assert first.intersection(second) == IRPropertySet(P.SSAForm)
+    assert first.difference(second).to_list() == [P.TypeChecked]
+    assert first.contains_all(IRPropertySet(P.SSAForm))
+    assert not first.contains_all(second)
+    second.remove(P.SSAForm)
+    second.insert(P.NoNestedCalls)
+    assert second.to_list() == [P.NoNestedCalls, P.HasMemRefs]
+    assert second.contains(P.HasMemRefs)
+    assert not second.contains(P.SSAForm)
+    assert first != second
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(first)
+
+
+def test_property_numbers() -> None:
+    """The numbers of properties, levels and modes are those of the public interface."""
+    assert [prop.value for prop in IRProperty] == list(range(9))
+    assert P.AllocatedMemoryAddr.value == 8
+    assert [level.value for level in VerificationLevel] == [0, 1]
+    assert [mode.name for mode in VerificationMode] == [
+        "NONE",
+        "BEFORE",
+        "AFTER",
+        "BEFORE_AND_AFTER",
+    ]
+    wanted = IRPropertySet(P.SSAForm, P.TypeChecked, P.AllocatedMemoryAddr)
+    assert get_verified_properties() == wanted
+
+
+def test_sets_of_a_pass_are_copies() -> None:
+    """Changing what a getter returned does not change the pass."""
+    claim = Claim()
+    claim.get_produced_properties().remove(P.SSAForm)
+    assert claim.get_produced_properties() == IRPropertySet(P.SSAForm)
+    assert claim.get_required_properties().empty()
+    assert claim.get_invalidated_properties().empty()
+    assert claim.get_name() == "Claim"
+
+
+def test_default_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PYPTO_VERIFY_LEVEL=none turns verification off."""
+    monkeypatch.delenv("PYPTO_VERIFY_LEVEL", raising=False)
+    assert get_default_verification_level() is VerificationLevel.BASIC
+    monkeypatch.setenv("PYPTO_VERIFY_LEVEL", "none")
+    assert get_default_verification_level() is VerificationLevel.NONE
+    assert PassPipeline([Spoil()]).run(GOOD) is not GOOD
+
+
+def test_instruments_see_passes_in_order() -> None:
+    """All instruments of the innermost context see each pass, before and after it."""
+    seen: list[str] = []
+
+    class Note(PassInstrument):
+        def run_before_pass(self, pass_: Pass, program: Program) -> None:
+            seen.append(f"note before {pass_.get_name()} {program is GOOD}")
+
+    callback = CallbackInstrument(
+        lambda p, _: seen.append(f"before {p.get_name()}"),
+        lambda p, _: seen.append(f"after {p.get_name()}"),
+    )
+    with PassContext([callback]):
+        with PassContext([Note(), callback]):
+            Same()(GOOD)
+        Claim()(GOOD)
+    Same()(GOOD)
+    assert seen == [
+        "note before Same True",
+        "before Same",
+        "after Same",
+        "before Claim",
+        "after Claim",
+    ]
+    assert Note().get_name() == "Note"
+    assert callback.get_name() == "CallbackInstrument"
+
+
+def test_contexts_nest_and_belong_to_a_thread() -> None:
+    """Leaving a context restores the one around it, also after an error; threads see none."""
+    outer, inner = PassContext([]), PassContext([], VerificationLevel.NONE)
+    elsewhere: list[PassContext | None] = []
+    with outer as entered:
+        assert entered is outer
+        with inner:
+            assert PassContext.current() is inner
+            assert inner.get_verification_level() is VerificationLevel.NONE
+        with pytest.raises(PassError), inner:
+            raise PassError("no")
+        assert PassContext.current() is outer
+        thread = threading.Thread(target=lambda: elsewhere.append(PassContext.current()))
+        thread.start()
+        thread.join()
+    assert elsewhere == [None]
+    assert PassContext.current() is None
+
+
+def test_defect_of_a_pass_is_an_internal_error() -> None:
+    """An unexpected exception names the pass; a note has the IR before it."""
+
+    class Faulty(Pass):
+        """Fails."""
+
+        def run(self, program: Program) -> Program:
+            raise KeyError("x")
+
+    with pytest.raises(InternalError) as caught:
+        Faulty()(GOOD)
+    assert str(caught.value) == "pass Faulty failed: KeyError: 'x'"
+    assert isinstance(caught.value.__cause__, KeyError)
+    [note] = caught.value.__notes__
+    assert note.startswith("The IR before Faulty:\n# pypto.program: p\n")
+    assert "x: pl.Scalar[pl.INT64] = n + 1" in note
+
+
+def test_mistakes_of_the_user_pass_through() -> None:
+    """What a pass reports about the program is not wrapped."""
+    error = PassError("no")
+
+    class Refuse(Pass):
+        """Refuses."""
+
+        def run(self, program: Program) -> Program:
+            raise error
+
+    with pytest.raises(PassError) as caught:
+        Refuse()(GOOD)
+    assert caught.value is error
+
+
+def test_pipeline_verifies_what_a_pass_produces() -> None:
+    """A pass that claims what does not hold is found out right after it."""
+    pipeline = PassPipeline()
+    pipeline.add_pass(Same())
+    pipeline.add_pass(Spoil())
+    pipeline.add_pass(Same())
+    assert pipeline.get_pass_names() == ["Same", "Spoil", "Same"]
+    with pytest.raises(VerificationError, match=r"^verification failed after Spoil\n") as caught:
+        pipeline.run(GOOD)
+    assert "FAILED" in caught.value.message
+    with PassContext([], VerificationLevel.NONE):
+        assert pipeline.run(GOOD) is not GOOD
+
+
+def test_pipeline_keeps_an_eye_on_what_held() -> None:
+    """What one pass has established must survive the others, unless they say otherwise."""
+
+    class Break(Pass):
+        """Breaks SSA form and does not say so."""
+
+        def run(self, program: Program) -> Program:
+            return assigned_twice()
+
+    class Honest(Break):
+        """Says so."""
+
+        invalidates = IRPropertySet(P.SSAForm)
+
+    with pytest.raises(VerificationError, match="after Break"):
+        PassPipeline([Claim(), Break()]).run(GOOD)
+    assert PassPipeline([Claim(), Honest()]).run(GOOD) is not GOOD
+
+
+def test_verification_instrument() -> None:
+    """Required properties are verified before a pass, produced ones after it; a ValueError."""
+
+    class Needs(Same):
+        """Requires SSA form."""
+
+        requires = IRPropertySet(P.SSAForm)
+
+    bad = assigned_twice()
+    for mode in (VerificationMode.BEFORE, VerificationMode.BEFORE_AND_AFTER):
+        with PassContext([VerificationInstrument(mode)]):
+            with pytest.raises(ValueError, match=r"^verification failed before Needs\n"):
+                Needs()(bad)
+            assert Needs()(GOOD) is GOOD
+    with PassContext([VerificationInstrument(VerificationMode.AFTER)]):
+        assert Needs()(bad) is bad
+        with pytest.raises(ValueError, match=r"^verification failed after Claim\n"):
+            Claim()(bad)
+    with PassContext([VerificationInstrument(VerificationMode.NONE)]):
+        assert Claim()(bad) is bad
+
+
+def test_verify_properties() -> None:
+    """Only the given properties are checked."""
+    verify_properties(IRPropertySet(P.HasMemRefs), assigned_twice(), "here")
+    with pytest.raises(VerificationError, match="after here"):
+        verify_properties(IRPropertySet(P.SSAForm), assigned_twice(), "here")

@@ -1,0 +1,226 @@
+"""Calls inside kernels are expanded; calls of kernels by host functions stay."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import PassError
+from pypto._src.ir.enums import FunctionType
+from pypto._src.ir.nodes import Call, GlobalVar, Op, TensorType, TileType, Var
+from pypto._src.ir.stmts import AssignStmt, Function, Program, ReturnStmt
+from pypto._src.ir.walk import stmts_in
+from pypto._src.passes.convert_to_ssa import ConvertToSSA
+from pypto._src.passes.inline_calls import InlineCalls
+from tests.passes.scalar_machine import opaque, run_program
+from tests.passes.scalars import T, program, text
+
+INCORE = FunctionType.InCore
+HELPERS = """
+    def clamp(x, low):
+        if x < low:
+            return low
+        return x
+
+    def both(x):
+        x = x + 1
+        return x, clamp(ext(x), 3)
+
+    def f(n):
+        a = clamp(n, 1) + clamp(2, n)
+        b = both(a)
+        x = b[0]
+        for i in range(clamp(n, 2)):
+            b = both(x)
+            x = x + b[1]
+        while clamp(x, 5) < 100:
+            x = x + 50
+        return x, b[0]
+    """
+
+
+def lines(expected: str) -> str:
+    return dedent(expected).strip("\n")
+
+
+def test_call_is_expanded() -> None:
+    """The statements of the callee stand in the kernel, with variables of their own."""
+    source = """
+        def g(x, y):
+            t = x + y
+            return t
+
+        def f(n):
+            t = g(n, n + 1)
+            t = g(t, 2)
+            return t
+        """
+    before = program(dedent(source), {"f": INCORE})
+    [after] = ConvertToSSA()(before).functions_
+    assert text(after) == lines("""
+        @pl.function(type=pl.FunctionType.InCore)
+        def f(n) -> pl.Scalar[pl.INT64]:
+            y = n + 1
+            t_0 = n + y
+            t_1 = t_0
+            t_2 = t_1 + 2
+            t_3 = t_2
+            return t_3
+        """)
+
+
+def test_meaning_is_kept() -> None:
+    """Nested calls, several results, loops and early returns in callees give what they gave."""
+    before = program(dedent(HELPERS), {"f": INCORE})
+    after = ConvertToSSA()(before)
+    assert [function.name for function in after.functions_] == ["f"]
+    for n in (-1, 0, 3, 7):
+        assert run_program(after, "f", [n]) == run_python(n)
+
+
+def run_python(n: int) -> tuple[tuple[int, int], list[tuple[str, int]]]:
+    """Run HELPERS in Python, with the trace of `ext`."""
+    trace: list[tuple[str, int]] = []
+
+    def ext(x: int) -> int:
+        trace.append(("ext", x))
+        return opaque(x)
+
+    scope: dict[str, Any] = {"ext": ext}
+    exec(dedent(HELPERS), scope)
+    return scope["f"](n), trace
+
+
+def test_host_functions_keep_their_calls() -> None:
+    """A host function launches kernels; what it calls is not dropped, nor expanded in it."""
+    source = """
+        def kernel(x):
+            return helper(x)
+
+        def helper(x):
+            return x + 1
+
+        def main(n):
+            return kernel(n)
+        """
+    kinds = {"kernel": INCORE, "main": FunctionType.Orchestration}
+    before = program(dedent(source), kinds)
+    after = InlineCalls()(before)
+    assert [function.name for function in after.functions_] == ["kernel", "main"]
+    assert after.get_function("main") is before.get_function("main")
+    kernel = after.get_function("kernel")
+    assert kernel is not None
+    assert text(kernel).splitlines()[2:] == ["    _t0 = x + 1", "    return _t0"]
+
+
+def test_program_without_calls_in_kernels_is_returned() -> None:
+    """Nothing to expand: the same program object."""
+    before = program("def f(n):\n    return n + 1", {"f": INCORE})
+    assert InlineCalls()(before) is before
+
+
+def test_entry_is_kept() -> None:
+    """A function that is the program's entry stays, even if it is expanded elsewhere too."""
+    source = "def g(x):\n    return x\ndef f(n):\n    return g(n)"
+    parts = program(source, {"f": INCORE})
+    after = InlineCalls()(Program(parts.functions_, "p", entry="g"))
+    assert [function.name for function in after.functions_] == ["f", "g"]
+
+
+def test_tensors_are_handed_over_by_reference() -> None:
+    """A tensor that the callee stores to is the caller's tensor."""
+    kind = TensorType([64, 64], DataType.FP32)
+    tile = TileType([64, 64], DataType.FP32)
+    out, y = Var("out", kind), Var("y", tile)
+    stored = Var("stored", kind)
+    helper = Function(
+        "helper",
+        [y, out],
+        [kind],
+        [
+            AssignStmt(var=stored, value=Call(Op(name="store"), [y, out], type=kind)),
+            ReturnStmt([stored]),
+        ],
+        type=INCORE,
+    )
+    t, result, mine = Var("t", tile), Var("result", kind), Var("mine", kind)
+    kernel = Function(
+        "kernel",
+        [mine],
+        [kind],
+        [
+            AssignStmt(var=t, value=Call(Op(name="load"), [mine], type=tile)),
+            AssignStmt(var=result, value=Call(GlobalVar(name="helper"), [t, mine], type=kind)),
+            ReturnStmt([result]),
+        ],
+        type=INCORE,
+    )
+    [after] = InlineCalls()(Program([helper, kernel])).functions_
+    store = list(stmts_in(after.body))[1]
+    assert isinstance(store, AssignStmt)
+    assert isinstance(store.value, Call)
+    assert store.value.args == (t, mine)
+
+
+def test_symbolic_dimensions_are_those_of_the_argument() -> None:
+    """Inside the kernel, a dimension of the callee's parameter is the argument's."""
+    rows = Var("rows", T)
+    kind = TensorType([rows, 64], DataType.FP32)
+    x, copy = Var("x", kind), Var("copy", kind)
+    helper = Function("helper", [x], [kind], [AssignStmt(var=copy, value=x), ReturnStmt([copy])])
+    fixed = TensorType([32, 64], DataType.FP32)
+    mine, result = Var("mine", fixed), Var("result", fixed)
+    call = Call(GlobalVar(name="helper"), [mine], type=fixed)
+    kernel = Function(
+        "kernel",
+        [mine],
+        [fixed],
+        [AssignStmt(var=result, value=call), ReturnStmt([result])],
+        type=INCORE,
+    )
+    [after] = InlineCalls()(Program([helper, kernel])).functions_
+    first = next(iter(stmts_in(after.body)))
+    assert isinstance(first, AssignStmt)
+    assert first.var.name == "copy"
+    assert first.var.type == fixed
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "line"),
+    [
+        (
+            """
+            def f(n):
+                return g(n)
+
+            def g(n):
+                return h(n)
+
+            def h(n):
+                return g(n)
+            """,
+            "the kernel 'f' contains a call that comes back to itself: g -> h -> g",
+            8,
+        ),
+        (
+            "def f(n):\n    return host(n)\ndef host(n):\n    return n",
+            "the kernel 'f' calls 'host', which runs on the host",
+            2,
+        ),
+        (
+            "def f(n):\n    return g(n, n)\ndef g(n):\n    return n",
+            "'g' takes 1 arguments, got 2",
+            2,
+        ),
+    ],
+)
+def test_errors(source: str, message: str, line: int) -> None:
+    """What cannot be expanded is reported at the call."""
+    kinds = {"f": INCORE, "host": FunctionType.Orchestration}
+    with pytest.raises(PassError) as caught:
+        InlineCalls()(program(lines(source), kinds))
+    assert caught.value.message == message
+    assert caught.value.place.begin_line == line

@@ -1,0 +1,139 @@
+"""LegalizeTiles: elementwise ops on column vectors work on rows of the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pypto._src.errors import PassError
+from pypto._src.ir.nodes import TileType, Var, static_shape
+from pypto._src.ir.stmts import Function
+from pypto._src.ir.walk import walk
+from pypto._src.passes.init_mem_ref import with_memrefs
+from pypto._src.passes.legalize_tiles import with_legal_tiles
+from tests.passes.build import FP32, Block, buffer_ids, index, listing, tensor
+
+
+def shapes(function: Function) -> dict[str, tuple[int, ...] | None]:
+    variables = [node for node in walk(function) if isinstance(node, Var)]
+    return {v.name: static_shape(v.type) for v in variables if isinstance(v.type, TileType)}
+
+
+def softmax() -> Function:
+    """Return a softmax over rows: its row statistics are column vectors."""
+    block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 1])
+    a = block.load("a", x, [0, 0], [64, 128])
+    tmp = block.let("tmp", "block.create_tile", [64, 128], dtype=FP32)
+    m = block.let("m", "block.row_max", a, tmp)
+    b = block.let("b", "block.row_expand_sub", a, m)
+    s = block.let("s", "block.row_max", b, tmp)
+    e = block.let("e", "block.exp", s)
+    f = block.let("f", "block.add", e, s)
+    return block.function([x, out], [block.store("r", f, [0, 0], out)])
+
+
+def test_elementwise_ops_work_on_rows() -> None:
+    """Each column is read as a row once; only what is needed as a column is turned back."""
+    legal = with_legal_tiles(softmax())
+    assert listing(legal).splitlines() == [
+        "a = load(x, [0, 0], [64, 128])",
+        "tmp = create_tile([64, 128])",
+        "m = row_max(a, tmp)",
+        "b = row_expand_sub(a, m)",
+        "s = row_max(b, tmp)",
+        "s_row = reshape(s, [1, 64])",
+        "e_row = exp(s_row)",
+        "f_row = add(e_row, s_row)",
+        "f = reshape(f_row, [64, 1])",
+        "r = store(f, [0, 0], [64, 1], out)",
+        "return r",
+    ]
+    found = shapes(legal)
+    assert found["f_row"] == found["s_row"] == (1, 64)
+    assert found["f"] == found["s"] == (64, 1)
+
+
+def test_rows_and_columns_are_one_buffer() -> None:
+    """Turning a column into a row moves nothing."""
+    ids = buffer_ids(with_memrefs(with_legal_tiles(softmax())))
+    assert ids["s"] == ids["s_row"]
+    assert ids["f"] == ids["f_row"] != ids["e_row"]
+
+
+def test_tiles_that_are_no_columns_stay() -> None:
+    """A kernel without column vectors is the same object afterwards."""
+    block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 128])
+    a = block.load("a", x, [0, 0], [64, 128])
+    b = block.let("b", "block.exp", a)
+    kernel = block.function([x, out], [block.store("r", b, [0, 0], out)])
+    assert with_legal_tiles(kernel) is kernel
+
+
+def test_a_filled_column_is_a_filled_row() -> None:
+    """An op without tile operands gets the row's shape."""
+    block, out = Block(), tensor("out", [64, 1])
+    zero = block.let("zero", "block.full", [64, 1], value=0.0, dtype=FP32)
+    kernel = block.function([out], [block.store("r", zero, [0, 0], out)])
+    assert listing(with_legal_tiles(kernel)).splitlines()[:2] == [
+        "zero_row = full([1, 64], 0.0)",
+        "zero = reshape(zero_row, [64, 1])",
+    ]
+
+
+def test_carried_columns_are_turned_in_the_body() -> None:
+    """A row made in one block is not used outside it."""
+    block, x, out = Block(), tensor("x", [64, 1]), tensor("out", [64, 1])
+    a = block.load("a", x, [0, 0], [64, 1])
+
+    def body(inner: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+        return [inner.let("b", "block.add", args[0], a)]
+
+    [last] = block.loop({"acc": a}, body, stop=index("n"))
+    c = block.let("c", "block.exp", a)
+    d = block.let("d", "block.add", last, c)
+    kernel = block.function([x, out], [block.store("r", d, [0, 0], out)])
+    assert listing(with_legal_tiles(kernel)).splitlines()[1:] == [
+        "for i in 0, n, 1 (acc_it=a)",
+        "  acc_it_row = reshape(acc_it, [1, 64])",
+        "  a_row = reshape(a, [1, 64])",
+        "  b_row = add(acc_it_row, a_row)",
+        "  b = reshape(b_row, [64, 1])",
+        "  yield b",
+        "-> acc_out",
+        "a_row1 = reshape(a, [1, 64])",
+        "c_row = exp(a_row1)",
+        "acc_out_row = reshape(acc_out, [1, 64])",
+        "d_row = add(acc_out_row, c_row)",
+        "d = reshape(d_row, [64, 1])",
+        "r = store(d, [0, 0], [64, 1], out)",
+        "return r",
+    ]
+
+
+def test_a_reduction_of_a_column_is_refused() -> None:
+    """Over a row it would mean something else, so the user has to say what is meant."""
+    block, x, out = Block(), tensor("x", [64, 1]), tensor("out", [64, 1])
+    a = block.load("a", x, [0, 0], [64, 1])
+    b = block.let("b", "block.row_max", a, a)
+    kernel = block.function([x, out], [block.store("r", b, [0, 0], out)])
+    with pytest.raises(PassError) as caught:
+        with_legal_tiles(kernel)
+    assert caught.value.message == (
+        "block.row_max does not take column vectors [N, 1] "
+        "(its tiles are [64, 1], [64, 1], [64, 1])"
+    )
+    assert caught.value.hint == "read it as a row: pl.reshape(a, [1, 64])"
+    assert caught.value.slug == "column-vector"
+    assert caught.value.place.begin_line == 2
+
+
+def test_an_expanding_op_on_columns_is_refused() -> None:
+    """The op takes a column as its second operand only; a row there would mean something else."""
+    block, x, out = Block(), tensor("x", [64, 1]), tensor("out", [64, 1])
+    a = block.load("a", x, [0, 0], [64, 1])
+    b = block.let("b", "block.row_expand_sub", a, a)
+    kernel = block.function([x, out], [block.store("r", b, [0, 0], out)])
+    with pytest.raises(PassError, match=r"row_expand_sub does not take column vectors"):
+        with_legal_tiles(kernel)

@@ -1,0 +1,547 @@
+"""InsertSync against the checker, and the checker against hand-made mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pypto._src.diagnostics import DiagnosticSeverity
+from pypto._src.ir.enums import ForKind, FunctionType, PipeType
+from pypto._src.ir.nodes import Call, Var
+from pypto._src.ir.stmts import EvalStmt, ForStmt, Function, Program, Stmt
+from pypto._src.ir.walk import copy_with
+from pypto._src.ops.define import REGISTRY
+from pypto._src.passes.allocate_memory_addr import with_addresses
+from pypto._src.passes.happens_before import check_sync
+from pypto._src.passes.init_mem_ref import with_memrefs
+from pypto._src.passes.insert_sync import InsertSync, is_sync, with_sync
+from pypto._src.passes.memory_reuse import with_shared_buffers
+from pypto._src.passes.regions import Site, number, rewrite, sites_in
+from tests.passes.build import Block, index, listing, random_kernel, tensor
+from tests.passes.test_allocate import simple
+from tests.passes.test_memref import product
+
+Edit = Callable[[Site, Stmt], Sequence[Stmt]]
+
+
+def errors(function: Function) -> list[str]:
+    """Return the rules that a function breaks; warnings are left out."""
+    found = check_sync(function)
+    return [d.rule_name for d in found if d.severity is DiagnosticSeverity.Error]
+
+
+def synchronised(function: Function) -> Function:
+    """Return the function with flags; they have to satisfy the checker."""
+    result, _ = with_sync(function)
+    assert errors(result) == []
+    return result
+
+
+# --------------------------------------------------------------------------------------------
+# Straight code
+# --------------------------------------------------------------------------------------------
+
+
+def test_load_compute_store() -> None:
+    """Document 000: one flag for both loads, one for the result, and the end waits for all."""
+    assert listing(synchronised(simple(128))) == "\n".join(
+        [
+            "tile_x = load(x, [0, 0], [128, 64])",
+            "tile_y = load(y, [0, 0], [128, 64])",
+            "set MTE2->V 0",
+            "wait MTE2->V 0",
+            "tile_z = add(tile_x, tile_y)",
+            "set V->MTE3 0",
+            "wait V->MTE3 0",
+            "r = store(tile_z, [0, 0], [128, 64], out)",
+            "bar ALL",
+            "return r",
+        ]
+    )
+
+
+def softmax_like() -> Function:
+    """Return straight code in which values are used at several distances."""
+    block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 128])
+    a = block.load("a", x, [0, 0], [32, 128])
+    b = block.load("b", x, [32, 0], [32, 128])
+    c = block.let("c", "block.neg", a)
+    d = block.let("d", "block.add", c, b)
+    e = block.let("e", "block.sub", d, a)
+    o1 = block.store("o1", c, [0, 0], out)
+    o2 = block.store("o2", e, [32, 0], o1)
+    return with_memrefs(block.function([x, out], [o2]))
+
+
+def test_flags_stand_at_the_producer_and_the_consumer() -> None:
+    """Each pipe waits as late as it can, for as little as it needs."""
+    assert listing(synchronised(softmax_like())) == "\n".join(
+        [
+            "a = load(x, [0, 0], [32, 128])",
+            "set MTE2->V 0",
+            "b = load(x, [32, 0], [32, 128])",
+            "set MTE2->V 1",
+            "wait MTE2->V 0",
+            "c = neg(a)",
+            "set V->MTE3 0",
+            "wait MTE2->V 1",
+            "bar V",
+            "d = add(c, b)",
+            "bar V",
+            "e = sub(d, a)",
+            "set V->MTE3 1",
+            "wait V->MTE3 0",
+            "o1 = store(c, [0, 0], [32, 128], out)",
+            "wait V->MTE3 1",
+            "o2 = store(e, [32, 0], [32, 128], o1)",
+            "bar ALL",
+            "return o2",
+        ]
+    )
+
+
+def sync_sites(function: Function) -> list[Site]:
+    return [site for site in sites_in(number(function)) if is_sync(site.stmt)]
+
+
+def without(function: Function, place: int) -> Function:
+    """Return the function without its flag or barrier number ``place``."""
+    root = number(function)
+    dropped = [site for site in sites_in(root) if is_sync(site.stmt)][place]
+    return rewrite(function, root, lambda site, stmt: [] if site is dropped else [stmt])
+
+
+@given(st.data(), st.integers(4, 30))
+def test_nothing_can_be_left_out_of_straight_code(data: st.DataObject, size: int) -> None:
+    """Without any one set, wait or barrier, the checker reports something."""
+
+    def pick(below: int) -> int:  # 8 and 9 would draw a loop or a branch
+        return data.draw(st.integers(0, below - 1 if below != 10 else 7))
+
+    result = synchronised(with_memrefs(random_kernel(pick, size)))
+    for place, site in enumerate(sync_sites(result)):
+        assert errors(without(result, place)), listing(result) + f"\n{site.stmt}"
+
+
+def test_sharing_adds_a_wait_for_the_reader() -> None:
+    """A load into bytes that a store still reads waits for it: set right after the store."""
+    block, x, out = Block(), tensor("x", [16, 128]), tensor("out", [16, 128])
+    a = block.load("a", x, [0, 0], [8, 128])
+    o1 = block.store("o1", a, [0, 0], out)
+    b = block.load("b", x, [8, 0], [8, 128])
+    o2 = block.store("o2", b, [8, 0], o1)
+    kernel = with_memrefs(block.function([x, out], [o2]))
+    assert "MTE3->MTE2" not in listing(synchronised(kernel))
+    shared = with_shared_buffers(kernel, always=True)
+    assert listing(synchronised(shared)).splitlines()[3:8] == [
+        "o1 = store(a, [0, 0], [8, 128], out)",
+        "set MTE3->MTE2 0",
+        "wait MTE3->MTE2 0",
+        "b = load(x, [8, 0], [8, 128])",
+        "set MTE2->MTE3 1",
+    ]
+
+
+def test_conflicts_between_addresses_are_found() -> None:
+    """With addresses, overlap decides and not the memory reference."""
+    kernel = with_shared_buffers(softmax_like(), always=True)
+    assert errors(with_addresses(synchronised(kernel))) == []
+    assert listing(synchronised(with_addresses(kernel))) == listing(synchronised(kernel))
+
+
+def parallel_loads(count: int) -> Function:
+    """Return ``count`` loads, then as many vector ops in the same order."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    tiles = [block.load(f"a{i}", x, [0, 0], [8, 128]) for i in range(count)]
+    results = [block.let(f"b{i}", "block.neg", tile) for i, tile in enumerate(tiles)]
+    r = block.store("r", results[-1], [0, 0], out)
+    return with_memrefs(block.function([x, out], [r]))
+
+
+def test_sets_move_down_when_all_events_are_taken() -> None:
+    """The ninth flag is set once the first has been waited for; no barrier is needed."""
+    kernel = parallel_loads(9)
+    result, report = with_sync(kernel)
+    assert errors(result) == []
+    assert (report.flags, report.fallbacks, report.full_barriers) == (10, 0, 1)
+    lines = listing(result).splitlines()
+    first = lines.index("wait MTE2->V 0")
+    assert lines[first : first + 3] == ["wait MTE2->V 0", "set MTE2->V 0", "b0 = neg(a0)"]
+
+
+# --------------------------------------------------------------------------------------------
+# Global memory
+# --------------------------------------------------------------------------------------------
+
+
+def stores(second: Any, *, load: bool = False) -> str:
+    """Return the listing of a store of rows 0 to 7 and then a store or load of other rows."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [64, 128])
+    a = block.load("a", x, [0, 0], [8, 128])
+    o1 = block.store("o1", a, [0, 0], out)
+    if load:
+        b = block.load("b", o1, [second, 0], [8, 128])
+        last = block.store("o2", b, [32, 0], o1)
+    else:
+        last = block.store("o2", a, [second, 0], o1)
+    return listing(synchronised(with_memrefs(block.function([x, out, index("n")], [last]))))
+
+
+def test_stores_to_different_rows_need_no_order() -> None:
+    """Only the barrier at the end stands behind two stores of disjoint boxes."""
+    assert stores(8).count("bar ALL") == 1
+
+
+def test_overlapping_stores_are_ordered() -> None:
+    """Two stores that touch the same rows stay in order."""
+    assert stores(7).count("bar ALL") == 2
+
+
+def test_a_load_of_stored_rows_waits() -> None:
+    """Reading back what was stored waits for the store; reading other rows does not."""
+    assert "wait MTE3->MTE2 0" in stores(7, load=True)
+    assert "MTE3->MTE2" not in stores(8, load=True)
+
+
+def rows(offset: Callable[[Var], Any], *, kind: ForKind = ForKind.Sequential) -> Function:
+    """Return a loop that stores 8 rows of ``out`` at an offset on each turn."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [512, 128])
+    a = block.load("a", x, [0, 0], [8, 128])
+
+    def body(inner: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+        return [inner.store("w", a, [offset(i), 0], args[0])]
+
+    [last] = block.loop({"o": out}, body, stop=4)
+    block.stmts = [
+        copy_with(s, {"kind": kind}) if isinstance(s, ForStmt) else s for s in block.stmts
+    ]
+    return with_memrefs(block.function([x, out], [last]))
+
+
+def test_a_loop_over_rows_needs_no_order() -> None:
+    """Offsets that grow by at least the rows stored never meet again."""
+    assert listing(synchronised(rows(lambda i: i * 8))).count("bar ALL") == 1
+    assert listing(synchronised(rows(lambda i: i * 16 + 4))).count("bar ALL") == 1
+
+
+def test_a_loop_that_stores_overlapping_rows_is_ordered() -> None:
+    """Offsets that grow by less than the rows stored meet on the next turn."""
+    assert listing(synchronised(rows(lambda i: i * 4))).count("bar ALL") == 2
+    assert listing(synchronised(rows(lambda i: i % 2 * 8))).count("bar ALL") == 2
+
+
+def test_turns_of_a_parallel_loop_are_independent() -> None:
+    """The user said that the turns may run in any order, so they write different parts."""
+    result, _ = with_sync(rows(lambda i: i % 2 * 8, kind=ForKind.Parallel))
+    assert listing(result).count("bar ALL") == 1
+
+
+def test_a_scalar_read_waits_for_the_store() -> None:
+    """The scalar unit reads a tensor element that the store before it has written."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    a = block.load("a", x, [0, 0], [8, 128])
+    o1 = block.store("o1", a, [0, 0], out)
+    value = block.let("value", "tensor.read", o1, [0, 0])
+    b = block.let("b", "block.adds", a, value)
+    o2 = block.store("o2", b, [0, 0], o1)
+    text = listing(synchronised(with_memrefs(block.function([x, out], [o2])))).splitlines()
+    place = text.index("value = read(o1, [0, 0])")
+    assert text[place - 2 : place] == ["set MTE3->S 0", "wait MTE3->S 0"]
+    assert "set S->MTE3 0" in text
+
+
+# --------------------------------------------------------------------------------------------
+# Loops and branches
+# --------------------------------------------------------------------------------------------
+
+
+def pipeline(stop: Any = 4) -> Function:
+    """Return a loop that loads rows, computes twice and stores."""
+    block, x, out = Block(), tensor("x", [256, 128]), tensor("out", [256, 128])
+
+    def body(inner: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+        a = inner.load("a", x, [i * 64, 0], [64, 128])
+        b = inner.let("b", "block.neg", a)
+        c = inner.let("c", "block.abs", b)
+        return [inner.store("w", c, [i * 64, 0], args[0])]
+
+    [last] = block.loop({"o": out}, body, stop=stop)
+    params = [x, out, *([stop] if isinstance(stop, Var) else [])]
+    return with_memrefs(block.function(params, [last]))
+
+
+@pytest.mark.parametrize("stop", [0, 1, 2, 4, index("n")])
+def test_a_loop_hands_buffers_back(stop: Any) -> None:
+    """The load of the next turn waits for the reader of its buffer, at the end of this turn.
+
+    The second vector op waits for the store only where it needs to: that flag is primed.
+    """
+    result, report = with_sync(pipeline(stop))
+    assert errors(result) == []
+    if isinstance(stop, int) and stop < 2:
+        assert report.carried == 0
+        return
+    assert listing(result).splitlines()[:16] == [
+        "set MTE3->V 0",
+        f"for i in 0, {getattr(stop, 'name', stop)}, 1 (o_it=out)",
+        "  a = load(x, [i * 64, 0], [64, 128])",
+        "  set MTE2->V 0",
+        "  wait MTE2->V 0",
+        "  bar V",
+        "  b = neg(a)",
+        "  set V->MTE2 0",
+        "  wait MTE3->V 0",
+        "  bar V",
+        "  c = abs(b)",
+        "  set V->MTE3 0",
+        "  wait V->MTE3 0",
+        "  w = store(c, [i * 64, 0], [64, 128], o_it)",
+        "  set MTE3->V 0",
+        "  wait V->MTE2 0",
+    ]
+    assert listing(result).splitlines()[18:] == ["wait MTE3->V 0", "bar ALL", "return o_out"]
+
+
+def test_branches_balance_their_flags() -> None:
+    """What one arm needs is waited for before the branch, what it gives is set after it.
+
+    The store needs no flag from the load: the vector pipe has waited for it on either path.
+    """
+    block, x, out, n = Block(), tensor("x", [64, 128]), tensor("out", [64, 128]), index("n")
+    a = block.load("a", x, [0, 0], [64, 128])
+
+    def then(inner: Block) -> Sequence[Var]:
+        return [inner.let("b", "block.neg", a)]
+
+    def orelse(inner: Block) -> Sequence[Var]:
+        return [a]
+
+    [m] = block.branch(n > 0, ["m"], then, orelse)
+    r = block.store("r", m, [0, 0], out)
+    kernel = with_memrefs(block.function([x, out, n], [r]))
+    assert listing(synchronised(kernel)).splitlines()[:12] == [
+        "a = load(x, [0, 0], [64, 128])",
+        "set MTE2->V 0",
+        "wait MTE2->V 0",
+        "if n > 0",
+        "  b = neg(a)",
+        "  yield b",
+        "else",
+        "  yield a",
+        "-> m",
+        "set V->MTE3 0",
+        "wait V->MTE3 0",
+        "r = store(m, [0, 0], [64, 128], out)",
+    ]
+
+
+def test_small_accumulators_need_a_barrier() -> None:
+    """Below ten fractals the matrix unit may overtake itself; 64 x 64 has sixteen."""
+    assert "bar M" not in listing(synchronised(with_memrefs(product())))
+    assert "bar M" in listing(synchronised(with_memrefs(product(columns=32))))
+
+
+def test_the_matrix_unit_hands_over_to_the_store() -> None:
+    """Loads, moves, products and the store of the result each run on a pipe of their own."""
+    text = listing(synchronised(with_memrefs(product())))
+    for pair in ("MTE2->MTE1", "MTE1->M", "M->MTE1", "M->FIX"):
+        assert f"set {pair} 0" in text
+    assert "MTE3" not in text
+
+
+@given(st.data(), st.integers(5, 40), st.booleans())
+def test_random_kernels_are_synchronised(data: st.DataObject, size: int, share: bool) -> None:
+    """Nested loops and branches, zero to three turns, either arm: no race, no unbalanced flag."""
+    kernel = random_kernel(lambda below: data.draw(st.integers(0, below - 1)), size)
+    planned = with_shared_buffers(with_memrefs(kernel), always=share)
+    result, report = with_sync(planned)
+    assert errors(result) == []
+    assert report.fallbacks == 0
+
+
+def test_more_flags_than_events_across_a_loop_become_barriers() -> None:
+    """Nine carried flags of one pair are live through the loop: the ninth is a full barrier."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [256, 128])
+
+    def body(inner: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+        tiles = [inner.load(f"a{k}", x, [0, 0], [8, 128]) for k in range(10)]
+        for k, tile in enumerate(tiles):
+            inner.let(f"b{k}", "block.neg", tile)
+        return args
+
+    [last] = block.loop({"o": out}, body, stop=4)
+    kernel = with_memrefs(block.function([x, out], [last]))
+    result, report = with_sync(kernel)
+    assert errors(result) == []
+    assert report.fallbacks > 0
+    assert report.full_barriers == report.fallbacks + 1
+
+
+# --------------------------------------------------------------------------------------------
+# The pass
+# --------------------------------------------------------------------------------------------
+
+
+def test_functions_that_synchronise_by_hand_stay() -> None:
+    """A second run adds nothing, and host functions are no business of the pass."""
+    host = Function("host", [], [], simple(128).body, type=FunctionType.Orchestration)
+    once = InsertSync()
+    program = once(Program([simple(128), host]))
+    assert list(once.reports) == ["k"]
+    assert once.reports["k"] == (2, 0, 0, 1, 0)
+    [result] = [f for f in program.functions_ if f.name == "host"]
+    assert listing(result) == listing(host)
+    again = InsertSync()(program)
+    assert again.get_function("k") is program.get_function("k")
+
+
+# --------------------------------------------------------------------------------------------
+# The checker
+# --------------------------------------------------------------------------------------------
+
+
+def flag(block: Block, op: str, source: PipeType, target: PipeType, event: int = 0) -> None:
+    """Append a set or wait; the op's own checks are left out."""
+    kwargs = {"set_pipe": source, "wait_pipe": target, "event_id": event}
+    block.stmts.append(EvalStmt(expr=Call(REGISTRY[f"system.{op}"], [], kwargs), span=block.span()))
+
+
+def by_hand(fill: Callable[[Block, Var], Any]) -> list[str]:
+    """Return what the checker says about a kernel that loads, negates and stores a tile."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    fill(block, x)
+    block.do("system.bar_all")
+    return errors(with_memrefs(block.function([x, out], [out])))
+
+
+MTE2, V = PipeType.MTE2, PipeType.V
+
+
+def test_a_missing_flag_is_a_race() -> None:
+    """The message names the hazard, both ops and both pipes; the label shows the first one."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    a = block.load("a", x, [0, 0], [8, 128])
+    block.let("b", "block.neg", a)
+    block.do("system.bar_all")
+    [finding] = check_sync(with_memrefs(block.function([x, out], [out])))
+    assert finding.message == (
+        "RAW race: block.neg on V reads what block.load on MTE2 writes, and nothing makes V wait"
+    )
+    assert finding.span.begin_line == 2
+    assert [(label.span.begin_line, label.text) for label in finding.related] == [
+        (1, "writes it on MTE2")
+    ]
+
+
+def loop_with(around: Sequence[str], inside: Sequence[str]) -> Callable[[Block, Var], None]:
+    """Return a kernel with a set or wait before, in and after a loop."""
+
+    def fill(block: Block, x: Var) -> None:
+        n = index("n")
+        if around[0]:
+            flag(block, around[0], MTE2, V)
+
+        def body(inner: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+            for op in inside:
+                flag(inner, op, MTE2, V)
+            return []
+
+        block.loop({}, body, stop=n)
+        if around[1]:
+            flag(block, around[1], MTE2, V)
+
+    return fill
+
+
+@pytest.mark.parametrize(
+    ("around", "inside", "rules"),
+    [
+        (("", ""), ("sync_src", "sync_dst"), []),
+        (("sync_src", "sync_dst"), ("sync_dst", "sync_src"), []),
+        (("sync_src", ""), ("sync_dst",), ["sync-leak", "sync-deadlock"]),
+        (("", "sync_dst"), ("sync_src",), ["sync-deadlock", "sync-double-set", "sync-leak"]),
+        (("", ""), ("sync_dst", "sync_src"), ["sync-deadlock", "sync-leak"]),
+        (("sync_src", ""), ("sync_dst", "sync_src"), ["sync-leak"]),
+    ],
+)
+def test_flag_discipline_in_loops(
+    around: Sequence[str], inside: Sequence[str], rules: list[str]
+) -> None:
+    """Flags balance for zero, one and more turns, or the way in which they do not is named."""
+    assert sorted(set(by_hand(loop_with(around, inside)))) == sorted(rules)
+
+
+def test_a_set_in_one_arm_only_is_found() -> None:
+    """The other arm leaves the wait after the branch without a flag."""
+
+    def fill(block: Block, x: Var) -> None:
+        def then(inner: Block) -> Sequence[Var]:
+            flag(inner, "sync_src", MTE2, V)
+            return []
+
+        block.branch(index("n") > 0, [], then, lambda inner: [])
+        flag(block, "sync_dst", MTE2, V)
+
+    assert by_hand(fill) == ["sync-deadlock"]
+
+
+def test_flags_that_do_not_exist_are_found() -> None:
+    """A pipe cannot wait for itself, and there are eight events."""
+
+    def fill(block: Block, x: Var) -> None:
+        flag(block, "sync_src", V, V)
+        flag(block, "sync_src", MTE2, V, 8)
+
+    assert by_hand(fill) == ["sync-flag", "sync-flag"]
+
+
+def test_work_in_flight_at_the_end_is_found() -> None:
+    """The next kernel may start while the last store is under way."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    block.load("a", x, [0, 0], [8, 128])
+    assert errors(with_memrefs(block.function([x, out], [out]))) == ["sync-tail"]
+
+
+def test_an_event_used_again_at_once_is_a_warning() -> None:
+    """Set, wait, set: the second set may reach the flag before the wait has cleared it."""
+
+    def fill(block: Block, x: Var) -> None:
+        for _ in range(2):
+            flag(block, "sync_src", MTE2, V)
+            flag(block, "sync_dst", MTE2, V)
+
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    fill(block, x)
+    [finding] = check_sync(with_memrefs(block.function([x, out], [out])))
+    assert finding.rule_name == "sync-overtake"
+    assert finding.severity is DiagnosticSeverity.Warning
+    assert by_hand(fill) == []
+
+
+def test_a_flag_orders_only_what_comes_before_its_set() -> None:
+    """A set right after the first load says nothing about the second."""
+
+    def fill(block: Block, x: Var) -> None:
+        a = block.load("a", x, [0, 0], [8, 128])
+        flag(block, "sync_src", MTE2, V)
+        b = block.load("b", x, [0, 0], [8, 128])
+        flag(block, "sync_dst", MTE2, V)
+        block.let("c", "block.neg", a)
+        block.let("d", "block.neg", b)
+
+    assert by_hand(fill) == ["sync-race"]
+
+
+def test_order_passes_from_pipe_to_pipe() -> None:
+    """Load before vector op before store: the store needs no flag from the load."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    a = block.load("a", x, [0, 0], [8, 128])
+    b = block.let("b", "block.neg", a)
+    o1 = block.store("o1", b, [0, 0], out)
+    o2 = block.store("o2", a, [0, 0], o1)
+    text = listing(synchronised(with_memrefs(block.function([x, out], [o2]))))
+    assert "MTE2->MTE3" not in text
