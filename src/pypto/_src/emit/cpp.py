@@ -58,7 +58,8 @@ from pypto._src.ir.walk import exprs_in, stmts_in, uses
 from pypto._src.ops import tensor
 
 # What a variable must not be called: keywords, and names of the tile library or of this emitter.
-_RESERVED_TEXT: Final = """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class const
+_RESERVED_TEXT: Final = """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class const
     constexpr continue default delete do double else enum explicit export extern false float for
     friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or
     or_eq private protected public register return short signed sizeof static struct switch
@@ -346,12 +347,8 @@ class _Kernel:
             self._call(value, "")
             op = value.op
             assert isinstance(op, OpDef)
-            if op.view_of is None:
-                raise EmitError(
-                    f"{op.name} has no C++ form in a kernel: {op.unsupported or 'a host op'}",
-                    slug="emit-op",
-                )
-            self.places[var] = self.place(value.args[op.view_of])
+            # What a store writes is what its value is.
+            self.places[var] = self.place(value.args[min(op.writes)])
         else:
             self.places[var] = self.place(value)
 

@@ -340,7 +340,7 @@ class _Writer:
 
     def _append(self, site: Site, result: Var, source: Var) -> None:
         span = site.stmt.span
-        call = move(source, MemorySpace.Vec, span=span)
+        call = move.build((source, MemorySpace.Vec), {}, span)
         self.before.setdefault(site, []).append(AssignStmt(var=result, value=call, span=span))
 
     def _variable(self, like: Var, name: str, class_: Var | None) -> Var:

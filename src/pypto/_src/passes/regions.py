@@ -7,7 +7,7 @@ end of a block has a number in textual order. What the statements mean is known 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pypto._src.ir.nodes import (
     Call,
@@ -143,8 +143,8 @@ def call_of(stmt: Stmt) -> Call | None:
 
 def op_of(value: Expr | None) -> OpDef[..., Any] | None:
     """Return the registered op that a call uses, None for anything else."""
-    op: Any = value.op if isinstance(value, Call) else None
-    return op if isinstance(op, OpDef) else None
+    op = value.op if isinstance(value, Call) else None
+    return cast("OpDef[..., Any]", op) if isinstance(op, OpDef) else None
 
 
 def read_by(stmt: Stmt) -> Sequence[Expr]:
