@@ -28,6 +28,7 @@ ir.stmts
 ir.annotations
 ir.opdef
 ir.walk
+ir.build
 ir.roles
 ir.equal
 ir.text

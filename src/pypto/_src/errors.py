@@ -28,6 +28,8 @@ class PyptoError(Exception):
     """
 
     slug = "error"
+    others: tuple[PyptoError, ...] = ()
+    """Errors found together with this one, in the order of the source."""
 
     def __init__(
         self,

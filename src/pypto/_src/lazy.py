@@ -10,6 +10,9 @@ NumPy and ml_dtypes are needed only when something runs. A module that names the
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -32,3 +35,32 @@ class LazyModule:
 def lazy_module(name: str) -> Any:
     """Return a stand-in for module ``name``; it is imported when an attribute is first read."""
     return LazyModule(name)
+
+
+def lazy_names(module: str, sources: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return ``__getattr__`` for a public module whose names come from heavier modules.
+
+    ``sources`` says for each name which module defines it: ``{"compile": "pypto._src.driver"}``.
+    That module is imported when the name is first read.
+    """
+
+    def get(name: str) -> Any:
+        if name not in sources:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        source = import_module(sources[name])
+        value = getattr(source, name)
+        setattr(sys.modules[module], name, value)
+        return value
+
+    return get
+
+
+def lazy_submodules(package: str, names: tuple[str, ...]) -> Callable[[str], Any]:
+    """Return a module ``__getattr__`` that imports submodules when they are first named."""
+
+    def get(name: str) -> Any:
+        if name in names:
+            return import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get

@@ -33,12 +33,13 @@ from pypto._src.ir.nodes import (
     ScalarType,
     TensorType,
     TileType,
+    Type,
     Var,
     const_value,
     dtype_of,
     static_shape,
 )
-from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -54,6 +55,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
+from pypto._src.ir.text import python_print
 from pypto._src.ir.walk import exprs_in, stmts_in, uses
 from pypto._src.ops import tensor
 
@@ -129,6 +131,22 @@ def kernel_file(function: Function, *, comments: bool = True) -> str:
     return "\n".join(lines) + "\n"
 
 
+class _Body(CodeEmitter):
+    """The lines of the body; the first of each source line follows a comment that names it."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.source: str | None = None
+        self._named: str | None = None
+
+    def emit_line(self, line: str = "") -> None:
+        """Append a line, after a comment if it comes from another source line than the last."""
+        if self.source != self._named and line != "}":
+            self._named = self.source
+            super().emit_line(f"// {self.source}")
+        super().emit_line(line)
+
+
 class _Kernel:
     def __init__(self, function: Function, comments: bool) -> None:
         self.function = function
@@ -138,8 +156,7 @@ class _Kernel:
         self.places: dict[Var, Place] = {}
         self.views: dict[tuple[Any, ...], str] = {}
         self.view_lines: list[list[str]] = []
-        self.body = CodeEmitter(1)
-        self.line: str | None = None
+        self.body = _Body()
         self.used = _used(function)
 
     # ----- prologue and epilogue ------------------------------------------------------------
@@ -191,15 +208,10 @@ class _Kernel:
     def _param_place(self, param: Var, name: str) -> Place:
         kind = param.type
         assert isinstance(kind, TensorType)
-        shape = static_shape(kind)
-        if shape is None:
-            raise EmitError(
-                f"tensor {param.name!r} has the shape [{', '.join(str(d) for d in kind.shape)}]; "
-                "C++ kernels take constant shapes",
-                param.span,
-                hint="give the parameter a constant shape",
-                slug="emit-shape",
-            )
+        try:
+            shape = _constant(kind.shape, f"tensor {param.name!r}")
+        except EmitError as error:
+            raise error.at(param.span) from None
         strides = tuple(row_major(shape))
         if kind.tensor_view is not None and kind.tensor_view.stride:
             given = [const_value(s) for s in kind.tensor_view.stride]
@@ -229,7 +241,7 @@ class _Kernel:
         shape = static_shape(kind)
         if shape is None:
             raise EmitError("a tile has a shape that is not constant", span, slug="emit-shape")
-        space = kind.memref.memory_space_ if kind.memref is not None else MemorySpace.Vec
+        space = _space(kind)
         rows, cols = _rows_cols(shape)
         lines = [
             f"using {name}Type = {tile_text(kind, space, rows, cols)};",
@@ -298,10 +310,8 @@ class _Kernel:
                 raise EmitError(f"C++ kernels have no {type(stmt).__name__}")
 
     def _comment(self, span: Span) -> None:
-        text = source_comment(span) if self.comments else None
-        if text is not None and text != self.line:
-            self.body.emit_line(f"// {text}")
-            self.line = text
+        if self.comments:
+            self.body.source = source_comment(span) or self.body.source
 
     def _return(self, stmt: ReturnStmt) -> None:
         for value in stmt.value:
@@ -345,10 +355,7 @@ class _Kernel:
                 return
             self._comment(span)
             self._call(value, "")
-            op = value.op
-            assert isinstance(op, OpDef)
-            # What a store writes is what its value is.
-            self.places[var] = self.place(value.args[min(op.writes)])
+            self.places[var] = self.place(_written(value))
         else:
             self.places[var] = self.place(value)
 
@@ -357,7 +364,7 @@ class _Kernel:
         shape, offsets = call.args[1], call.args[2]
         assert isinstance(shape, MakeTuple)
         assert isinstance(offsets, MakeTuple)
-        dims = tuple(const_value(d) or 0 for d in shape.elements)
+        dims = _constant(shape.elements, "a view")
         return Place(
             f"({self.offset(source, offsets.elements)})", source.element, dims, source.strides, ""
         )
@@ -391,7 +398,7 @@ class _Kernel:
     def region(self, value: Expr, offsets: Sequence[Expr], dims: Sequence[Expr], order: str) -> str:
         """Return the GlobalTensor of a region, after pointing it there."""
         place = self.place(value)
-        shape = tuple(const_value(d) or 0 for d in dims)
+        shape = _constant(dims, "a region")
         at_start = all(isinstance(o, ConstInt) and o.value == 0 for o in offsets)
         if place.whole and at_start and shape == place.shape and order == "ND":
             return place.whole
@@ -571,9 +578,10 @@ class _Site:
         """Declare a tile over the bytes of another; return its name."""
         kernel = self._kernel
         source = kernel.value(tile)
-        name = kernel.names.fresh(f"{self.dst or source}_{suffix}")
+        # Two underscores in a row would make a name that C++ keeps for itself.
+        name = kernel.names.fresh(f"{self.dst or source}_{suffix.strip('_')}")
         bare = TileType(kind.shape, kind.dtype, None, kind.tile_view)
-        space = kind.memref.memory_space_ if kind.memref is not None else MemorySpace.Vec
+        space = _space(tile.type)
         rows, cols = _rows_cols(static_shape(bare) or ())
         self.emit(f"using {name}Type = {tile_text(bare, space, rows, cols)};")
         self.emit(f"{name}Type {name}({rows}, {cols});")
@@ -611,6 +619,42 @@ def _rows_cols(shape: Sequence[int]) -> tuple[int, int]:
     for dim in shape[:-1]:
         rows *= dim
     return (rows, shape[-1]) if shape else (1, 1)
+
+
+def _space(kind: Type) -> MemorySpace:
+    memref = kind.memref if isinstance(kind, TileType) else None
+    return MemorySpace.Vec if memref is None else memref.memory_space_
+
+
+def _written(call: Call) -> Expr:
+    """Return the tensor that the result of a call is: the one it views or writes to.
+
+    Raises:
+        EmitError: the call makes a new tensor, which kernels cannot.
+    """
+    op = op_of(call)
+    if op is None or (op.view_of is None and len(op.writes) != 1):
+        name = call.op.name
+        reason = op.unsupported if op is not None and op.unsupported else "it makes a tensor"
+        raise EmitError(f"{name} has no C++ form in a kernel: {reason}", slug="emit-op")
+    return call.args[next(iter(op.writes)) if op.view_of is None else op.view_of]
+
+
+def _constant(dims: Sequence[Expr], what: str) -> tuple[int, ...]:
+    """Return sizes as integers.
+
+    Raises:
+        EmitError: one of them is known at run time only.
+    """
+    values = [const_value(d) for d in dims]
+    if None in values:
+        sizes = ", ".join(python_print(d) for d in dims)
+        raise EmitError(
+            f"{what} has the size [{sizes}]; C++ kernels take constant sizes",
+            hint="write the sizes as numbers and pass what varies as offsets",
+            slug="emit-shape",
+        )
+    return tuple(v for v in values if v is not None)
 
 
 def _is_tensor(var: Var) -> bool:

@@ -167,6 +167,28 @@ _INFIX: Final[dict[type[BinaryExpr], tuple[str, int]]] = {
     Or: ("||", _LOR),
 }
 
+_HELPER_NAMES: Final[dict[type[BinaryExpr], str]] = {
+    FloorDiv: "floor_div",
+    FloorMod: "floor_mod",
+    Pow: "int_pow",
+}
+_INNER: Final = {
+    **dict.fromkeys((_SHIFT, _BAND, _BXOR, _BOR), _UNARY),
+    **dict.fromkeys((_ORDER, _EQUAL), _ADD),
+    **dict.fromkeys((_LAND, _LOR), _EQUAL),
+}
+"""How tightly an operand binds that needs no parentheses, where compilers warn about precedence."""
+
+
+def _inner(level: int) -> int:
+    return _INNER.get(level, level)
+
+
+def _chains(kind: type[BinaryExpr], left: Expr) -> bool:
+    """True if ``left`` may stand before another ``kind`` as in ``a + b + c``."""
+    return type(left) is kind or kind in (Add, Sub, Mul, FloatDiv)
+
+
 FLOOR_HELPERS: Final = {
     "floor_div": (
         "static inline __aicore__ int64_t floor_div(int64_t a, int64_t b)",
@@ -236,7 +258,8 @@ class ScalarText:
             a, b = self.text(expr.left, _ORDER + 1), self.text(expr.right, _ORDER + 1)
             return f"{a} {'<' if kind is Min else '>'} {b} ? {a} : {b}", _COND
         symbol, level = _INFIX[kind]
-        left, right = self.text(expr.left, level), self.text(expr.right, level + 1)
+        left = self.text(expr.left, level if _chains(kind, expr.left) else _inner(level))
+        right = self.text(expr.right, max(level + 1, _inner(level)))
         text = f"{left} {symbol} {right}"
         # Narrow integers are computed as int in C++: cut the result back to its own width.
         if expr.dtype.is_int() and expr.dtype.get_bit() < 32:
@@ -254,7 +277,7 @@ class ScalarText:
         left, right = self.text(expr.left, _MUL), self.text(expr.right, _MUL + 1)
         if dtype.is_unsigned_int() and kind is not Pow:
             return f"{left} {'/' if kind is FloorDiv else '%'} {right}", _MUL
-        name = {FloorDiv: "floor_div", FloorMod: "floor_mod", Pow: "int_pow"}[kind]
+        name = _HELPER_NAMES[kind]
         self.helpers[name] = None
         call = f"{name}({self.text(expr.left)}, {self.text(expr.right)})"
         return (call if dtype is DataType.INT64 else f"static_cast<{c_type(dtype)}>({call})"), _ATOM

@@ -11,16 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import BuiltinFunctionType, ModuleType
 from typing import Any, Final
 
+from pypto._src.diagnostics import Label
 from pypto._src.dtypes import DataType
 from pypto._src.errors import (
-    InvalidOperationError,
     ParserError,
     ParserSyntaxError,
     ParserTypeError,
     PyptoError,
     UnsupportedFeatureError,
 )
-from pypto._src.diagnostics import Label, Span
 from pypto._src.frontend import control
 from pypto._src.frontend.context import Callee, Context, Signature, as_parser_error
 from pypto._src.frontend.inline import InlineFunction, expand
@@ -37,7 +36,6 @@ from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
     GlobalVar,
-    MakeTuple,
     MemRef,
     ScalarType,
     ShapedType,
@@ -59,10 +57,7 @@ from pypto._src.ops.unified import SCALAR_BINARY, SCALAR_UNARY, Unified, unified
 
 _PURE: Final = frozenset(
     getattr(builtins, name)
-    for name in (
-        "abs bool divmod enumerate float int isinstance len list max min pow range reversed round "
-        "sorted str sum tuple type zip getattr hasattr"
-    ).split()
+    for name in ["abs", "bool", "divmod", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "pow", "range", "reversed", "round", "sorted", "str", "sum", "tuple", "type", "zip", "getattr", "hasattr"]
 )
 _ON_KERNEL_VALUES: Final[dict[Any, tuple[str, str]]] = {
     min: ("min", "minimum"),
@@ -112,7 +107,7 @@ def op_call(
     try:
         built = op.build(args, kwargs, span)
     except PyptoError as error:
-        raise _with_operands(ctx, as_parser_error(error).at(span), args, node) from None
+        raise _explained(ctx, as_parser_error(error), args, node).at(span) from None
     except (TypeError, ValueError) as error:
         raise ParserTypeError(str(error), span, slug="op-operands") from None
     if ctx.origins:
@@ -120,31 +115,28 @@ def op_call(
     return built
 
 
-def _with_operands(
+def _explained(
     ctx: Context, error: ParserError, args: Sequence[Any], node: ast.AST
 ) -> ParserError:
-    """Add to an op's error where its operands come from, when it is about their types."""
-    if error.related or not isinstance(node, ast.Call):
+    """Add to an op's error what the source tells: the wrong keyword, where operands come from."""
+    if not isinstance(node, ast.Call):
         return error
+    if error.slug == "unknown-keyword":
+        for word in node.keywords:
+            if word.arg is not None and f"argument {word.arg!r}" in error.message:
+                known = (error.hint or "").removeprefix("its arguments are ").split(", ")
+                error.hint = did_you_mean(word.arg, known) or error.hint
+                return error.at(ctx.span(word))
     shaped = [a for a in args if isinstance(a, Var) and isinstance(a.type, ShapedType)]
-    if len(shaped) < 2:
+    if error.related or len(shaped) < 2:
         return error
-    own = ctx.span(node)
-    labels = [
+    line = ctx.span(node).begin_line
+    error.related = tuple(
         Label(var.span, f"{var.name} is {spell(var.type)}")
         for var in dict.fromkeys(shaped)
-        if 0 < var.span.begin_line != own.begin_line
-    ]
-    found = ParserTypeError(
-        error.message,
-        error.place,
-        error.hint,
-        error.note,
-        slug=error.slug,
-        label=error.label,
-        related=labels,
+        if 0 < var.span.begin_line != line
     )
-    return found if type(error) is ParserTypeError else error
+    return error
 
 
 # ----------------------------------------------------------------------------- scalars
@@ -502,4 +494,3 @@ def _take(passed: list[tuple[Type, Var]], wanted: Type) -> Var | None:
 def is_python_object(value: Any) -> bool:
     """True for lists of constants and other objects that only the parser sees."""
     return not isinstance(value, Expr | int | float) and not _holds_values(value)
-

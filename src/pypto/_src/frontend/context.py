@@ -27,7 +27,7 @@ from pypto._src.frontend.scalars import number
 from pypto._src.frontend.scope import BROKEN, Cascade, Names, reassigned
 from pypto._src.frontend.source import Source
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import Call, Expr, MakeTuple, MemRef, ScalarType, TensorType, Type, Var
+from pypto._src.ir.nodes import Call, Expr, MakeTuple, MemRef, ScalarType, TensorType, TileType, Type, Var
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt, seq
 
@@ -35,7 +35,7 @@ MOST_ERRORS: Final = 10
 TERMINATORS: Final = frozenset({ast.Return, ast.Break, ast.Continue})
 
 
-class EnoughErrors(Exception):  # noqa: N818  not an error of its own
+class EnoughErrors(Exception):
     """As many errors as one report shows have been found."""
 
 
@@ -113,6 +113,7 @@ class Context:
     """One function being parsed."""
 
     __slots__ = (
+        "_assigned",
         "block",
         "declared",
         "environment",
@@ -135,7 +136,6 @@ class Context:
         "strict_ssa",
         "wanted",
         "written",
-        "_assigned",
     )  # fmt: skip
 
     def __init__(
@@ -269,7 +269,7 @@ class Context:
             return UndefinedVariableError(
                 f"{name!r} is defined only {lost.place}",
                 span,
-                hint=f"assign {name} before it as well, or use the value there",
+                hint=lost.hint or f"assign {name} before it as well, or use the value there",
                 related=(Label(lost.span, f"{name} is defined here"),),
             )
         if name in self.assigned:
@@ -332,15 +332,26 @@ class Context:
         finally:
             self.block = outside
 
-    def assign(self, name: str, value: Expr, node: Any, *, kind: Type | None = None) -> Var:
-        """Append ``name = value``; ``kind`` is the variable's type if it is not the value's.
+    def assign(
+        self,
+        name: str,
+        value: Expr,
+        node: Any,
+        *,
+        kind: Type | None = None,
+        source: ast.expr | None = None,
+    ) -> Var:
+        """Append ``name = value``.
+
+        ``kind`` is the variable's type if it is not the value's; ``source`` is where the value
+        stands, for errors.
 
         Raises:
             ParserTypeError: the name must keep its type, or be what it is.
             SSAViolationError: a second assignment under ``strict_ssa``.
         """
         span = self.span(node)
-        self.check_assignable(name, value, span)
+        self.check_assignable(name, value, span, source)
         try:
             var = self.names.define(name, value.type if kind is None else kind, span)
         except ParserTypeError as error:
@@ -353,7 +364,9 @@ class Context:
         """Append ``var = value``."""
         self.block.append(AssignStmt(var, value, span))
 
-    def check_assignable(self, name: str, value: Expr | None, span: Span) -> None:
+    def check_assignable(
+        self, name: str, value: Expr | None, span: Span, source: ast.expr | None = None
+    ) -> None:
         """Raise what forbids to assign ``value`` to ``name``."""
         old = self.names.values.get(name, MISSING)
         if old is MISSING or old is BROKEN:
@@ -364,13 +377,18 @@ class Context:
         if output is None or not isinstance(old, Var) or self.origins.get(old) is not output:
             return
         if value is None or self.origin(value) is not output:
-            raise self._rebound(name, output, span)
+            raise self._rebound(name, output, value, span, source)
 
-    def _rebound(self, name: str, output: Var, span: Span) -> ParserTypeError:
+    def _rebound(
+        self, name: str, output: Var, value: Expr | None, span: Span, source: ast.expr | None
+    ) -> ParserTypeError:
+        hint = f"use another name: {name}2 = ..."
+        if value is not None and isinstance(value.type, TileType):
+            hint = f"write {store_line(name, output, self.source.text(source) if source else '')}"
         return ParserTypeError(
             f"{name!r} is an output; this gives its name to a value that is not stored in it",
             span,
-            hint=f"store the value, {store_line(name, output)}, or use another name",
+            hint=hint,
             slug="out-rebound",
             related=(Label(output.span, "the parameter"),),
         )
@@ -419,12 +437,12 @@ def _unreachable(ctx: Context, last: ast.stmt, following: ast.stmt) -> ParserErr
     )
 
 
-def store_line(name: str, output: Var) -> str:
+def store_line(name: str, output: Var, tile: str = "") -> str:
     """Return a statement that stores a tile into an output, as a reader could type it."""
     shape = output.type.shape if isinstance(output.type, TensorType) else ()
     zeros = ", ".join("0" for _ in shape)
     dims = ", ".join(str(dim) for dim in shape)
-    return f"{name} = pl.store(tile, [{zeros}], [{dims}], {name})"
+    return f"{name} = pl.store({tile or 'tile'}, [{zeros}], [{dims}], {name})"
 
 
 def as_parser_error(error: PyptoError) -> ParserError:
@@ -470,4 +488,3 @@ def assigned_names(nodes: Sequence[ast.stmt]) -> Iterator[str]:
                 stack += reversed(node.body)
             case _:
                 continue
-

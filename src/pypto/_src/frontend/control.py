@@ -98,7 +98,7 @@ def const(value: Any, dtype: DataType) -> Any:
     return value
 
 
-class incore:  # noqa: N801  it reads as a keyword: `with pl.incore():`
+class incore:
     """Mark statements that run on one core: ``with pl.incore():``."""
 
     def __enter__(self) -> None:

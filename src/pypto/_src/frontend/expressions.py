@@ -12,10 +12,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from pypto._src.diagnostics import Span
 from pypto._src.errors import (
     InvalidOperationError,
-    OpError,
     ParserError,
     ParserSyntaxError,
     ParserTypeError,
@@ -26,7 +24,7 @@ from pypto._src.frontend.calls import call, op_call
 from pypto._src.frontend.context import Context, Form
 from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.messages import describe, did_you_mean
-from pypto._src.frontend.scalars import combine, number
+from pypto._src.frontend.scalars import combine
 from pypto._src.frontend.scope import BROKEN, Cascade
 from pypto._src.ir.nodes import (
     Add,
@@ -62,7 +60,7 @@ from pypto._src.ir.nodes import (
     UnaryExpr,
     unary,
 )
-from pypto._src.ops.unified import COMMUTATIVE, Unified, unified
+from pypto._src.ops.unified import COMMUTATIVE, unified
 
 _Operator = tuple[str, "type[BinaryExpr] | None", Callable[[Any, Any], Any], str]
 # Python's spelling, the node on scalars, the operator on Python values, the unified op.
@@ -300,7 +298,8 @@ def _number_first(
         if name == "sub":
             error.hint = f"write pl.neg({tile}) + {number_text}"
         if name == "div":
-            error.hint = f"write pl.recip({tile}) * {number_text}"
+            times = "" if left == 1 else f" * {number_text}"
+            error.hint = f"write pl.recip({tile}){times}"
     return error
 
 
@@ -359,8 +358,7 @@ def _chain(ctx: Context, node: ast.Compare) -> ParserError:
     operands = [ctx.source.text(item) for item in (node.left, *node.comparators)]
     symbols = [COMPARE[type(op)][0] for op in node.ops]
     links = [
-        f"{a} {symbol} {b}"
-        for a, symbol, b in zip(operands, symbols, operands[1:], strict=False)
+        f"{a} {symbol} {b}" for a, symbol, b in zip(operands, symbols, operands[1:], strict=False)
     ]
     return ParserSyntaxError(
         "comparisons cannot be chained",
@@ -414,26 +412,24 @@ def _slice(ctx: Context, node: ast.Slice) -> slice:
 
 
 _WAYS_OUT: Final[dict[type[ast.expr], tuple[str, str | None]]] = {
-    ast.Lambda: ("lambda", "write a function decorated with @pl.inline"),
-    ast.ListComp: ("a comprehension", "compute the list outside the kernel, or write it out"),
-    ast.SetComp: ("a comprehension", None),
-    ast.DictComp: ("a comprehension", None),
-    ast.GeneratorExp: ("a generator", None),
-    ast.JoinedStr: ("an f-string", None),
-    ast.NamedExpr: ("':=' ", "assign in a statement before this one"),
+    ast.Lambda: ("lambda", "write a function, with @pl.inline above"),
+    ast.ListComp: ("comprehensions", "compute the list outside the kernel, or write it out"),
+    ast.SetComp: ("comprehensions", None),
+    ast.DictComp: ("comprehensions", None),
+    ast.GeneratorExp: ("generators", None),
+    ast.JoinedStr: ("f-strings", None),
+    ast.NamedExpr: ("':='", "assign in a statement before this one"),
     ast.Starred: ("'*' before an argument", "write the arguments out"),
     ast.Await: ("await", None),
-    ast.Dict: ("a dict", "make it outside the kernel"),
-    ast.Set: ("a set", "write a list"),
+    ast.Dict: ("dicts", "make it outside the kernel"),
+    ast.Set: ("sets", "write a list"),
     ast.Yield: ("yield here", "yield as the last statement of a loop body or branch"),
 }
 
 
 def _unsupported(ctx: Context, node: ast.expr) -> Any:
     what, hint = _WAYS_OUT.get(type(node), (type(node).__name__, None))
-    raise UnsupportedFeatureError(
-        f"kernels do not have {what.strip()}", ctx.span(node), hint=hint
-    )
+    raise UnsupportedFeatureError(f"kernels do not have {what}", ctx.span(node), hint=hint)
 
 
 class _Forms(dict[type, Form]):

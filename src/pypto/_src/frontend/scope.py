@@ -18,7 +18,7 @@ BROKEN: Final = object()
 """Stands for a variable whose definition has an error; who reads it says nothing more."""
 
 
-class Cascade(Exception):  # noqa: N818  it reports nothing: the error has been
+class Cascade(Exception):
     """The statement cannot be read because of an error reported before."""
 
 
@@ -27,6 +27,7 @@ class Lost(NamedTuple):
 
     span: Span
     place: str  # "in the loop", "in one branch only"
+    hint: str | None = None
 
 
 class Names:
@@ -84,7 +85,8 @@ class Names:
             if value is BROKEN:
                 self.bind(name, BROKEN)
             elif isinstance(value, Var):
-                self.lost[name] = Lost(value.span, place)
+                loop = f"assign it in the loop: last = {name}" if value in self.fixed else None
+                self.lost[name] = Lost(value.span, place, loop)
 
     def define(self, name: str, kind: Type, span: Span, *, fresh: bool = False) -> Var:
         """Return the variable that an assignment of a ``kind`` to ``name`` writes.

@@ -107,14 +107,15 @@ def parse_definition(filename: str, lines: Sequence[str], start: int) -> tuple[S
     return Source(filename, lines, offset, text.isascii()), body[0]
 
 
-def _first_line(node: Any) -> int:
+def first_line(node: ast.FunctionDef | ast.ClassDef) -> int:
+    """Return the line of a definition's first decorator, or of itself."""
     return node.decorator_list[0].lineno if node.decorator_list else node.lineno
 
 
 def _find_in_file(filename: str, lines: Sequence[str], start: int) -> tuple[Source, ast.stmt]:
     text = "".join(lines)
     for node in ast.walk(ast.parse(text, filename)):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and _first_line(node) == start + 1:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and first_line(node) == start + 1:
             return Source(filename, lines, 0, text.isascii()), node
     raise ParserSyntaxError(f"no definition starts at {filename}:{start + 1}", slug="no-source")
 

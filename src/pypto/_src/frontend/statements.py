@@ -16,12 +16,12 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend import control
 from pypto._src.frontend.calls import is_python_object
-from pypto._src.frontend.context import Context, Form, assigned_names, body_of
+from pypto._src.frontend.context import Context, Form, body_of
 from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.expressions import BINARY, apply_binary
 from pypto._src.frontend.messages import describe, spell
-from pypto._src.frontend.scope import BROKEN, Cascade, same_value_type
-from pypto._src.frontend.types import declared_type, result_types, type_of
+from pypto._src.frontend.scope import BROKEN, same_value_type
+from pypto._src.frontend.types import declared_type, type_of
 from pypto._src.ir.enums import ForKind, ScopeKind
 from pypto._src.ir.nodes import (
     Call,
@@ -94,7 +94,7 @@ def _bad_target(ctx: Context, target: ast.expr) -> ParserError:
 def _assign_name(ctx: Context, target: ast.Name, value: Any, source: ast.expr) -> None:
     if isinstance(value, Expr):
         _refuse_no_value(ctx, value, source)
-        ctx.assign(target.id, value, target)
+        ctx.assign(target.id, value, target, source=source)
     elif not isinstance(value, int | float) and is_python_object(value):
         ctx.check_assignable(target.id, None, ctx.span(target))
         ctx.names.bind_constant(target.id, value, ctx.span(target))
@@ -197,7 +197,7 @@ def _ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
     dtype = declared.dtype if isinstance(declared, ScalarType) else None
     value = ctx.expr(node.value, dtype)
     kind = declared_type(ctx, node.annotation, declared, value.type)
-    ctx.assign(name, value, node.target, kind=kind)
+    ctx.assign(name, value, node.target, kind=kind, source=node.value)
 
 
 def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
@@ -558,6 +558,7 @@ def _counted(ctx: Context, node: ast.For, kind: ForKind) -> None:
             kind,
         )
     )
+    _keep_names(ctx, iter_names, results)
 
 
 def _bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
@@ -716,9 +717,7 @@ def _carried(
     declared = yielded.kinds or [None] * len(values)
     kinds = [v.type if k is None else k for k, v in zip(declared, values, strict=True)]
     named = yielded.names or iter_names
-    results = _results(ctx, named, kinds, values)
-    _keep_names(ctx, iter_names, {name.id for name in named}, results)
-    return results
+    return _results(ctx, named, kinds, values)
 
 
 def _yield_value(ctx: Context, arg: IterArg, value: Any, place: ast.expr) -> Expr:
@@ -734,17 +733,16 @@ def _yield_value(ctx: Context, arg: IterArg, value: Any, place: ast.expr) -> Exp
     return expr
 
 
-def _keep_names(
-    ctx: Context, iter_names: Sequence[ast.Name], named: set[str], results: Sequence[Var]
-) -> None:
+def _keep_names(ctx: Context, iter_names: Sequence[ast.Name], results: Sequence[Var]) -> None:
     """After a loop the names of its iter_args stand for the last values too."""
     names = ctx.names
+    named = {result.name for result in results}
     for name, result in zip(iter_names, results, strict=True):
         if name.id in named:
             continue
         known = names.values.get(name.id, MISSING) is not MISSING
         if known and names.levels[name.id] != names.level:
-            ctx.after.append((name, result))  # a name from outside the block changes its value
+            ctx.assign(name.id, result, name)  # a name from outside the block changes its value
         else:
             names.bind_alias(name.id, result)
 
@@ -784,6 +782,7 @@ def _while_values(ctx: Context, node: ast.For) -> None:
     ctx.block.append(
         WhileStmt(condition, iter_args, body_of(block.stmts, span), tuple(results), span)
     )
+    _keep_names(ctx, iter_names, results)
 
 
 def _condition(ctx: Context, body: Sequence[ast.stmt]) -> ast.expr | None:

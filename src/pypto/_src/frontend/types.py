@@ -10,12 +10,12 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pypto._src.dtypes import DataType
+from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import ParserError, ParserTypeError
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.control import Tuple
-from pypto._src.frontend.environment import plain_value
-from pypto._src.frontend.messages import describe, spell
+from pypto._src.frontend.environment import MISSING, plain_value
+from pypto._src.frontend.messages import describe, did_you_mean, spell
 from pypto._src.frontend.scope import same_value_type
 from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor, Tile
 from pypto._src.ir.enums import ParamDirection, TensorLayout
@@ -224,6 +224,14 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr]:
 
 
 def _dtype(ctx: Context, node: ast.expr) -> DataType:
+    if isinstance(node, ast.Attribute) and ctx.peek(node) is MISSING:
+        prefix = f"{ctx.source.text(node.value)}."
+        raise ParserTypeError(
+            f"there is no element type {ctx.source.text(node)}",
+            ctx.span(node),
+            hint=did_you_mean(node.attr, MEMBERS, prefix),
+            slug="annotation",
+        )
     value = ctx.value(node)
     if isinstance(value, DataType):
         return value
@@ -258,8 +266,8 @@ def declared_type(ctx: Context, node: ast.expr, declared: Type, found: Type) -> 
             return declared
         return TileType(declared.shape, declared.dtype, declared.memref, view)
     if isinstance(declared, TensorType) and isinstance(found, TensorType):
-        if declared.tensor_view is None and found.tensor_view is not None:
-            view = found.tensor_view
+        view = declared.tensor_view or found.tensor_view
+        if view is not declared.tensor_view:
             return TensorType(declared.shape, declared.dtype, declared.memref, view)
     return declared
 

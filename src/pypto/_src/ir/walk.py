@@ -230,6 +230,34 @@ def uses(exprs: Iterable[IRNode]) -> Iterator[Var]:
                 stack += reversed(list(children(node)))
 
 
+class ParentStmtAnalysis:
+    """Which statement directly holds which, in one function."""
+
+    def __init__(self) -> None:
+        self._parents: dict[Stmt, Stmt] = {}
+
+    def build_map(self, function: Function) -> None:
+        """Look at ``function``; what was known before is forgotten."""
+        self.clear()
+        for node in walk(function.body):
+            if isinstance(node, Stmt):
+                for child in children(node):
+                    if isinstance(child, Stmt):
+                        self._parents[child] = node
+
+    def get_parent(self, stmt: Stmt) -> Stmt | None:
+        """Return the statement that holds ``stmt``, None for the body of the function."""
+        return self._parents.get(stmt)
+
+    def has_parent(self, stmt: Stmt) -> bool:
+        """True if some statement holds ``stmt``."""
+        return stmt in self._parents
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._parents.clear()
+
+
 def functions_called(function: Function) -> list[str]:
     """Return the names of program functions that ``function`` calls, each once, in order."""
     seen: dict[str, None] = {}

@@ -9,7 +9,7 @@ else is a constant attribute.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, Required, TypedDict, TypeVar, Unpack
 
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.annotations import Scalar, Tensor, Tile
@@ -80,6 +80,36 @@ def _params(function: Callable[..., Any]) -> tuple[Param, ...]:
 
 Spaces = Mapping[int, MemorySpace | frozenset[MemorySpace]]
 """Where tile operands live; those not named live in vector memory."""
+
+
+Numpy = (
+    Callable[[], Any]
+    | Callable[[Any], Any]
+    | Callable[[Any, Any], Any]
+    | Callable[[Any, Any, Any], Any]
+    | Callable[[Any, Any, Any, Any], Any]
+)
+"""The meaning on arrays. Operands come in order, keywords by name."""
+
+
+class Facts(TypedDict, total=False):
+    """What a definition says of its op; see `OpDef`."""
+
+    types: Required[TypeRule]
+    dtypes: Iterable[DataType]
+    numpy: Numpy | None
+    pto: str | Callable[[PtoSite], None] | None
+    isa: str | Callable[[CppSite], None] | None
+    reads: Iterable[int] | None
+    writes: Iterable[int]
+    space: MemorySpace | Callable[[Call], MemorySpace] | None
+    view_of: int | None
+    in_place: Iterable[int] | None
+    columns: Iterable[int]
+    spaces: Spaces | Callable[[Mapping[str, Any]], Spaces] | None
+    name: str | None
+    overload: str | None
+    unsupported: str | None
 
 
 def _spaces_rule(
@@ -160,7 +190,7 @@ def _register(
 
 
 def block_op(
-    *, pipe: PipeType | Callable[[Call], PipeType] | None = PipeType.V, **facts: Any
+    *, pipe: PipeType | Callable[[Call], PipeType] | None = PipeType.V, **facts: Unpack[Facts]
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
     """Register an op on tiles; see `OpDef` for the facts.
 
@@ -170,13 +200,15 @@ def block_op(
     return _register("block", pipe=pipe, **facts)
 
 
-def tensor_op(**facts: Any) -> Callable[[Callable[P, R]], OpDef[P, R]]:
+def tensor_op(
+    *, pipe: PipeType | Callable[[Call], PipeType] | None = None, **facts: Unpack[Facts]
+) -> Callable[[Callable[P, R]], OpDef[P, R]]:
     """Register an op on whole tensors; see `OpDef` for the facts."""
-    return _register("tensor", **facts)
+    return _register("tensor", pipe=pipe, **facts)
 
 
 def system_op(
-    *, pipe: PipeType | Callable[[Call], PipeType] | None = PipeType.S, **facts: Any
+    *, pipe: PipeType | Callable[[Call], PipeType] | None = PipeType.S, **facts: Unpack[Facts]
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
     """Register an op without value that acts on the core itself; see `OpDef`."""
     return _register("system", pipe=pipe, **facts)

@@ -6,6 +6,7 @@ has the tile's element type. 16-bit floats are computed in 32 bits and rounded o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
@@ -135,8 +136,8 @@ def _divided(tile: Array, number: Any) -> Array:
     top, bottom = tile.astype(np.int64), int(divisor)
     if bottom == 0:
         return np.zeros_like(tile)
-    quotient = np.abs(top) // abs(bottom)
-    return np.where((top < 0) != (bottom < 0), -quotient, quotient).astype(tile.dtype)
+    down = top // bottom
+    return (down + ((down < 0) & (down * bottom != top))).astype(tile.dtype)
 
 
 @block_op(
@@ -222,9 +223,17 @@ def mins(tile: Tile, scalar: Scalar) -> Tile:
 # --------------------------------------------------------------------------------------------
 
 
-def _in_float32(tile: Array, compute: Any) -> Array:
+def _in_float32(tile: Array, compute: Callable[[Array], Array]) -> Array:
     """Compute in 32 bits and round once."""
     return compute(tile.astype(np.float32)).astype(tile.dtype)
+
+
+def _reciprocal(x: Array) -> Array:
+    return np.float32(1) / x
+
+
+def _reciprocal_root(x: Array) -> Array:
+    return np.float32(1) / np.sqrt(x)
 
 
 @block_op(
@@ -267,7 +276,7 @@ def sqrt(tile: Tile) -> Tile:
     types=one_tile,
     dtypes=FLOATS,
     in_place=(),  # the instruction reads its source after it has written
-    numpy=lambda tile: _in_float32(tile, lambda x: np.float32(1) / np.sqrt(x)),
+    numpy=lambda tile: _in_float32(tile, _reciprocal_root),
     pto="pto.trsqrt",
     isa="TRSQRT",
 )
@@ -280,7 +289,7 @@ def rsqrt(tile: Tile) -> Tile:
     types=one_tile,
     dtypes=FLOATS,
     in_place=(),  # A2/A3 wants source and result apart
-    numpy=lambda tile: _in_float32(tile, lambda x: np.float32(1) / x),
+    numpy=lambda tile: _in_float32(tile, _reciprocal),
     pto="pto.trecip",
     isa="TRECIP",
 )

@@ -21,7 +21,7 @@ from pypto._src.ir.nodes import (
     const_value,
     static_shape,
 )
-from pypto._src.ir.opdef import RESULT, OpDef, Operands, PtoSite
+from pypto._src.ir.opdef import RESULT, Operands, PtoSite
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt, YieldStmt
 from pypto._src.ir.stmts import statements as statements_of
 from pypto._src.ir.walk import stmts_in
@@ -38,6 +38,7 @@ from pypto._src.ops.rules import (
     known_space,
     operand_name,
     refuse,
+    registered_op,
 )
 
 if TYPE_CHECKING:
@@ -84,8 +85,9 @@ def box(view: TileView, element_bytes: int) -> tuple[int, int]:
     if view.fractal == 1024:
         return _BOX_ROWS, _BOX_ROWS
     across = BLOCK_BYTES // element_bytes
-    inner = (_BOX_ROWS, across)
-    return inner if view.slayout is TileLayout.row_major else inner[::-1]
+    if view.slayout is TileLayout.row_major:
+        return _BOX_ROWS, across
+    return across, _BOX_ROWS
 
 
 def physical_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[int, int]:
@@ -248,9 +250,9 @@ def space_in(spaces: dict[Var, MemorySpace], value: Expr) -> MemorySpace | None:
     """
     if isinstance(value, Var):
         return spaces.get(value, known_space(value))
-    if not isinstance(value, Call) or not isinstance(value.op, OpDef):
+    op = registered_op(value)
+    if op is None or not isinstance(value, Call):
         return None
-    op: OpDef[..., Any] = value.op
     for index, arg in enumerate(value.args):
         if not isinstance(arg.type, TileType):
             continue

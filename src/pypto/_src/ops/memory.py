@@ -14,6 +14,7 @@ from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
     Call,
     Expr,
+    MakeTuple,
     TensorType,
     TileType,
     Type,
@@ -176,7 +177,7 @@ def _load(tensor: Array, offsets: Sequence[int], shapes: Sequence[int], **_: Any
 
 def _load_pto(site: PtoSite) -> None:
     tensor, offsets, shapes = site.call.args
-    part, kind = site.partition_view(tensor, _elements(offsets), _elements(shapes))
+    part, kind = site.partition_view(tensor, elements(offsets), elements(shapes))
     site.emit(f"pto.tload ins({part} : {kind}) outs({site.dst} : {site.dst_type})")
 
 
@@ -184,14 +185,14 @@ def _load_cpp(site: CppSite) -> None:
     tensor, offsets, shapes = site.call.args
     assert isinstance(tensor.type, TensorType)
     layout = _layout(site.call.type, tensor.type)
-    view = site.global_view(tensor, _elements(offsets), _elements(shapes), layout)
+    view = site.global_view(tensor, elements(offsets), elements(shapes), layout)
     site.emit(f"TLOAD({site.dst}, {view});")
 
 
-def _elements(value: Expr) -> tuple[Expr, ...]:
-    items = getattr(value, "elements", ())
-    assert isinstance(items, tuple)
-    return items  # pyright: ignore[reportUnknownVariableType]
+def elements(value: Expr) -> tuple[Expr, ...]:
+    """Return the elements of a list operand."""
+    assert isinstance(value, MakeTuple)
+    return value.elements
 
 
 @block_op(
@@ -269,7 +270,7 @@ def _store(tile: Array, offsets: Sequence[int], shapes: Sequence[int], tensor: A
 
 def _store_pto(site: PtoSite) -> None:
     _, offsets, shapes, tensor = site.call.args
-    part, kind = site.partition_view(tensor, _elements(offsets), _elements(shapes))
+    part, kind = site.partition_view(tensor, elements(offsets), elements(shapes))
     site.emit(f"pto.tstore ins({site.args[0]} : {site.arg_types[0]}) outs({part} : {kind})")
 
 
@@ -277,7 +278,7 @@ def _store_cpp(site: CppSite) -> None:
     tile, offsets, shapes, tensor = site.call.args
     assert isinstance(tensor.type, TensorType)
     layout = _layout(tile.type, tensor.type)
-    view = site.global_view(tensor, _elements(offsets), _elements(shapes), layout)
+    view = site.global_view(tensor, elements(offsets), elements(shapes), layout)
     site.emit(f"TSTORE({view}, {site.args[0]});")
 
 
@@ -366,7 +367,7 @@ def _transposed(kind: Type) -> TileType:
     have the same bytes.
     """
     assert isinstance(kind, TileType)
-    return TileType(kind.shape[::-1], kind.dtype, tile_view=BOXED[MemorySpace.Right])
+    return TileType(kind.shape[::-1], kind.dtype, kind.memref, BOXED[MemorySpace.Right])
 
 
 def _move_pto(site: PtoSite) -> None:
@@ -381,7 +382,7 @@ def _move_cpp(site: CppSite) -> None:
     source = site.args[0]
     if site.call.kwargs.get("transpose"):
         tile = site.call.args[0]
-        source = site.retype(tile, _transposed(tile.type), "_t")
+        source = site.retype(tile, _transposed(tile.type), "t")
     site.emit(f"TMOV({site.dst}, {source});")
 
 
@@ -437,7 +438,7 @@ def _nothing(_site: CppSite | PtoSite) -> None:
     dtypes=STORABLE,
     columns=(RESULT,),
     space=_target_space,
-    numpy=lambda shape, dtype, **_: poison(shape, dtype),
+    numpy=lambda shape, dtype, target_memory=None: poison(shape, dtype),
     pto=_nothing,
     isa=_nothing,
 )
@@ -461,10 +462,14 @@ def _full_type(o: Operands) -> Type:
     return tile_type(shape, dtype, MemorySpace.Vec)
 
 
+def _full(shape: Sequence[int], value: Any, dtype: DataType) -> Array:
+    return np.full(tuple(shape), value, dtype.numpy)
+
+
 @block_op(
     types=_full_type,
     dtypes=FLOATS | {D.INT16, D.INT32},  # the assembler fills no unsigned tiles
-    numpy=lambda shape, value, dtype: np.full(tuple(shape), value, dtype.numpy),
+    numpy=_full,
     pto="pto.texpands",
     isa="TEXPANDS",
 )
@@ -483,7 +488,7 @@ def _block_idx_pto(site: PtoSite) -> None:
 
 
 def _block_idx_cpp(site: CppSite) -> None:
-    site.emit(f"const uint64_t {site.dst} = get_block_idx();")
+    site.emit(f"{site.dst} = get_block_idx();")
 
 
 @block_op(

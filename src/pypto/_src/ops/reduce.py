@@ -37,7 +37,7 @@ SIGNED: Final = FLOATS | {D.INT16, D.INT32}
 
 
 def _reduction(o: Operands) -> Type:
-    """[R, C], scratch [R, C] -> [R, 1]"""
+    """Return the type of a reduction: [R, C] and scratch [R, C] -> [R, 1]."""
     check_operands(o)
     check_same_dtype(o, 0, 1)
     kind = o.tile(0)
@@ -47,9 +47,7 @@ def _reduction(o: Operands) -> Type:
             f"{called(o.op)} reduces the rows of a two-dimensional tile, {operand_name(o, 0)} "
             f"has the shape {dims(kind.shape)}",
             "tile-rank",
-            f"pl.reshape({operand_name(o, 0)}, [1, {kind.shape[0]}])"
-            if isinstance(kind.shape[0], ConstInt)
-            else None,
+            f"pl.reshape({operand_name(o, 0)}, {dims((ConstInt(1), *kind.shape))})",
         )
     check_same_shape(o, 0, 1)
     return tile_type((*kind.shape[:-1], ConstInt(1)), kind, MemorySpace.Vec, "the result")
@@ -120,7 +118,7 @@ def row_sum(tile: Tile, tmp_tile: Tile) -> Tile:
 
 
 def _spread_column(o: Operands) -> Type:
-    """[R, C], [R, 1] -> [R, C]"""
+    """Return the type of [R, C] with a column [R, 1] -> [R, C]."""
     check_operands(o)
     check_same_dtype(o, 0, 1)
     whole, part = o.tile(0).shape, o.tile(1).shape
@@ -196,7 +194,7 @@ def row_expand_div(tile: Tile, row_vec: Tile) -> Tile:
 
 
 def _spread_row(o: Operands) -> Type:
-    """[R, C], [1, C] -> [R, C]"""
+    """Return the type of [R, C] with a row [1, C] -> [R, C]."""
     check_operands(o)
     check_same_dtype(o, 0, 1)
     whole, part = o.tile(0).shape, o.tile(1).shape

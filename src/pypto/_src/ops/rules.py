@@ -147,13 +147,20 @@ def why_not(dtype: DataType) -> str | None:
 # --------------------------------------------------------------------------------------------
 
 
+def registered_op(value: Expr) -> OpDef[..., Any] | None:
+    """Return the op that a call is of, None for a program's function and for other expressions."""
+    op = value.op if isinstance(value, Call) else None
+    return op if isinstance(op, OpDef) else None  # pyright: ignore[reportUnknownVariableType]
+
+
 def known_space(value: Expr) -> MemorySpace | None:
     """Return the memory space of a tile expression, None where nothing at hand tells it."""
     kind = value.type
     if isinstance(kind, ShapedType) and kind.memref is not None:
         return kind.memref.memory_space_
-    if isinstance(value, Call) and isinstance(value.op, OpDef):
-        return value.op.space_of(value)
+    op = registered_op(value)
+    if op is not None and isinstance(value, Call):
+        return op.space_of(value)
     if isinstance(kind, TileType) and kind.tile_view is not None:
         view = kind.tile_view
         for space, boxed in BOXED.items():
@@ -180,11 +187,11 @@ def check_space(
     allowed = op.operand_spaces(kwargs).get(index)
     if allowed is None or space in allowed:
         return
-    target = next(iter(allowed)) if len(allowed) == 1 else None
-    cube = target in (MemorySpace.Left, MemorySpace.Right)
+    target = next(iter(allowed))
+    cube = len(allowed) == 1 and target in (MemorySpace.Left, MemorySpace.Right)
     raise OpError(
         f"{called(op)} takes {name} from {names_of(allowed)} memory, it is in {space.name}",
-        hint=_space_hint(name, space, target) if cube and target is not None else None,
+        hint=_space_hint(name, space, target) if cube else None,
         slug="memory-space",
     )
 

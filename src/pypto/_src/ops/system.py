@@ -25,7 +25,7 @@ def _flag_type(o: Operands) -> Type:
         )
     if not 0 <= event < A2A3.event_ids:
         raise OpError(
-            f"event {event} does not exist: there are 0 to {A2A3.event_ids - 1} for a pair of pipes",
+            f"event {event} does not exist, a pair of pipes has 0 to {A2A3.event_ids - 1}",
             slug="sync",
         )
     return UnknownType.get()
@@ -47,7 +47,9 @@ def _set_cpp(site: CppSite) -> None:
     site.emit(f"set_flag(PIPE_{first}, PIPE_{second}, EVENT_ID{event});")
 
 
-@system_op(types=_flag_type, pto=_set_pto, isa=_set_cpp, numpy=lambda **_: None)
+@system_op(
+    types=_flag_type, pto=_set_pto, isa=_set_cpp, numpy=lambda set_pipe, wait_pipe, event_id: None
+)
 def sync_src(set_pipe: PipeType, wait_pipe: PipeType, event_id: int) -> None:
     """Let ``set_pipe`` raise a flag for ``wait_pipe`` once it has done its work so far."""
     ...
@@ -63,7 +65,9 @@ def _wait_cpp(site: CppSite) -> None:
     site.emit(f"wait_flag(PIPE_{first}, PIPE_{second}, EVENT_ID{event});")
 
 
-@system_op(types=_flag_type, pto=_wait_pto, isa=_wait_cpp, numpy=lambda **_: None)
+@system_op(
+    types=_flag_type, pto=_wait_pto, isa=_wait_cpp, numpy=lambda set_pipe, wait_pipe, event_id: None
+)
 def sync_dst(set_pipe: PipeType, wait_pipe: PipeType, event_id: int) -> None:
     """Let ``wait_pipe`` wait for the flag that ``set_pipe`` raises, and lower it."""
     ...

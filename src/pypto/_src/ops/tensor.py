@@ -9,9 +9,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
-    ConstInt,
     Expr,
-    MakeTuple,
     TensorType,
     Type,
     const_value,
@@ -19,8 +17,8 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import CppSite, Operands, PtoSite
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import ANY, Ints, Scalar, Tensor, tensor_op
-from pypto._src.ops.memory import region
+from pypto._src.ops.define import ANY, BY_PYTHON_NAME, Ints, Scalar, Tensor, tensor_op
+from pypto._src.ops.memory import elements, region
 from pypto._src.ops.rules import attribute, called, dims, operand_name, poison, refuse, why_not
 
 if TYPE_CHECKING:
@@ -65,6 +63,9 @@ def create(shape: Ints, dtype: DataType) -> Tensor:
     ...
 
 
+BY_PYTHON_NAME["tensor", "create_tensor"] = create  # its name beside pl.view and pl.dim
+
+
 def _view_type(o: Operands) -> Type:
     kind, shape, offset = o.tensor(0), o.ints(1), o.ints(2)
     rank, name = len(kind.shape), operand_name(o, 0)
@@ -89,6 +90,10 @@ def _view_type(o: Operands) -> Type:
     return TensorType(shape, kind.dtype)
 
 
+def _nothing(_site: CppSite | PtoSite) -> None:
+    """A view is the tensor's pointer with other offsets: it has no code of its own."""
+
+
 def _view(tensor: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
     return region(tensor, offset, shape, "pl.view takes")
 
@@ -99,7 +104,8 @@ def _view(tensor: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
     reads=(),
     view_of=0,
     numpy=_view,
-    unsupported="kernels take regions with pl.load and pl.store: give them the offsets",
+    pto=_nothing,
+    isa=_nothing,
 )
 def view(tensor: Tensor, shape: Ints, offset: Ints) -> Tensor:
     """Return the region of ``tensor`` of size ``shape`` at ``offset``; the bytes are shared."""
@@ -138,36 +144,14 @@ def _read(tensor: Array, indices: Sequence[int]) -> Any:
     return tensor[tuple(indices)]
 
 
-def _linear(tensor: Expr, indices: Expr) -> Expr:
-    """Return the distance in elements from the first one: sum of index times stride."""
-    kind = tensor.type
-    assert isinstance(kind, TensorType)
-    assert isinstance(indices, MakeTuple)
-    if kind.tensor_view is not None and kind.tensor_view.stride:
-        terms = [i * s for i, s in zip(indices.elements, kind.tensor_view.stride, strict=True)]
-        total: Expr = ConstInt(0)
-        for term in terms:
-            total = total + term
-        return total
-    total = ConstInt(0)
-    for position, (index, dim) in enumerate(zip(indices.elements, kind.shape, strict=True)):
-        total = index if position == 0 else total * dim + index
-    return total
-
-
 def _read_pto(site: PtoSite) -> None:
-    at = site.index(_linear(*site.call.args))
-    pointer = site.arg_types[0]
-    element = pointer.removeprefix("!pto.ptr<").removesuffix(">")
-    site.emit(f"{site.dst} = pto.load_scalar {site.args[0]}[{at}] : {pointer} -> {element}")
+    pointer, at, element = site.element(site.call.args[0], elements(site.call.args[1]))
+    site.emit(f"{site.dst} = pto.load_scalar {pointer}[{at}] : !pto.ptr<{element}> -> {element}")
 
 
 def _read_cpp(site: CppSite) -> None:
-    tensor, indices = site.call.args
-    assert isinstance(tensor.type, TensorType)
-    element = tensor.type.dtype.to_c_type_string()
-    at = site.expr(_linear(tensor, indices))
-    site.emit(f"const {element} {site.dst} = {site.args[0]}[{at}];")
+    at = site.element(site.call.args[0], elements(site.call.args[1]))
+    site.emit(f"{site.dst} = {at};")
 
 
 @tensor_op(
@@ -205,13 +189,11 @@ def _size(site: CppSite | PtoSite) -> Expr:
 
 
 def _dim_pto(site: PtoSite) -> None:
-    # INT64 is `index` in a function body, so a copy is an addition of nothing.
-    zero = site.index(ConstInt(0))
-    site.emit(f"{site.dst} = arith.addi {site.index(_size(site))}, {zero} : index")
+    site.alias(site.index(_size(site)))
 
 
 def _dim_cpp(site: CppSite) -> None:
-    site.emit(f"const int64_t {site.dst} = {site.expr(_size(site))};")
+    site.emit(f"{site.dst} = {site.expr(_size(site))};")
 
 
 @tensor_op(

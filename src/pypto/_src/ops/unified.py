@@ -27,7 +27,7 @@ from pypto._src.ir.nodes import (
     unary,
 )
 from pypto._src.ir.opdef import ATTR, INTS, REQUIRED, SCALAR, TENSOR, TILE, OpDef, kind_of
-from pypto._src.ops.define import OVERLOADS
+from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
 
 COMMUTATIVE: Final = frozenset({"add", "mul", "maximum", "minimum", "and_", "or_"})
 """Unified names that take a number on either side."""
@@ -43,6 +43,12 @@ class Unified:
     """A name that dispatches to the op for the kinds of its operands."""
 
     __slots__ = ("name",)
+
+    def __eq__(self, other: object) -> bool:
+        return self.name == other.name if isinstance(other, Unified) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -177,11 +183,22 @@ def _takes(op: OpDef[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) 
 
 def unified(name: str) -> OpDef[..., Any] | Unified | None:
     """Return what ``pl.<name>`` is: the op itself if it is the only one, None if there is none."""
-    found = OVERLOADS.get(name)
-    if found is None:
-        return None
+    found = [op for op in OVERLOADS.get(name, []) if op.level != "system"]
+    if not found:
+        return BY_PYTHON_NAME.get(("block", name)) or BY_PYTHON_NAME.get(("tensor", name))
     alone = len(found) == 1 and name not in _ON_SCALARS
     return found[0] if alone else Unified(name)
 
 
 _ON_SCALARS: Final = {*SCALAR_BINARY, *SCALAR_UNARY, "cast"}
+
+abs = Unified("abs")
+add = Unified("add")
+cast = Unified("cast")
+div = Unified("div")
+max = Unified("max")
+maximum = Unified("maximum")
+min = Unified("min")
+minimum = Unified("minimum")
+mul = Unified("mul")
+sub = Unified("sub")

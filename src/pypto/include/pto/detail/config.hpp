@@ -21,6 +21,11 @@
 #define __aicore__ __attribute__((visibility("default")))
 #endif
 #define AICORE __aicore__
+#if defined(_WIN32)
+#define PTO_SHARED
+#else
+#define PTO_SHARED __attribute__((visibility("default")))
+#endif
 // Memory qualifiers.
 #define __gm__
 #define __ubuf__

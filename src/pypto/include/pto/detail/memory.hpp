@@ -48,7 +48,8 @@ enum ErrorCode : int {
 
 // Per-thread state. Plain data without constructor, so that access needs no initialisation guard. The version in the name
 // keeps two kernels that were compiled against different headers apart within one process.
-struct CoreState {
+// Default visibility lets all kernels of a process share one core a thread, where the linker unifies such variables.
+struct PTO_SHARED CoreState {
     unsigned char* scratch;
     unsigned char* work;  // buffers of the matmul, grown on demand
     int64_t work_bytes;
@@ -61,7 +62,7 @@ struct CoreState {
 };
 
 inline namespace state_v1 {
-inline thread_local CoreState core_state = {nullptr, nullptr, 0, nullptr, kOk, 0, 0, 0, 0};
+PTO_SHARED inline thread_local CoreState core_state = {nullptr, nullptr, 0, nullptr, kOk, 0, 0, 0, 0};
 }
 
 // Blocks start at multiples of 64 bytes. The address that malloc gave stands in the word before the block (there is no

@@ -1,0 +1,136 @@
+"""``@pl.function``, ``@pl.program`` and ``@pl.inline``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from types import FunctionType as PythonFunction
+from typing import Any, Final, overload
+
+from pypto._src.errors import ParserSyntaxError
+from pypto._src.frontend.environment import Environment, function_environment
+from pypto._src.frontend.functions import (
+    Options,
+    ProgramParser,
+    method_nodes,
+    parse_function,
+)
+from pypto._src.frontend.hook import install
+from pypto._src.frontend.inline import InlineFunction
+from pypto._src.frontend.source import class_source, first_line, function_source
+from pypto._src.ir.enums import FunctionType
+from pypto._src.ir.stmts import Program
+
+_OPTIONS: Final = "__pypto_options__"
+_FRAME: Final = "__pypto_environment__"
+
+install()
+
+
+@overload
+def function(func: Callable[..., Any], /) -> Any: ...
+@overload
+def function(
+    func: None = None, *, type: FunctionType = ..., strict_ssa: bool = ...
+) -> Callable[[Callable[..., Any]], Any]: ...
+def function(
+    func: Callable[..., Any] | None = None,
+    *,
+    type: FunctionType = FunctionType.Opaque,  # noqa: A002  the name in the documents
+    strict_ssa: bool = False,
+) -> Any:
+    """Make a Python function a function of the language.
+
+    ``@pl.function`` or ``@pl.function(type=pl.FunctionType.InCore, strict_ssa=True)``. In a class
+    it marks a method for ``@pl.program`` and returns the Python function.
+
+    Raises:
+        ParserError: the source has mistakes; the first of them, the others in its ``others``.
+    """
+    options = Options(type, strict_ssa)
+    if func is None:
+        return lambda f: _function(f, options, sys._getframe(1))
+    return _function(func, options, sys._getframe(1))
+
+
+def _function(func: Any, options: Options, frame: FrameType) -> Any:
+    func = _unwrapped(func)
+    environment = function_environment(func, frame)
+    if _is_class_body(frame):
+        setattr(func, _OPTIONS, options)
+        setattr(func, _FRAME, environment)
+        return func
+    source, node = function_source(func)
+    return parse_function(source, node, environment, options)
+
+
+def _unwrapped(func: Any) -> Any:
+    """Return the function that other decorators have wrapped."""
+    while hasattr(func, "__wrapped__"):
+        func = func.__wrapped__
+    return func.__func__ if isinstance(func, staticmethod | classmethod) else func
+
+
+def _is_class_body(frame: FrameType) -> bool:
+    names = frame.f_locals
+    return "__qualname__" in names and "__module__" in names and names is not frame.f_globals
+
+
+@overload
+def program(cls: type, /) -> Program: ...
+@overload
+def program(cls: None = None, *, strict_ssa: bool = ...) -> Callable[[type], Program]: ...
+def program(cls: type | None = None, *, strict_ssa: bool = False) -> Any:
+    """Make a class whose methods are decorated with ``@pl.function`` a program.
+
+    Raises:
+        ParserError: the source has mistakes; the first of them, the others in its ``others``.
+    """
+    if cls is None:
+        return lambda c: _program(c, strict_ssa, sys._getframe(1))
+    return _program(cls, strict_ssa, sys._getframe(1))
+
+
+def _program(cls: type, strict_ssa: bool, frame: FrameType) -> Program:
+    if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParserSyntaxError(
+            f"@pl.program is for a class, got {type(cls).__name__}",
+            hint="write @pl.function above a function",
+            slug="no-class",
+        )
+    source, node = class_source(cls, frame)
+    found = {first_line(n) + source.offset: n for n in method_nodes(node.body)}
+    parser = ProgramParser(cls.__name__, vars(cls))
+    for func in vars(cls).values():
+        options: Options | None = getattr(func, _OPTIONS, None)
+        if options is None or not isinstance(func, PythonFunction):
+            continue
+        if strict_ssa:
+            options = Options(options.func_type, strict_ssa=True)
+        environment: Environment = getattr(func, _FRAME)
+        place = found.get(func.__code__.co_firstlineno)
+        own = place is not None and place.name == func.__code__.co_name
+        method_source, method = (source, place) if own else function_source(func)
+        assert method is not None
+        parser.add(method_source, method, _with_frame(environment, frame), options)
+    if not parser.methods:
+        raise ParserSyntaxError(
+            f"class {cls.__name__!r} has no method decorated with @pl.function",
+            source.span(node),
+            hint="write @pl.function above its methods",
+            slug="empty-program",
+        )
+    return parser.finish(source.span(node))
+
+
+def _with_frame(environment: Environment, frame: FrameType) -> Environment:
+    """Return a method's environment with the names around its class."""
+    return Environment((*environment.layers[:2], frame.f_locals, *environment.layers[2:]), frame)
+
+
+def inline(func: Callable[..., Any]) -> InlineFunction:
+    """Make a function whose statements are expanded at each call inside a kernel."""
+    func = _unwrapped(func)
+    source, node = function_source(func)
+    return InlineFunction(source, node, function_environment(func, sys._getframe(1)))

@@ -1,0 +1,368 @@
+"""Whole functions and programs: signatures, results, what calls what."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from pypto._src.diagnostics import Label, Span
+from pypto._src.errors import (
+    ParserError,
+    ParserSyntaxError,
+    ParserTypeError,
+    PyptoError,
+    UnsupportedFeatureError,
+)
+from pypto._src.frontend.context import (
+    Context,
+    EnoughErrors,
+    Errors,
+    Functions,
+    Signature,
+    body_of,
+    store_line,
+)
+from pypto._src.frontend.environment import MISSING, Environment
+from pypto._src.frontend.expressions import FORMS
+from pypto._src.frontend.messages import spell
+from pypto._src.frontend.scope import Cascade, same_value_type
+from pypto._src.frontend.source import Source
+from pypto._src.frontend.statements import STATEMENT_FORMS
+from pypto._src.frontend.types import parameter_type, result_types
+from pypto._src.ir.annotations import Scalar
+from pypto._src.ir.enums import FunctionType, ParamDirection
+from pypto._src.ir.nodes import TensorType, Type, Var
+from pypto._src.ir.stmts import Function, Program
+
+_CALLED_OUTSIDE: Final[dict[Function, tuple[Function, ...]]] = {}
+"""Functions that a function outside any program calls; a program that takes it takes these."""
+
+
+class Options:
+    """What stands in the parentheses of ``@pl.function(...)``."""
+
+    __slots__ = ("func_type", "strict_ssa")
+
+    def __init__(self, func_type: FunctionType, strict_ssa: bool) -> None:
+        self.func_type = func_type
+        self.strict_ssa = strict_ssa
+
+
+class Method:
+    """One function being parsed: its header when it is first needed, then its body."""
+
+    def __init__(
+        self,
+        source: Source,
+        node: ast.FunctionDef,
+        environment: Environment,
+        options: Options,
+        functions: Functions,
+        errors: Errors,
+    ) -> None:
+        self.name = node.name
+        self.node = node
+        self.options = options
+        self.errors = errors
+        self.function: Function | None = None
+        self.params: list[tuple[Var, ParamDirection]] = []
+        self.context = Context(
+            source,
+            node,
+            environment,
+            FORMS,
+            STATEMENT_FORMS,
+            functions,
+            errors,
+            strict_ssa=options.strict_ssa,
+        )
+        self._declared: bool | None = None  # False if the header has an error
+        self._begun = False
+
+    def signature(self, span: Span) -> Signature:
+        """Return what callers need; parses the body if that alone tells the result types.
+
+        Raises:
+            ParserTypeError: the function calls itself and does not declare its results.
+            Cascade: its header has an error.
+        """
+        self.declare()
+        if not self._declared:
+            raise Cascade
+        results = self.context.wanted
+        if results is None:
+            if self._begun and self.function is None:
+                raise ParserTypeError(
+                    f"{self.name} calls itself, so its result types must be declared",
+                    span,
+                    hint="write -> and the type after its parameters",
+                    slug="recursive-results",
+                )
+            self.parse()
+            if self.function is None:
+                raise Cascade
+            results = self.function.return_types
+        directions = tuple(direction for _, direction in self.params)
+        return Signature(self.name, tuple(var for var, _ in self.params), directions, results)
+
+    def declare(self) -> None:
+        """Parse the header, once; errors are collected."""
+        if self._declared is not None:
+            return
+        self._declared = False
+        try:
+            self._parameters()
+            if self.node.returns is not None:
+                self.context.wanted = result_types(self.context, self.node.returns)
+            self._declared = True
+        except PyptoError as error:
+            self.context.report(error, self.node)
+        except Cascade:
+            pass
+
+    def _parameters(self) -> None:
+        ctx, args = self.context, self.node.args
+        listed = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+        for odd in (args.vararg, args.kwarg, *args.defaults, *filter(None, args.kw_defaults)):
+            if odd is not None:
+                raise _odd_parameter(ctx, odd)
+        if listed and listed[0].arg == "self":
+            ctx.self_name = "self"
+            listed = listed[1:]
+        found: dict[str, tuple[Var, ParamDirection]] = {}
+        # A dimension may be a scalar parameter that stands later.
+        for arg in sorted(listed, key=lambda arg: not _is_scalar(ctx, arg)):
+            found[arg.arg] = self._parameter(arg)
+        self.params = [found[arg.arg] for arg in listed]
+
+    def _parameter(self, arg: ast.arg) -> tuple[Var, ParamDirection]:
+        ctx = self.context
+        if arg.annotation is None:
+            raise ParserTypeError(
+                f"parameter {arg.arg!r} has no type",
+                ctx.span(arg),
+                hint=f"write {arg.arg}: pl.Tensor[[64, 64], pl.FP32], or {arg.arg}: pl.INT64",
+                slug="annotation",
+            )
+        kind, direction = parameter_type(ctx, arg.annotation)
+        var = Var(arg.arg, kind, ctx.span(arg))
+        ctx.names.bind(arg.arg, var)
+        if direction is not ParamDirection.In and isinstance(kind, TensorType):
+            ctx.outputs[arg.arg] = var
+            ctx.origins[var] = var
+        return var, direction
+
+    def parse(self) -> None:
+        """Parse the function, once; ``function`` stays None if it has errors."""
+        self.declare()
+        if self._begun or not self._declared:
+            return
+        self._begun = True
+        ctx = self.context
+        errors = len(self.errors.found)
+        ctx.run(self.node.body)
+        if len(self.errors.found) > errors:
+            return
+        try:
+            results = self._results()
+            self._check_outputs()
+        except ParserError as error:
+            ctx.report(error, self.node)
+            return
+        span = ctx.span(self.node)
+        body = body_of(ctx.block, span)
+        self.function = Function(
+            self.name, self.params, results, body, span, self.options.func_type
+        )
+
+    def _results(self) -> tuple[Type, ...]:
+        ctx = self.context
+        if ctx.wanted is not None:
+            if ctx.wanted and not ctx.returns:
+                assert self.node.returns is not None
+                raise ParserTypeError(
+                    f"{self.name} declares a result and never returns one",
+                    ctx.span(self.node.returns),
+                    hint="end the function with return and the value",
+                    slug="return-type",
+                )
+            return ctx.wanted
+        if not ctx.returns:
+            return ()
+        first, first_span = ctx.returns[0]
+        for values, span in ctx.returns[1:]:
+            agree = len(values) == len(first) and all(
+                same_value_type(a.type, b.type) for a, b in zip(first, values, strict=True)
+            )
+            if not agree:
+                raise ParserTypeError(
+                    f"this returns ({', '.join(spell(v.type) for v in values)})",
+                    span,
+                    slug="return-type",
+                    related=(
+                        Label(first_span, f"({', '.join(spell(v.type) for v in first)}) here"),
+                    ),
+                )
+        return tuple(value.type for value in first)
+
+    def _check_outputs(self) -> None:
+        """Raise an error for an Out parameter that the function never writes."""
+        ctx = self.context
+        annotations = {arg.arg: arg.annotation for arg in self.node.args.args}
+        for var, direction in self.params:
+            if direction is ParamDirection.Out and var not in ctx.written:
+                place = annotations.get(var.name)
+                raise ParserTypeError(
+                    f"output {var.name!r} of {self.name} is never written",
+                    var.span if place is None else ctx.span(place),
+                    hint=f"write {store_line(var.name, var)}",
+                    slug="out-never-written",
+                )
+
+
+def _is_scalar(ctx: Context, arg: ast.arg) -> bool:
+    node = arg.annotation
+    if isinstance(node, ast.Subscript):
+        return ctx.peek(node.value) is Scalar
+    return isinstance(node, ast.Name | ast.Attribute)
+
+
+def _odd_parameter(ctx: Context, node: ast.AST) -> ParserError:
+    what = "'*' before a parameter" if isinstance(node, ast.arg) else "default values"
+    return UnsupportedFeatureError(f"kernels do not have {what}", ctx.span(node))
+
+
+class Alone:
+    """The surroundings of a function that is in no program: none, but functions like it."""
+
+    def __init__(self) -> None:
+        self.used: dict[Function, None] = {}
+
+    def method(self, name: str) -> None:
+        """Return None: there are no methods."""
+
+    def attribute(self, name: str) -> Any:
+        """Return `MISSING`: there is no class."""
+        return MISSING
+
+    def names(self) -> list[str]:
+        """Return no names."""
+        return []
+
+    def use(self, function: Function, span: Span) -> None:
+        """Note a function that the program needs, too."""
+        self.used[function] = None
+
+
+def parse_function(
+    source: Source, node: ast.FunctionDef, environment: Environment, options: Options
+) -> Function:
+    """Return a function that belongs to no program.
+
+    Raises:
+        ParserError: the first of the errors found; the others are in its ``others``.
+    """
+    errors = Errors()
+    around = Alone()
+    method = Method(source, node, environment, options, around, errors)
+    try:
+        method.parse()
+    except EnoughErrors:
+        pass
+    errors.raise_first()
+    assert method.function is not None
+    if around.used:
+        _CALLED_OUTSIDE[method.function] = tuple(around.used)
+    return method.function
+
+
+class ProgramParser:
+    """A program being parsed: its methods, and the functions from outside that they call."""
+
+    def __init__(self, name: str, attributes: Mapping[str, Any]) -> None:
+        self.name = name
+        self.attributes = attributes
+        self.errors = Errors()
+        self.methods: dict[str, Method] = {}
+        self.outside: dict[str, Function] = {}
+
+    def add(
+        self, source: Source, node: ast.FunctionDef, environment: Environment, options: Options
+    ) -> None:
+        """Add a method; a later one of the same name replaces it, as in Python."""
+        self.methods[node.name] = Method(source, node, environment, options, self, self.errors)
+
+    def method(self, name: str) -> Method | None:
+        """Return the function that ``self.<name>`` is, or None."""
+        return self.methods.get(name)
+
+    def attribute(self, name: str) -> Any:
+        """Return a class attribute, `MISSING` if there is none."""
+        return self.attributes.get(name, MISSING)
+
+    def names(self) -> list[str]:
+        """Return the names of all methods."""
+        return list(self.methods)
+
+    def use(self, function: Function, span: Span) -> None:
+        """Add a function from outside and what it calls, each once.
+
+        Raises:
+            ParserSyntaxError: another function of the program has its name.
+        """
+        known = self.outside.get(function.name)
+        if known is function:
+            return
+        if known is not None or function.name in self.methods:
+            what = "another function from outside" if known else "a method of the program"
+            raise ParserSyntaxError(
+                f"function {function.name!r} from outside has the name of {what}",
+                span,
+                hint=f"rename one of the two {function.name}",
+                slug="name-conflict",
+                related=(Label(function.span, "the function from outside"),),
+            )
+        self.outside[function.name] = function
+        for called in _CALLED_OUTSIDE.get(function, ()):
+            self.use(called, span)
+
+    def finish(
+        self,
+        span: Span,
+        *,
+        attrs: Mapping[str, Any] | None = None,
+        entry: str | None = None,
+    ) -> Program:
+        """Parse all methods and return the program.
+
+        Raises:
+            ParserError: the first of the errors found; the others are in its ``others``.
+        """
+        methods: Sequence[Method] = list(self.methods.values())
+        try:
+            for method in methods:
+                method.declare()
+            for method in methods:
+                method.parse()
+        except EnoughErrors:
+            pass
+        self.errors.raise_first()
+        done = [m.function for m in methods if m.function is not None]
+        return Program([*done, *self.outside.values()], self.name, span, attrs=attrs, entry=entry)
+
+
+def method_nodes(body: Iterable[ast.stmt]) -> list[ast.FunctionDef]:
+    """Return the functions in a class body, those under ``if`` and ``with`` included."""
+    found: list[ast.FunctionDef] = []
+    for node in body:
+        match node:
+            case ast.FunctionDef():
+                found.append(node)
+            case ast.If():
+                found += method_nodes([*node.body, *node.orelse])
+            case ast.With():
+                found += method_nodes(node.body)
+            case _:
+                continue
+    return found

@@ -1,0 +1,224 @@
+"""Programs from text: ``pl.parse(text)`` reads what the printer writes, and kernels in general.
+
+The text is ordinary Python: statements between kernels are executed, kernels are parsed from the
+one syntax tree without being compiled first. Annotations are never evaluated by Python.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import linecache
+import re
+from importlib import import_module
+from os import PathLike, fspath
+from typing import Any, Final
+
+from pypto._src.diagnostics import Span
+from pypto._src.errors import ParserSyntaxError, PyptoError
+from pypto._src.frontend import decorators
+from pypto._src.frontend.environment import module_environment
+from pypto._src.frontend.functions import (
+    Options,
+    ProgramParser,
+    method_nodes,
+    parse_function,
+)
+from pypto._src.frontend.inline import InlineFunction
+from pypto._src.frontend.source import Source
+from pypto._src.ir.enums import FunctionType
+from pypto._src.ir.stmts import Function, Program
+
+_HEADER: Final = re.compile(r"#\s*pypto\.(program|entry|attr):\s*(.*?)\s*$")
+_LANGUAGE: Final = "pypto.language"
+
+
+def parse(code: str, filename: str = "<string>") -> Function | Program:
+    """Return the one function or program that a text defines; ``pl`` is predefined.
+
+    Raises:
+        ParserError: the kernel has mistakes.
+        SyntaxError: the text is no Python.
+        ValueError: it defines no function or program, or several.
+    """
+    found = _Text(code, filename).run()
+    if len(found) != 1:
+        names = f": {', '.join(f.name for f in found)}" if found else ""
+        raise ValueError(
+            f"{filename} defines {len(found)} functions and programs, 1 was wanted{names}"
+        )
+    return found[0]
+
+
+def loads(filepath: str | PathLike[str]) -> Function | Program:
+    """Return the one function or program that a file defines, as `parse` does."""
+    with open(filepath, encoding="utf-8") as file:  # noqa: PTH123  no need for pathlib
+        return parse(file.read(), fspath(filepath))
+
+
+def parse_program(code: str, filename: str = "<string>") -> Program:
+    """Return the one program that a text defines, as `parse` does."""
+    return _program(parse(code, filename), filename)
+
+
+def loads_program(filepath: str | PathLike[str]) -> Program:
+    """Return the one program that a file defines, as `parse` does."""
+    return _program(loads(filepath), fspath(filepath))
+
+
+def _program(found: Function | Program, filename: str) -> Program:
+    if isinstance(found, Program):
+        return found
+    raise ValueError(f"{filename} defines the function {found.name!r}, a program was wanted")
+
+
+class _Header:
+    """The comment lines that say what a class cannot: name, entry, attributes of a program."""
+
+    def __init__(self, lines: list[str], filename: str) -> None:
+        self.name: str | None = None
+        self.entry: str | None = None
+        self.attrs: dict[str, Any] = {}
+        for number, line in enumerate(lines, 1):
+            match = _HEADER.match(line) if line[:1] == "#" else None
+            if match is not None:
+                self._read(match[1], match[2], Span(filename, number, 0, number, len(line) - 1))
+
+    def _read(self, key: str, text: str, span: Span) -> None:
+        if key == "program":
+            self.name = text
+        elif key == "entry":
+            self.entry = text
+        else:
+            name, _, value = text.partition("=")
+            try:
+                self.attrs[name.strip()] = ast.literal_eval(value.strip())
+            except (ValueError, SyntaxError):
+                raise ParserSyntaxError(
+                    f"the value of attribute {name.strip()!r} is no literal: {value.strip()}",
+                    span,
+                    slug="attribute",
+                ) from None
+
+
+class _Text:
+    """A text while it is executed."""
+
+    def __init__(self, code: str, filename: str) -> None:
+        self.filename = filename
+        self.lines = code.splitlines(keepends=True)
+        # Reports of later stages, too, show lines of the text. No time stamp: not re-read.
+        linecache.cache[filename] = (len(code), None, self.lines, filename)
+        self.tree = ast.parse(code, filename)
+        self.source = Source(filename, self.lines, 0, code.isascii())
+        self.header = _Header(self.lines, filename)
+        self.names: dict[str, Any] = {"__name__": filename, "pl": import_module(_LANGUAGE)}
+        self.environment = module_environment(self.names)
+        self.found: list[Function | Program] = []
+
+    def run(self) -> list[Function | Program]:
+        """Execute the text; return the functions and programs it defines, in order."""
+        plain: list[ast.stmt] = []
+        for node in self.tree.body:
+            kernel = self._kernel(node, plain)
+            if kernel is None:
+                plain.append(node)
+            else:
+                self.names[node.name] = kernel  # pyright: ignore[reportAttributeAccessIssue]
+        self._execute(plain)
+        defined = {id(v): v for v in self.names.values() if isinstance(v, Function | Program)}
+        taken = self._called()
+        return [v for v in defined.values() if id(v) not in taken or isinstance(v, Program)]
+
+    def _called(self) -> set[int]:
+        """Return the functions that programs of the text have taken in."""
+        programs = [v for v in self.names.values() if isinstance(v, Program)]
+        return {id(f) for p in programs for f in p.functions_}
+
+    def _execute(self, plain: list[ast.stmt]) -> None:
+        """Execute the statements collected so far, and forget them."""
+        if not plain:
+            return
+        tree = ast.Module(list(plain), [])
+        plain.clear()
+        flag = __future__.annotations.compiler_flag
+        code = compile(tree, self.filename, "exec", flags=flag, dont_inherit=True)
+        try:
+            exec(code, self.names)
+        except (PyptoError, SyntaxError):
+            raise
+        except Exception as error:
+            raise RuntimeError(
+                f"running {self.filename} raises {type(error).__name__}: {error}"
+            ) from error
+
+    def _kernel(self, node: ast.stmt, plain: list[ast.stmt]) -> Any:
+        """Return what a decorated definition makes, None if ``node`` is not just that."""
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or len(node.decorator_list) != 1:
+            return None
+        self._execute(plain)
+        made = self._decoration(node.decorator_list[0])
+        if made is None:
+            return None
+        decorator, options = made
+        if isinstance(node, ast.ClassDef):
+            return self._class(node, options) if decorator is decorators.program else None
+        if decorator is decorators.function:
+            return parse_function(self.source, node, self.environment, options)
+        if decorator is decorators.inline:
+            return InlineFunction(self.source, node, self.environment)
+        return None
+
+    def _decoration(self, node: ast.expr) -> tuple[Any, Options] | None:
+        """Return a decorator of the language with its options, None for others."""
+        call = node if isinstance(node, ast.Call) else None
+        target = self._object(node if call is None else call.func)
+        if target not in (decorators.program, decorators.function, decorators.inline):
+            return None
+        options = Options(FunctionType.Opaque, strict_ssa=False)
+        for word in call.keywords if call else ():
+            value = self._object(word.value)
+            if word.arg == "type" and isinstance(value, FunctionType):
+                options.func_type = value
+            elif word.arg == "strict_ssa" and isinstance(value, bool):
+                options.strict_ssa = value
+            else:
+                return None
+        return target, options
+
+    def _object(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Name(id=name):
+                return self.environment.get(name)
+            case ast.Attribute(value=base, attr=attr):
+                return getattr(self._object(base), attr, None)
+            case ast.Constant(value=value):
+                return value
+            case _:
+                return None
+
+    def _class(self, node: ast.ClassDef, options: Options) -> Program | None:
+        """Return the program that a class is, None if the class holds more than methods."""
+        methods = method_nodes(node.body)
+        if len(methods) != sum(not _is_filler(item) for item in node.body) or node.bases:
+            return None
+        parser = ProgramParser(self._name(node.name), {})
+        for method in methods:
+            made = self._decoration(method.decorator_list[0]) if method.decorator_list else None
+            if made is None or made[0] is not decorators.function:
+                return None
+            own = made[1]
+            own.strict_ssa = own.strict_ssa or options.strict_ssa
+            parser.add(self.source, method, self.environment, own)
+        header = self.header
+        return parser.finish(self.source.span(node), attrs=header.attrs, entry=header.entry)
+
+    def _name(self, class_name: str) -> str:
+        """Return the program's name: the header's, which may be no Python name."""
+        return self.header.name or class_name
+
+
+def _is_filler(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Pass) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )

@@ -1,0 +1,104 @@
+"""The on-chip memories of one call, as bytes: what shares an address shares a value.
+
+Knows memory references and tile types; knows no ops. Memory begins poisoned, so that bytes nobody
+has written show in the result.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pypto._src.errors import EvaluationError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import TileType, const_value, static_shape
+from pypto._src.lazy import lazy_module
+from pypto._src.targets import A2A3
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+POISON_BYTE: Final = 0xFF
+"""Fills memory that nobody has written: NaN for every float type, -1 or the largest integer."""
+
+
+class Place(NamedTuple):
+    """Where a tile lies: a region of a buffer, under a shape and element type."""
+
+    buffer: MemorySpace | int  # a whole memory; id() of a reference that has no address yet
+    offset_bytes: int
+    size_bytes: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+def place_of(kind: TileType) -> Place | None:
+    """Return where a tile of type ``kind`` lies, None if its type does not say.
+
+    Raises:
+        EvaluationError: the tile ends beyond its memory or its buffer.
+    """
+    memref, shape = kind.memref, static_shape(kind)
+    if memref is None or shape is None:
+        return None
+    size = math.prod(shape) * kind.dtype.bytes
+    address = const_value(memref.addr_)
+    if address is None:
+        return None
+    if address < 0:
+        if size > memref.size_:
+            raise EvaluationError(
+                f"a tile of {size} bytes lies in {memref.name}, which has {memref.size_}",
+                slug="memory-overflow",
+            )
+        return Place(id(memref), 0, size, shape, kind.dtype.numpy)
+    space = memref.memory_space_
+    memory = A2A3.memories.get(space)
+    if memory is None or address + size > memory.physical_bytes:
+        limit = 0 if memory is None else memory.physical_bytes
+        raise EvaluationError(
+            f"a tile at bytes {address}:{address + size} lies beyond {space.name} memory, which "
+            f"has {limit} bytes",
+            slug="memory-overflow",
+        )
+    return Place(space, address, size, shape, kind.dtype.numpy)
+
+
+class Layout:
+    """The places of all tiles of a function, each once, and the buffers that they need."""
+
+    def __init__(self) -> None:
+        self.places: list[Place] = []
+        self._index: dict[Place, int] = {}
+        self._sizes: dict[MemorySpace | int, int] = {}
+
+    def index(self, place: Place) -> int:
+        """Return the number of a place; equal places have the same."""
+        number = self._index.get(place)
+        if number is None:
+            number = self._index[place] = len(self.places)
+            self.places.append(place)
+            end = place.offset_bytes + place.size_bytes
+            self._sizes[place.buffer] = max(end, self._sizes.get(place.buffer, 0))
+        return number
+
+    def fresh(self) -> list[Array]:
+        """Return one array a place, over new poisoned memory."""
+        memory: dict[MemorySpace | int, Array] = {}
+        for buffer, size in self._sizes.items():
+            memory[buffer] = np.full(size, POISON_BYTE, np.uint8)
+        return [
+            memory[p.buffer][p.offset_bytes : p.offset_bytes + p.size_bytes]
+            .view(p.dtype)
+            .reshape(p.shape)
+            for p in self.places
+        ]
+
+
+def poison(array: Array) -> None:
+    """Fill an array, which need not be contiguous, with poison."""
+    array[...] = np.full(array.dtype.itemsize, POISON_BYTE, np.uint8).view(array.dtype)[0]

@@ -1,0 +1,378 @@
+"""The IR: types, expressions, statements, programs; making, printing, comparing, verifying."""
+
+from typing import TYPE_CHECKING
+
+from pypto._src.diagnostics import Span
+from pypto._src.dtypes import DataType
+from pypto._src.ir.build import (
+    IRBuilder,
+    add,
+    bit_and,
+    bit_not,
+    bit_or,
+    bit_shift_left,
+    bit_shift_right,
+    bit_xor,
+    eq,
+    floordiv,
+    ge,
+    gt,
+    le,
+    lt,
+    max_,
+    min_,
+    mod,
+    mul,
+    ne,
+    neg,
+    sub,
+    truediv,
+)
+from pypto._src.ir.build import cast_ as cast
+from pypto._src.ir.build import pow_ as pow
+from pypto._src.ir.enums import (
+    CoreType,
+    ForKind,
+    FunctionType,
+    MemorySpace,
+    ParamDirection,
+    PipeType,
+    ScopeKind,
+    TensorLayout,
+    TileLayout,
+    TilePad,
+)
+from pypto._src.ir.equal import assert_structural_equal, structural_equal, structural_hash
+from pypto._src.ir.nodes import (
+    DYNAMIC_DIM,
+    Abs,
+    Add,
+    And,
+    BinaryExpr,
+    BitAnd,
+    BitNot,
+    BitOr,
+    BitShiftLeft,
+    BitShiftRight,
+    BitXor,
+    Call,
+    Cast,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    Eq,
+    Expr,
+    FloatDiv,
+    FloorDiv,
+    FloorMod,
+    Ge,
+    GlobalVar,
+    Gt,
+    IRNode,
+    IterArg,
+    Le,
+    Lt,
+    MakeTuple,
+    Max,
+    MemRef,
+    MemRefType,
+    Min,
+    Mul,
+    Ne,
+    Neg,
+    Not,
+    Op,
+    Or,
+    Pow,
+    ScalarType,
+    ShapedType,
+    Sub,
+    TensorType,
+    TensorView,
+    TileType,
+    TileView,
+    TupleGetItemExpr,
+    TupleType,
+    Type,
+    UnaryExpr,
+    UnknownType,
+    Var,
+    Xor,
+)
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    BreakStmt,
+    ContinueStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    OpStmts,
+    Program,
+    ReturnStmt,
+    ScopeStmt,
+    SeqStmts,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+)
+from pypto._src.ir.text import python_print
+from pypto._src.ir.verify import IRVerifier
+from pypto._src.ir.walk import ParentStmtAnalysis
+from pypto._src.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from pypto._src.ops.lookup import create_op_call, get_op, is_op_registered, op
+    from pypto._src.passes.base import PassContext, VerificationLevel, VerificationMode
+    from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+
+BOOL = DataType.BOOL
+INT4 = DataType.INT4
+INT8 = DataType.INT8
+INT16 = DataType.INT16
+INT32 = DataType.INT32
+INT64 = DataType.INT64
+UINT4 = DataType.UINT4
+UINT8 = DataType.UINT8
+UINT16 = DataType.UINT16
+UINT32 = DataType.UINT32
+UINT64 = DataType.UINT64
+FP4 = DataType.FP4
+FP8E4M3FN = DataType.FP8E4M3FN
+FP8E5M2 = DataType.FP8E5M2
+FP16 = DataType.FP16
+FP32 = DataType.FP32
+BF16 = DataType.BF16
+HF4 = DataType.HF4
+HF8 = DataType.HF8
+INDEX = DataType.INDEX
+
+DDR = MemorySpace.DDR
+Vec = MemorySpace.Vec
+Mat = MemorySpace.Mat
+Left = MemorySpace.Left
+Right = MemorySpace.Right
+Acc = MemorySpace.Acc
+MTE1 = PipeType.MTE1
+MTE2 = PipeType.MTE2
+MTE3 = PipeType.MTE3
+M = PipeType.M
+V = PipeType.V
+S = PipeType.S
+FIX = PipeType.FIX
+ALL = PipeType.ALL
+CUBE = CoreType.CUBE
+VECTOR = CoreType.VECTOR
+ND = TensorLayout.ND
+DN = TensorLayout.DN
+NZ = TensorLayout.NZ
+none_box = TileLayout.none_box
+row_major = TileLayout.row_major
+col_major = TileLayout.col_major
+null = TilePad.null
+zero = TilePad.zero
+max = TilePad.max  # noqa: A001  the name of the member
+min = TilePad.min  # noqa: A001  the name of the member
+Sequential = ForKind.Sequential
+Parallel = ForKind.Parallel
+InCore = ScopeKind.InCore
+Opaque = FunctionType.Opaque
+Orchestration = FunctionType.Orchestration
+In = ParamDirection.In
+Out = ParamDirection.Out
+InOut = ParamDirection.InOut
+
+python_print_type = python_print
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "create_op_call": "pypto._src.ops.lookup",
+        "get_op": "pypto._src.ops.lookup",
+        "is_op_registered": "pypto._src.ops.lookup",
+        "op": "pypto._src.ops.lookup",
+        "PassContext": "pypto._src.passes.base",
+        "VerificationLevel": "pypto._src.passes.base",
+        "VerificationMode": "pypto._src.passes.base",
+        "OptimizationStrategy": "pypto._src.passes.pipelines",
+        "PassManager": "pypto._src.passes.pipelines",
+    },
+)
+
+__all__ = [
+    "ALL",
+    "BF16",
+    "BOOL",
+    "CUBE",
+    "DDR",
+    "DN",
+    "DYNAMIC_DIM",
+    "FIX",
+    "FP4",
+    "FP8E4M3FN",
+    "FP8E5M2",
+    "FP16",
+    "FP32",
+    "HF4",
+    "HF8",
+    "INDEX",
+    "INT4",
+    "INT8",
+    "INT16",
+    "INT32",
+    "INT64",
+    "MTE1",
+    "MTE2",
+    "MTE3",
+    "ND",
+    "NZ",
+    "UINT4",
+    "UINT8",
+    "UINT16",
+    "UINT32",
+    "UINT64",
+    "VECTOR",
+    "Abs",
+    "Acc",
+    "Add",
+    "And",
+    "AssignStmt",
+    "BinaryExpr",
+    "BitAnd",
+    "BitNot",
+    "BitOr",
+    "BitShiftLeft",
+    "BitShiftRight",
+    "BitXor",
+    "BreakStmt",
+    "Call",
+    "Cast",
+    "ConstBool",
+    "ConstFloat",
+    "ConstInt",
+    "ContinueStmt",
+    "CoreType",
+    "DataType",
+    "Eq",
+    "EvalStmt",
+    "Expr",
+    "FloatDiv",
+    "FloorDiv",
+    "FloorMod",
+    "ForKind",
+    "ForStmt",
+    "Function",
+    "FunctionType",
+    "Ge",
+    "GlobalVar",
+    "Gt",
+    "IRBuilder",
+    "IRNode",
+    "IRVerifier",
+    "IfStmt",
+    "In",
+    "InCore",
+    "InOut",
+    "IterArg",
+    "Le",
+    "Left",
+    "Lt",
+    "M",
+    "MakeTuple",
+    "Mat",
+    "Max",
+    "MemRef",
+    "MemRefType",
+    "MemorySpace",
+    "Min",
+    "Mul",
+    "Ne",
+    "Neg",
+    "Not",
+    "Op",
+    "OpStmts",
+    "Opaque",
+    "OptimizationStrategy",
+    "Or",
+    "Orchestration",
+    "Out",
+    "Parallel",
+    "ParamDirection",
+    "ParentStmtAnalysis",
+    "PassContext",
+    "PassManager",
+    "PipeType",
+    "Pow",
+    "Program",
+    "ReturnStmt",
+    "Right",
+    "S",
+    "ScalarType",
+    "ScopeKind",
+    "ScopeStmt",
+    "SeqStmts",
+    "Sequential",
+    "ShapedType",
+    "Span",
+    "Stmt",
+    "Sub",
+    "TensorLayout",
+    "TensorType",
+    "TensorView",
+    "TileLayout",
+    "TilePad",
+    "TileType",
+    "TileView",
+    "TupleGetItemExpr",
+    "TupleType",
+    "Type",
+    "UnaryExpr",
+    "UnknownType",
+    "V",
+    "Var",
+    "Vec",
+    "VerificationLevel",
+    "VerificationMode",
+    "WhileStmt",
+    "Xor",
+    "YieldStmt",
+    "add",
+    "assert_structural_equal",
+    "bit_and",
+    "bit_not",
+    "bit_or",
+    "bit_shift_left",
+    "bit_shift_right",
+    "bit_xor",
+    "cast",
+    "col_major",
+    "create_op_call",
+    "eq",
+    "floordiv",
+    "ge",
+    "get_op",
+    "gt",
+    "is_op_registered",
+    "le",
+    "lt",
+    "max",
+    "max_",
+    "min",
+    "min_",
+    "mod",
+    "mul",
+    "ne",
+    "neg",
+    "none_box",
+    "null",
+    "op",
+    "pow",
+    "python_print",
+    "python_print_type",
+    "row_major",
+    "structural_equal",
+    "structural_hash",
+    "sub",
+    "truediv",
+    "zero",
+]
