@@ -70,6 +70,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
 )
+from pypto._src.ops.define import REGISTRY
 from pypto._src.passes.init_mem_ref import InitMemRef
 from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy
 from tests.passes.build import Block, call, random_kernel, seq, tensor
@@ -1244,8 +1245,9 @@ def swapped_tensors() -> Function:
 
 
 def two_buffers() -> Function:
-    first, second = tile("a", memref(0)), tile("b", memref(1))
-    carried, result = IterArg("c", first.type, first), tile("d", memref(0))
+    shared = memref(0)
+    first, second = tile("a", shared), tile("b", memref(1))
+    carried, result = IterArg("c", first.type, first), tile("d", shared)
     body = SeqStmts(stmts=(let(second, load(X, [0, 0])), YieldStmt([second])))
     return kernel(
         [X],
@@ -1324,8 +1326,7 @@ def two_buffers() -> Function:
                 [],
                 [let(tensor("t", [8]), call("tensor.create", [8], dtype=D.FP32))],
             ),
-            "tensor.create has no PTO form: a kernel allocates no global memory: create the "
-            "tensor in the orchestration",
+            f"tensor.create has no PTO form: {REGISTRY['tensor.create'].unsupported}",
         ),
     ],
     ids=lambda v: v if isinstance(v, str) else "",

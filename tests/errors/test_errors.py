@@ -70,7 +70,7 @@ def test_message(path: Path, request: pytest.FixtureRequest) -> None:
     assert found == case.text
 
 
-def test_slugs_differ() -> None:
+def test_messages_differ() -> None:
     """Each file is about a mistake of its own: no two messages start alike."""
     firsts = [read(path).text.splitlines()[0] for path in CASES]
     assert len(firsts) == len(set(firsts)) >= 25

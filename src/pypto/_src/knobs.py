@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 
+from pypto._src.errors import PyptoError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +28,10 @@ _FLAGS = {
 }
 
 
-class KnobError(ValueError):
+class KnobError(PyptoError, ValueError):
     """A variable has a value that it cannot have: ``PYPTO_NUM_THREADS=many``."""
+
+    slug = "environment"
 
 
 class Knob:
@@ -141,7 +145,7 @@ NUM_THREADS = Count(
     "PYPTO_NUM_THREADS",
     "an integer of 1 or more",
     "as many as the CPU has",
-    "how many threads run the blocks of a kernel",
+    "how many threads run the kernels of an orchestration",
 )
 VERIFY_LEVEL = Choice(
     "PYPTO_VERIFY_LEVEL", ("basic", "none"), "what is verified between compiler passes"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 

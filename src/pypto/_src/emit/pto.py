@@ -64,7 +64,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import uses, walk
+from pypto._src.ir.walk import children, exprs_in, stmts_in, uses
 from pypto._src.ops import tensor as tensor_ops
 
 _SECTIONS: Final = ("Parameters", "Tensor views", "Allocations")
@@ -115,8 +115,20 @@ class PTOCodegen:
 
 
 def _has_flags(function: Function) -> bool:
-    ops = map(registered_op, walk(function))
-    return any(op is not None and op.level == "system" for op in ops)
+    return any(op.level == "system" for op in map(registered_op, _expressions(function)) if op)
+
+
+def _expressions(function: Function) -> Iterator[Expr]:
+    """Yield every expression of a function once, however often it is used."""
+    seen: set[Expr] = set()
+    for stmt in stmts_in(function.body):
+        stack = list(exprs_in(stmt))
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                yield node
+                stack += [child for child in children(node) if isinstance(child, Expr)]
 
 
 class _Kernel:
@@ -354,14 +366,14 @@ class _Kernel:
     def _scalar_call(self, call: Call) -> str:
         """Emit a call with a scalar value; return the value as the body holds it."""
         op, dtype = _op(call), scalar_dtype(call)
-        site = self._emit_call(call, op, self.body.fresh(), parameter_type(dtype))
+        site = self._emit_call(call, op, None, parameter_type(dtype))
         if site.known is not None:
             return site.known
         if dtype is DataType.INT64:
             return self.body.assign(f"arith.index_cast {site.dst} : i64 to index")
         return site.dst
 
-    def _emit_call(self, call: Call, op: OpDef[..., Any], dst: str, dst_type: str) -> _Site:
+    def _emit_call(self, call: Call, op: OpDef[..., Any], dst: str | None, dst_type: str) -> _Site:
         if op.unsupported is not None:
             raise EmitError(f"{op.name} has no PTO form: {op.unsupported}", slug="emit-op")
         if op.pto is None:
@@ -545,6 +557,9 @@ class _Bounds:
             raise EmitError("the step of a loop is zero", slug="emit-loop")
         self._start, high = scalars.index(stmt.start), scalars.index(stmt.stop)
         self._stride = scalars.index(stmt.step)
+        start = const_value(stmt.start)
+        self._factor: str | int = self._stride if step is None else step
+        self._offset: str | int = self._start if start is None else start
         self._starts_natural = scalars.is_natural(self._start)
         upward = step is not None and step > 0
         self._by_turns = not upward or not (carries or self._starts_natural)
@@ -565,7 +580,7 @@ class _Bounds:
         """Return the loop variable's value, computed in the loop's body."""
         scalars = self._scalars
         if self._by_turns:
-            counter = scalars.sum_of_products([(counter, self._stride), (self._start, 1)])
+            counter = scalars.sum_of_products([(counter, self._factor), (self._offset, 1)])
         elif self._starts_natural:
             scalars.set_natural(counter)
         return scalars.convert(counter, DataType.INDEX, self._dtype)
@@ -574,15 +589,25 @@ class _Bounds:
 class _Site:
     """One call, as the op's own form sees it (`ir.opdef.PtoSite`)."""
 
-    def __init__(self, kernel: _Kernel, call: Call, dst: str, dst_type: str) -> None:
+    dst: str
+
+    def __init__(self, kernel: _Kernel, call: Call, dst: str | None, dst_type: str) -> None:
         self._kernel = kernel
         self.call = call
-        self.dst = dst
+        if dst is not None:
+            self.dst = dst
         self.dst_type = dst_type
         self.known: str | None = None  # the value that the result is, if nothing computes it
         operands = [self._operand(arg) for arg in call.args]
         self.args = tuple(name for name, _ in operands)
         self.arg_types = tuple(type_ for _, type_ in operands)
+
+    def __getattr__(self, name: str) -> str:
+        """Name a scalar result when the op first asks for it, so that numbers follow the text."""
+        if name != "dst":
+            raise AttributeError(name)
+        self.dst = self._kernel.body.fresh()
+        return self.dst
 
     def _operand(self, arg: Expr) -> tuple[str, str]:
         kernel = self._kernel
@@ -681,11 +706,8 @@ def _types(variables: Sequence[Var]) -> str:
 
 def _dtypes_read(function: Function) -> frozenset[DataType]:
     """Return the element types of tensors of which single elements are read."""
-    return frozenset(
-        scalar_dtype(node)
-        for node in walk(function)
-        if isinstance(node, Call) and node.op is tensor_ops.read
-    )
+    calls = (node for node in _expressions(function) if isinstance(node, Call))
+    return frozenset(scalar_dtype(call) for call in calls if call.op is tensor_ops.read)
 
 
 @contextmanager

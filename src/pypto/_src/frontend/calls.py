@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from types import BuiltinFunctionType, ModuleType
+from types import BuiltinFunctionType
 from typing import Any, Final
 
 from pypto._src.diagnostics import Label
@@ -22,6 +22,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend import control
 from pypto._src.frontend.context import Callee, Context, Signature, as_parser_error
+from pypto._src.frontend.environment import items_of
 from pypto._src.frontend.inline import InlineFunction, expand
 from pypto._src.frontend.messages import describe, did_you_mean, spell
 from pypto._src.frontend.scalars import combine, typed
@@ -55,10 +56,11 @@ from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import Function
 from pypto._src.ops.unified import SCALAR_BINARY, SCALAR_UNARY, Unified, unified
 
-_PURE: Final = frozenset(
-    getattr(builtins, name)
-    for name in ["abs", "bool", "divmod", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "pow", "range", "reversed", "round", "sorted", "str", "sum", "tuple", "type", "zip", "getattr", "hasattr"]
+_PURE_NAMES: Final = (
+    "abs bool divmod enumerate float getattr hasattr int isinstance len list max min pow "
+    "range reversed round sorted str sum tuple type zip"
 )
+_PURE: Final = frozenset(getattr(builtins, name) for name in _PURE_NAMES.split(" "))
 _ON_KERNEL_VALUES: Final[dict[Any, tuple[str, str]]] = {
     min: ("min", "minimum"),
     max: ("max", "maximum"),
@@ -70,7 +72,7 @@ _NODES: Final = (TileView, TensorView, ConstInt, ConstFloat, ConstBool)
 _STATEMENTS: Final[dict[Any, str]] = {
     control.range_: "pl.range stands in a for statement: for i in pl.range(n):",
     control.parallel: "pl.parallel stands in a for statement: for i in pl.parallel(n):",
-    control.while_: "pl.while_ stands in a for statement: for (x,) in pl.while_(init_values=(x0,)):",
+    control.while_: "pl.while_ stands in a for statement: for (x,) in pl.while_(init_values=(a,)):",
     control.yield_: "pl.yield_ is the last statement of a loop body or branch",
     control.cond: "pl.cond is the first statement in the body of a pl.while_ loop",
     control.incore: "pl.incore stands in a with statement: with pl.incore():",
@@ -115,9 +117,7 @@ def op_call(
     return built
 
 
-def _explained(
-    ctx: Context, error: ParserError, args: Sequence[Any], node: ast.AST
-) -> ParserError:
+def _explained(ctx: Context, error: ParserError, args: Sequence[Any], node: ast.AST) -> ParserError:
     """Add to an op's error what the source tells: the wrong keyword, where operands come from."""
     if not isinstance(node, ast.Call):
         return error
@@ -205,13 +205,13 @@ def _other_call(
         return _memref(ctx, args, kwargs, node)
     if isinstance(callee, type) and issubclass(callee, _NODES):
         return _compute(ctx, callee, args, kwargs, node)
-    if hasattr(callee, "signature") and not isinstance(callee, type | ModuleType):
+    if isinstance(callee, Callee):
         return _method_call(ctx, callee, args, kwargs, node)
     return _python_call(ctx, callee, args, kwargs, node)
 
 
 def _is_statement(callee: Any) -> bool:
-    return callable(callee) and getattr(callee, "__hash__", None) and callee in _STATEMENTS
+    return callable(callee) and callee.__hash__ is not None and callee in _STATEMENTS
 
 
 def _const(ctx: Context, args: list[Any], kwargs: dict[str, Any], node: ast.Call) -> Expr:
@@ -331,16 +331,13 @@ def _on_kernel_values(ctx: Context, callee: Any, args: list[Any], node: ast.Call
             return scalar
         op = unified(on_tiles)
         return None if op is None else op_call(ctx, op, args, {}, node)
-    if callee is len and isinstance(args[0], list | tuple):
-        return len(args[0])  # pyright: ignore[reportUnknownArgumentType]
-    return None
+    items = items_of(args[0]) if callee is len else None
+    return None if items is None else len(items)
 
 
 def _holds_values(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
-        return any(_holds_values(item) for item in items)
-    return isinstance(value, Expr)
+    items = items_of(value)
+    return isinstance(value, Expr) if items is None else any(map(_holds_values, items))
 
 
 # --------------------------------------------------------------------------- functions
@@ -431,8 +428,8 @@ def _accepts(wanted: Type, found: Type, sizes: dict[Var, Expr]) -> bool:
     """True if an argument has a parameter's type; its symbolic dimensions are found on the way."""
     if isinstance(wanted, TensorType | TileType):
         return (
-            type(found) is type(wanted)
-            and isinstance(found, ShapedType)
+            isinstance(found, ShapedType)
+            and type(found) is type(wanted)
             and wanted.dtype is found.dtype
             and len(wanted.shape) == len(found.shape)
             and all(_same_size(w, f, sizes) for w, f in zip(wanted.shape, found.shape, strict=True))
@@ -475,9 +472,9 @@ def _note_outputs(ctx: Context, called: Signature, operands: Sequence[Expr], mad
             passed.append((value.type, origin))
     if not passed:
         return
-    several = isinstance(made.type, TupleType)
-    found = [_take(passed, k) for k in (made.type.types if several else (made.type,))]
-    if several:
+    kinds = made.type.types if isinstance(made.type, TupleType) else (made.type,)
+    found = [_take(passed, kind) for kind in kinds]
+    if isinstance(made.type, TupleType):
         ctx.parts[made] = found
     elif found[0] is not None:
         ctx.origins[made] = found[0]

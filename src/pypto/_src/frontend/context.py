@@ -21,13 +21,23 @@ from pypto._src.errors import (
     PyptoError,
     UndefinedVariableError,
 )
-from pypto._src.frontend.environment import MISSING, Environment
+from pypto._src.frontend.environment import MISSING, Environment, items_of
 from pypto._src.frontend.messages import describe, did_you_mean
 from pypto._src.frontend.scalars import number
 from pypto._src.frontend.scope import BROKEN, Cascade, Names, reassigned
 from pypto._src.frontend.source import Source
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import Call, Expr, MakeTuple, MemRef, ScalarType, TensorType, TileType, Type, Var
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    MakeTuple,
+    MemRef,
+    ScalarType,
+    TensorType,
+    TileType,
+    Type,
+    Var,
+)
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt, seq
 
@@ -78,12 +88,12 @@ class Signature(NamedTuple):
         )
 
 
-class Callee(Protocol):
+class Callee:
     """A function of the program, perhaps not parsed yet."""
 
     def signature(self, span: Span) -> Signature:
         """Return the signature; ``span`` is the call's, for errors."""
-        ...
+        raise NotImplementedError
 
 
 class Functions(Protocol):
@@ -198,8 +208,8 @@ class Context:
             return value
         if isinstance(value, bool | int | float):
             return self.number(value, dtype, node)
-        if isinstance(value, list | tuple):
-            items: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
+        items = items_of(value)
+        if items is not None:
             return MakeTuple([self.as_expr(item, node) for item in items], self.span(node))
         raise ParserTypeError(
             f"a value of the kernel was wanted, got {describe(value)}",
@@ -235,11 +245,9 @@ class Context:
 
     def peek(self, node: ast.expr) -> Any:
         """Return the object behind a name or ``module.name``, `MISSING` if it is not plain."""
-        if node.__class__ is ast.Name:
-            name: str = node.id  # pyright: ignore[reportAttributeAccessIssue]
-            if name in self.names.values:
-                return self.names.values[name]
-            return self.lookup(name)
+        if isinstance(node, ast.Name):
+            value = self.names.values.get(node.id, MISSING)
+            return self.lookup(node.id) if value is MISSING else value
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             base = self.peek(node.value)
             return MISSING if isinstance(base, Expr) else getattr(base, node.attr, MISSING)

@@ -50,8 +50,17 @@ def function(
     """
     options = Options(type, strict_ssa)
     if func is None:
-        return lambda f: _function(f, options, sys._getframe(1))
-    return _function(func, options, sys._getframe(1))
+
+        def decorate(func: Callable[..., Any]) -> Any:
+            return _function(func, options, _caller())
+
+        return decorate
+    return _function(func, options, _caller())
+
+
+def _caller() -> FrameType:
+    """Return the frame that calls the function which calls this."""
+    return sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
 
 
 def _function(func: Any, options: Options, frame: FrameType) -> Any:
@@ -69,7 +78,7 @@ def _unwrapped(func: Any) -> Any:
     """Return the function that other decorators have wrapped."""
     while hasattr(func, "__wrapped__"):
         func = func.__wrapped__
-    return func.__func__ if isinstance(func, staticmethod | classmethod) else func
+    return getattr(func, "__func__", func)  # of a static method or class method
 
 
 def _is_class_body(frame: FrameType) -> bool:
@@ -88,8 +97,12 @@ def program(cls: type | None = None, *, strict_ssa: bool = False) -> Any:
         ParserError: the source has mistakes; the first of them, the others in its ``others``.
     """
     if cls is None:
-        return lambda c: _program(c, strict_ssa, sys._getframe(1))
-    return _program(cls, strict_ssa, sys._getframe(1))
+
+        def decorate(cls: type) -> Program:
+            return _program(cls, strict_ssa, _caller())
+
+        return decorate
+    return _program(cls, strict_ssa, _caller())
 
 
 def _program(cls: type, strict_ssa: bool, frame: FrameType) -> Program:
@@ -133,4 +146,4 @@ def inline(func: Callable[..., Any]) -> InlineFunction:
     """Make a function whose statements are expanded at each call inside a kernel."""
     func = _unwrapped(func)
     source, node = function_source(func)
-    return InlineFunction(source, node, function_environment(func, sys._getframe(1)))
+    return InlineFunction(source, node, function_environment(func, _caller()))

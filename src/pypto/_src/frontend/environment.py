@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pypto._src.frontend.control import DynVar
 
@@ -68,6 +68,11 @@ def plain_value(value: Any) -> Any:
     if type(value).__module__ == "numpy" and hasattr(value, "item") and not value.shape:
         return value.item()
     return value
+
+
+def items_of(value: Any) -> list[Any] | None:
+    """Return the items of a Python list or tuple, None for anything else."""
+    return [*cast("list[Any]", value)] if isinstance(value, list | tuple) else None
 
 
 def closure_of(function: Callable[..., Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pypto._src.errors import (
     InvalidOperationError,
@@ -62,40 +62,51 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ops.unified import COMMUTATIVE, unified
 
-_Operator = tuple[str, "type[BinaryExpr] | None", Callable[[Any, Any], Any], str]
+_Operator: TypeAlias = tuple[str, "type[BinaryExpr] | None", Callable[[Any, Any], Any], str]
+_Python: Any = operator  # its functions are typed for some operands only
+
+
+def _is_in(item: Any, container: Any) -> bool:
+    return item in container
+
+
+def _is_not_in(item: Any, container: Any) -> bool:
+    return item not in container
+
+
 # Python's spelling, the node on scalars, the operator on Python values, the unified op.
 BINARY: Final[dict[type[ast.operator], _Operator]] = {
-    ast.Add: ("+", Add, operator.add, "add"),
-    ast.Sub: ("-", Sub, operator.sub, "sub"),
-    ast.Mult: ("*", Mul, operator.mul, "mul"),
-    ast.Div: ("/", FloatDiv, operator.truediv, "div"),
-    ast.FloorDiv: ("//", FloorDiv, operator.floordiv, ""),
-    ast.Mod: ("%", FloorMod, operator.mod, "rem"),
-    ast.Pow: ("**", Pow, operator.pow, ""),
-    ast.MatMult: ("@", None, operator.matmul, "matmul"),
-    ast.BitAnd: ("&", BitAnd, operator.and_, "and_"),
-    ast.BitOr: ("|", BitOr, operator.or_, "or_"),
-    ast.BitXor: ("^", BitXor, operator.xor, ""),
-    ast.LShift: ("<<", BitShiftLeft, operator.lshift, "shl"),
-    ast.RShift: (">>", BitShiftRight, operator.rshift, "shr"),
+    ast.Add: ("+", Add, _Python.add, "add"),
+    ast.Sub: ("-", Sub, _Python.sub, "sub"),
+    ast.Mult: ("*", Mul, _Python.mul, "mul"),
+    ast.Div: ("/", FloatDiv, _Python.truediv, "div"),
+    ast.FloorDiv: ("//", FloorDiv, _Python.floordiv, ""),
+    ast.Mod: ("%", FloorMod, _Python.mod, "rem"),
+    ast.Pow: ("**", Pow, _Python.pow, ""),
+    ast.MatMult: ("@", None, _Python.matmul, "matmul"),
+    ast.BitAnd: ("&", BitAnd, _Python.and_, "and_"),
+    ast.BitOr: ("|", BitOr, _Python.or_, "or_"),
+    ast.BitXor: ("^", BitXor, _Python.xor, ""),
+    ast.LShift: ("<<", BitShiftLeft, _Python.lshift, "shl"),
+    ast.RShift: (">>", BitShiftRight, _Python.rshift, "shr"),
 }
 COMPARE: Final[dict[type[ast.cmpop], tuple[str, type[BinaryExpr] | None, Callable[..., Any]]]] = {
-    ast.Eq: ("==", Eq, operator.eq),
-    ast.NotEq: ("!=", Ne, operator.ne),
-    ast.Lt: ("<", Lt, operator.lt),
-    ast.LtE: ("<=", Le, operator.le),
-    ast.Gt: (">", Gt, operator.gt),
-    ast.GtE: (">=", Ge, operator.ge),
-    ast.Is: ("is", None, operator.is_),
-    ast.IsNot: ("is not", None, operator.is_not),
-    ast.In: ("in", None, lambda a, b: a in b),
-    ast.NotIn: ("not in", None, lambda a, b: a not in b),
+    ast.Eq: ("==", Eq, _Python.eq),
+    ast.NotEq: ("!=", Ne, _Python.ne),
+    ast.Lt: ("<", Lt, _Python.lt),
+    ast.LtE: ("<=", Le, _Python.le),
+    ast.Gt: (">", Gt, _Python.gt),
+    ast.GtE: (">=", Ge, _Python.ge),
+    ast.Is: ("is", None, _Python.is_),
+    ast.IsNot: ("is not", None, _Python.is_not),
+    ast.In: ("in", None, _is_in),
+    ast.NotIn: ("not in", None, _is_not_in),
 }
 UNARY: Final[dict[type[ast.unaryop], tuple[str, type[UnaryExpr] | None, Any, str]]] = {
-    ast.USub: ("-", Neg, operator.neg, "neg"),
-    ast.UAdd: ("+", None, operator.pos, ""),
-    ast.Not: ("not", Not, operator.not_, ""),
-    ast.Invert: ("~", BitNot, operator.invert, "not_"),
+    ast.USub: ("-", Neg, _Python.neg, "neg"),
+    ast.UAdd: ("+", None, _Python.pos, ""),
+    ast.Not: ("not", Not, _Python.not_, ""),
+    ast.Invert: ("~", BitNot, _Python.invert, "not_"),
 }
 _CMP_TYPES: Final = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
 
@@ -119,7 +130,7 @@ def _name(ctx: Context, node: ast.Name) -> Any:
 
 def _attribute(ctx: Context, node: ast.Attribute) -> Any:
     inner = node.value
-    if inner.__class__ is ast.Name and inner.id == ctx.self_name:  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(inner, ast.Name) and inner.id == ctx.self_name:
         return _of_self(ctx, node)
     base = ctx.forms[inner.__class__](ctx, inner)
     if isinstance(base, Expr):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from pypto._src.diagnostics import Label, Span
@@ -15,6 +16,7 @@ from pypto._src.errors import (
     UnsupportedFeatureError,
 )
 from pypto._src.frontend.context import (
+    Callee,
     Context,
     EnoughErrors,
     Errors,
@@ -49,7 +51,7 @@ class Options:
         self.strict_ssa = strict_ssa
 
 
-class Method:
+class Method(Callee):
     """One function being parsed: its header when it is first needed, then its body."""
 
     def __init__(
@@ -266,10 +268,8 @@ def parse_function(
     errors = Errors()
     around = Alone()
     method = Method(source, node, environment, options, around, errors)
-    try:
+    with suppress(EnoughErrors):
         method.parse()
-    except EnoughErrors:
-        pass
     errors.raise_first()
     assert method.function is not None
     if around.used:
@@ -340,13 +340,11 @@ class ProgramParser:
             ParserError: the first of the errors found; the others are in its ``others``.
         """
         methods: Sequence[Method] = list(self.methods.values())
-        try:
+        with suppress(EnoughErrors):
             for method in methods:
                 method.declare()
             for method in methods:
                 method.parse()
-        except EnoughErrors:
-            pass
         self.errors.raise_first()
         done = [m.function for m in methods if m.function is not None]
         return Program([*done, *self.outside.values()], self.name, span, attrs=attrs, entry=entry)

@@ -63,7 +63,7 @@ class Names:
         return len(self.journal)
 
     def close(self, mark: int) -> dict[str, Any]:
-        """Leave a block and forget what it bound; return the names that it was the first to bind."""
+        """Leave a block and forget what it bound; return those it was the first to bind."""
         bound: dict[str, Any] = {}
         for name, old, _ in self.journal[mark:]:
             if old is MISSING:

@@ -17,7 +17,7 @@ from pypto._src.errors import (
 from pypto._src.frontend import control
 from pypto._src.frontend.calls import is_python_object
 from pypto._src.frontend.context import Context, Form, body_of
-from pypto._src.frontend.environment import MISSING
+from pypto._src.frontend.environment import MISSING, items_of
 from pypto._src.frontend.expressions import BINARY, apply_binary
 from pypto._src.frontend.messages import describe, spell
 from pypto._src.frontend.scope import BROKEN, same_value_type
@@ -103,11 +103,9 @@ def _assign_name(ctx: Context, target: ast.Name, value: Any, source: ast.expr) -
 
 
 def _scalar_of(ctx: Context, name: str) -> DataType | None:
-    """Return the element type of a scalar from outside the block, which a number has to keep."""
+    """Return the element type of a scalar variable, which a bare number assigned to it takes."""
     old = ctx.names.values.get(name)
-    if isinstance(old, Var) and isinstance(old.type, ScalarType):
-        return old.type.dtype if ctx.names.levels[name] != ctx.names.level else None
-    return None
+    return old.type.dtype if isinstance(old, Var) and isinstance(old.type, ScalarType) else None
 
 
 def _refuse_no_value(ctx: Context, value: Expr, source: ast.expr) -> None:
@@ -123,11 +121,11 @@ def _refuse_no_value(ctx: Context, value: Expr, source: ast.expr) -> None:
 
 def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Any, source: ast.expr) -> None:
     targets = target.elts
-    kind = value.type if isinstance(value, Expr) else None
-    if isinstance(value, list | tuple):
-        count = len(value)  # pyright: ignore[reportUnknownArgumentType]
-    elif isinstance(kind, TupleType):
-        count = len(kind.types)
+    values = items_of(value)
+    if values is not None:
+        count = len(values)
+    elif isinstance(value, Expr) and isinstance(value.type, TupleType):
+        count = _part_count(value)
     else:
         raise ParserTypeError(
             f"{describe(value)} is one value and cannot be unpacked",
@@ -140,17 +138,20 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Any, source: ast.
             ctx.span(target),
             slug="unpack",
         )
-    if isinstance(value, Expr):
+    if values is None:
         parts = _parts(ctx, value, source)
     else:
-        parts = _independent(ctx, targets, list(value), source)
+        parts = _independent(ctx, targets, values, source)
     for item, part in zip(targets, parts, strict=True):
         _assign_to(ctx, item, part, source)
 
 
+def _part_count(value: Expr) -> int:
+    return len(value.type.types) if isinstance(value.type, TupleType) else 1
+
+
 def _parts(ctx: Context, value: Expr, source: ast.expr) -> list[Expr]:
     """Return the parts of a tuple, which is kept in a variable of its own."""
-    assert isinstance(value.type, TupleType)
     if not isinstance(value, Var):
         var = Var("_tuple_tmp", value.type, ctx.span(source))
         ctx.append(var, value, ctx.span(source))
@@ -158,7 +159,7 @@ def _parts(ctx: Context, value: Expr, source: ast.expr) -> list[Expr]:
         value = var
     origins = ctx.parts.get(value)
     parts: list[Expr] = []
-    for index in range(len(value.type.types)):
+    for index in range(_part_count(value)):
         part = TupleGetItemExpr(value, index, ctx.span(source))
         origin = origins[index] if origins else None
         if origin is not None:
@@ -284,7 +285,7 @@ def _split(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Sequence[ast.stmt], 
 def _evaluate(ctx: Context, found: _Yield | None) -> _Yielded | None:
     if found is None:
         return None
-    kinds = [ctx.declared.pop(name.id, None) for name in found.names]
+    kinds: list[Type | None] = [ctx.declared.pop(name.id, None) for name in found.names]
     if found.annotation is not None:
         kinds = [type_of(ctx, found.annotation)]
     if found.names and len(found.names) != len(found.values):
@@ -591,8 +592,8 @@ def _init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
                 slug="range-arguments",
             )
         values = ctx.value(word.value)
-        if isinstance(values, list | tuple):
-            items: Sequence[Any] = values  # pyright: ignore[reportUnknownVariableType]
+        items = items_of(values)
+        if items is not None:
             found = [ctx.as_expr(value, word.value) for value in items]
         elif values is not None:
             raise ParserSyntaxError(
@@ -788,10 +789,9 @@ def _while_values(ctx: Context, node: ast.For) -> None:
 def _condition(ctx: Context, body: Sequence[ast.stmt]) -> ast.expr | None:
     """Return the argument of the ``pl.cond(...)`` that starts a body."""
     first = body[0].value if body and isinstance(body[0], ast.Expr) else None
-    if isinstance(first, ast.Call) and ctx.peek(first.func) is control.cond:
-        if len(first.args) == 1 and not first.keywords:
-            return first.args[0]
-    return None
+    if not isinstance(first, ast.Call) or ctx.peek(first.func) is not control.cond:
+        return None
+    return first.args[0] if len(first.args) == 1 and not first.keywords else None
 
 
 def _while(ctx: Context, node: ast.While) -> None:

@@ -120,11 +120,8 @@ class _Text:
         """Execute the text; return the functions and programs it defines, in order."""
         plain: list[ast.stmt] = []
         for node in self.tree.body:
-            kernel = self._kernel(node, plain)
-            if kernel is None:
+            if not self._kernel(node, plain):
                 plain.append(node)
-            else:
-                self.names[node.name] = kernel  # pyright: ignore[reportAttributeAccessIssue]
         self._execute(plain)
         defined = {id(v): v for v in self.names.values() if isinstance(v, Function | Program)}
         taken = self._called()
@@ -152,15 +149,21 @@ class _Text:
                 f"running {self.filename} raises {type(error).__name__}: {error}"
             ) from error
 
-    def _kernel(self, node: ast.stmt, plain: list[ast.stmt]) -> Any:
-        """Return what a decorated definition makes, None if ``node`` is not just that."""
+    def _kernel(self, node: ast.stmt, plain: list[ast.stmt]) -> bool:
+        """Parse a decorated definition after executing ``plain``; False if it is not just that."""
         if not isinstance(node, ast.FunctionDef | ast.ClassDef) or len(node.decorator_list) != 1:
-            return None
+            return False
         self._execute(plain)
         made = self._decoration(node.decorator_list[0])
-        if made is None:
-            return None
-        decorator, options = made
+        kernel = None if made is None else self._made(node, *made)
+        if kernel is not None:
+            self.names[node.name] = kernel
+        return kernel is not None
+
+    def _made(
+        self, node: ast.FunctionDef | ast.ClassDef, decorator: Any, options: Options
+    ) -> Function | Program | InlineFunction | None:
+        """Return what a decorator of the language makes of a definition."""
         if isinstance(node, ast.ClassDef):
             return self._class(node, options) if decorator is decorators.program else None
         if decorator is decorators.function:

@@ -14,7 +14,7 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import ParserError, ParserTypeError
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.control import Tuple
-from pypto._src.frontend.environment import MISSING, plain_value
+from pypto._src.frontend.environment import MISSING, items_of, plain_value
 from pypto._src.frontend.messages import describe, did_you_mean, spell
 from pypto._src.frontend.scope import same_value_type
 from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor, Tile
@@ -201,16 +201,17 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr]:
     Raises:
         ParserTypeError: it is no list, or a dimension is no integer.
     """
-    dims = ctx.value(node)
-    if not isinstance(dims, list | tuple):
+    shape = ctx.value(node)
+    dims = items_of(shape)
+    if dims is None:
         raise ParserTypeError(
-            f"a shape is a list, got {describe(dims)}",
+            f"a shape is a list, got {describe(shape)}",
             ctx.span(node),
             hint=f"write [{ctx.source.text(node)}]",
             slug="annotation",
         )
     found: list[Expr] = []
-    for dim in dims:  # pyright: ignore[reportUnknownVariableType]
+    for dim in dims:
         item: Any = plain_value(dim)
         integer = isinstance(item, Expr) and isinstance(item.type, ScalarType)
         if not integer and (isinstance(item, bool) or not isinstance(item, int)):

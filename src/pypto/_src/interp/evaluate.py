@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pypto._src.diagnostics import Span
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.interp.memory import Layout, place_of, poison
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
@@ -102,7 +102,7 @@ class Evaluator:
         self._program = program if isinstance(program, Program) else None
         functions = program.functions_ if isinstance(program, Program) else (program,)
         self._functions = {f.name: f for f in functions}
-        self._plans: dict[str, _Plan] = {}
+        self._plans: dict[str, Plan] = {}
         self._running: list[str] = []
 
     def entry(self) -> str:
@@ -131,8 +131,12 @@ class Evaluator:
         with np.errstate(all="ignore"):
             return self.run(name, args)
 
-    def run(self, name: str, args: Sequence[Any]) -> Any:
-        """Call function ``name`` from within a call."""
+    def plan(self, function: Function) -> Plan:
+        """Return ``function`` ready to be called."""
+        return Plan(function, self)
+
+    def run(self, name: str, args: Sequence[Any], span: Span = UNKNOWN_SPAN) -> Any:
+        """Call function ``name`` from within a call, which stands at ``span``."""
         function = self._functions.get(name)
         if function is None:
             raise EvaluationError(
@@ -149,7 +153,7 @@ class Evaluator:
             )
         plan = self._plans.get(name)
         if plan is None:
-            plan = self._plans[name] = _Plan(function, self)
+            plan = self._plans[name] = self.plan(function)
         self._running.append(name)
         try:
             return plan.call(args)
@@ -157,7 +161,7 @@ class Evaluator:
             self._running.pop()
 
 
-class _Plan:
+class Plan:
     """One function as closures."""
 
     def __init__(self, function: Function, evaluator: Evaluator) -> None:
@@ -246,12 +250,12 @@ class _Plan:
         wanted = f"Tensor[[{', '.join(_dim_text(d) for d in kind.shape)}], {kind.dtype.member}]"
 
         def bind(env: Env, value: Any) -> None:
-            if type(value) is not np.ndarray:
+            array: Any = value
+            if not isinstance(value, np.ndarray):
                 raise EvaluationError(
                     f"argument {param.name!r} is a {type(value).__name__}, {wanted} was wanted",
                     slug="argument",
                 )
-            array: Any = value
             shape = array.shape
             fits = array.dtype == dtype and len(shape) == len(checks)
             if not fits or not all(c(env, n) for c, n in zip(checks, shape, strict=True)):
@@ -618,7 +622,7 @@ class _Plan:
         def run(env: Env) -> Any:
             args = [each(env) for each in evals]
             try:
-                return evaluator.run(name, args)
+                return evaluator.run(name, args, span)
             except EvaluationError as error:
                 raise error.at(span) from None
 

@@ -23,7 +23,17 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from pypto._src.errors import InternalError
 from pypto._src.ir.base import FieldKind, Node
-from pypto._src.ir.nodes import ConstInt, Expr, GlobalVar, IRNode, Op, Type, Var, exprs_of_type
+from pypto._src.ir.nodes import (
+    ConstInt,
+    Expr,
+    GlobalVar,
+    IRNode,
+    MemRef,
+    Op,
+    Type,
+    Var,
+    exprs_of_type,
+)
 from pypto._src.ir.stmts import Function, OpStmts, Program, SeqStmts, Stmt, statements
 
 Token: TypeAlias = tuple[Any, ...]
@@ -287,6 +297,8 @@ class _Stream:
         number = self.numbers.get(var)
         if number is not None:
             return ("var", number)
+        if isinstance(var, MemRef):  # space, address and size say which one it is
+            return self.node(var)
         if not (self.auto or self.signature):
             return ("free", id(var))
         self.stack += self.parts(var)

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Type
+from pypto._src.ir.nodes import ConstInt, Type
 from pypto._src.ir.opdef import ROUND_MODES, CppSite, Operands, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
 from pypto._src.ops.layout import tile_type
 from pypto._src.ops.rules import (
+    CASTS,
     RoundMode,
     attribute,
     called,
+    cast_text,
     check_operands,
+    dims,
     members,
     one_tile,
     operand_name,
@@ -192,10 +195,27 @@ def divs(tile: Tile, scalar: Scalar) -> Tile:
     ...
 
 
+def _extreme(o: Operands) -> Type:
+    kind = o.tile(0)
+    if kind.dtype.is_int():  # the assembler has only the form with two tiles
+        name, number = operand_name(o, 0), o.args[1]
+        value = number.value if isinstance(number, ConstInt) else operand_name(o, 1)
+        filled = f"pl.full({dims(kind.shape)}, pl.{kind.dtype.member}, {value})"
+        refuse(
+            o,
+            f"{called(o.op)} of a tile and a number takes elements of {members(o.op.dtypes)}, "
+            f"{name} has {kind.dtype.member}",
+            "element-type",
+            f"{called(o.op)}({name}, {filled})" if kind.dtype in SIGNED else None,
+            shown=(0,),
+        )
+    return tile_and_scalar(o)
+
+
 @block_op(
     overload="maximum",
-    types=tile_and_scalar,
-    dtypes=FLOATS,  # the assembler has no integer form: fill a tile and take maximum
+    types=_extreme,
+    dtypes=FLOATS,
     numpy=lambda tile, scalar: np.maximum(tile, _beside(tile, scalar)),
     pto="pto.tmaxs",
     isa="TMAXS",
@@ -207,8 +227,8 @@ def maxs(tile: Tile, scalar: Scalar) -> Tile:
 
 @block_op(
     overload="minimum",
-    types=tile_and_scalar,
-    dtypes=FLOATS,  # as maxs
+    types=_extreme,
+    dtypes=FLOATS,
     numpy=lambda tile, scalar: np.minimum(tile, _beside(tile, scalar)),
     pto="pto.tmins",
     isa="TMINS",
@@ -338,35 +358,6 @@ def relu(tile: Tile) -> Tile:
 # Conversion
 # --------------------------------------------------------------------------------------------
 
-CASTS: Final[dict[DataType, frozenset[DataType]]] = {
-    D.FP32: frozenset({D.FP16, D.BF16, D.INT16, D.INT32, D.INT64}),
-    D.FP16: frozenset({D.FP32, D.INT32, D.INT16, D.INT8, D.UINT8}),
-    D.BF16: frozenset({D.FP32, D.INT32}),
-    D.INT16: frozenset({D.FP16, D.FP32}),
-    D.INT32: frozenset({D.FP32, D.INT16, D.INT64, D.FP16}),
-    D.INT64: frozenset({D.FP32, D.INT32}),
-    D.INT8: frozenset({D.FP16}),
-    D.UINT8: frozenset({D.FP16}),
-}
-"""Element types to the ones that A2/A3 turns them into in one step."""
-
-
-def cast_steps(source: DataType, target: DataType) -> tuple[DataType, ...] | None:
-    """Return the element types of a shortest chain of casts, ``target`` last; None if none is."""
-    frontier: list[tuple[DataType, ...]] = [(source,)]
-    seen = {source}
-    while frontier:
-        longer: list[tuple[DataType, ...]] = []
-        for path in frontier:
-            for dtype in CASTS:
-                if dtype in CASTS[path[-1]] and dtype not in seen:
-                    if dtype is target:
-                        return (*path[1:], dtype)
-                    seen.add(dtype)
-                    longer.append((*path, dtype))
-        frontier = longer
-    return None
-
 
 def _cast_type(o: Operands) -> Type:
     check_operands(o)
@@ -379,21 +370,14 @@ def _cast_type(o: Operands) -> Type:
             slug="cast",
         )
     if target not in CASTS[kind.dtype]:
-        steps = cast_steps(kind.dtype, target)
         refuse(
             o,
             f"{called(o.op)} from {kind.dtype.member} to {target.member} does not exist; "
             f"{kind.dtype.member} goes to {members(CASTS[kind.dtype])}",
             "cast",
-            _cast_chain(name, steps) if steps else None,
+            cast_text(name, kind.dtype, target),
         )
     return tile_type(kind.shape, target, MemorySpace.Vec, "the result")
-
-
-def _cast_chain(text: str, steps: tuple[DataType, ...]) -> str:
-    for dtype in steps:
-        text = f"pl.cast({text}, pl.{dtype.member})"
-    return text
 
 
 def _dtype(value: Any) -> DataType:

@@ -31,6 +31,7 @@ from pypto._src.ops.matmul import OPERANDS
 from pypto._src.ops.rules import (
     attribute,
     called,
+    cast_text,
     check_element,
     check_operands,
     check_space,
@@ -246,7 +247,7 @@ def _store_type(o: Operands) -> Type:
             "dtype-mismatch",
             None
             if space is MemorySpace.Acc
-            else f"pl.cast({operand_name(o, 0)}, pl.{tensor.dtype.member})",
+            else cast_text(operand_name(o, 0), tile.dtype, tensor.dtype),
             shown=(0, 3),
         )
     return tensor

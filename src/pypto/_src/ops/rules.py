@@ -92,7 +92,8 @@ def operand_name(o: Operands, index: int) -> str:
 def operand_label(o: Operands, indices: Iterable[int] | None = None) -> str:
     """Return what the operands are: ``x is Tile[...], m is Tile[...]``."""
     shown = _data(o) if indices is None else indices
-    return ", ".join(f"{operand_name(o, i)} is {describe(o.args[i].type)}" for i in shown)
+    parts = [f"{operand_name(o, i)} is {describe(o.args[i].type)}" for i in shown]
+    return ", ".join(dict.fromkeys(parts))
 
 
 def refuse(
@@ -105,8 +106,9 @@ def refuse(
 ) -> NoReturn:
     """Raise `OpError` with the operands in the label and the places where they were made."""
     indices = list(_data(o) if shown is None else shown)
-    places = [(o.args[i].span, operand_name(o, i)) for i in indices if isinstance(o.args[i], Var)]
-    related = [Label(span, f"{name} is defined here") for span, name in places if span.is_valid()]
+    values = dict.fromkeys(o.args[i] for i in indices)
+    places = [(v.span, v.name) for v in values if isinstance(v, Var) and v.span.is_valid()]
+    related = [Label(span, f"{name} is defined here") for span, name in places]
     raise OpError(
         message,
         hint=hint,
@@ -140,6 +142,48 @@ def why_not(dtype: DataType) -> str | None:
     if dtype is DataType.FP64:
         return "the A2/A3 chip has no 64-bit floats"
     return None
+
+
+# --------------------------------------------------------------------------------------------
+# Casts
+# --------------------------------------------------------------------------------------------
+
+D = DataType
+CASTS: Final[dict[DataType, frozenset[DataType]]] = {
+    D.FP32: frozenset({D.FP16, D.BF16, D.INT16, D.INT32, D.INT64}),
+    D.FP16: frozenset({D.FP32, D.INT32, D.INT16, D.INT8, D.UINT8}),
+    D.BF16: frozenset({D.FP32, D.INT32}),
+    D.INT16: frozenset({D.FP16, D.FP32}),
+    D.INT32: frozenset({D.FP32, D.INT16, D.INT64, D.FP16}),
+    D.INT64: frozenset({D.FP32, D.INT32}),
+    D.INT8: frozenset({D.FP16}),
+    D.UINT8: frozenset({D.FP16}),
+}
+"""Element types to the ones that A2/A3 turns them into in one step."""
+
+
+def cast_steps(source: DataType, target: DataType) -> tuple[DataType, ...] | None:
+    """Return the element types of a shortest chain of casts, ``target`` last; None if none is."""
+    paths: list[tuple[DataType, ...]] = [(source,)]
+    seen = {source}
+    for path in paths:  # grows as longer paths are found
+        for dtype in MEMBERS.values():
+            if dtype in CASTS.get(path[-1], ()) and dtype not in seen:
+                if dtype is target:
+                    return (*path[1:], dtype)
+                seen.add(dtype)
+                paths.append((*path, dtype))
+    return None
+
+
+def cast_text(name: str, source: DataType, target: DataType) -> str | None:
+    """Return what to type to have the tile ``name`` with elements of ``target``."""
+    steps = cast_steps(source, target)
+    if steps is None:
+        return None
+    for dtype in steps:
+        name = f"pl.cast({name}, pl.{dtype.member})"
+    return name
 
 
 # --------------------------------------------------------------------------------------------
@@ -233,16 +277,12 @@ def check_operands(o: Operands) -> None:
     """
     tiles = [i for i, p in enumerate(o.op.operands) if p.kind == TILE]
     for index in tiles:
-        name = operand_name(o, index)
-        check_element(o.op, name, o.tile(index).dtype, _cast_hint(o, name))
+        name, dtype = operand_name(o, index), o.tile(index).dtype
         space = known_space(o.args[index])
         if space is not None:
             check_space(o.op, o.kwargs, index, name, space)
-
-
-def _cast_hint(o: Operands, name: str) -> str | None:
-    wanted = DataType.FP32 if DataType.FP32 in o.op.dtypes else None
-    return None if wanted is None else f"pl.cast({name}, pl.{wanted.member})"
+        hint = cast_text(name, dtype, DataType.FP32) if DataType.FP32 in o.op.dtypes else None
+        check_element(o.op, name, dtype, hint)
 
 
 def check_same_dtype(o: Operands, first: int, second: int) -> None:
@@ -263,9 +303,16 @@ def check_same_dtype(o: Operands, first: int, second: int) -> None:
         o,
         f"operands of {called(o.op)} have different element types",
         "dtype-mismatch",
-        f"pl.cast({operand_name(o, index)}, pl.{dtype.member})",
+        _cast_operand(o, index, dtype),
         shown=(first, second),
     )
+
+
+def _cast_operand(o: Operands, index: int, dtype: DataType) -> str | None:
+    name, kind = operand_name(o, index), o.args[index].type
+    if isinstance(kind, TileType):
+        return cast_text(name, kind.dtype, dtype)
+    return f"pl.cast({name}, pl.{dtype.member})"
 
 
 def _element(o: Operands, index: int) -> DataType:

@@ -103,9 +103,8 @@ class Unified:
         for op in candidates:
             if _takes(op, args, kwargs):
                 return op.build(args, kwargs, span)
-        if self.name in COMMUTATIVE and len(args) == 2 and not _is_data(args[0]):
-            if _is_data(args[1]):
-                return self.build((args[1], args[0]), kwargs, span)
+        if self.name in COMMUTATIVE and [_is_data(arg) for arg in args] == [False, True]:
+            return self.build((args[1], args[0]), kwargs, span)
         return self._closest(candidates, args).build(args, kwargs, span)
 
     def _closest(
@@ -174,11 +173,11 @@ def _takes(op: OpDef[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) 
             return False
     left = params[len(args) :]
     if not kwargs:
-        return all([p.default is not REQUIRED for p in left])
+        return all(p.default is not REQUIRED for p in left)
     names = {p.name: p for p in left}
-    if not all([key in names and _fits(names[key].kind, kwargs[key]) for key in kwargs]):
+    if not all(key in names and _fits(names[key].kind, kwargs[key]) for key in kwargs):
         return False
-    return all([p.default is not REQUIRED or p.name in kwargs for p in left])
+    return all(p.default is not REQUIRED or p.name in kwargs for p in left)
 
 
 def unified(name: str) -> OpDef[..., Any] | Unified | None:

@@ -25,6 +25,7 @@ from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 
 from pypto._src import knobs
+from pypto._src.errors import PyptoError
 from pypto._src.run.toolchain import Toolchain, run
 
 SCHEMA = 1  # raise it when keys or entries change their meaning
@@ -39,7 +40,7 @@ _SHOWN_LINES = 8  # of what the compiler wrote
 Listing = tuple[tuple[str, int, int], ...]  # name below the directory, bytes, mtime in ns
 
 
-class CompileError(RuntimeError):
+class CompileError(PyptoError, RuntimeError):
     """The C++ compiler refused a source, or took too long over it.
 
     Attributes:
@@ -48,10 +49,13 @@ class CompileError(RuntimeError):
         source: The file that was compiled; it stays there to be looked at.
     """
 
+    slug = "compiler"
+
     def __init__(
         self, command: tuple[str, ...], stderr: str, source: Path, code: int | None
     ) -> None:
-        super().__init__(command, stderr, source, code)  # all of them, so that it can be pickled
+        super().__init__(_compile_report(command, stderr, code))
+        self.args = (command, stderr, source, code)  # all of them, so that it can be pickled
         self.command = command
         self.stderr = stderr
         self.source = source
@@ -59,12 +63,15 @@ class CompileError(RuntimeError):
 
     def __str__(self) -> str:
         """Return how it ended, the first lines about an error, and the command."""
-        end = f"failed with exit code {self.code}"
-        if self.code is None:
-            end = f"took longer than {COMPILE_TIMEOUT_S:.0f} s"
-        lines = (f"  {line}" for line in _error_lines(self.stderr))
-        command = f"  command: {shlex.join(self.command)}"
-        return "\n".join((f"the C++ compiler {end}", *lines, command))
+        return self.message
+
+
+def _compile_report(command: Sequence[str], stderr: str, code: int | None) -> str:
+    end = f"failed with exit code {code}"
+    if code is None:
+        end = f"took longer than {COMPILE_TIMEOUT_S:.0f} s"
+    lines = (f"  {line}" for line in _error_lines(stderr))
+    return "\n".join((f"the C++ compiler {end}", *lines, f"  command: {shlex.join(command)}"))
 
 
 def build(

@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
+from pypto._src.errors import EvaluationError
 from pypto._src.run.cache import build, discard
 from pypto._src.run.toolchain import Toolchain
 
@@ -36,8 +37,10 @@ extern "C" PYPTO_EXPORT const char* pypto_launch(
 """
 
 
-class KernelError(RuntimeError):
+class KernelError(EvaluationError):
     """A kernel reported a mistake while it ran, or its object cannot be called."""
+
+    slug = "kernel"
 
 
 class NativeKernel:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Literal
 
 from pypto._src import knobs
+from pypto._src.errors import PyptoError
 
 Kind = Literal["gcc", "clang", "zig", "other"]
 
@@ -71,8 +72,10 @@ extern "C" __attribute__((visibility("default"))) std::int64_t pypto_probe() { r
 _log = logging.getLogger("pypto")
 
 
-class ToolchainError(RuntimeError):
+class ToolchainError(PyptoError, RuntimeError):
     """PYPTO_CXX names a compiler that cannot be used: ``PYPTO_CXX=no-such-compiler``."""
+
+    slug = "toolchain"
 
 
 @dataclass(frozen=True)

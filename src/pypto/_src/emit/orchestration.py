@@ -1,0 +1,761 @@
+"""C++ of a host function for the device's task runtime: tensors, loops, one task a kernel call.
+
+The runtime finds the order of tasks from the tensors that they read and write, so the text has no
+synchronisation. What this form cannot express is refused at its place in the user's source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from pypto._src.dtypes import DataType
+from pypto._src.emit.cpp import RESERVED
+from pypto._src.emit.cpp_types import FLOOR_HELPERS, ScalarText, c_type, row_major
+from pypto._src.emit.writer import CodeEmitter, Names, source_comment
+from pypto._src.errors import EmitError, PyptoError
+from pypto._src.ir.enums import CoreType, ParamDirection
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    GlobalVar,
+    IterArg,
+    MakeTuple,
+    ScalarType,
+    TensorType,
+    TupleGetItemExpr,
+    TupleType,
+    Var,
+    const_value,
+    dtype_of,
+    static_shape,
+)
+from pypto._src.ir.opdef import op_of
+from pypto._src.ir.roles import Role, core_type, role
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    Program,
+    ReturnStmt,
+    ScopeStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    statements,
+)
+from pypto._src.ir.walk import stmts_in
+from pypto._src.ops import tensor as tensor_ops
+
+_DTYPES: Final = {
+    DataType.FP16: "FLOAT16",
+    DataType.FP32: "FLOAT32",
+    DataType.BF16: "BFLOAT16",
+    DataType.INT8: "INT8",
+    DataType.INT16: "INT16",
+    DataType.INT32: "INT32",
+    DataType.INT64: "INT64",
+    DataType.UINT8: "UINT8",
+    DataType.UINT64: "UINT64",
+}
+_MAKE_PARAM: Final = {
+    ParamDirection.In: "make_input_param",
+    ParamDirection.Out: "make_output_param",
+    ParamDirection.InOut: "make_inout_param",
+}
+_WORKERS: Final = {
+    CoreType.VECTOR: "PTO2_WORKER_VECTOR",
+    CoreType.CUBE: "PTO2_WORKER_CUBE",
+}
+_RESERVED: Final = RESERVED | {"rt", "arg_count", "Tensor", "PTOParam", "DataType", "float_to_u64"}
+_VISIBLE: Final = '__attribute__((visibility("default")))'
+
+_HEAD: Final = (
+    "#include <stddef.h>",
+    "#include <stdint.h>",
+    "#include <stdio.h>",
+    "",
+    '#include "pto_orchestration_api.h"',
+    "",
+)
+_FLOAT_TO_U64: Final = (
+    "static inline uint64_t float_to_u64(float value)",
+    "{",
+    "    union { uint64_t word; float value; } bits;",
+    "    bits.word = 0;",
+    "    bits.value = value;",
+    "    return bits.word;",
+    "}",
+    "",
+)
+
+
+class OrchestrationResult(NamedTuple):
+    """The text of a host function, and the kernels that it launches."""
+
+    code: str
+    func_name_to_id: Mapping[str, int]
+    func_name_to_core_type: Mapping[str, CoreType]
+
+
+def generate_orchestration(program: Program, func: Function) -> OrchestrationResult:
+    """Return the C++ text of host function ``func`` of ``program``.
+
+    Both have gone through the passes: SSA form, calls in statements of their own.
+
+    Raises:
+        EmitError: ``func`` is a kernel, calls what the program does not have, or has a part that
+            the runtime's interface cannot express; the error points at the user's line.
+    """
+    if role(func) is not Role.HOST:
+        raise EmitError(
+            f"function {func.name!r} is a kernel, not an orchestration",
+            func.span,
+            hint="mark it with @pl.function(type=pl.FunctionType.Orchestration)",
+            slug="emit-orchestration",
+        )
+    return _Host(program, func).result()
+
+
+class _Handle(NamedTuple):
+    """A tensor of the runtime: the C++ object, and where the host may read its elements."""
+
+    text: str
+    pointer: str  # typed pointer, "" where the elements exist on the device only
+    base: str  # distance in elements of the first element from the pointer, "" for none
+    strides: tuple[int, ...]
+
+
+class _Host:
+    def __init__(self, program: Program, function: Function) -> None:
+        self.program = program
+        self.function = function
+        self.names = Names(_RESERVED)
+        self.macros = Names(frozenset())
+        self.scalars = ScalarText(self.name)
+        self.handles: dict[Var, _Handle] = {}
+        self.tuples: dict[Var, tuple[_Handle, ...]] = {}
+        self.roots = tensor_roots(function, program)
+        self.written: set[Var] = self._written_roots()
+        self.ids: dict[str, int] = {}
+        self.cores: dict[str, CoreType] = {}
+        self.defines: list[str] = []
+        self.unpack = CodeEmitter(1)
+        self.body = CodeEmitter(1)
+        self.tasks = 0
+        self.line: str | None = None
+        self.assigned: set[Var] = set()
+
+    def result(self) -> OrchestrationResult:
+        try:
+            self._parameters()
+            self._statements(self.function.body)
+        except PyptoError as error:
+            raise error.at(self.function.span) from None
+        return OrchestrationResult(self._text(), self.ids, self.cores)
+
+    def _text(self) -> str:
+        out = CodeEmitter()
+        for line in (*_HEAD, *self.defines, "", *_FLOAT_TO_U64):
+            out.emit_line(line)
+        for name in sorted(self.scalars.helpers):
+            for line in (*FLOOR_HELPERS[name], ""):
+                out.emit_line(line.replace("__aicore__ ", ""))
+        for line in (
+            'extern "C" {',
+            "",
+            _VISIBLE,
+            "PTO2OrchestrationConfig aicpu_orchestration_config(uint64_t* args, int arg_count)",
+            "{",
+            "    (void)args;",
+            "    (void)arg_count;",
+            "    return PTO2OrchestrationConfig{",
+            f"        .expected_arg_count = {len(self.defines)},",
+            "    };",
+            "}",
+            "",
+            _VISIBLE,
+            "void aicpu_orchestration_entry(PTO2Runtime* rt, uint64_t* args, int arg_count)",
+            "{",
+            "    (void)arg_count;",
+        ):
+            out.emit_line(line)
+        out.emit_block(self.unpack.get_code())
+        out.emit_line()
+        out.emit_block(self.body.get_code())
+        for line in ("}", "", '}  // extern "C"'):
+            out.emit_line(line)
+        return out.get_code()
+
+    # ----- parameters -----------------------------------------------------------------------
+
+    def _parameters(self) -> None:
+        for param in self.function.params:
+            match param.type:
+                case TensorType():
+                    self._external(param)
+                case ScalarType():
+                    self._scalar_parameter(param, param.type.dtype)
+                case _:
+                    raise EmitError(
+                        f"parameter {param.name!r} is neither a tensor nor a scalar", param.span
+                    )
+        for stmt in statements(self.function.body):
+            if isinstance(stmt, ReturnStmt):
+                self._results(stmt)
+
+    def _results(self, stmt: ReturnStmt) -> None:
+        """Make the returned tensors that are no parameters arguments of the entry, too."""
+        made = {
+            s.var
+            for s in statements(self.function.body)
+            if isinstance(s, AssignStmt) and _is_op(s.value, tensor_ops.create)
+        }
+        for value in stmt.value:
+            root = self.roots.get(value) if isinstance(value, Var) else None
+            if root is None or (root in made and not _same_shape(value, root)):
+                raise EmitError(
+                    "an orchestration returns whole tensors: parameters, and ones that it makes",
+                    stmt.span,
+                    slug="emit-return",
+                )
+            if root in self.handles:
+                continue
+            if root not in made:
+                raise EmitError(
+                    f"the returned tensor {root.name!r} is made inside a loop or branch",
+                    stmt.span,
+                    hint=f"make {root.name} before it",
+                    slug="emit-return",
+                )
+            self._external(root, re.sub(r"_\d+$", "", root.name))
+
+    def _define(self, name: str) -> str:
+        macro = self.macros.fresh(name)
+        self.defines.append(f"#define {macro} {len(self.defines)}")
+        return macro
+
+    def _external(self, var: Var, name: str | None = None) -> None:
+        shape = _fixed_shape(var)
+        name = self.names.fresh(name or var.name)
+        macro = self._define(f"ARG_PTR_{name.upper()}")
+        pointer, handle = self.names.fresh(f"arg_{name}_ptr"), self.names.fresh(f"ext_{name}")
+        self.unpack.emit_line()
+        self.unpack.emit_line(f"void* {pointer} = reinterpret_cast<void*>(args[{macro}]);")
+        shapes = self._array(self.unpack, f"{name}_shapes", [str(d) for d in shape])
+        dtype = _dtype_name(dtype_of(var), var)
+        self.unpack.emit_line(
+            f"Tensor {handle} = make_tensor_external({pointer}, {shapes}, {len(shape)}, {dtype});"
+        )
+        self.handles[var] = _Handle(handle, pointer, "", tuple(row_major(shape)))
+
+    def _array(self, out: CodeEmitter, name: str, values: Sequence[str]) -> str:
+        name = self.names.fresh(name)
+        out.emit_line(f"uint64_t {name}[{len(values)}] = {{{', '.join(values)}}};")
+        return name
+
+    def _scalar_parameter(self, param: Var, dtype: DataType) -> None:
+        name = self.names.register(param)
+        word = f"args[{self._define(f'ARG_{name.upper()}')}]"
+        self.unpack.emit_line()
+        if dtype is DataType.BOOL:
+            self.unpack.emit_line(f"bool {name} = {word} != 0;")
+        elif dtype is DataType.FP32:
+            bits = self.names.fresh(f"{name}_bits")
+            self.unpack.emit_line(f"union {{ uint64_t word; float value; }} {bits};")
+            self.unpack.emit_line(f"{bits}.word = {word};")
+            self.unpack.emit_line(f"float {name} = {bits}.value;")
+        elif dtype.is_int():
+            kind = c_type(dtype)
+            self.unpack.emit_line(f"{kind} {name} = static_cast<{kind}>({word});")
+        else:
+            raise _no_scalar(dtype, param)
+
+    # ----- names and values -----------------------------------------------------------------
+
+    def name(self, var: Var) -> str:
+        """Return the C++ name of a scalar."""
+        name = self.names.get(var)
+        if name is None:
+            raise EmitError(f"the value of {var.name!r} is not known on the host", var.span)
+        return name
+
+    def handle(self, value: Expr) -> _Handle:
+        """Return the handle of a tensor expression."""
+        if isinstance(value, Var) and value in self.handles:
+            return self.handles[value]
+        if isinstance(value, TupleGetItemExpr) and isinstance(value.tuple, Var):
+            items = self.tuples.get(value.tuple)
+            if items is not None:
+                return items[value.index]
+        raise EmitError("a tensor stands here that the orchestration does not have", value.span)
+
+    def _size(self, value: Expr) -> str:
+        """Return an entry of a list of ``uint64_t``."""
+        known = const_value(value)
+        if known is not None:
+            return str(known)
+        return f"static_cast<uint64_t>({self.scalars.text(value)})"
+
+    # ----- statements -----------------------------------------------------------------------
+
+    def _statements(self, body: Stmt | None) -> None:
+        for stmt in statements(body):
+            try:
+                self._statement(stmt)
+            except PyptoError as error:
+                raise error.at(stmt.span) from None
+
+    def _statement(self, stmt: Stmt) -> None:
+        match stmt:
+            case AssignStmt():
+                self._assign(stmt)
+            case EvalStmt():
+                self._comment(stmt)
+                self._launch(_kernel_call(stmt.expr))
+            case ForStmt():
+                self._for(stmt)
+            case WhileStmt():
+                self._while(stmt)
+            case IfStmt():
+                self._if(stmt)
+            case ScopeStmt():
+                self._statements(stmt.body)
+            case ReturnStmt() | YieldStmt():
+                pass  # written by what they belong to
+            case _:
+                raise EmitError(
+                    f"an orchestration has no {type(stmt).__name__.removesuffix('Stmt').lower()}: "
+                    "it would leave a scope of the runtime",
+                    hint="write the loop's condition without it",
+                    slug="emit-orchestration",
+                )
+
+    def _comment(self, stmt: Stmt) -> None:
+        text = source_comment(stmt.span)
+        if text is not None and text != self.line:
+            self.body.emit_line(f"// {text}")
+            self.line = text
+
+    def _assign(self, stmt: AssignStmt) -> None:
+        var, value = stmt.var, stmt.value
+        if var in self.assigned:
+            raise EmitError(
+                f"{var.name!r} is assigned twice",
+                hint="run the passes first: PassManager.get_strategy().run_passes(program)",
+                slug="emit-ssa",
+            )
+        self.assigned.add(var)
+        self._comment(stmt)
+        if isinstance(value, Call) and isinstance(value.op, GlobalVar):
+            self._results_of_launch(var, self._launch(value))
+        elif isinstance(value, Call):
+            self._op(var, value)
+        elif isinstance(var.type, TensorType):
+            self.handles[var] = self.handle(value)
+        elif isinstance(var.type, ScalarType):
+            text = self.scalars.text(value)
+            self._declare_scalar(var, text)
+        else:
+            raise EmitError(f"an orchestration has no variable of {type(var.type).__name__}")
+
+    def _declare_scalar(self, var: Var, text: str) -> None:
+        self.body.emit_line(f"{_host_type(var)} {self.names.register(var)} = {text};")
+
+    def _op(self, var: Var, call: Call) -> None:
+        op = op_of(call)
+        if op is tensor_ops.create:
+            self._create(var, call)
+        elif op is tensor_ops.view:
+            self._view(var, call)
+        elif op is tensor_ops.read:
+            self._read(var, call)
+        elif op is tensor_ops.dim:
+            kind = call.args[0].type
+            assert isinstance(kind, TensorType)
+            self._declare_scalar(var, self.scalars.text(kind.shape[int(call.kwargs["axis"])]))
+        else:
+            raise EmitError(
+                f"{call.op.name} has no form in an orchestration",
+                hint="move it into an InCore function and call that",
+                slug="emit-op",
+            )
+
+    def _create(self, var: Var, call: Call) -> None:
+        if var in self.handles:
+            return  # returned, so it is an argument of the entry
+        sizes = _elements(call.args[0])
+        name = self.names.fresh(var.name)
+        shapes = self._array(self.body, f"{name}_shapes", [self._size(d) for d in sizes])
+        dtype = _dtype_name(dtype_of(var), var)
+        self.body.emit_line(f"Tensor {name} = make_tensor({shapes}, {len(sizes)}, {dtype});")
+        self.handles[var] = _Handle(name, "", "", ())
+
+    def _view(self, var: Var, call: Call) -> None:
+        source = self.handle(call.args[0])
+        shape, offsets = _elements(call.args[1]), _elements(call.args[2])
+        name = self.names.fresh(var.name)
+        sizes = ", ".join(self._size(d) for d in shape)
+        starts = ", ".join(self._size(o) for o in offsets)
+        self.body.emit_line(f"Tensor {name} = {source.text}.view({{{sizes}}}, {{{starts}}});")
+        base = self._distance(source, offsets) if source.pointer else ""
+        self.handles[var] = source._replace(text=name, base=base)
+
+    def _distance(self, source: _Handle, indices: Sequence[Expr]) -> str:
+        terms = [source.base] if source.base else []
+        for index, stride in zip(indices, source.strides, strict=True):
+            text = self.scalars.text(index, 11 if stride != 1 else 10)
+            terms.append(f"{text} * {stride}" if stride != 1 else text)
+        return " + ".join(terms) or "0"
+
+    def _read(self, var: Var, call: Call) -> None:
+        source = self.handle(call.args[0])
+        root = self.roots.get(call.args[0]) if isinstance(call.args[0], Var) else None
+        if not source.pointer or root in self.written:
+            raise EmitError(
+                "the host reads an element that a kernel writes; it is not there yet when the "
+                "orchestration runs",
+                hint="read it in the kernel that needs it",
+                slug="emit-read",
+            )
+        element = _host_type(var)
+        at = self._distance(source, _elements(call.args[1]))
+        self._declare_scalar(var, f"static_cast<const {element}*>({source.pointer})[{at}]")
+
+    # ----- kernel calls ---------------------------------------------------------------------
+
+    def _callee(self, call: Call) -> Function:
+        callee = self.program.get_function(call.op.name)
+        if callee is None:
+            raise EmitError(f"the program has no function {call.op.name!r}", slug="emit-callee")
+        if role(callee) is not Role.KERNEL:
+            raise EmitError(
+                f"an orchestration launches kernels, {callee.name!r} is none",
+                hint=f"mark {callee.name} with @pl.function(type=pl.FunctionType.InCore)",
+                slug="emit-callee",
+            )
+        return callee
+
+    def _launch(self, call: Call) -> tuple[_Handle, ...]:
+        """Write a task; return the tensors that the call's results are."""
+        callee = self._callee(call)
+        number = self.ids.setdefault(callee.name, len(self.ids))
+        worker = self.cores.setdefault(callee.name, core_type(callee))
+        task = self.tasks
+        self.tasks += 1
+        params = self.names.fresh(f"params_t{task}")
+        entries = [
+            self._param(arg, direction)
+            for arg, direction in zip(call.args, callee.param_directions, strict=True)
+        ]
+        self.body.emit_line(f"// Task {task}: {callee.name}")
+        self.body.emit_line(f"PTOParam {params}[] = {{")
+        for entry in entries:
+            self.body.emit_line(f"    {entry},")
+        self.body.emit_line("};")
+        self.body.emit_line(
+            f"pto2_rt_submit_task(rt, {number}, {_WORKERS[worker]}, {params}, {len(entries)});"
+        )
+        return tuple(self.handle(call.args[i]) for i in result_params(callee))
+
+    def _param(self, arg: Expr, direction: ParamDirection) -> str:
+        if isinstance(arg.type, TensorType):
+            return f"{_MAKE_PARAM[direction]}({self.handle(arg).text})"
+        if not isinstance(arg.type, ScalarType):
+            raise EmitError(f"a kernel takes tensors and scalars, got {type(arg.type).__name__}")
+        dtype, text = arg.type.dtype, self.scalars.text(arg)
+        if dtype is DataType.FP32:
+            return f"make_scalar_param(float_to_u64({text}))"
+        if dtype.is_float():
+            raise _no_scalar(dtype, arg)
+        return f"make_scalar_param(static_cast<uint64_t>({text}))"
+
+    def _results_of_launch(self, var: Var, results: tuple[_Handle, ...]) -> None:
+        if isinstance(var.type, TupleType):
+            self.tuples[var] = results
+        elif results:
+            self.handles[var] = results[0]
+
+    def _written_roots(self) -> set[Var]:
+        written: set[Var] = set()
+        for stmt in stmts_in(self.function.body):
+            value = stmt.value if isinstance(stmt, AssignStmt) else None
+            call = stmt.expr if isinstance(stmt, EvalStmt) else value
+            if not isinstance(call, Call) or not isinstance(call.op, GlobalVar):
+                continue
+            callee = self.program.get_function(call.op.name)
+            if callee is None:
+                continue
+            for arg, direction in zip(call.args, callee.param_directions, strict=False):
+                if direction is not ParamDirection.In and isinstance(arg, Var):
+                    written.add(self.roots.get(arg, arg))
+        return written
+
+    # ----- control flow ---------------------------------------------------------------------
+
+    def _scope(self, header: str, body: Stmt, targets: Sequence[Var]) -> None:
+        """Write ``header { PTO2_SCOPE(rt) { body } }``; the body's yields go to ``targets``."""
+        self.body.emit_line(f"{header} {{")
+        self.body.increase_indent()
+        self.body.emit_line("PTO2_SCOPE(rt) {")
+        self.body.increase_indent()
+        self._statements(body)
+        self._yield(body, targets)
+        self.body.decrease_indent()
+        self.body.emit_line("}")
+        self.body.decrease_indent()
+
+    def _yield(self, body: Stmt, targets: Sequence[Var]) -> None:
+        last = statements(body)[-1:]
+        values = last[0].value if last and isinstance(last[0], YieldStmt) else ()
+        if len(values) != len(targets):
+            raise EmitError(f"{len(targets)} values are wanted, the body yields {len(values)}")
+        pairs: list[tuple[str, str]] = []
+        for target, value in zip(targets, values, strict=True):
+            if isinstance(target.type, TensorType):
+                self._merge(target, value)
+            else:
+                pairs.append((self.name(target), self.scalars.text(value)))
+        self._assign_together(pairs, [t for t in targets if not isinstance(t.type, TensorType)])
+
+    def _assign_together(self, pairs: Sequence[tuple[str, str]], targets: Sequence[Var]) -> None:
+        changed = [(*pair, var) for pair, var in zip(pairs, targets, strict=True)]
+        changed = [entry for entry in changed if entry[0] != entry[1]]
+        if len(changed) == 1:
+            self.body.emit_line(f"{changed[0][0]} = {changed[0][1]};")
+            return
+        # All values are read before any of them changes.
+        later: list[str] = []
+        for target, text, var in changed:
+            name = self.names.fresh(f"{target}_next")
+            self.body.emit_line(f"{_host_type(var)} {name} = {text};")
+            later.append(f"{target} = {name};")
+        for line in later:
+            self.body.emit_line(line)
+
+    def _merge(self, target: Var, value: Expr) -> None:
+        handle = self.handle(value)
+        if self.handles.setdefault(target, handle) != handle:
+            raise EmitError(
+                f"{target.name!r} stands for different tensors, depending on the way to it",
+                hint="write the results to one tensor: out = self.kernel(x, out)",
+                slug="emit-tensor-merge",
+            )
+
+    def _enter(self, iter_args: Sequence[IterArg]) -> None:
+        for arg in iter_args:
+            if isinstance(arg.type, TensorType):
+                self.handles[arg] = self.handle(arg.initValue)
+            else:
+                self._declare_scalar(arg, self.scalars.text(arg.initValue))
+
+    def _leave(self, iter_args: Sequence[IterArg], return_vars: Sequence[Var]) -> None:
+        for arg, var in zip(iter_args, return_vars, strict=True):
+            if isinstance(arg.type, TensorType):
+                self.handles[var] = self.handles[arg]
+            else:
+                self.names.register(var, self.name(arg))
+
+    def _for(self, stmt: ForStmt) -> None:
+        self._comment(stmt)
+        self._enter(stmt.iter_args)
+        name = self.names.register(stmt.loop_var)
+        start, stop, step = (self.scalars.text(e, 10) for e in (stmt.start, stmt.stop, stmt.step))
+        known = const_value(stmt.step)
+        if known is None:
+            test = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
+        else:
+            test = f"{name} {'<' if known > 0 else '>'} {stop}"
+        kind = _host_type(stmt.loop_var)
+        header = f"for ({kind} {name} = {start}; {test}; {name} += {step})"
+        self._scope(header, stmt.body, stmt.iter_args)
+        self.body.emit_line("}")
+        self._leave(stmt.iter_args, stmt.return_vars)
+
+    def _while(self, stmt: WhileStmt) -> None:
+        self._comment(stmt)
+        self._enter(stmt.iter_args)
+        self._scope(f"while ({self.scalars.text(stmt.condition)})", stmt.body, stmt.iter_args)
+        self.body.emit_line("}")
+        self._leave(stmt.iter_args, stmt.return_vars)
+
+    def _if(self, stmt: IfStmt) -> None:
+        self._comment(stmt)
+        for var in stmt.return_vars:
+            if not isinstance(var.type, TensorType):
+                self.body.emit_line(f"{_host_type(var)} {self.names.register(var)};")
+        self._scope(f"if ({self.scalars.text(stmt.condition)})", stmt.then_body, stmt.return_vars)
+        if stmt.else_body is not None:
+            self._scope("} else", stmt.else_body, stmt.return_vars)
+        self.body.emit_line("}")
+
+
+# --------------------------------------------------------------------------------------------
+# Facts about functions
+# --------------------------------------------------------------------------------------------
+
+
+def tensor_roots(function: Function, program: Program | None = None) -> dict[Var, Var]:
+    """Return for each tensor variable the parameter or new tensor whose memory it names.
+
+    Results of kernel calls are arguments of theirs, which ``program`` tells; without it they have
+    no entry.
+    """
+    found = _Roots(program)
+    found.of.update((p, p) for p in function.params if isinstance(p.type, TensorType))
+    found.visit(function.body)
+    return found.of
+
+
+class _Roots:
+    """Follows tensors through the statements of a function."""
+
+    def __init__(self, program: Program | None) -> None:
+        self.program = program
+        self.of: dict[Var, Var] = {}
+        self.tuples: dict[Var, Call] = {}
+
+    def visit(self, body: Stmt | None) -> None:
+        for stmt in statements(body):
+            match stmt:
+                case AssignStmt():
+                    self._assign(stmt)
+                case ForStmt() | WhileStmt():
+                    for arg in stmt.iter_args:
+                        self._hand_on(arg, arg.initValue)
+                    self.visit(stmt.body)
+                    for arg, var in zip(stmt.iter_args, stmt.return_vars, strict=True):
+                        self._hand_on(var, arg)
+                case IfStmt():
+                    self.visit(stmt.then_body)
+                    self.visit(stmt.else_body)
+                    last = statements(stmt.then_body)[-1:]
+                    if last and isinstance(last[0], YieldStmt):
+                        for var, value in zip(stmt.return_vars, last[0].value, strict=True):
+                            self._hand_on(var, value)
+                case ScopeStmt():
+                    self.visit(stmt.body)
+                case _:
+                    pass
+
+    def _assign(self, stmt: AssignStmt) -> None:
+        var, value = stmt.var, stmt.value
+        if isinstance(var.type, TupleType) and isinstance(value, Call):
+            self.tuples[var] = value
+        elif isinstance(var.type, TensorType):
+            self._hand_on(var, self._source(value))
+            if _is_op(value, tensor_ops.create):
+                self.of[var] = var
+
+    def _hand_on(self, var: Var, source: Expr | None) -> None:
+        if isinstance(source, Var) and source in self.of:
+            self.of[var] = self.of[source]
+
+    def _source(self, value: Expr) -> Expr | None:
+        """Return the tensor that ``value`` is, views or writes to; None if it is a new one."""
+        if isinstance(value, TupleGetItemExpr):
+            call = self.tuples.get(value.tuple) if isinstance(value.tuple, Var) else None
+            return None if call is None else self._result(call, value.index)
+        if not isinstance(value, Call):
+            return value
+        op = op_of(value)
+        if op is None:
+            return self._result(value, 0)
+        if op.view_of is not None:
+            return value.args[op.view_of]
+        return value.args[next(iter(op.writes))] if len(op.writes) == 1 else None
+
+    def _result(self, call: Call, index: int) -> Expr | None:
+        callee = None if self.program is None else self.program.get_function(call.op.name)
+        return None if callee is None else call.args[result_params(callee)[index]]
+
+
+def result_params(callee: Function) -> tuple[int, ...]:
+    """Return which parameter each result of a kernel is.
+
+    Raises:
+        EmitError: a result is not one of the kernel's tensor parameters.
+    """
+    roots = tensor_roots(callee)
+    positions = {param: i for i, param in enumerate(callee.params)}
+    found: list[int] = []
+    for stmt in stmts_in(callee.body):
+        if not isinstance(stmt, ReturnStmt):
+            continue
+        for value in stmt.value:
+            root = roots.get(value) if isinstance(value, Var) else None
+            if root is None or root not in positions:
+                raise EmitError(
+                    f"a result of kernel {callee.name!r} is none of its parameters",
+                    stmt.span,
+                    hint="return the pl.Out tensor that the kernel stores to",
+                    slug="emit-return",
+                )
+            found.append(positions[root])
+    return tuple(found)
+
+
+def _kernel_call(value: Expr) -> Call:
+    if isinstance(value, Call) and isinstance(value.op, GlobalVar):
+        return value
+    raise EmitError(
+        "a statement of an orchestration is a kernel call or an assignment",
+        slug="emit-orchestration",
+    )
+
+
+def _is_op(value: Expr, op: Any) -> bool:
+    return op_of(value) is op
+
+
+def _elements(value: Expr) -> tuple[Expr, ...]:
+    assert isinstance(value, MakeTuple)
+    return value.elements
+
+
+def _same_shape(a: Expr, b: Expr) -> bool:
+    assert isinstance(a.type, TensorType)
+    assert isinstance(b.type, TensorType)
+    return static_shape(a.type) == static_shape(b.type)
+
+
+def _fixed_shape(var: Var) -> tuple[int, ...]:
+    assert isinstance(var.type, TensorType)
+    shape = static_shape(var.type)
+    if shape is None:
+        raise EmitError(
+            f"the shape of argument {var.name!r} is not constant",
+            var.span,
+            hint="give the parameter a constant shape",
+            slug="emit-shape",
+        )
+    return shape
+
+
+def _dtype_name(dtype: DataType, var: Var) -> str:
+    if dtype not in _DTYPES:
+        raise EmitError(
+            f"the runtime has no tensors of {dtype.member}, {var.name!r} is one",
+            var.span,
+            slug="emit-dtype",
+        )
+    return f"DataType::{_DTYPES[dtype]}"
+
+
+def _host_type(var: Var) -> str:
+    dtype = dtype_of(var)
+    if dtype.is_float() and dtype not in (DataType.FP32, DataType.FP64):
+        raise _no_scalar(dtype, var)
+    return c_type(dtype)
+
+
+def _no_scalar(dtype: DataType, at: Expr) -> EmitError:
+    return EmitError(
+        f"the host computes with no scalars of {dtype.member}",
+        at.span,
+        hint="use pl.FP32 and cast in the kernel",
+        slug="emit-dtype",
+    )

@@ -1,0 +1,289 @@
+"""The arguments of a compiled program: checked against the signature, turned into words.
+
+Arrays are used where they are, never copied: kernels read and write the caller's memory. Knows
+signatures and arrays; knows nothing of compilers and tasks.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import CallError
+from pypto._src.interp.scalars import wrapper
+from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, Var
+from pypto._src.ir.stmts import Function
+from pypto._src.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+
+class Bound(NamedTuple):
+    """Arguments that fit: NumPy arrays and Python numbers, and the words that kernels take."""
+
+    values: list[Any]
+    words: list[int]  # the address of an array, the bits of a number
+
+
+class Signature:
+    """The parameters of a function, ready to check and convert arguments."""
+
+    def __init__(self, function: Function, writes: Sequence[bool]) -> None:
+        """Prepare the checks.
+
+        Args:
+            function: The function that is called.
+            writes: Whether it writes each of its parameters.
+
+        Raises:
+            CallError: a parameter is neither a tensor nor a scalar, or has no NumPy type.
+        """
+        self.name = function.name
+        rows = zip(function.params, function.param_directions, writes, strict=True)
+        self._params = [_parameter(function, *row) for row in rows]
+        tensors = [(i, p) for i, p in enumerate(self._params) if isinstance(p, _Tensor)]
+        # A tensor that is written must not share memory with any other.
+        self._pairs = [
+            (i, j) for i, p in tensors for j, q in tensors if p.writes and (i < j or not q.writes)
+        ]
+
+    def __str__(self) -> str:
+        """Return the call with its parameters: ``main(x: Tensor[[64], FP32], n: ...)``."""
+        return f"{self.name}({', '.join(f'{p.name}: {p.text}' for p in self._params)})"
+
+    def bind(self, args: Sequence[Any]) -> Bound:
+        """Return the arguments as arrays, numbers and words.
+
+        Raises:
+            CallError: they do not fit the parameters.
+        """
+        if len(args) != len(self._params):
+            names = ", ".join(p.name for p in self._params)
+            raise CallError(
+                f"{self.name} takes {len(self._params)} arguments ({names}), got {len(args)}",
+                hint=f"call it as {self}",
+                slug="argument-count",
+            )
+        values: list[Any] = []
+        words: list[int] = []
+        dims: dict[Var, int] = {}
+        for param, arg in zip(self._params, args, strict=True):
+            value, word = param.bind(arg, dims)
+            values.append(value)
+            words.append(word)
+        for i, j in self._pairs:
+            first, second = words[i], words[j]
+            if first < second + values[j].nbytes and second < first + values[i].nbytes:
+                self._refuse_overlap(i, j)
+        return Bound(values, words)
+
+    def _refuse_overlap(self, i: int, j: int) -> NoReturn:
+        written, other = self._params[i].name, self._params[j].name
+        raise CallError(
+            f"arguments {written!r} and {other!r} of {self.name} share memory, and {written!r} is "
+            "written",
+            hint=f"pass a copy: {other}.copy()",
+            slug="argument-overlap",
+        )
+
+
+def word_of(dtype: DataType) -> Callable[[Any], int]:
+    """Return the function that puts a number into a 64-bit word, as kernels take it."""
+    if dtype is DataType.BOOL:
+        return int
+    if not dtype.is_float():
+        return _signed if dtype is DataType.UINT64 else int
+    form = {DataType.FP32: "<fi", DataType.FP64: "<d", DataType.FP16: "<ehi"}.get(dtype)
+    if form is None:
+        return lambda value: int(np.array(value, dtype.numpy).view(f"u{dtype.bytes}"))
+    packer, zeros = struct.Struct(form), (0,) * (len(form) - 2)
+    return lambda value: int.from_bytes(packer.pack(value, *zeros), "little", signed=True)
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def type_text(kind: TensorType | ScalarType) -> str:
+    """Return a type as signatures show it: ``Tensor[[64, n], FP32]``."""
+    if isinstance(kind, ScalarType):
+        return f"Scalar[{kind.dtype.member}]"
+    return f"Tensor[[{', '.join(_dim_text(dim) for dim in kind.shape)}], {kind.dtype.member}]"
+
+
+def _dim_text(dim: Expr) -> str:
+    if isinstance(dim, ConstInt):
+        return str(dim.value)
+    return dim.name if isinstance(dim, Var) else "?"
+
+
+def _parameter(
+    function: Function, var: Var, direction: ParamDirection, writes: bool
+) -> _Tensor | _Scalar:
+    if isinstance(var.type, TensorType):
+        return _Tensor(function.name, var, var.type, direction, writes)
+    if isinstance(var.type, ScalarType):
+        return _Scalar(function.name, var, var.type)
+    raise CallError(
+        f"{function.name} cannot be called from Python: its parameter {var.name!r} is a "
+        f"{type(var.type).__name__.removesuffix('Type')}",
+        var.span,
+        hint="call a function whose parameters are tensors and scalars",
+        slug="argument-kind",
+    )
+
+
+class _Scalar:
+    def __init__(self, function: str, var: Var, kind: ScalarType) -> None:
+        self.function = function
+        self.name = var.name
+        self.var = var
+        self.dtype = kind.dtype
+        self.text = type_text(kind)
+        self.word = word_of(kind.dtype)
+        self.wrap = wrapper(kind.dtype)
+        self.is_float = kind.dtype.is_float()
+
+    def bind(self, arg: Any, dims: dict[Var, int]) -> tuple[Any, int]:
+        value: Any = arg.item() if _is_number_of_numpy(arg) else arg
+        if not isinstance(value, int if not self.is_float else (int, float)):
+            self._refuse(arg)
+        number = self.wrap(value)
+        if not self.is_float and number != value:
+            raise CallError(
+                f"argument {self.name!r} of {self.function} is {value}, which {self.dtype.member} "
+                "does not hold",
+                slug="argument-range",
+            )
+        if dims.setdefault(self.var, number) != number:
+            raise CallError(
+                f"argument {self.name!r} of {self.function} is {number}, and a tensor has "
+                f"{dims[self.var]} in the dimension of that name",
+                slug="argument-shape",
+            )
+        return number, self.word(number)
+
+    def _refuse(self, arg: Any) -> NoReturn:
+        found = arg if isinstance(arg, int | float) else f"a {type(arg).__name__}"
+        hint = f"int({self.name})" if isinstance(arg, float) or _is_number_of_numpy(arg) else None
+        raise CallError(
+            f"argument {self.name!r} of {self.function} is {found}; {self.text} was wanted",
+            hint=hint,
+            slug="argument-kind",
+        )
+
+
+def _is_number_of_numpy(arg: object) -> bool:
+    """True for NumPy scalars and arrays without dimensions, of ml_dtypes as well."""
+    return getattr(arg, "shape", None) == () and hasattr(arg, "item")
+
+
+class _Tensor:
+    def __init__(
+        self, function: str, var: Var, kind: TensorType, direction: ParamDirection, writes: bool
+    ) -> None:
+        self.function = function
+        self.name = var.name
+        self.writes = writes
+        text = type_text(kind)
+        plain = direction is ParamDirection.In
+        self.text = text if plain else f"{direction.name}[{text}]"
+        try:
+            self.dtype = kind.dtype.numpy
+        except TypeError as error:
+            raise CallError(
+                f"argument {var.name!r} of {function} cannot be an array: {error}",
+                var.span,
+                slug="argument-dtype",
+            ) from None
+        self.dims = kind.shape
+        sizes = [dim.value if isinstance(dim, ConstInt) else -1 for dim in kind.shape]
+        self.shape = None if any(size < 0 for size in sizes) else tuple(sizes)
+
+    def bind(self, arg: Any, dims: dict[Var, int]) -> tuple[Array, int]:
+        array: Array = arg if isinstance(arg, np.ndarray) else self._import(arg)
+        if array.dtype != self.dtype:
+            self._refuse_dtype(array)
+        if array.shape != self.shape and not self._fits(array.shape, dims):
+            self._refuse_shape(array)
+        flags = array.flags
+        if not flags.c_contiguous or not flags.aligned:
+            self._refuse_layout(array)
+        if self.writes and not flags.writeable:
+            raise CallError(
+                f"argument {self.name!r} of {self.function} is read-only, and it is written",
+                hint=f"pass a copy that can be written: {self.name}.copy()",
+                slug="argument-read-only",
+            )
+        return array, array.ctypes.data
+
+    def _import(self, arg: Any) -> Array:
+        """Return an object that speaks DLPack as an array over the same memory."""
+        found = f"argument {self.name!r} of {self.function} is a {type(arg).__name__}"
+        if not hasattr(arg, "__dlpack__"):
+            raise CallError(
+                f"{found}; {self.text} was wanted",
+                hint=f"np.asarray({self.name}, {_dtype_text(self.dtype)})",
+                slug="argument-kind",
+            )
+        try:
+            return np.from_dlpack(arg)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise CallError(
+                f"{found}, which NumPy cannot use in place: {error}; {self.text} was wanted",
+                hint=f"pass a NumPy array of {_dtype_text(self.dtype)} in the CPU's memory",
+                slug="argument-dlpack",
+            ) from error
+
+    def _fits(self, shape: tuple[int, ...], dims: dict[Var, int]) -> bool:
+        if len(shape) != len(self.dims):
+            return False
+        for dim, size in zip(self.dims, shape, strict=True):
+            if isinstance(dim, Var) and dims.setdefault(dim, size) != size:
+                return False
+            if isinstance(dim, ConstInt) and dim.value not in (size, -1):
+                return False
+        return True
+
+    def _found(self, array: Array) -> str:
+        return (
+            f"argument {self.name!r} of {self.function} is an array {list(array.shape)} of "
+            f"{array.dtype}; {self.text} was wanted"
+        )
+
+    def _refuse_dtype(self, array: Array) -> NoReturn:
+        wanted = _dtype_text(self.dtype)
+        cast = f"pass {self.name}.astype({wanted})"
+        # A result must arrive in the caller's own array, so a converted copy would be of no use.
+        hint = f"make it with dtype={wanted}" if self.writes else cast
+        raise CallError(self._found(array), hint=hint, slug="argument-dtype")
+
+    def _refuse_shape(self, array: Array) -> NoReturn:
+        sizes = "" if self.shape is None else ", ".join(map(str, self.shape))
+        same_size = self.shape is not None and array.size == int(np.prod(self.shape))
+        hint = f"pass {self.name}.reshape({sizes})" if same_size else None
+        raise CallError(self._found(array), hint=hint, slug="argument-shape")
+
+    def _refuse_layout(self, array: Array) -> NoReturn:
+        what = "aligned" if array.flags.c_contiguous else "contiguous in row-major order"
+        sizes = ", ".join(map(str, array.shape))
+        made = f"np.empty(({sizes},), {_dtype_text(self.dtype)})"
+        copied = f"pass {self.name}.copy()"  # in C order, whatever the order was
+        raise CallError(
+            f"argument {self.name!r} of {self.function} is not {what}; its strides are "
+            f"{list(array.strides)} bytes",
+            hint=f"make it with {made}" if self.writes else copied,
+            slug="argument-layout",
+        )
+
+
+def _dtype_text(dtype: np.dtype[Any]) -> str:
+    return f"{'np' if hasattr(np, dtype.name) else 'ml_dtypes'}.{dtype.name}"

@@ -1,0 +1,149 @@
+"""Which parameters a function writes, and which of them its results are.
+
+A store mutates: its value is the tensor it writes. So a parameter without direction may be written,
+too, and a returned tensor usually is a parameter. One pass over a program unites the names of one
+buffer; branches and loops unite all that may meet in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.nodes import Call, Expr, GlobalVar, TupleGetItemExpr, Var
+from pypto._src.ir.opdef import op_of
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    Program,
+    ReturnStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    statements,
+)
+from pypto._src.ir.walk import call_order, stmts_in
+
+
+class Effects(NamedTuple):
+    """What a call of a function does to its tensors."""
+
+    writes: tuple[bool, ...]  # for each parameter
+    results: tuple[tuple[int, ...], ...]  # for each result, the parameters that it may be
+
+
+def effects(program: Program) -> dict[str, Effects]:
+    """Return the effects of all functions by name."""
+    found: dict[str, Effects] = {}
+    for function in call_order(program):
+        found[function.name] = _Analysis(function, found).effects()
+    return found
+
+
+Name = tuple[Var, int]
+"""A variable and -1, or a tuple variable and the number of an element."""
+
+
+class _Analysis:
+    def __init__(self, function: Function, known: Mapping[str, Effects]) -> None:
+        self.function = function
+        self.known = known
+        self.parent: dict[Name, Name] = {}
+        self.written: list[Name] = []
+        self.returned: list[list[Name]] = [[] for _ in function.return_types]
+
+    def effects(self) -> Effects:
+        params: list[Name] = [(param, -1) for param in self.function.params]
+        for stmt in stmts_in(self.function.body):
+            self.statement(stmt)
+        written = {self.find(name) for name in self.written}
+        writes = tuple(
+            direction is not ParamDirection.In or self.find(name) in written
+            for name, direction in zip(params, self.function.param_directions, strict=True)
+        )
+        by_root: dict[Name, list[int]] = {}
+        for index, name in enumerate(params):
+            by_root.setdefault(self.find(name), []).append(index)
+        results = [
+            tuple(dict.fromkeys(i for name in names for i in by_root.get(self.find(name), ())))
+            for names in self.returned
+        ]
+        return Effects(writes, tuple(results))
+
+    def find(self, name: Name) -> Name:
+        root = name
+        while (above := self.parent.get(root, root)) != root:
+            root = above
+        while name != root:
+            self.parent[name], name = root, self.parent[name]
+        return root
+
+    def unite(self, first: Name, others: Iterable[Name]) -> None:
+        for other in others:
+            self.parent[self.find(other)] = self.find(first)
+
+    def statement(self, stmt: Stmt) -> None:
+        match stmt:
+            case AssignStmt():
+                for index, names in self.values(stmt.value).items():
+                    self.unite((stmt.var, index), names)
+            case EvalStmt():
+                self.values(stmt.expr)
+            case IfStmt():
+                self.meet(stmt.return_vars, stmt.then_body)
+                self.meet(stmt.return_vars, stmt.else_body)
+            case ForStmt() | WhileStmt():
+                for arg, result in zip(stmt.iter_args, stmt.return_vars, strict=False):
+                    self.unite((arg, -1), [(result, -1), *self.names(arg.initValue)])
+                self.meet(stmt.iter_args, stmt.body)
+            case ReturnStmt():
+                for names, value in zip(self.returned, stmt.value, strict=False):
+                    names += self.names(value)
+            case _:
+                pass
+
+    def meet(self, targets: Iterable[Var], body: Stmt | None) -> None:
+        for stmt in statements(body):
+            if isinstance(stmt, YieldStmt):
+                for target, value in zip(targets, stmt.value, strict=False):
+                    self.unite((target, -1), self.names(value))
+
+    def names(self, value: Expr) -> list[Name]:
+        """Return the names of the buffer that ``value`` is."""
+        return self.values(value).get(-1, [])
+
+    def values(self, value: Expr) -> dict[int, list[Name]]:
+        """Return the names of the buffers of a value (-1) or of its elements; note its writes."""
+        match value:
+            case Var():
+                return {-1: [(value, -1)]}
+            case TupleGetItemExpr(tuple=Var() as source, index=index):
+                return {-1: [(source, index)]}
+            case TupleGetItemExpr():
+                return {-1: self.values(value.tuple).get(value.index, [])}
+            case Call():
+                return self.call(value)
+            case _:
+                return {}
+
+    def call(self, call: Call) -> dict[int, list[Name]]:
+        args = [self.names(arg) for arg in call.args]
+        if isinstance(call.op, GlobalVar):
+            callee = self.known.get(call.op.name)
+            if callee is None:
+                return {}
+            for names, writes in zip(args, callee.writes, strict=False):
+                self.written += names if writes else []
+            found = [[n for i in params for n in args[i]] for params in callee.results]
+            return {-1: found[0]} if len(found) == 1 else dict(enumerate(found))
+        op = op_of(call)
+        if op is None:
+            return {}
+        for index in sorted(op.writes):
+            self.written += args[index]
+        same = sorted(op.writes) if op.view_of is None else [op.view_of]
+        return {-1: [name for index in same for name in args[index]]}

@@ -1,0 +1,255 @@
+"""Traversal and rebuilding, derived from the field marks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pypto import ir
+from pypto._src.ir.walk import (
+    Mutator,
+    call_order,
+    children,
+    copy_with,
+    exprs_in,
+    functions_called,
+    stmts_in,
+    substitute,
+    uses,
+    walk,
+)
+from tests.ir.samples import INT, assign, function, kernel, loop_sum, program, seq, var
+
+x, y, z = var("x"), var("y"), var("z")
+
+
+def names(node: ir.IRNode) -> list[str]:
+    return [type(child).__name__ for child in children(node)]
+
+
+CHILDREN: list[tuple[ir.IRNode, list[str]]] = [
+    (x, []),
+    (ir.IterArg("s", INT, 0), ["ConstInt"]),
+    (ir.MemRef(ir.MemorySpace.Vec, 0, 1), ["ConstInt"]),
+    (ir.ConstInt(1), []),
+    (x + 1, ["Var", "ConstInt"]),
+    (-x, ["Var"]),
+    (ir.MakeTuple([x, 1]), ["Var", "ConstInt"]),
+    (ir.Call(ir.Op("o"), [x]), ["Var"]),
+    (assign(x, y + z), ["Var", "Add"]),
+    (ir.EvalStmt(x), ["Var"]),
+    (ir.YieldStmt([x, y]), ["Var", "Var"]),
+    (ir.BreakStmt(), []),
+    (ir.IfStmt(x > y, seq(), None, [z]), ["Gt", "SeqStmts", "Var"]),
+    (
+        ir.ForStmt(x, 0, 1, 1, [ir.IterArg("s", INT, 0)], seq(), [z]),
+        ["ConstInt", "ConstInt", "ConstInt", "Var", "IterArg", "SeqStmts", "Var"],
+    ),
+    (
+        ir.WhileStmt(x > y, [ir.IterArg("s", INT, 0)], seq(), [z]),
+        ["IterArg", "Gt", "SeqStmts", "Var"],
+    ),
+    (ir.ScopeStmt(ir.ScopeKind.InCore, seq()), ["SeqStmts"]),
+    (function([x, y], results=[INT]), ["Var", "Var", "SeqStmts"]),
+    (program(function([])), ["Function"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("node", "kinds"), CHILDREN, ids=[type(node).__name__ for node, _ in CHILDREN]
+)
+def test_children(node: ir.IRNode, kinds: list[str]) -> None:
+    """Each node class has its children in the order in which they are evaluated."""
+    assert names(node) == kinds
+
+
+def test_walk_visits_parents_first() -> None:
+    """The order of a walk is that of the text, parents before what is in them."""
+    kinds = [type(node).__name__ for node in walk(assign(x, (y + 1) * z))]
+    assert kinds == ["AssignStmt", "Var", "Mul", "Add", "Var", "ConstInt", "Var"]
+
+
+def test_stmts_in_are_in_textual_order() -> None:
+    """Nested statements come after the one that holds them, sequences are left out."""
+    inner = ir.IfStmt(x > 1, assign(y, 1), assign(y, 2))
+    outer = ir.ForStmt(x, 0, 4, 1, [], seq(inner, seq(ir.BreakStmt())), [])
+    kinds = [type(stmt).__name__ for stmt in stmts_in(seq(outer, ir.ReturnStmt()))]
+    assert kinds == ["ForStmt", "IfStmt", "AssignStmt", "AssignStmt", "BreakStmt", "ReturnStmt"]
+
+
+def test_uses() -> None:
+    """The variables of expressions, each time they occur."""
+    value = ir.Call(ir.Op("o"), [x + y, ir.MakeTuple([x])])
+    assert [v.name for v in uses([value])] == ["x", "y", "x"]
+    assert [type(e).__name__ for e in exprs_in(assign(z, value))] == ["Var", "Call"]
+
+
+# --------------------------------------------------------------------------------------------
+# Rebuilding
+# --------------------------------------------------------------------------------------------
+
+
+class _Nothing(Mutator):
+    """Changes nothing."""
+
+
+class _Double(Mutator):
+    """1 -> 2, everywhere."""
+
+    def visit_ConstInt(self, node: ir.ConstInt) -> ir.Expr:
+        return ir.ConstInt(2) if node.value == 1 else node
+
+
+class _Twice(Mutator):
+    """Each evaluation stands twice."""
+
+    def visit_EvalStmt(self, node: ir.EvalStmt) -> Any:
+        return [node, node]
+
+
+class _Count(Mutator):
+    """Counts binary and other expressions by base class."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.binary = self.other = 0
+
+    def visit_BinaryExpr(self, node: ir.BinaryExpr) -> ir.Expr:
+        self.binary += 1
+        return self.rebuild(node)
+
+    def visit_Expr(self, node: ir.Expr) -> ir.Expr:
+        self.other += 1
+        return self.rebuild(node)
+
+
+def test_unchanged_trees_keep_their_identity() -> None:
+    """A rewriting that changes nothing returns the very program."""
+    for whole in (program(loop_sum()), program(kernel())):
+        assert _Nothing().program(whole) is whole
+        assert _Double().visit(assign(x, y)) is not None
+    stmt = assign(x, y + 3)
+    assert _Double().visit(stmt) is stmt
+
+
+def test_changes_keep_the_rest() -> None:
+    """Only what leads to a change is copied; source ranges stay."""
+    span = ir.Span("f.py", 7, 1)
+    kept = assign(z, y)
+    before = ir.SeqStmts([ir.AssignStmt(x, y + 1, span), kept])
+    after = _Double().visit(before)
+    assert str(after.stmts[0]) == "x: pl.Scalar[pl.INT64] = y + 2"
+    assert after.stmts[0].span is span
+    assert after.stmts[0].var is x
+    assert after.stmts[1] is kept
+    assert str(before.stmts[0]) == "x: pl.Scalar[pl.INT64] = y + 1"
+
+
+def test_bases_serve_their_classes() -> None:
+    """A visitor of a base class gets the nodes of every class without its own."""
+    counter = _Count()
+    counter.visit(assign(x, (y + 1) * ir.Abs(z, ir.INT64)))
+    assert (counter.binary, counter.other) == (2, 2)
+
+
+def test_lists_are_spliced() -> None:
+    """Several statements for one stand in its sequence, or make one."""
+    stmt = ir.EvalStmt(x)
+    assert len(_Twice().visit(seq(stmt, assign(y, 1))).stmts) == 3
+    branch = _Twice().visit(ir.IfStmt(x > 1, stmt, None))
+    assert str(branch) == "if x > 1:\n    x\n    x"
+
+
+def test_init_values_are_rebuilt() -> None:
+    """A changed init value makes a new iter_arg, which its uses refer to."""
+    carried = ir.IterArg("s", INT, 1)
+    loop = ir.ForStmt(x, 0, 4, 1, [carried], ir.YieldStmt([carried + 5]), [y])
+    after = _Double().visit(loop)
+    assert after.iter_args[0] is not carried
+    assert str(after) == (
+        "for x, (s,) in pl.range(0, 4, 2, init_values=(2,)):\n"
+        "    y: pl.Scalar[pl.INT64] = pl.yield_(s + 5)"
+    )
+    assert after.body.value[0].left is after.iter_args[0]
+
+
+def test_substitute() -> None:
+    """Uses are replaced, definitions stay."""
+    stmt = assign(x, x + y)
+    after = substitute(stmt, {x: z, y: ir.ConstInt(3)})
+    assert str(after) == "x: pl.Scalar[pl.INT64] = z + 3"
+    assert substitute(stmt, {}) is stmt
+    assert substitute(stmt, {var("other"): z}) is stmt
+
+
+def test_copy_with() -> None:
+    """A copy has all fields of the original but those given."""
+    call = ir.Call(ir.Op("o"), [x], {"k": 1}, INT, ir.Span("f.py", 1, 1))
+    copy = copy_with(call, {"args": (y,)})
+    assert (copy.op, copy.kwargs, copy.type, copy.span) == (
+        call.op,
+        call.kwargs,
+        call.type,
+        call.span,
+    )
+    assert copy.args == (y,)
+    assert call.args == (x,)
+
+
+# --------------------------------------------------------------------------------------------
+# Depth and length
+# --------------------------------------------------------------------------------------------
+
+
+def test_long_bodies() -> None:
+    """10,000 statements in a row are walked and rewritten."""
+    body = seq(*[assign(var(f"v{n}"), x + 1) for n in range(10_000)])
+    assert sum(isinstance(node, ir.Add) for node in walk(body)) == 10_000
+    after = _Double().visit(body)
+    assert all(str(stmt.value) == "x + 2" for stmt in after.stmts)
+
+
+def test_deep_nesting() -> None:
+    """200 nested loops are walked and rewritten."""
+    stmt: ir.Stmt = assign(y, x + 1)
+    for _ in range(200):
+        stmt = ir.ForStmt(var("i"), 0, 1, 3, [], stmt, [])
+    assert sum(isinstance(node, ir.ForStmt) for node in walk(stmt)) == 200
+    after = _Double().visit(stmt)
+    assert str(after).splitlines()[-1].strip() == "y: pl.Scalar[pl.INT64] = x + 2"
+
+
+# --------------------------------------------------------------------------------------------
+# Functions and parents
+# --------------------------------------------------------------------------------------------
+
+
+def calling(name: str, *others: str) -> ir.Function:
+    calls = [ir.EvalStmt(ir.Call(ir.GlobalVar(other), [])) for other in others]
+    return function([], *calls, name=name)
+
+
+def test_call_order() -> None:
+    """Callees come first, in name order where nothing else decides."""
+    whole = program(calling("a", "c", "b", "c"), calling("b", "d"), calling("c"), calling("d"))
+    assert [f.name for f in call_order(whole)] == ["d", "b", "c", "a"]
+    first = whole.get_function("a")
+    assert first is not None
+    assert functions_called(first) == ["c", "b"]
+
+
+def test_parents() -> None:
+    """Every statement knows the one that holds it, until the map is cleared."""
+    inner = assign(y, 1)
+    branch = ir.IfStmt(x > 1, inner, None)
+    f = ir.Function("f", [x], [], seq(branch))
+    parents = ir.ParentStmtAnalysis()
+    parents.build_map(f)
+    assert parents.get_parent(inner) is branch
+    assert parents.get_parent(branch) is f.body
+    assert parents.get_parent(f.body) is None
+    assert parents.has_parent(inner)
+    assert not parents.has_parent(f.body)
+    parents.clear()
+    assert not parents.has_parent(inner)

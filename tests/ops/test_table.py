@@ -1,0 +1,113 @@
+"""The op table is complete, every definition is whole, and rules agree with arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pypto._src.dtypes import DataType
+from pypto._src.interp import evaluate
+from pypto._src.ir.nodes import Call, ShapedType, static_shape
+from pypto._src.ir.opdef import ATTR, TILE
+from pypto._src.ops.define import OVERLOADS, REGISTRY
+from tests.cases import CASES, AnyOp, Array, Case, build_call, kernel_for, missing_rows
+from tests.ops.arrays import apply_call
+
+OPS = [pytest.param(op, id=name) for name, op in REGISTRY.items()]
+
+
+def plain_rows() -> list[Case]:
+    """Return the rows whose call is the op on loaded operands and nothing else."""
+    return [case for case in CASES if case.build is None and not case.no_kernel]
+
+
+def test_every_op_has_a_row() -> None:
+    """The rows and the registry name the same ops."""
+    assert missing_rows() == []
+    assert {case.op.name for case in CASES} == set(REGISTRY)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_definition_is_whole(op: AnyOp) -> None:
+    """An op has a meaning on arrays, and either both texts or the reason why not."""
+    assert op.numpy is not None
+    assert bool(op.unsupported) != (op.isa is not None and op.pto is not None)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_facts_name_operands(op: AnyOp) -> None:
+    """Facts with operand numbers name operands of the right kind."""
+    tiles = {i for i, p in enumerate(op.operands) if p.kind == TILE}
+    assert op.reads | op.writes <= set(range(len(op.operands)))
+    assert not op.reads & op.writes
+    assert op.in_place <= tiles & op.reads
+    assert op.columns <= tiles | {-1}
+    assert set(op.operand_spaces({})) == tiles
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_operands_are_documented(op: AnyOp) -> None:
+    """The docstring speaks of each operand, or refers to that of another op."""
+    operands = [p.name for p in op.params if p.kind != ATTR]
+    assert [name for name in operands if name not in op.doc and "as `" not in op.doc] == []
+
+
+def test_unified_names() -> None:
+    """A tile beside a tile and a tile beside a number have one name for the user."""
+    several = {name: [op.name for op in ops] for name, ops in OVERLOADS.items() if len(ops) > 1}
+    assert several == {
+        "add": ["block.add", "block.adds"],
+        "sub": ["block.sub", "block.subs"],
+        "mul": ["block.mul", "block.muls"],
+        "div": ["block.div", "block.divs"],
+        "maximum": ["block.maximum", "block.maxs"],
+        "minimum": ["block.minimum", "block.mins"],
+    }
+
+
+def operands(case: Case, call: Call, dtype: DataType) -> list[Array]:
+    """Return random arrays for the tiles and tensors of a call."""
+    rng = np.random.default_rng(1)
+    kinds = [arg.type for arg in call.args]
+    shapes = [static_shape(kind) for kind in kinds if isinstance(kind, ShapedType)]
+    return [case.values(rng, shape or (), dtype) for shape in shapes]
+
+
+@pytest.mark.parametrize("case", plain_rows(), ids=lambda case: case.name)
+def test_rule_agrees_with_arrays(case: Case) -> None:
+    """The result on arrays has the shape and element type that the type rule gives."""
+    for dtype in case.dtypes:
+        for shapes in case.shapes:
+            call = build_call(case, dtype, shapes)
+            kind = call.type
+            assert isinstance(kind, ShapedType)
+            result = apply_call(call, case.op, operands(case, call, dtype))
+            assert result.shape == static_shape(kind)
+            assert result.dtype == kind.dtype.numpy
+
+
+@pytest.mark.parametrize("case", plain_rows(), ids=lambda case: case.name)
+def test_kernel_agrees_with_arrays(case: Case) -> None:
+    """The kernel of a row, interpreted, stores what the op gives on its operands."""
+    for dtype in case.dtypes:
+        for shapes in case.shapes:
+            built = kernel_for(case, dtype, shapes)
+            arguments = built.arguments(case.values)
+            inputs = [each.copy() for each in arguments[: len(built.inputs)]]
+            stored = evaluate(built.function, arguments)
+            call = build_call(case, dtype, shapes)
+            scratch = [np.zeros(0)] * (len(operands(case, call, dtype)) - len(inputs))
+            expected = apply_call(call, case.op, [*inputs, *scratch])
+            assert stored is arguments[-1]
+            np.testing.assert_array_equal(stored, expected)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.build is not None], ids=lambda c: c.name)
+def test_kernels_of_their_own_run(case: Case) -> None:
+    """Kernels built by hand leave no element of their output poisoned."""
+    for dtype in case.dtypes:
+        for shapes in case.shapes:
+            built = kernel_for(case, dtype, shapes)
+            stored = evaluate(built.function, built.arguments(case.values))
+            assert np.isfinite(stored.astype(np.float64)).all()
+            assert stored.astype(np.float64).any()
