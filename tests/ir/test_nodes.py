@@ -279,7 +279,7 @@ def test_operators_build_nodes(call: Callable[[Any, Any], Any], kind: type[ir.Bi
     assert node.dtype is (ir.BOOL if comparison else ir.INT64)
     swapped = call(3, a)
     assert type(swapped) is REFLECTED.get(kind, kind)
-    assert node.span.begin_line == call.__code__.co_firstlineno  # pyright: ignore[reportFunctionMemberAccess]
+    assert node.span.begin_line == call.__code__.co_firstlineno
     assert node.span.filename == __file__
 
 

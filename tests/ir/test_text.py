@@ -423,8 +423,8 @@ def test_types_that_the_values_do_not_give() -> None:
     assert str(loop) == (
         "for i, (u, v) in pl.range(0, a, 1, init_values=(first, second)):\n"
         "    u: pl.Tile[[8, 8], pl.FP32, pl.TileView()]\n"
-        "    u: pl.Tile[[8, 8], pl.FP32]\n"
-        "    u, v = pl.yield_(u, v)"
+        "    u_1: pl.Tile[[8, 8], pl.FP32]\n"
+        "    u_1, v = pl.yield_(u, v)"
     )
 
 

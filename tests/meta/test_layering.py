@@ -35,6 +35,7 @@ ir.text
 ir.verify
 ir
 targets
+backend
 ops.define
 ops.rules
 ops.*
@@ -53,6 +54,7 @@ emit.*
 emit
 run.*
 run
+build_output
 driver
 demo
 cli

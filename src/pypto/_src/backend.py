@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, cast
 
 from pypto._src.ir.enums import CoreType, MemorySpace
 from pypto._src.targets import A2A3
@@ -126,7 +126,7 @@ def _counts(parts: Any, count: int | None) -> dict[Any, int]:
     if isinstance(parts, Mapping):
         if count is not None:
             raise TypeError("a mapping of parts has the counts already")
-        return dict(parts)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return dict(cast("Mapping[Any, int]", parts))
     return {parts: 1 if count is None else count}
 
 
@@ -300,8 +300,9 @@ class Backend:
         import json
         from pathlib import Path
 
-        data: Any = json.loads(Path(path).read_text(encoding="utf-8"))
-        name: object = data.get("backend") if isinstance(data, dict) else None  # pyright: ignore[reportUnknownMemberType]
+        data: object = json.loads(Path(path).read_text(encoding="utf-8"))
+        fields = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        name = fields.get("backend")
         for kind in (Backend910B_CCE, Backend910B_PTO):
             if kind.type_name == name:
                 return kind.instance()

@@ -154,5 +154,23 @@ DEBUG = Flag("PYPTO_DEBUG", "check more and say more, at the price of speed")
 BACKTRACE = Choice(
     "PTO_BACKTRACE", ("0", "1"), "1 adds the Python traceback below a kernel's error report"
 )
+PTOAS = Text(
+    "PTOAS",
+    "the path of the PTO assembler",
+    "ptoas in PTOAS_ROOT or on PATH",
+    "assembler that turns PTO text into C++",
+)
+PTOAS_ROOT = Text(
+    "PTOAS_ROOT", "the path of a directory", "PATH", "where the PTO assembler is installed"
+)
 
-KNOBS: tuple[Knob, ...] = (CXX, CACHE_DIR, NUM_THREADS, VERIFY_LEVEL, DEBUG, BACKTRACE)
+KNOBS: tuple[Knob, ...] = (
+    CXX,
+    CACHE_DIR,
+    NUM_THREADS,
+    VERIFY_LEVEL,
+    DEBUG,
+    BACKTRACE,
+    PTOAS,
+    PTOAS_ROOT,
+)

@@ -122,6 +122,7 @@ from pypto._src.ir.walk import ParentStmtAnalysis
 from pypto._src.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from pypto._src.build_output import compile
     from pypto._src.ops.lookup import create_op_call, get_op, is_op_registered, op
     from pypto._src.passes.base import PassContext, VerificationLevel, VerificationMode
     from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
@@ -187,6 +188,7 @@ python_print_type = python_print
 __getattr__ = lazy_names(
     __name__,
     {
+        "compile": "pypto._src.build_output",
         "create_op_call": "pypto._src.ops.lookup",
         "get_op": "pypto._src.ops.lookup",
         "is_op_registered": "pypto._src.ops.lookup",
@@ -346,6 +348,7 @@ __all__ = [
     "bit_xor",
     "cast",
     "col_major",
+    "compile",
     "create_op_call",
     "eq",
     "floordiv",

@@ -447,6 +447,8 @@ class Scalars:
             result = self._cast("index_cast", wide, "i64", "index")
             if not signed or name in self._natural:
                 self._natural.add(result)
+            if wide in self._unsigned:
+                self._unsigned.add(result)
             return result
         return self._resize(name, source, type_, signed)
 

@@ -48,13 +48,17 @@ Statements
     The last yield of a loop body or branch names the results: ``q: TYPE = pl.yield_(x)``, or
     ``q, r = pl.yield_(x, y)``. An iter_arg has the type of its init value, and one of several
     results that of the yielded value; where not, ``q: TYPE`` without value stands first in the
-    loop body, or directly before the yield. Sequences in sequences print as one. An empty else
+    loop body, or directly before the yield (a result declared so shares no name with an
+    iter_arg). Sequences in sequences print as one. An empty else
     is not printed.
 Functions and programs
     ``@pl.function`` or ``@pl.function(type=pl.FunctionType.InCore)``, parameters
     ``q: pl.Out[T]``, ``r: pl.InOut[T]``; ``-> T``, ``-> tuple[T, U]`` for several result types, no
     arrow for none. A program starts with ``# pypto.program: NAME``, ``# pypto.entry: FUNCTION``
     and ``# pypto.attr: KEY = LITERAL`` for each attribute; functions stand before their callers.
+
+Two forms mean something simpler when read: an item of a tuple made in place (``[a, b][0]``) is the
+item itself, and a statement that is no call is refused, for it has no effect.
 """
 
 from __future__ import annotations
@@ -212,7 +216,7 @@ class _Printer:
         return hidden
 
     def _loop_name(self, var: Var, results: Sequence[Var]) -> str:
-        """Return a name that is free, or held by a result of the loop.
+        """Return a name that is free, or held by one of ``results``.
 
         Results are set where the loop ends, so inside it their names mean nothing.
         """
@@ -475,9 +479,8 @@ class _Printer:
         if len(results) == 1:
             target = self.annotated(results[0])
         else:
-            for var, value in zip(results, stmt.value, strict=False):
-                if not same_type(var.type, value.type):
-                    self.lines.append(f"{pad}{self.annotated(var)}")
+            for var in self.declared(results, stmt):
+                self.lines.append(f"{pad}{self.annotated(var)}")
             target = ", ".join([self.names[var] for var in results])
         self.lines.append(f"{pad}{target} = {self.prefix}.yield_({values})")
 
@@ -525,7 +528,7 @@ class _Printer:
         bounds = [self.expr(stmt.start), self.expr(stmt.stop), self.expr(stmt.step)]
         if stmt.iter_args:
             bounds.append(f"init_values={self.inits(stmt.iter_args)}")
-        hidden = self.enter_loop((stmt.loop_var, *stmt.iter_args), stmt.return_vars)
+        hidden = self.enter_loop(stmt, stmt.loop_var)
         target = self.names[stmt.loop_var]
         if stmt.iter_args:
             target = f"{target}, {self.tuple_of(stmt.iter_args)}"
@@ -537,11 +540,11 @@ class _Printer:
 
     def while_(self, stmt: WhileStmt, pad: str) -> None:
         if not stmt.iter_args:
-            hidden = self.enter_loop((), stmt.return_vars)
+            hidden = self.enter_loop(stmt)
             self.lines.append(f"{pad}while {self.expr(stmt.condition)}:")
         else:
             inits = self.inits(stmt.iter_args)
-            hidden = self.enter_loop(stmt.iter_args, stmt.return_vars)
+            hidden = self.enter_loop(stmt)
             target = self.tuple_of(stmt.iter_args)
             self.lines.append(f"{pad}for {target} in {self.prefix}.while_(init_values={inits}):")
             self.iter_arg_types(stmt.iter_args, pad + _STEP)
@@ -550,10 +553,21 @@ class _Printer:
         self.body(stmt.body, pad + _STEP, stmt.return_vars)
         self.leave(hidden)
 
-    def enter_loop(self, inside: Sequence[Var], results: Sequence[Var]) -> list[tuple[str, Any]]:
-        for var in results:
+    def enter_loop(self, stmt: ForStmt | WhileStmt, *counter: Var) -> list[tuple[str, Any]]:
+        for var in stmt.return_vars:
             self.define(var)
-        return self.enter(inside, results)
+        last = _last(stmt.body)
+        declared = self.declared(stmt.return_vars, last) if isinstance(last, YieldStmt) else []
+        # A result that is declared in the body is known there by its name.
+        shared = [r for r in stmt.return_vars if not any(r is other for other in declared)]
+        return self.enter((*counter, *stmt.iter_args), shared)
+
+    def declared(self, results: Sequence[Var], stmt: YieldStmt) -> list[Var]:
+        """Return those of several results whose types differ from what is yielded."""
+        if len(results) == 1:
+            return []
+        pairs = zip(results, stmt.value, strict=False)
+        return [var for var, value in pairs if not same_type(var.type, value.type)]
 
     def tuple_of(self, variables: Sequence[Var]) -> str:
         names = [self.names[var] for var in variables]
@@ -599,6 +613,12 @@ class _Printer:
     def symbols(self) -> list[str]:
         """Return the names of symbolic dimensions, in the order of their first use."""
         return [name for var, name in self.free.items() if _is_index(var.type)]
+
+
+def _last(body: Stmt | None) -> Stmt | None:
+    while isinstance(body, SeqStmts | OpStmts) and body.stmts:
+        body = body.stmts[-1]
+    return body
 
 
 def _is_index(kind: Type) -> bool:

@@ -167,7 +167,7 @@ def cast_steps(source: DataType, target: DataType) -> tuple[DataType, ...] | Non
     paths: list[tuple[DataType, ...]] = [(source,)]
     seen = {source}
     for path in paths:  # grows as longer paths are found
-        for dtype in MEMBERS.values():
+        for dtype in CASTS:  # floats first: a way over integers loses fractions
             if dtype in CASTS.get(path[-1], ()) and dtype not in seen:
                 if dtype is target:
                     return (*path[1:], dtype)

@@ -59,6 +59,19 @@ class Signature:
         """Return the call with its parameters: ``main(x: Tensor[[64], FP32], n: ...)``."""
         return f"{self.name}({', '.join(f'{p.name}: {p.text}' for p in self._params)})"
 
+    @property
+    def written(self) -> list[str]:
+        """The names of the parameters that a call writes."""
+        return [p.name for p in self._params if isinstance(p, _Tensor) and p.writes]
+
+    def random(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Return arguments that fit, by name; see `CompiledProgram.random_arguments`.
+
+        Raises:
+            CallError: a tensor has a dimension that is not constant.
+        """
+        return {param.name: param.random(rng) for param in self._params}
+
     def bind(self, args: Sequence[Any]) -> Bound:
         """Return the arguments as arrays, numbers and words.
 
@@ -152,6 +165,10 @@ class _Scalar:
         self.wrap = wrapper(kind.dtype)
         self.is_float = kind.dtype.is_float()
 
+    def random(self, rng: np.random.Generator) -> Any:
+        # One is in range as a size, as an index and as a count.
+        return self.wrap(rng.random() * 2 - 1) if self.is_float else self.wrap(1)
+
     def bind(self, arg: Any, dims: dict[Var, int]) -> tuple[Any, int]:
         value: Any = arg.item() if _is_number_of_numpy(arg) else arg
         if not isinstance(value, int if not self.is_float else (int, float)):
@@ -193,6 +210,8 @@ class _Tensor:
         self.function = function
         self.name = var.name
         self.writes = writes
+        self.is_result = direction is ParamDirection.Out
+        self.is_float = kind.dtype.is_float()
         text = type_text(kind)
         plain = direction is ParamDirection.In
         self.text = text if plain else f"{direction.name}[{text}]"
@@ -208,8 +227,21 @@ class _Tensor:
         sizes = [dim.value if isinstance(dim, ConstInt) else -1 for dim in kind.shape]
         self.shape = None if any(size < 0 for size in sizes) else tuple(sizes)
 
+    def random(self, rng: np.random.Generator) -> Array:
+        if self.shape is None:
+            raise CallError(
+                f"{self.name!r} of {self.function} is {self.text}, which has no constant shape",
+                hint="call it from Python with arrays of your own",
+                slug="argument-shape",
+            )
+        if self.is_result:
+            return np.zeros(self.shape, self.dtype)
+        if self.is_float:
+            return (rng.random(self.shape) * 2 - 1).astype(self.dtype)
+        return rng.integers(0, 2 if self.dtype == np.bool_ else 10, self.shape).astype(self.dtype)
+
     def bind(self, arg: Any, dims: dict[Var, int]) -> tuple[Array, int]:
-        array: Array = arg if isinstance(arg, np.ndarray) else self._import(arg)
+        array: Array = arg if type(arg) is np.ndarray else self._import(arg)
         if array.dtype != self.dtype:
             self._refuse_dtype(array)
         if array.shape != self.shape and not self._fits(array.shape, dims):
@@ -227,6 +259,8 @@ class _Tensor:
 
     def _import(self, arg: Any) -> Array:
         """Return an object that speaks DLPack as an array over the same memory."""
+        if isinstance(arg, np.ndarray):
+            return np.asarray(arg)  # a subclass, such as a memory map
         found = f"argument {self.name!r} of {self.function} is a {type(arg).__name__}"
         if not hasattr(arg, "__dlpack__"):
             raise CallError(

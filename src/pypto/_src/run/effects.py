@@ -8,7 +8,7 @@ buffer; branches and loops unite all that may meet in them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import Call, Expr, GlobalVar, TupleGetItemExpr, Var
@@ -44,20 +44,24 @@ def effects(program: Program) -> dict[str, Effects]:
     return found
 
 
-Name = tuple[Var, int]
-"""A variable and -1, or a tuple variable and the number of an element."""
+Name = int
+"""Stands for a tensor variable, or for one element of a tuple variable."""
+
+WHOLE: Final = -1
+"""Stands for a variable itself where elements of tuples are numbered."""
 
 
 class _Analysis:
     def __init__(self, function: Function, known: Mapping[str, Effects]) -> None:
         self.function = function
         self.known = known
-        self.parent: dict[Name, Name] = {}
+        self.numbers: dict[Var, dict[int, Name]] = {}
+        self.parent: list[Name] = []
         self.written: list[Name] = []
         self.returned: list[list[Name]] = [[] for _ in function.return_types]
 
     def effects(self) -> Effects:
-        params: list[Name] = [(param, -1) for param in self.function.params]
+        params = [self.name(param) for param in self.function.params]
         for stmt in stmts_in(self.function.body):
             self.statement(stmt)
         written = {self.find(name) for name in self.written}
@@ -74,10 +78,17 @@ class _Analysis:
         ]
         return Effects(writes, tuple(results))
 
+    def name(self, var: Var, element: int = WHOLE) -> Name:
+        elements = self.numbers.setdefault(var, {})
+        if element not in elements:
+            elements[element] = len(self.parent)
+            self.parent.append(elements[element])
+        return elements[element]
+
     def find(self, name: Name) -> Name:
         root = name
-        while (above := self.parent.get(root, root)) != root:
-            root = above
+        while self.parent[root] != root:
+            root = self.parent[root]
         while name != root:
             self.parent[name], name = root, self.parent[name]
         return root
@@ -90,7 +101,7 @@ class _Analysis:
         match stmt:
             case AssignStmt():
                 for index, names in self.values(stmt.value).items():
-                    self.unite((stmt.var, index), names)
+                    self.unite(self.name(stmt.var, index), names)
             case EvalStmt():
                 self.values(stmt.expr)
             case IfStmt():
@@ -98,7 +109,7 @@ class _Analysis:
                 self.meet(stmt.return_vars, stmt.else_body)
             case ForStmt() | WhileStmt():
                 for arg, result in zip(stmt.iter_args, stmt.return_vars, strict=False):
-                    self.unite((arg, -1), [(result, -1), *self.names(arg.initValue)])
+                    self.unite(self.name(arg), [self.name(result), *self.names(arg.initValue)])
                 self.meet(stmt.iter_args, stmt.body)
             case ReturnStmt():
                 for names, value in zip(self.returned, stmt.value, strict=False):
@@ -110,21 +121,23 @@ class _Analysis:
         for stmt in statements(body):
             if isinstance(stmt, YieldStmt):
                 for target, value in zip(targets, stmt.value, strict=False):
-                    self.unite((target, -1), self.names(value))
+                    self.unite(self.name(target), self.names(value))
 
     def names(self, value: Expr) -> list[Name]:
         """Return the names of the buffer that ``value`` is."""
-        return self.values(value).get(-1, [])
+        return self.values(value).get(WHOLE, [])
 
     def values(self, value: Expr) -> dict[int, list[Name]]:
-        """Return the names of the buffers of a value (-1) or of its elements; note its writes."""
+        """Return the names of the buffers of a value or of its elements; note what it writes."""
         match value:
             case Var():
-                return {-1: [(value, -1)]}
+                # A copy of a tuple variable hands on its elements, as far as they have been seen.
+                elements = self.numbers.get(value, {})
+                return {WHOLE: [self.name(value)], **{i: [n] for i, n in elements.items()}}
             case TupleGetItemExpr(tuple=Var() as source, index=index):
-                return {-1: [(source, index)]}
+                return {WHOLE: [self.name(source, index)]}
             case TupleGetItemExpr():
-                return {-1: self.values(value.tuple).get(value.index, [])}
+                return {WHOLE: self.values(value.tuple).get(value.index, [])}
             case Call():
                 return self.call(value)
             case _:
@@ -139,11 +152,11 @@ class _Analysis:
             for names, writes in zip(args, callee.writes, strict=False):
                 self.written += names if writes else []
             found = [[n for i in params for n in args[i]] for params in callee.results]
-            return {-1: found[0]} if len(found) == 1 else dict(enumerate(found))
+            return {WHOLE: found[0]} if len(found) == 1 else dict(enumerate(found))
         op = op_of(call)
         if op is None:
             return {}
         for index in sorted(op.writes):
             self.written += args[index]
         same = sorted(op.writes) if op.view_of is None else [op.view_of]
-        return {-1: [name for index in same for name in args[index]]}
+        return {WHOLE: [name for index in same for name in args[index]]}

@@ -1,0 +1,325 @@
+"""``ir.compile``: a program's texts as a folder of files, the way the device's build takes them.
+
+Runs the passes and the emitters and writes what they give; decides nothing about the program.
+Files appear whole: each is written under another name and renamed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from datetime import datetime
+from pathlib import Path
+from threading import get_ident
+from typing import Final
+
+from pypto._src import knobs
+from pypto._src.backend import BackendType, is_backend_configured, set_backend_type
+from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.cpp_types import (
+    bit_cast_lines,
+    c_type,
+    pipe_text,
+    row_major,
+    shape_text,
+    stride_text,
+)
+from pypto._src.emit.orchestration import OrchestrationResult, generate_orchestration
+from pypto._src.emit.pto import PTOCodegen
+from pypto._src.errors import EmitError
+from pypto._src.ir.enums import CoreType, FunctionType, PipeType
+from pypto._src.ir.nodes import ScalarType, TensorType, dtype_of
+from pypto._src.ir.roles import core_type, kernels
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.passes.base import PassContext, VerificationLevel
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.run.toolchain import run
+
+_log = logging.getLogger("pypto")
+
+ASSEMBLER: Final = "ptoas"
+ASSEMBLER_TIMEOUT_S: Final = 60.0
+_FOLDERS: Final = {CoreType.VECTOR: "aiv", CoreType.CUBE: "aic"}
+
+
+def compile(  # noqa: A001  the name of the user's documents
+    program: Program,
+    output_dir: str | os.PathLike[str] | None = None,
+    strategy: OptimizationStrategy = OptimizationStrategy.Default,
+    dump_passes: bool = True,
+    backend_type: BackendType = BackendType.PTO,
+    skip_ptoas: bool = False,
+    verification_level: VerificationLevel | None = None,
+) -> str:
+    """Write the texts of ``program`` to a folder and return its path.
+
+    The folder is ``output_dir``, else ``build_output/<program>_<date>_<time>``. It gets, for each
+    kernel on a vector (aiv) or matrix (aic) core, ``kernels/aiv/<name>.cpp`` or ``.pto``; with an
+    orchestration function ``orchestration/<name>.cpp`` and, when the kernels are C++,
+    ``kernel_config.py``; and ``passes_dump/`` with the program after each pass.
+
+    With `BackendType.PTO` the assembler turns each ``.pto`` file into C++, unless ``skip_ptoas``.
+    Where there is no assembler the ``.pto`` files stay as they are and a warning is logged.
+
+    Raises:
+        PyptoError: a pass or an emitter refuses the program.
+        ValueError: the program has several orchestration functions.
+        RuntimeError: ``verification_level`` inside a `PassContext`, which has its own; or the
+            assembler fails.
+    """
+    if verification_level is not None and PassContext.current() is not None:
+        raise RuntimeError(
+            "verification_level is given inside a PassContext: set it there, "
+            "PassContext(instruments, verification_level)"
+        )
+    if not is_backend_configured():
+        set_backend_type(backend_type)
+    folder = Path(output_dir) if output_dir is not None else _default_folder(program)
+    context = nullcontext() if verification_level is None else PassContext([], verification_level)
+    with context:
+        passes = PassManager.get_strategy(strategy)
+        dumps = folder / "passes_dump"
+        lowered = passes.run_passes(program, dump_ir=dump_passes, output_dir=dumps)
+    if backend_type is BackendType.CCE:
+        files = cce_files(lowered)
+    else:
+        files = _pto_files(lowered, folder, assemble=not skip_ptoas)
+    for name, text in files.items():
+        _write(folder / name, text)
+    return str(folder)
+
+
+def _default_folder(program: Program) -> Path:
+    name = re.sub(r"\W", "_", program.name) or "program"
+    stamp = f"{datetime.now():%Y%m%d_%H%M%S}"
+    return Path("build_output") / f"{name}_{stamp}"
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
+    temporary.write_bytes(text.encode())
+    temporary.replace(path)
+
+
+def _orchestration(program: Program) -> OrchestrationResult | None:
+    """Return the text of the one orchestration function, None if there is none.
+
+    Raises:
+        ValueError: there are several.
+    """
+    found = _orchestrations(program)
+    if len(found) > 1:
+        names = ", ".join(f.name for f in found)
+        raise EmitError(
+            f"the program has {len(found)} orchestration functions ({names}), one is allowed",
+            found[1].span,
+            hint="compile a program of each",
+            slug="emit-orchestration",
+        )
+    return generate_orchestration(program, found[0]) if found else None
+
+
+def _orchestrations(program: Program) -> list[Function]:
+    return [f for f in program.functions_ if f.func_type is FunctionType.Orchestration]
+
+
+def _kernel_path(function: Function, suffix: str) -> str:
+    return f"kernels/{_FOLDERS[core_type(function)]}/{function.name}{suffix}"
+
+
+def cce_files(program: Program) -> dict[str, str]:
+    """Return the C++ files of a program after the passes, by path in the output folder."""
+    files = {_kernel_path(f, ".cpp"): kernel_file(f) for f in kernels(program)}
+    host = _orchestration(program)
+    if host is not None:
+        files |= _host_files(program, host, config=True)
+    return files
+
+
+def _host_files(program: Program, host: OrchestrationResult, *, config: bool) -> dict[str, str]:
+    source = f"orchestration/{_orchestrations(program)[0].name}.cpp"
+    files = {source: host.code}
+    if config:
+        files["kernel_config.py"] = kernel_config(source, host)
+    return files
+
+
+def kernel_config(source: str, host: OrchestrationResult) -> str:
+    """Return the text of ``kernel_config.py`` for an orchestration at path ``source``."""
+    lines = [
+        '"""The orchestration and the kernels that it launches, for the device\'s build."""',
+        "",
+        "from pathlib import Path",
+        "",
+        "_ROOT_DIR = Path(__file__).parent",
+        "",
+        "RUNTIME_CONFIG = {",
+        '    "runtime": "tensormap_and_ringbuffer",',
+        '    "aicpu_thread_num": 4,',
+        '    "block_dim": 24,',
+        "}",
+        "",
+        "ORCHESTRATION = {",
+        f'    "source": str(_ROOT_DIR / "{source}"),',
+        '    "function_name": "aicpu_orchestration_entry",',
+        "}",
+        "",
+        "KERNELS = [",
+    ]
+    for name, number in sorted(host.func_name_to_id.items(), key=lambda item: item[1]):
+        core = _FOLDERS[host.func_name_to_core_type[name]]
+        path = f"kernels/{core}/{name}.cpp"
+        lines += [
+            "    {",
+            f'        "func_id": {number},',
+            f'        "source": str(_ROOT_DIR / "{path}"),',
+            f'        "core_type": "{core}",',
+            "    },",
+        ]
+    return "\n".join([*lines, "]", ""])
+
+
+# --------------------------------------------------------------------------------------------
+# PTO and its assembler
+# --------------------------------------------------------------------------------------------
+
+
+def _pto_files(program: Program, folder: Path, *, assemble: bool) -> dict[str, str]:
+    functions = kernels(program)
+    texts = {f: PTOCodegen().generate(program.with_functions([f])) for f in functions}
+    files = {_kernel_path(f, ".pto"): text for f, text in texts.items()}
+    host = _orchestration(program)
+    assembler = find_assembler() if assemble else None
+    if assemble and assembler is None:
+        _log.warning(
+            "no PTO assembler was found: the .pto files in %s are not assembled; set PTOAS to the "
+            "path of ptoas, or pass skip_ptoas=True",
+            folder / "kernels",
+        )
+    if assembler is not None:
+        for function, text in texts.items():
+            files |= _assembled(assembler, function, text, folder)
+    if host is not None:
+        files |= _host_files(program, host, config=assembler is not None)
+    return files
+
+
+def find_assembler() -> str | None:
+    """Return the path of the PTO assembler, None if this machine has none.
+
+    ``PTOAS`` decides alone when it is set; else ``PTOAS_ROOT``, else PATH.
+    """
+    given = knobs.PTOAS.get()
+    if given is not None:
+        return shutil.which(given)
+    root = knobs.PTOAS_ROOT.get()
+    if root is not None:
+        places = (Path(root) / "bin" / ASSEMBLER, Path(root) / ASSEMBLER)
+        return next((found for place in places if (found := shutil.which(place))), None)
+    return shutil.which(ASSEMBLER)
+
+
+def _assembled(assembler: str, function: Function, text: str, folder: Path) -> dict[str, str]:
+    source = folder / "ptoas" / f"{function.name}.pto"
+    output = source.with_suffix(".cpp")
+    _write(source, text)
+    # The first line of the text says for which options it is.
+    options = shlex.split(text.partition("\n")[0].removeprefix(f"// {ASSEMBLER}"))
+    command = [assembler, str(source), "-o", str(output), *options]
+    done = run(command, timeout_s=ASSEMBLER_TIMEOUT_S)
+    if done.code is None:
+        raise RuntimeError(f"{ASSEMBLER} takes more than {ASSEMBLER_TIMEOUT_S:.0f} s on {source}")
+    if done.code != 0 or not output.exists():
+        errors = [line for line in done.stderr.splitlines() if "error" in line.lower()]
+        raise RuntimeError("\n".join([f"{ASSEMBLER} refuses {source}", *errors[:20]]))
+    wrapped = wrap_assembled(function, output.read_text(encoding="utf-8"))
+    return {_kernel_path(function, ".cpp"): wrapped}
+
+
+def wrap_assembled(function: Function, text: str) -> str:
+    """Return the assembler's C++ with the entry point that the device's build wants."""
+    inner = re.sub(
+        rf"__global__\s+AICORE\s+void\s+{re.escape(function.name)}\b",
+        f"static __aicore__ void {function.name}",
+        text,
+    )
+    lines: list[str] = []
+    passed: list[str] = []
+    for index, param in enumerate(function.params):
+        kind = c_type(dtype_of(param))
+        word = f"args[{index}]"
+        if isinstance(param.type, TensorType):
+            passed.append(f"reinterpret_cast<__gm__ {kind}*>({word})")
+        else:
+            assert isinstance(param.type, ScalarType)
+            lines += bit_cast_lines(f"arg{index}", param.type.dtype, word)
+            passed.append(f"arg{index}")
+    call = f"{function.name}({', '.join(passed)});"
+    return "\n".join(
+        [
+            "#include <cstdint>",
+            "",
+            inner.rstrip("\n"),
+            "",
+            'extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)',
+            "{",
+            *(f"    {line}" for line in (*lines, call)),
+            "}",
+            "",
+        ]
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# The emitters under the names of the user's documents
+# --------------------------------------------------------------------------------------------
+
+
+class CCECodegen:
+    """Writes a program after the passes as C++ files."""
+
+    def generate(self, program: Program) -> Mapping[str, str]:
+        """Return the texts by path: kernels, orchestration and ``kernel_config.py``.
+
+        Raises:
+            EmitError: the program has a part without C++ form, or several orchestrations.
+        """
+        return cce_files(program)
+
+
+class TypeConverter:
+    """Spells pipes, events, shapes and strides as the tile library does."""
+
+    def ConvertPipeType(self, pipe: PipeType) -> str:
+        """Return ``PIPE_V`` for a pipe."""
+        return pipe_text(pipe)
+
+    def ConvertEventId(self, event_id: int) -> str:
+        """Return ``EVENT_ID3`` for 3.
+
+        Raises:
+            ValueError: there is no such event.
+        """
+        if not 0 <= event_id < 8:
+            raise ValueError(f"event {event_id} does not exist: there are 0 to 7")
+        return f"EVENT_ID{event_id}"
+
+    def GenerateShapeType(self, dims: Sequence[int]) -> str:
+        """Return ``Shape<1, 1, 1, 128, 64>`` for [128, 64]."""
+        return shape_text(_one_to_five(dims))
+
+    def GenerateStrideType(self, shape: Sequence[int]) -> str:
+        """Return ``Stride<1, 1, 1, 64, 1>`` for a dense array of shape [128, 64]."""
+        return stride_text(row_major(_one_to_five(shape)))
+
+
+def _one_to_five(dims: Sequence[int]) -> Sequence[int]:
+    if not 1 <= len(dims) <= 5:
+        raise ValueError(f"{len(dims)} dimensions were given, 1 to 5 are possible")
+    return dims

@@ -1,0 +1,385 @@
+"""The command ``pypto``: show, compile, run and demonstrate programs.
+
+Owns the command line and what is printed. What a user got wrong is reported without a traceback and
+ends with status 1; a wrong command line ends with status 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import runpy
+import sys
+import time
+import traceback
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src import build_output, demo
+from pypto._src.backend import BackendType
+from pypto._src.diagnostics import Span, wants_colour
+from pypto._src.driver import (
+    TARGETS,
+    CompiledProgram,
+    compile_program,
+    entry_function,
+    kernels_of,
+)
+from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.pto import PTOCodegen
+from pypto._src.errors import CallError, PyptoError
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.text import python_print
+from pypto._src.lazy import lazy_module
+from pypto._src.passes.base import Pass
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.run.toolchain import find_toolchain, no_compiler_message
+from pypto._version import __version__
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
+
+BACKENDS: Final = {"cce": BackendType.CCE, "pto": BackendType.PTO}
+STRATEGIES: Final = {strategy.value: strategy for strategy in OptimizationStrategy}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command with the given words, by default those of the process; return its status."""
+    try:
+        args = _parser().parse_args(argv)
+    except SystemExit as end:  # argparse has printed help (0) or what is wrong (2)
+        return end.code if isinstance(end.code, int) else 2
+    try:
+        return args.command(args)
+    except PyptoError as error:
+        print(error.render(colour=wants_colour()), file=sys.stderr)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        print(PyptoError(what, slug="file").render(colour=wants_colour()), file=sys.stderr)
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="pypto", description="Compile and run tile kernels.")
+    parser.add_argument("--version", action="version", version=f"pypto {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    file = argparse.ArgumentParser(add_help=False)
+    file.add_argument(
+        "file",
+        metavar="FILE[:NAME]",
+        help="a Python file, which is executed, and the program in it if there are several",
+    )
+    machine = argparse.ArgumentParser(add_help=False)
+    machine.add_argument("--json", action="store_true", help="print JSON instead of text")
+    both = [file, machine]
+
+    show = commands.add_parser("show", parents=both, help="print a program or its generated code")
+    show.add_argument(
+        "form", nargs="?", choices=("ir", "cpp", "mlir"), default="ir", help="default: %(default)s"
+    )
+    show.add_argument("--after", metavar="PASS", help="with ir: print it as it is after this pass")
+    show.set_defaults(command=_show)
+
+    compile_ = commands.add_parser("compile", parents=both, help="write the generated code")
+    compile_.add_argument("-o", metavar="DIR", dest="output", help="the folder to write to")
+    compile_.add_argument("--backend", choices=BACKENDS, default="cce", help="default: %(default)s")
+    compile_.add_argument(
+        "--strategy", choices=STRATEGIES, help="the passes to run (PTOAS with --backend pto)"
+    )
+    compile_.set_defaults(command=_compile)
+
+    run = commands.add_parser("run", parents=both, help="run a program on random arguments")
+    run.add_argument("--target", choices=TARGETS, default="cpu", help="default: %(default)s")
+    run.add_argument("--entry", metavar="FUNCTION", help="the function to call")
+    run.add_argument("--seed", type=int, default=0, help="of the arguments; default: %(default)s")
+    run.set_defaults(command=_run)
+
+    demo_ = commands.add_parser(
+        "demo", parents=[machine], help="run the examples and compare them with NumPy"
+    )
+    demo_.add_argument("names", nargs="*", metavar="NAME", help="an example; all if none is given")
+    demo_.add_argument(
+        "-o",
+        metavar="DIR",
+        dest="output",
+        default="build_output/demo",
+        help="where generated code goes; default: %(default)s",
+    )
+    demo_.set_defaults(command=_demo)
+    return parser
+
+
+# --------------------------------------------------------------------------------------------
+# Finding programs
+# --------------------------------------------------------------------------------------------
+
+
+def load(text: str) -> Program:
+    """Return the program that ``FILE[:NAME]`` means; the file is executed.
+
+    Raises:
+        PyptoError: the file fails, or has no such program, or several and no name is given.
+        OSError: the file cannot be read.
+    """
+    path, name = _split(text)
+    found = programs_in(path)
+    names = ", ".join(found)
+    if name is None and len(found) == 1:
+        [name] = found
+    if not found:
+        raise CallError(
+            f"{path} defines no program",
+            hint="put @pl.program above a class of functions",
+            slug="program-name",
+        )
+    if name is None:
+        first = next(iter(found))
+        raise CallError(
+            f"{path} defines several programs: {names}",
+            hint=f"name one: {path}:{first}",
+            slug="program-name",
+        )
+    if name not in found:
+        raise CallError(f"{path} defines no {name!r}; it defines {names}", slug="program-name")
+    program = found[name]
+    return program if isinstance(program, Program) else Program([program], program.name)
+
+
+def _split(text: str) -> tuple[Path, str | None]:
+    head, colon, name = text.rpartition(":")
+    # C:\kernels.py has a colon, too.
+    return (Path(head), name) if colon and name.isidentifier() and head else (Path(text), None)
+
+
+def programs_in(path: Path) -> dict[str, Program | Function]:
+    """Execute a file; return its programs by name and, if it has none, its functions.
+
+    Raises:
+        PyptoError: the file fails.
+        OSError: the file cannot be read.
+    """
+    path.open("rb").close()  # a missing file is our business, one that it opens is not
+    folder = str(path.parent.absolute())
+    sys.path.insert(0, folder)  # as Python does for a script
+    try:
+        variables = runpy.run_path(str(path))
+    except PyptoError:
+        raise
+    except Exception as error:
+        raise _failure(path, error) from error
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
+    for kind in (Program, Function):
+        found: dict[int, tuple[str, Program | Function]] = {}
+        for name, value in variables.items():
+            if isinstance(value, kind):
+                found.setdefault(id(value), (name, value))  # a second name is not a second program
+        if kind is Program:  # those of examples, which may be made by a function
+            for case in variables.get("CASES", ()):
+                found.setdefault(id(case.program), (case.name, case.program))
+        if found:
+            return dict(found.values())
+    return {}
+
+
+def _failure(path: Path, error: Exception) -> PyptoError:
+    """Return what a file raised, at the file's line."""
+    place: Span | None = None
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        column = (error.offset or 1) - 1
+        place = Span(error.filename or str(path), error.lineno, column)
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == str(path):
+            place = Span(str(path), line, -1)
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return PyptoError(f"{type(error).__name__}: {text}", place, slug="user-file")
+
+
+# --------------------------------------------------------------------------------------------
+# Commands
+# --------------------------------------------------------------------------------------------
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def _show(args: argparse.Namespace) -> int:
+    if args.after is not None and args.form != "ir":
+        print("pypto show: error: --after goes with ir", file=sys.stderr)
+        return 2
+    program = load(args.file)
+    if args.form == "ir":
+        texts = {program.name: python_print(_after(program, args.after))}
+    else:
+        texts = kernel_texts(program, args.form)
+    if args.json:
+        _print_json(texts)
+        return 0
+    for name, text in texts.items():
+        if len(texts) > 1:
+            print(f"// {name}")
+        print(text.rstrip("\n"))
+    return 0
+
+
+def _after(program: Program, name: str | None) -> Program:
+    """Return the program as the pass called ``name`` leaves it."""
+    if name is None:
+        return program
+    manager = PassManager()
+    if name not in manager.pass_names:
+        raise CallError(
+            f"there is no pass {name!r}",
+            hint=f"one of {', '.join(manager.pass_names)}",
+            slug="pass-name",
+        )
+    passes: list[Pass] = manager.passes[: manager.pass_names.index(name) + 1]
+    for each in passes:
+        program = each(program)
+    return program
+
+
+def kernel_texts(program: Program, form: str) -> dict[str, str]:
+    """Return the C++ (``cpp``) or MLIR (``mlir``) of each kernel that the program launches."""
+    strategy = OptimizationStrategy.Default if form == "cpp" else OptimizationStrategy.PTOAS
+    lowered = PassManager(strategy).run_passes(program)
+    kernels = kernels_of(lowered, entry_function(lowered))
+    if form == "cpp":
+        return {kernel.name: kernel_file(kernel) for kernel in kernels}
+    return {k.name: PTOCodegen().generate(Program([k], k.name)) for k in kernels}
+
+
+def _compile(args: argparse.Namespace) -> int:
+    program = load(args.file)
+    is_pto = BACKENDS[args.backend] is BackendType.PTO
+    by_backend = OptimizationStrategy.PTOAS if is_pto else OptimizationStrategy.Default
+    folder = build_output.compile(
+        program,
+        args.output,
+        by_backend if args.strategy is None else STRATEGIES[args.strategy],
+        dump_passes=False,
+        backend_type=BACKENDS[args.backend],
+    )
+    if args.json:
+        files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+        names = [path.relative_to(folder).as_posix() for path in files]
+        _print_json({"folder": folder, "files": names})
+    else:
+        print(folder)
+    return 0
+
+
+def _run(args: argparse.Namespace) -> int:
+    program = load(args.file)
+    compiled = compile_program(program, args.target, entry=args.entry)
+    arguments = compiled.random_arguments(args.seed)
+    begin = time.perf_counter()
+    returned = compiled(*arguments.values())
+    seconds = time.perf_counter() - begin
+    results = [summary(name, value) for name, value in _results(compiled, arguments, returned)]
+    if args.json:
+        _print_json(
+            {
+                "entry": compiled.entry,
+                "target": compiled.target,
+                "seed": args.seed,
+                "seconds": seconds,
+                "results": results,
+            }
+        )
+        return 0
+    print(f"{compiled.signature} on {compiled.target}: {duration(seconds)}")
+    for row in results:
+        shape = f"{row['shape']} {row['dtype']}"
+        print(f"  {row['name']}: {shape}, sum {row['sum']:.9g}, crc32 {row['crc32']}")
+    return 0
+
+
+def _results(
+    compiled: CompiledProgram, arguments: Mapping[str, Any], returned: Any
+) -> list[tuple[str, Any]]:
+    """Return what a call has written and returned, by name, each once."""
+    found = [(name, arguments[name]) for name in compiled.written]
+    values: tuple[Any, ...] = returned if isinstance(returned, tuple) else (returned,)  # pyright: ignore[reportUnknownVariableType]
+    for index, value in enumerate(values):
+        if value is not None and not any(value is known for _, known in found):
+            found.append((f"result {index}" if len(values) > 1 else "result", value))
+    return found
+
+
+def summary(name: str, value: Any) -> dict[str, Any]:
+    """Return shape, element type, sum and checksum of an array or number."""
+    array = np.ascontiguousarray(value)
+    return {
+        "name": name,
+        "shape": list(np.shape(value)),
+        "dtype": str(array.dtype),
+        "sum": float(array.astype(np.float64).sum()),
+        "crc32": f"{zlib.crc32(array.view(np.uint8).tobytes()):08x}",
+    }
+
+
+def duration(seconds: float) -> str:
+    """Return a time in a unit that leaves one to three digits before the point."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"
+
+
+def _demo(args: argparse.Namespace) -> int:
+    directory = demo.examples_directory()
+    if directory is None:
+        raise CallError("the examples are not installed", slug="examples")
+    cases = demo.cases(directory)
+    known = [case.name for case in cases]
+    for name in args.names:
+        if name not in known:
+            hint = f"one of {', '.join(known)}"
+            raise CallError(f"there is no example {name!r}", hint=hint, slug="examples")
+    chosen = [case for case in cases if not args.names or case.name in args.names]
+    toolchain = find_toolchain()
+    if not args.json:
+        how = "The examples run in the interpreter only: " + no_compiler_message()
+        print(how if toolchain is None else f"C++ compiler: {toolchain.label}")
+    reports: list[demo.Report] = []
+    for case in chosen:
+        report = demo.run_case(case, Path(args.output))
+        reports.append(report)
+        if not args.json:
+            _print_report(report)
+    if args.json:
+        _print_json([_report_row(report) for report in reports])
+    return 0 if all(report.is_good for report in reports) else 1
+
+
+def _print_report(report: demo.Report) -> None:
+    print(f"\n{report.name}")
+    for outcome in report.outcomes:
+        judged = "<=" if outcome.error <= report.bound else "EXCEEDS"
+        line = f"  {outcome.target:<12} {duration(outcome.seconds):>8}"
+        print(f"{line}   error {outcome.error:.1e} {judged} {report.bound:.1e}")
+    print(f"  {'NumPy':<12} {duration(report.numpy_seconds):>8}   the reference")
+    if report.files:
+        print(f"  code in {report.files[0].parent}")
+    if report.failure is not None:
+        print(report.failure.render(colour=wants_colour(sys.stdout)))
+    sys.stdout.flush()
+
+
+def _report_row(report: demo.Report) -> dict[str, Any]:
+    return {
+        "name": report.name,
+        "good": report.is_good,
+        "bound": report.bound,
+        "targets": {o.target: {"error": o.error, "seconds": o.seconds} for o in report.outcomes},
+        "numpy_seconds": report.numpy_seconds,
+        "files": [path.as_posix() for path in report.files],
+        "failure": None if report.failure is None else report.failure.render(),
+    }

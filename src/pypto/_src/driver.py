@@ -1,0 +1,265 @@
+"""From a program to something that can be called: passes, C++, compiler, host functions.
+
+Strings the parts together and decides nothing that one of them could decide.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pypto._src.emit.cpp import kernel_file
+from pypto._src.errors import CallError
+from pypto._src.interp.evaluate import Evaluator
+from pypto._src.ir.enums import FunctionType
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.verify import IRVerifier
+from pypto._src.ir.walk import functions_called
+from pypto._src.lazy import lazy_module
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.run.arguments import Bound, Signature
+from pypto._src.run.effects import Effects, effects
+from pypto._src.run.graph import thread_count
+from pypto._src.run.host import HostProgram, Kernel
+from pypto._src.run.native import KernelError, load_kernel
+from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
+
+TargetName = Literal["cpu", "interpreter"]
+TARGETS: Final[tuple[TargetName, ...]] = ("cpu", "interpreter")
+
+INCLUDE: Final = Path(__file__).parents[1] / "include"
+
+
+class CompiledProgram:
+    """A program that runs when called with arrays and numbers, in the order of its parameters.
+
+    Tensors are used in place and never copied: NumPy arrays, or anything that NumPy can view
+    through DLPack. The call returns what the entry function returns: a tensor that is a parameter
+    comes back as the very object that was passed.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        function: Function,
+        target: TargetName,
+        sources: Mapping[str, str],
+        signature: Signature,
+        run: Callable[[Bound], Any],
+    ) -> None:
+        self.program = program
+        """The program that runs: after the passes on the CPU, as given in the interpreter."""
+        self.entry = function.name
+        """Name of the function that a call runs."""
+        self.target = target
+        """``cpu`` or ``interpreter``; the latter also where no compiler was found."""
+        self.sources = dict(sources)
+        """The C++ that was compiled, by kernel."""
+        self._signature = signature
+        self._run = run
+
+    @property
+    def signature(self) -> str:
+        """The entry with its parameters, as text."""
+        return str(self._signature)
+
+    @property
+    def written(self) -> list[str]:
+        """The names of the parameters that a call writes."""
+        return self._signature.written
+
+    def random_arguments(self, seed: int = 0) -> dict[str, Any]:
+        """Return arguments by name: results zero, other floats in [-1, 1), other integers small.
+
+        Raises:
+            CallError: a tensor has a dimension that is not constant.
+        """
+        return self._signature.random(np.random.default_rng(seed))
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the program to its end.
+
+        Raises:
+            CallError: the arguments do not fit the parameters.
+            EvaluationError: the program does something that has no meaning.
+        """
+        bound = self._signature.bind(args)
+        found = self._run(bound)
+        if found is None:
+            return None
+        if not isinstance(found, tuple):
+            return _as_given(found, bound.values, args)
+        return tuple([_as_given(item, bound.values, args) for item in found])  # pyright: ignore[reportUnknownVariableType]
+
+    def __repr__(self) -> str:
+        return f"<CompiledProgram {self.signature} on {self.target}>"
+
+
+def _as_given(result: Any, values: Sequence[Any], args: Sequence[Any]) -> Any:
+    if isinstance(result, np.ndarray):
+        for value, arg in zip(values, args, strict=True):
+            if result is value:
+                return arg
+    return result
+
+
+def compile_program(
+    program: Program | Function,
+    target: TargetName = "cpu",
+    *,
+    entry: str | None = None,
+    strategy: OptimizationStrategy = OptimizationStrategy.Default,
+) -> CompiledProgram:
+    """Return a program ready to be called on this machine.
+
+    Args:
+        program: A program, or one function.
+        target: ``cpu`` compiles the kernels with the C++ compiler found here; without one it warns
+            and goes on as ``interpreter``, which evaluates the program on NumPy.
+        entry: The function that a call runs. If None: the only orchestration function, else the
+            program's own entry, else its only function.
+        strategy: The passes that run first, for ``cpu``.
+
+    Raises:
+        PyptoError: what passes, emitters and compiler report about the program.
+        ValueError: ``target`` or ``entry`` is not one that there is.
+    """
+    if target not in TARGETS:
+        raise ValueError(f"target is {target!r}; it is one of {', '.join(TARGETS)}")
+    whole = Program([program], program.name) if isinstance(program, Function) else program
+    name = entry_function(whole, entry).name
+    toolchain = find_toolchain() if target == "cpu" else None
+    if toolchain is not None:
+        return _for_cpu(whole, name, toolchain, strategy)
+    if target == "cpu":
+        warnings.warn(
+            f"the program runs in the interpreter, which is slower: {no_compiler_message()}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return _for_interpreter(whole, name)
+
+
+def entry_function(program: Program, name: str | None = None) -> Function:
+    """Return the function that a call of ``program`` runs; see `compile_program`.
+
+    Raises:
+        CallError: there is no such function, or several could be meant.
+    """
+    functions = program.functions_
+    names = ", ".join(f.name for f in functions)
+    wanted = name if name is not None else _marked(program)
+    if wanted is None and len(functions) == 1:
+        return functions[0]
+    found = None if wanted is None else program.get_function(wanted)
+    if found is not None:
+        return found
+    if wanted is not None:
+        message, hint = f"the program has no function {wanted!r}; it has {names}", None
+    elif not functions:
+        message, hint = "the program has no functions", None
+    else:
+        message = f"the program has several functions and none is its entry: {names}"
+        hint = f"entry={functions[0].name!r}"
+    raise CallError(message, hint=hint, slug="entry")
+
+
+def _marked(program: Program) -> str | None:
+    hosts = [f.name for f in program.functions_ if f.func_type is FunctionType.Orchestration]
+    return hosts[0] if len(hosts) == 1 else program.entry
+
+
+def _for_interpreter(program: Program, name: str) -> CompiledProgram:
+    verifier = IRVerifier()
+    verifier.enable_rule("TypeCheck")
+    verifier.verify_or_throw(program)
+    function = entry_function(program, name)
+    signature = Signature(function, effects(program)[name].writes)
+    evaluator, lock = Evaluator(program), threading.Lock()
+
+    def run(bound: Bound) -> Any:
+        with lock:
+            return evaluator.call(name, bound.values)
+
+    return CompiledProgram(program, function, "interpreter", {}, signature, run)
+
+
+def _for_cpu(
+    program: Program, name: str, toolchain: Toolchain, strategy: OptimizationStrategy
+) -> CompiledProgram:
+    lowered = PassManager(strategy).run_passes(program)
+    function = entry_function(lowered, name)
+    found = effects(lowered)
+    signature = Signature(function, found[name].writes)
+    functions = kernels_of(lowered, function)
+    sources = {kernel.name: kernel_file(kernel) for kernel in functions}
+    kernels = _compile(functions, sources, found, toolchain)
+    if name in kernels:
+        run = _kernel_run(kernels[name], function)
+    else:
+        host = HostProgram(lowered, kernels)
+
+        def run(bound: Bound) -> Any:
+            return host.launch(name, bound)
+
+    return CompiledProgram(lowered, function, "cpu", sources, signature, run)
+
+
+def kernels_of(program: Program, entry: Function) -> list[Function]:
+    """Return the kernels that a call of ``entry`` may launch, in the order of their names."""
+    by_name = {f.name: f for f in program.functions_}
+    reached: dict[str, Function] = {entry.name: entry}
+    pending = [entry]
+    while pending:
+        function = pending.pop()
+        if role(function) is Role.KERNEL:
+            continue  # what it calls has been inlined
+        for callee in functions_called(function):
+            if callee in by_name and callee not in reached:
+                reached[callee] = by_name[callee]
+                pending.append(by_name[callee])
+    return [f for _, f in sorted(reached.items()) if role(f) is Role.KERNEL]
+
+
+def _compile(
+    functions: Sequence[Function],
+    sources: Mapping[str, str],
+    found: Mapping[str, Effects],
+    toolchain: Toolchain,
+) -> dict[str, Kernel]:
+    def compile_one(function: Function) -> Kernel:
+        source = sources[function.name]
+        native = load_kernel(source, toolchain=toolchain, include_dirs=[INCLUDE])
+        return Kernel(function, native, found[function.name])
+
+    if len(functions) < 2:
+        return {function.name: compile_one(function) for function in functions}
+    with ThreadPoolExecutor(min(len(functions), thread_count())) as pool:
+        made = pool.map(compile_one, functions)
+        return {function.name: kernel for function, kernel in zip(functions, made, strict=True)}
+
+
+def _kernel_run(kernel: Kernel, function: Function) -> Callable[[Bound], Any]:
+    """Return what runs a kernel without a host function, in the calling thread."""
+    native, results = kernel.native, kernel.results
+
+    def run(bound: Bound) -> Any:
+        try:
+            native(bound.words)
+        except KernelError as error:
+            raise error.at(function.span) from None
+        if len(results) == 1:
+            return bound.values[results[0]]
+        return tuple([bound.values[index] for index in results]) or None
+
+    return run

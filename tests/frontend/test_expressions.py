@@ -1,0 +1,230 @@
+"""Literals, names, operators, subscripts and attributes inside kernels."""
+
+from __future__ import annotations
+
+import pytest
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import (
+    InvalidOperationError,
+    ParserSyntaxError,
+    ParserTypeError,
+    UndefinedVariableError,
+    UnsupportedFeatureError,
+)
+from pypto._src.ir import nodes
+from pypto._src.ir.nodes import ConstFloat, ConstInt, ScalarType, TileType
+from pypto._src.ir.stmts import AssignStmt, statements
+from tests.frontend.texts import body, error, kernel, lines
+
+SCALARS = "n: pl.INT64, m: pl.INT64, h: pl.FP32, b: pl.BOOL"
+TILES = "x: pl.Tensor[[64, 64], pl.FP32], i: pl.Tensor[[64, 64], pl.INT32]"
+
+
+def value(code: str, before: str = "") -> nodes.Expr:
+    """Return what is assigned by the last statement of a kernel."""
+    stmt = statements(kernel(SCALARS, code, before=before).body)[-1]
+    assert isinstance(stmt, AssignStmt)
+    return stmt.value
+
+
+@pytest.mark.parametrize(
+    ("text", "node"),
+    [
+        ("n + m", nodes.Add),
+        ("n - m", nodes.Sub),
+        ("n * m", nodes.Mul),
+        ("n / m", nodes.FloatDiv),
+        ("n // m", nodes.FloorDiv),
+        ("n % m", nodes.FloorMod),
+        ("n ** m", nodes.Pow),
+        ("n & m", nodes.BitAnd),
+        ("n | m", nodes.BitOr),
+        ("n ^ m", nodes.BitXor),
+        ("n << m", nodes.BitShiftLeft),
+        ("n >> m", nodes.BitShiftRight),
+        ("n == m", nodes.Eq),
+        ("n != m", nodes.Ne),
+        ("n < m", nodes.Lt),
+        ("n <= m", nodes.Le),
+        ("n > m", nodes.Gt),
+        ("n >= m", nodes.Ge),
+        ("b and n > m", nodes.And),
+        ("b or n > m", nodes.Or),
+        ("b ^ (n > m)", nodes.Xor),
+        ("-n", nodes.Neg),
+        ("~n", nodes.BitNot),
+        ("not b", nodes.Not),
+        ("abs(n)", nodes.Abs),
+        ("min(n, m)", nodes.Min),
+        ("max(n, m)", nodes.Max),
+        ("pl.min(n, m)", nodes.Min),
+        ("pl.max(n, m)", nodes.Max),
+        ("pl.abs(n)", nodes.Abs),
+        ("pl.cast(n, pl.FP16)", nodes.Cast),
+        ("pl.cast(n, target_type=pl.FP16)", nodes.Cast),
+    ],
+)
+def test_operator_makes_its_node(text: str, node: type[nodes.Expr]) -> None:
+    """Every operator of the language becomes the node of that name."""
+    assert type(value(f"y = {text}")) is node
+
+
+@pytest.mark.parametrize(
+    ("dtype", "literal", "found"),
+    [
+        ("INT32", "1", DataType.INT32),
+        ("UINT64", "1", DataType.UINT64),
+        ("FP16", "2", DataType.FP16),
+        ("FP16", "2.5", DataType.FP16),
+        ("INT8", "300", DataType.INT64),
+        ("UINT8", "-1", DataType.INT64),
+    ],
+)
+def test_literal_takes_the_type_beside_it(dtype: str, literal: str, found: DataType) -> None:
+    """A number that fits has the type of the other operand; one that does not widens it."""
+    stmt = statements(kernel(f"v: pl.{dtype}", f"y = v + {literal}").body)[0]
+    assert isinstance(stmt, AssignStmt)
+    assert isinstance(stmt.value, nodes.Add)
+    assert isinstance(stmt.value.right.type, ScalarType)
+    assert stmt.value.right.type.dtype is found
+    assert stmt.value.dtype is found
+
+
+def test_literal_kinds() -> None:
+    """Bare numbers are INT64 and FP32, booleans BOOL; pl.const names another type."""
+    assert isinstance(found := value("y = 3"), ConstInt)
+    assert found.dtype is DataType.INT64
+    assert isinstance(found := value("y = 0.1"), ConstFloat)
+    assert (found.dtype, found.value) == (DataType.FP32, 0.1)
+    assert isinstance(found := value("y = True"), nodes.ConstBool)
+    assert isinstance(found := value("y = pl.const(-3, pl.INT8)"), ConstInt)
+    assert (found.dtype, found.value) == (DataType.INT8, -3)
+    assert isinstance(found := value('y = pl.const(float("inf"), pl.FP16)'), ConstFloat)
+    assert (found.dtype, found.value) == (DataType.FP16, float("inf"))
+
+
+def test_python_arithmetic_is_done_at_once() -> None:
+    """Arithmetic between literals and names from around the kernel is Python's."""
+    before = "B = 64\nSIZES = [16, 32]\ndef cdiv(a, b): return -(-a // b)\nimport math"
+    assert body(
+        "n: pl.INT64",
+        """
+        a = n * (2 * B + 1)
+        c = n + cdiv(100, B)
+        d = n + SIZES[1] + len(SIZES) + max(SIZES)
+        e = n + int(math.sqrt(B))
+        g = n + (1 if B > 32 else 2)
+        """,
+        before=before,
+    ) == lines("""
+        a = n * 129
+        c = n + 2
+        d = n + 32 + 2 + 32
+        e = n + 8
+        g = n + 1
+        """)
+
+
+def test_conditions_are_left_associative() -> None:
+    """Several `and` or operands of min nest to the left."""
+    assert body(SCALARS, "y = b and n > 1 and m > 2\nz = min(n, m, 3)") == lines("""
+        y = b and n > 1 and m > 2
+        z = min(min(n, m), 3)
+        """)
+
+
+def test_tile_operators_are_ops() -> None:
+    """Python's operators on tiles are the unified ops; a number has the tile's element type."""
+    assert body(
+        TILES,
+        """
+        t = pl.load(x, [0, 0], [64, 64])
+        u = t + t - t * t / t
+        v = 2 * t + 1
+        w = t - 1.5
+        y = -abs(t)
+        z = max(t, u)
+        k = pl.load(i, [0, 0], [64, 64]) * 3
+        """,
+    ) == lines("""
+        t = pl.block.load(x, [0, 0], [64, 64], target_memory=pl.MemorySpace.Vec)
+        u = pl.block.sub(pl.block.add(t, t), pl.block.div(pl.block.mul(t, t), t))
+        v = pl.block.adds(pl.block.muls(t, 2.0), 1.0)
+        w = pl.block.subs(t, 1.5)
+        y = pl.block.neg(pl.block.abs(t))
+        z = pl.block.maximum(t, u)
+        k = pl.block.muls(pl.block.load(i, [0, 0], [64, 64], target_memory=pl.MemorySpace.Vec), 3)
+        """)
+
+
+def test_shape_and_dtype_of_values() -> None:
+    """`.shape` and `.dtype` are known while parsing, also in other arguments."""
+    stmts = statements(
+        kernel(
+            TILES,
+            """
+            t = pl.load(x, [0, 0], x.shape)
+            u = pl.load(x, [0, 0], [x.shape[0] // 2, 64])
+            v = pl.create_tile(u.shape, u.dtype)
+            """,
+        ).body
+    )
+    kinds = [s.var.type for s in stmts if isinstance(s, AssignStmt)]
+    assert [nodes.static_shape(k) for k in kinds if isinstance(k, TileType)] == [
+        (64, 64),
+        (32, 64),
+        (32, 64),
+    ]
+
+
+def test_tuples_are_read_with_constants() -> None:
+    """Items of a tuple of values become TupleGetItemExpr; negative indices count from the end."""
+    assert body("n: pl.INT64", "t = [n, 2 * n]\ny = t[0] + t[-1]") == lines("""
+        t = [n, 2 * n]
+        y = t[0] + t[1]
+        """)
+
+
+def test_long_sum_does_not_recurse() -> None:
+    """A sum of thousands of terms is parsed without recursion over the terms."""
+    found = kernel("n: pl.INT64", f"y = {' + '.join(['n'] * 1500)}")
+    stmt = statements(found.body)[0]
+    assert isinstance(stmt, AssignStmt)
+    depth, node = 0, stmt.value
+    while isinstance(node, nodes.Add):
+        depth, node = depth + 1, node.left
+    assert depth == 1499
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "slug"),
+    [
+        ("y = 1 < n < 3", ParserSyntaxError, "comparison-chain"),
+        ("y = n * 0.5", ParserTypeError, "scalar-operands"),
+        ("y = h & 1", ParserTypeError, "scalar-operands"),
+        ("y = b + 1", ParserTypeError, "scalar-operands"),
+        ("y = n @ n", InvalidOperationError, "no-operator"),
+        ("y = n + 'a'", InvalidOperationError, "no-operator"),
+        ("y = n if b else m", UnsupportedFeatureError, "conditional-expression"),
+        ("y = lambda: n", UnsupportedFeatureError, "unsupported"),
+        ("y = f'{n}'", UnsupportedFeatureError, "unsupported"),
+        ("y = {n: n}", UnsupportedFeatureError, "unsupported"),
+        ("y = (z := n)", UnsupportedFeatureError, "unsupported"),
+        ("y = n.shape", UnsupportedFeatureError, "attribute"),
+        ("y = n[0]", ParserTypeError, "subscript"),
+        ("y = 1 // 0", ParserTypeError, "constant-expression"),
+        ("y = 1 << 64", ParserTypeError, "constant-range"),
+        ("y = pl.const(300, pl.INT8)", ParserTypeError, "constant-range"),
+        ("y = pl.const(n, pl.INT8)", ParserSyntaxError, "const"),
+        ("y = pl.const(1)", ParserSyntaxError, "const"),
+        ("y = sum([n, m])", UnsupportedFeatureError, "python-call"),
+        ("y = print(1)", UnsupportedFeatureError, "python-call"),
+        ("y = q", UndefinedVariableError, "undefined-name"),
+        ("y = pl.blok.add(n, n)", InvalidOperationError, "unknown-op"),
+    ],
+)
+def test_refused(text: str, kind: type[Exception], slug: str) -> None:
+    """What has no meaning in a kernel is refused with its class and slug."""
+    found = error(SCALARS, text)
+    assert (type(found), found.slug) == (kind, slug)

@@ -1,0 +1,159 @@
+"""How tiles lie: views, sizes in bytes, and where tiles of a function live."""
+
+from __future__ import annotations
+
+import pytest
+
+from pypto._src.diagnostics import Span
+from pypto._src.dtypes import DataType
+from pypto._src.errors import OpError
+from pypto._src.ir.enums import MemorySpace, TileLayout
+from pypto._src.ir.nodes import ScalarType, TensorType, TileType, TileView, Var
+from pypto._src.ir.stmts import AssignStmt, Function, SeqStmts
+from pypto._src.ops import elementwise, matmul, memory
+from pypto._src.ops.layout import (
+    alloc_bytes,
+    check_layout,
+    effective_view,
+    is_column,
+    physical_shape,
+    tile_spaces,
+)
+from pypto._src.ops.rules import BOXED
+from tests.cases import call
+
+D = DataType
+VEC, MAT = MemorySpace.Vec, MemorySpace.Mat
+LEFT, RIGHT, ACC = MemorySpace.Left, MemorySpace.Right, MemorySpace.Acc
+ROW, COL, NONE = TileLayout.row_major, TileLayout.col_major, TileLayout.none_box
+
+
+@pytest.mark.parametrize(
+    ("shape", "space", "layout"),
+    [
+        ([16, 16], None, (ROW, NONE, 512)),
+        ([16, 1], VEC, (COL, NONE, 512)),
+        ([1, 16], VEC, (ROW, NONE, 512)),
+        ([64], VEC, (ROW, NONE, 512)),
+        ([16, 16], MAT, (COL, ROW, 512)),
+        ([16, 16], LEFT, (ROW, ROW, 512)),
+        ([16, 16], RIGHT, (ROW, COL, 512)),
+        ([16, 16], ACC, (COL, ROW, 1024)),
+    ],
+)
+def test_usual_views(
+    shape: list[int], space: MemorySpace | None, layout: tuple[TileLayout, TileLayout, int]
+) -> None:
+    """Without a view of its own a tile lies as its memory wants, and columns by column."""
+    view = effective_view(TileType(shape, D.FP16), space)
+    assert (view.blayout, view.slayout, view.fractal) == layout
+
+
+def test_own_view_wins() -> None:
+    """A view that the type has is the answer, also for one column."""
+    view = TileView(blayout=ROW)
+    kind = TileType([16, 1], D.FP32, None, view)
+    assert effective_view(kind, MAT) is view
+    assert not is_column(kind)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "space", "physical", "size"),
+    [
+        ([16, 16], D.FP32, VEC, (16, 16), 1024),
+        ([3, 5], D.FP32, VEC, (3, 8), 96),
+        ([5, 1], D.FP16, VEC, (16, 1), 32),
+        ([2, 3, 32], D.INT8, VEC, (6, 32), 192),
+        ([40], D.FP16, VEC, (1, 48), 96),
+        ([17, 9], D.FP16, MAT, (32, 16), 1024),
+        ([17, 9], D.FP32, LEFT, (32, 16), 2048),
+        ([17, 33], D.INT8, RIGHT, (32, 48), 1536),
+        ([1, 1], D.FP32, ACC, (16, 16), 1024),
+    ],
+)
+def test_bytes(
+    shape: list[int], dtype: DataType, space: MemorySpace, physical: tuple[int, int], size: int
+) -> None:
+    """Rows fill 32-byte blocks, boxed tiles fill boxes."""
+    kind = TileType(shape, dtype)
+    assert physical_shape(kind, space) == physical
+    assert alloc_bytes(kind, space) == size
+
+
+def test_bytes_need_a_constant_shape() -> None:
+    """A tile whose shape is known at run time has no size."""
+    kind = TileType([Var("n", ScalarType(D.INT64)), 16], D.FP32)
+    with pytest.raises(ValueError, match=r"^the tile shape \[n, 16\] is not constant$"):
+        alloc_bytes(kind)
+    check_layout(kind, VEC)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "space"),
+    [
+        ([16, 8], D.FP32, VEC),
+        ([8, 1], D.FP32, VEC),
+        ([1, 32], D.INT8, VEC),
+        ([16, 8], D.FP32, MAT),
+        ([16, 32], D.INT8, LEFT),
+        ([32, 16], D.INT8, RIGHT),
+        ([16, 16], D.INT32, ACC),
+    ],
+)
+def test_legal(shape: list[int], dtype: DataType, space: MemorySpace) -> None:
+    """The smallest tiles are accepted; one row or column fewer is refused."""
+    check_layout(TileType(shape, dtype, None, BOXED.get(space)), space)
+    axis = 0 if shape[1] == 1 or space is not VEC else 1
+    smaller = list(shape)
+    smaller[axis] -= 1
+    with pytest.raises(OpError) as caught:
+        check_layout(TileType(smaller, dtype, None, BOXED.get(space)), space)
+    assert caught.value.slug == "tile-layout"
+
+
+def kernel(space: MemorySpace) -> tuple[Function, list[Var]]:
+    """Return a kernel whose product takes its left operand from ``space``."""
+    x = Var("x", TensorType([32, 32], D.FP16))
+    made: list[Var] = []
+
+    def let(name: str, value: object, line: int) -> Var:
+        made.append(Var(name, value.type))  # pyright: ignore
+        stmts.append(AssignStmt(made[-1], value, Span("k.py", line, 4)))  # pyright: ignore
+        return made[-1]
+
+    stmts: list[AssignStmt] = []
+    staged = let("s", call(memory.load, x, [0, 0], [32, 32], target_memory=MAT), 2)
+    lhs = let("l", call(memory.move, staged, LEFT), 3)
+    if space is VEC:
+        plain = call(memory.load, x, [0, 0], [32, 32])
+        lhs = let("v", call(elementwise.exp, plain), 4)
+    rhs = let("r", call(memory.move, staged, RIGHT), 5)
+    product = matmul.matmul.build([lhs, rhs], {}, Span("k.py", 6, 8))
+    let("p", product, 6)
+    return Function("k", [x], [], SeqStmts(stmts)), made
+
+
+def test_spaces_of_a_function() -> None:
+    """The memory of every tile follows from what makes it."""
+    function, made = kernel(LEFT)
+    spaces = tile_spaces(function)
+    assert [(v.name, spaces[v]) for v in made] == [
+        ("s", MAT),
+        ("l", LEFT),
+        ("r", RIGHT),
+        ("p", ACC),
+    ]
+
+
+def test_wrong_space_in_a_function() -> None:
+    """An operand from the wrong memory is found through variables, with the place of the call."""
+    function, _ = kernel(VEC)
+    with pytest.raises(OpError) as caught:
+        tile_spaces(function)
+    error = caught.value
+    assert error.message == "pl.matmul takes v from Left memory, it is in Vec"
+    assert error.hint == (
+        "load v with target_memory=pl.MemorySpace.Mat, then "
+        "pl.move(v, target_memory=pl.MemorySpace.Left)"
+    )
+    assert str(error.place) == "k.py:6:8"
