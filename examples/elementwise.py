@@ -32,6 +32,7 @@ class Elementwise:
         c: pl.Tensor[[BLOCK, COLS], pl.FP32],
         out: pl.Out[pl.Tensor[[BLOCK, COLS], pl.FP32]],
     ) -> pl.Tensor[[BLOCK, COLS], pl.FP32]:
+        """Apply the chain to a block of rows."""
         for r in pl.range(0, BLOCK, TILE):
             tile_a = pl.load(a, [r, 0], [TILE, COLS])
             tile_b = pl.load(b, [r, 0], [TILE, COLS])
@@ -49,6 +50,7 @@ class Elementwise:
         c: pl.Tensor[[ROWS, COLS], pl.FP32],
         out: pl.Out[pl.Tensor[[ROWS, COLS], pl.FP32]],
     ) -> pl.Tensor[[ROWS, COLS], pl.FP32]:
+        """Launch the kernel for each block of rows."""
         for r in pl.range(0, ROWS, BLOCK):
             rows_a = pl.view(a, [BLOCK, COLS], [r, 0])
             rows_b = pl.view(b, [BLOCK, COLS], [r, 0])
@@ -77,6 +79,6 @@ def reference(
 
 
 # With u = 2**-24 and |a|, |b|, |c| <= 2: the product is wrong by at most 4u and the sum by 6u, and
-# the slope of the function is at most 1.1, so 11u. What follows (exp within 2 ulp = 4u, sum, quotient)
-# makes a relative error of at most 6u, and the result is at most 6: 36u. 47u < 2.9e-6.
+# the slope of the function is at most 1.1, so 11u. What follows (exp within 2 ulp = 4u, a sum, a
+# quotient) makes a relative error of at most 6u, and the result is at most 6: 36u. 47u < 2.9e-6.
 CASES = [Case("elementwise", Elementwise, inputs, reference, 2.9e-6)]

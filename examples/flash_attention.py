@@ -1,10 +1,10 @@
-"""Flash attention, forward, one head: softmax(q k^T / sqrt(head)) v with sequence 1024 and head 128.
+"""Flash attention, forward, one head: softmax(q k^T / sqrt(head)) v, sequence 1024 and head 128.
 
 On this chip matrix and vector cores are separate and meet in global memory only. So a step of the
-online softmax is four kernels: the scores of a block of queries against a block of keys (matrix), the
-softmax of these scores with the running maximum and sum (vector), its product with the values
-(matrix), and adding that to the result so far, scaled down if the maximum grew (vector). Each block
-of queries has scratch tensors of its own, so blocks of queries run in parallel.
+online softmax is four kernels: the scores of a block of queries against a block of keys (matrix),
+the softmax of these scores with the running maximum and sum (vector), its product with the values
+(matrix), and adding that to the result so far, scaled down if the maximum grew (vector). Each
+block of queries has scratch tensors of its own, so blocks of queries run in parallel.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class FlashAttention:
         total: pl.Out[pl.Tensor[[BLOCK_Q, 1], pl.FP32]],
         out: pl.Out[pl.Tensor[[BLOCK_Q, HEAD], pl.FP32]],
     ):
+        """Set the running maximum, sum and result of a block of queries."""
         lowest = pl.full([BLOCK_Q, 1], pl.FP32, LOWEST)
         zero = pl.full([BLOCK_Q, 1], pl.FP32, 0.0)
         zeros = pl.full([BLOCK_Q, HEAD], pl.FP32, 0.0)
@@ -51,6 +52,7 @@ class FlashAttention:
         k: pl.Tensor[[BLOCK_K, HEAD], pl.FP32],
         s: pl.Out[pl.Tensor[[BLOCK_Q, BLOCK_K], pl.FP32]],
     ):
+        """Multiply queries by transposed keys."""
         mat_q = pl.load(q, [0, 0], [BLOCK_Q, HEAD], target_memory=pl.MemorySpace.Mat)
         left = pl.move(mat_q, target_memory=pl.MemorySpace.Left)
         for n in pl.range(0, BLOCK_K, TILE_K):
@@ -67,6 +69,7 @@ class FlashAttention:
         shrink: pl.Out[pl.Tensor[[BLOCK_Q, 1], pl.FP32]],
         p: pl.Out[pl.Tensor[[BLOCK_Q, BLOCK_K], pl.FP32]],
     ):
+        """Turn scores into powers; bring maximum and sum up to date."""
         scratch = pl.create_tile([ROWS, BLOCK_K], pl.FP32)
         for r in pl.range(0, BLOCK_Q, ROWS):
             scaled = pl.mul(pl.load(s, [r, 0], [ROWS, BLOCK_K]), SCALE)
@@ -88,6 +91,7 @@ class FlashAttention:
         v: pl.Tensor[[BLOCK_K, HEAD], pl.FP32],
         step: pl.Out[pl.Tensor[[BLOCK_Q, HEAD], pl.FP32]],
     ):
+        """Multiply powers by values."""
         mat_p = pl.load(p, [0, 0], [BLOCK_Q, TILE_K], target_memory=pl.MemorySpace.Mat)
         mat_v = pl.load(v, [0, 0], [TILE_K, HEAD], target_memory=pl.MemorySpace.Mat)
         left = pl.move(mat_p, target_memory=pl.MemorySpace.Left)
@@ -108,6 +112,7 @@ class FlashAttention:
         shrink: pl.Tensor[[BLOCK_Q, 1], pl.FP32],
         out: pl.InOut[pl.Tensor[[BLOCK_Q, HEAD], pl.FP32]],
     ):
+        """Shrink the result so far, and add a step to it."""
         for r in pl.range(0, BLOCK_Q, ROWS):
             factor = pl.load(shrink, [r, 0], [ROWS, 1])
             before = pl.row_expand_mul(pl.load(out, [r, 0], [ROWS, HEAD]), factor)
@@ -120,6 +125,7 @@ class FlashAttention:
         total: pl.Tensor[[BLOCK_Q, 1], pl.FP32],
         out: pl.InOut[pl.Tensor[[BLOCK_Q, HEAD], pl.FP32]],
     ):
+        """Divide the result by the sum of its powers."""
         for r in pl.range(0, BLOCK_Q, ROWS):
             sums = pl.load(total, [r, 0], [ROWS, 1])
             mean = pl.row_expand_div(pl.load(out, [r, 0], [ROWS, HEAD]), sums)
@@ -133,6 +139,7 @@ class FlashAttention:
         v: pl.Tensor[[SEQ, HEAD], pl.FP32],
         out: pl.Out[pl.Tensor[[SEQ, HEAD], pl.FP32]],
     ) -> pl.Tensor[[SEQ, HEAD], pl.FP32]:
+        """Launch the kernels: blocks of queries, and in each the steps over the keys."""
         for i in pl.range(0, SEQ, BLOCK_Q):
             s = pl.create_tensor([BLOCK_Q, BLOCK_K], pl.FP32)
             p = pl.create_tensor([BLOCK_Q, BLOCK_K], pl.FP32)
@@ -174,7 +181,7 @@ def reference(
 
 
 # With u = 2**-24: a score is a sum of 128 products whose magnitudes add up to less than 60, divided
-# by 11.3: wrong by at most 128u * 5.4 < 700u, and that is the relative error of a power. A sum of 1024
-# terms adds 1024u, and the four rescalings 20u. This holds for the dividend, of which no weight is
-# above its share of values in [-1, 1], and for the divisor: 2 * 1744u < 2.1e-4.
+# by 11.3: wrong by at most 128u * 5.4 < 700u, which is the relative error of a power. A sum of 1024
+# terms adds 1024u, and the four rescalings 20u. This holds for the divisor and, as values are in
+# [-1, 1], for the dividend as a part of the divisor: 2 * 1744u < 2.1e-4.
 CASES = [Case("flash_attention", FlashAttention, inputs, reference, 2.1e-4)]

@@ -34,6 +34,7 @@ def matmul_program(dtype: pl.DataType) -> Any:
             b: pl.Tensor[[K, N], dtype],
             c: pl.Out[pl.Tensor[[BLOCK, N], pl.FP32]],
         ) -> pl.Tensor[[BLOCK, N], pl.FP32]:
+            """Multiply a block of rows of ``a`` by ``b``."""
             for n in pl.range(0, N, TILE_N):
                 mat_a = pl.load(a, [0, 0], [BLOCK, TILE_K], target_memory=pl.MemorySpace.Mat)
                 mat_b = pl.load(b, [0, n], [TILE_K, TILE_N], target_memory=pl.MemorySpace.Mat)
@@ -56,6 +57,7 @@ def matmul_program(dtype: pl.DataType) -> Any:
             b: pl.Tensor[[K, N], dtype],
             c: pl.Out[pl.Tensor[[M, N], pl.FP32]],
         ) -> pl.Tensor[[M, N], pl.FP32]:
+            """Launch the kernel for each block of rows."""
             for m in pl.range(0, M, BLOCK):
                 rows_a = pl.view(a, [BLOCK, K], [m, 0])
                 rows_c = pl.view(c, [BLOCK, N], [m, 0])
@@ -82,18 +84,16 @@ def bf16_inputs(rng: np.random.Generator) -> dict[str, Any]:
     return _inputs(rng, pl.BF16)
 
 
-def reference(
-    a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], **_: Any
-) -> dict[str, Any]:
+def reference(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], **_: Any) -> dict[str, Any]:
     """Return the product in double precision."""
     import numpy as np
 
     return {"c": a.astype(np.float64) @ b.astype(np.float64)}
 
 
-# With u = 2**-24: a sum of K = 512 products in any order is wrong by at most 512u of the sum of their
-# magnitudes. That sum has the mean K / 4 = 128 and a deviation of 5, so it is below 170 everywhere:
-# 512 * 170u < 5.2e-3. Products of BF16 numbers are exact in FP32, so the bound is the same.
+# With u = 2**-24: a sum of K = 512 products in any order is wrong by at most 512u of the sum of
+# their magnitudes. That sum has the mean K / 4 = 128 and a deviation of 5, so it is below 170
+# everywhere: 512 * 170u < 5.2e-3. Products of BF16 numbers are exact in FP32: the same bound.
 CASES = [
     Case("matmul_fp32", matmul_program(pl.FP32), fp32_inputs, reference, 5.2e-3),
     Case("matmul_bf16", matmul_program(pl.BF16), bf16_inputs, reference, 5.2e-3),

@@ -32,6 +32,7 @@ class RmsNorm:
         weight: pl.Tensor[[1, COLS], pl.FP32],
         out: pl.Out[pl.Tensor[[BLOCK, COLS], pl.FP32]],
     ) -> pl.Tensor[[BLOCK, COLS], pl.FP32]:
+        """Normalise each row of a block."""
         scratch = pl.create_tile([TILE, COLS], pl.FP32)
         row = pl.load(weight, [0, 0], [1, COLS])
         for r in pl.range(0, BLOCK, TILE):
@@ -50,6 +51,7 @@ class RmsNorm:
         weight: pl.Tensor[[1, COLS], pl.FP32],
         out: pl.Out[pl.Tensor[[ROWS, COLS], pl.FP32]],
     ) -> pl.Tensor[[ROWS, COLS], pl.FP32]:
+        """Launch the kernel for each block of rows."""
         for r in pl.range(0, ROWS, BLOCK):
             rows_x = pl.view(x, [BLOCK, COLS], [r, 0])
             rows_out = pl.view(out, [BLOCK, COLS], [r, 0])
@@ -66,9 +68,7 @@ def inputs(rng: np.random.Generator) -> dict[str, Any]:
     return {"x": x, "weight": weight, "out": np.zeros((ROWS, COLS), np.float32)}
 
 
-def reference(
-    x: np.ndarray[Any, Any], weight: np.ndarray[Any, Any], **_: Any
-) -> dict[str, Any]:
+def reference(x: np.ndarray[Any, Any], weight: np.ndarray[Any, Any], **_: Any) -> dict[str, Any]:
     """Return the results in double precision."""
     import numpy as np
 

@@ -43,6 +43,16 @@ from pypto._src.ops.elementwise import add
 from pypto._src.passes.pipelines import PassManager
 from pypto._src.run.native import load_kernel
 from pypto._src.run.toolchain import find_toolchain
+from tests.emit.kernels import (
+    BlockOfRows,
+    Branches,
+    Clashes,
+    Fibonacci,
+    Loops,
+    Regions,
+    Scalars,
+    SimpleAdd,
+)
 
 ROOT = Path(__file__).parents[2]
 INCLUDE = ROOT / "src" / "pypto" / "include"
@@ -164,24 +174,6 @@ def simple_add() -> Function:
     return Function("simple_add", params, [output.type], body, type=FunctionType.InCore)
 
 
-@pl.program
-class SimpleAdd:
-    """Document 000's kernel in the language."""
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def simple_add(
-        self,
-        x: pl.Tensor[[128, 64], pl.FP32],
-        y: pl.Tensor[[128, 64], pl.FP32],
-        output: pl.Out[pl.Tensor[[128, 64], pl.FP32]],
-    ) -> pl.Tensor[[128, 64], pl.FP32]:
-        tile_x = pl.load(x, [0, 0], [128, 64])
-        tile_y = pl.load(y, [0, 0], [128, 64])
-        tile_z = pl.add(tile_x, tile_y)
-        result = pl.store(tile_z, [0, 0], [128, 64], output)
-        return result  # noqa: RET504  the document's names
-
-
 def test_simple_add_is_the_documents_text() -> None:
     """Document 000's kernel, built by hand as it says, has its text letter for letter."""
     assert text_of(simple_add()) == DOCUMENT
@@ -200,25 +192,6 @@ def test_simple_add_computes_the_sum() -> None:
     out = np.zeros_like(x)
     run(lowered(SimpleAdd), x, y, out)
     np.testing.assert_array_equal(out, x + y)
-
-
-@pl.program
-class BlockOfRows:
-    """A kernel of the forms in which the document's text would not compile."""
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def block_of_rows(
-        self,
-        input: pl.Tensor[[64, 128], pl.BF16],  # noqa: A002  the document's name
-        output: pl.Out[pl.Tensor[[64, 128], pl.BF16]],
-        n: pl.Scalar[pl.INT64],
-    ) -> pl.Tensor[[64, 128], pl.BF16]:
-        first = n
-        for i in pl.range(0, 2):
-            tile_x = pl.load(input, [first, 0], [32, 128])
-            output = pl.store(tile_x, [first, 0], [32, 128], output)
-            first = first + i
-        return output
 
 
 # What the document writes, what we write, and why.
@@ -254,24 +227,6 @@ def test_forced_differences(document: str, ours: str, reason: str) -> None:
 # --------------------------------------------------------------------------------------------
 
 
-@pl.program
-class Loops:
-    """Loops in a loop, with a carried tile and a carried tensor."""
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def loops(
-        self,
-        x: pl.Tensor[[64, 64], pl.FP32],
-        out: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
-    ) -> pl.Tensor[[16, 64], pl.FP32]:
-        for r in pl.range(0, 16, 8):
-            total = pl.load(x, [r, 0], [8, 64])
-            for k in pl.range(48, 0, -16):
-                total = pl.add(total, pl.load(x, [r + k, 0], [8, 64]))
-            out = pl.store(total, [r, 0], [8, 64], out)
-        return out
-
-
 def test_loops_text(golden: Any) -> None:
     """A carried tile is one object that each turn assigns; a carried tensor has no code."""
     golden("emit/loops.cpp", kernel_file(lowered(Loops)))
@@ -283,29 +238,6 @@ def test_loops_compute() -> None:
     out = np.zeros((16, 64), np.float32)
     run(lowered(Loops), x, out)
     np.testing.assert_array_equal(out, ((x[:16] + x[48:64]) + x[32:48]) + x[16:32])
-
-
-@pl.program
-class Branches:
-    """A branch that gives a scalar and a tile, and one without else."""
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def branches(
-        self,
-        x: pl.Tensor[[32, 16], pl.FP32],
-        out: pl.Out[pl.Tensor[[32, 16], pl.FP32]],
-        n: pl.Scalar[pl.INT64],
-    ) -> pl.Tensor[[32, 16], pl.FP32]:
-        tile = pl.load(x, [0, 0], [8, 16])
-        row = 0
-        if n > 3:
-            tile = pl.mul(tile, 2.0)
-            row = n * 2
-        else:
-            tile = pl.neg(tile)
-        if n != 0:
-            out = pl.store(tile, [row, 0], [8, 16], out)
-        return out
 
 
 def test_branches_text(golden: Any) -> None:
@@ -325,25 +257,6 @@ def test_branches_compute(n: int) -> None:
     np.testing.assert_array_equal(out, expected)
 
 
-@pl.program
-class Fibonacci:
-    """Two carried scalars that read each other, in a while loop."""
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def fibonacci(
-        self, out: pl.Out[pl.Tensor[[8, 8], pl.INT32]], n: pl.Scalar[pl.INT32]
-    ) -> pl.Tensor[[8, 8], pl.INT32]:
-        a: pl.Scalar[pl.INT32] = pl.const(0, pl.INT32)
-        b: pl.Scalar[pl.INT32] = pl.const(1, pl.INT32)
-        left = n
-        while left > 0:
-            c = a + b
-            a = b
-            b = c
-            left = left - 1
-        return pl.store(pl.full([8, 8], pl.INT32, a), [0, 0], [8, 8], out)
-
-
 @pytest.mark.parametrize(("n", "expected"), [(0, 0), (1, 1), (10, 55), (46, 1836311903)])
 def test_carried_scalars_change_together(n: int, expected: int) -> None:
     """What the loop carries is read before any of it changes."""
@@ -355,26 +268,6 @@ def test_carried_scalars_change_together(n: int, expected: int) -> None:
 # --------------------------------------------------------------------------------------------
 # Regions
 # --------------------------------------------------------------------------------------------
-
-
-@pl.program
-class Regions:
-    """Parts of tensors: a block, a part of a view, a column."""
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def regions(
-        self,
-        x: pl.Tensor[[64, 128], pl.FP32],
-        c: pl.Tensor[[64, 1], pl.FP32],
-        out: pl.Out[pl.Tensor[[64, 128], pl.FP32]],
-        r: pl.Scalar[pl.INT64],
-    ) -> pl.Tensor[[64, 128], pl.FP32]:
-        right = pl.view(x, [64, 64], [0, 64])
-        low = pl.view(right, [32, 64], [r, 0])
-        tile = pl.load(low, [8, 32], [16, 32])
-        factors = pl.load(c, [r + 8, 0], [16, 1])
-        tile = pl.row_expand_mul(tile, factors)
-        return pl.store(tile, [r * 2 + 1, 64], [16, 32], out)
 
 
 def test_regions_text(golden: Any) -> None:
@@ -408,26 +301,6 @@ def test_symbolic_shape_is_refused() -> None:
 # --------------------------------------------------------------------------------------------
 # Scalars
 # --------------------------------------------------------------------------------------------
-
-
-@pl.program
-class Scalars:
-    """One scalar parameter of each kind, all of them used."""
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def scalars(
-        self,
-        out: pl.Out[pl.Tensor[[16, 8], pl.FP32]],
-        f: pl.Scalar[pl.FP32],
-        i: pl.Scalar[pl.INT32],
-        w: pl.Scalar[pl.INT64],
-        flag: pl.Scalar[pl.BOOL],
-        unused: pl.Scalar[pl.FP32],
-    ) -> pl.Tensor[[16, 8], pl.FP32]:
-        tile = pl.full([8, 8], pl.FP32, f)
-        if flag and i < 0:
-            out = pl.store(tile, [w, 0], [8, 8], out)
-        return out
 
 
 def test_scalar_parameters_text() -> None:
@@ -544,24 +417,6 @@ def test_conditions_text() -> None:
 # --------------------------------------------------------------------------------------------
 
 
-@pl.program
-class Clashes:
-    """Python names that C++, the tile library or the emitter uses."""
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def clashes(
-        self,
-        double: pl.Tensor[[8, 16], pl.FP32],
-        args: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
-    ) -> pl.Tensor[[8, 16], pl.FP32]:
-        auto = pl.load(double, [0, 0], [8, 16])
-        Tile = pl.exp(auto)
-        template = pl.add(Tile, auto)
-        for int64_t in pl.range(0, 1):
-            args = pl.store(template, [int64_t, 0], [8, 16], args)
-        return args
-
-
 def test_names_of_cpp_are_avoided() -> None:
     """A name that means something in C++ gets a number; the text compiles and computes."""
     function = lowered(Clashes)
@@ -578,10 +433,10 @@ def test_comments_name_the_source_line() -> None:
     lines = body_of(CodeGenerator().generate(lowered(SimpleAdd))).splitlines()
     comments = [line for line in lines if line.startswith("// ")]
     first = SimpleAdd.functions_[0].span.begin_line
-    found = [int(c.removeprefix("// test_cpp.py:")) for c in comments]
+    found = [int(c.removeprefix("// kernels.py:")) for c in comments]
     assert found == list(dict.fromkeys(found))
     assert lines[lines.index(comments[0]) + 1] == "TLOAD(tile_x, xGlobal);"
-    source = Path(__file__).read_text(encoding="utf-8").splitlines()
+    source = Path(__file__).with_name("kernels.py").read_text(encoding="utf-8").splitlines()
     assert found[0] > first
     assert source[found[0] - 1].strip() == "tile_x = pl.load(x, [0, 0], [128, 64])"
 

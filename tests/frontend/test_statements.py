@@ -408,7 +408,11 @@ pl.load(x, [0, 0], [64, 64], pl.MemorySpace.Mat)
             UnsupportedFeatureError,
             "jump",
         ),
-        ("for i in pl.range(n):\n    pass\nelse:\n    pass", UnsupportedFeatureError, "unsupported"),
+        (
+            "for i in pl.range(n):\n    pass\nelse:\n    pass",
+            UnsupportedFeatureError,
+            "unsupported",
+        ),
         ("x: pl.INT32 = n", ParserTypeError, "annotation-mismatch"),
         ("x = n, n\na, b, c = x", ParserTypeError, "unpack"),
         ("a, b = n", ParserTypeError, "unpack"),

@@ -421,10 +421,10 @@ def test_types_that_the_values_do_not_give() -> None:
     results = [var("u", small), var("v", small)]
     loop = ir.ForStmt(var("i"), 0, a, 1, carried, ir.YieldStmt(carried), results)
     assert str(loop) == (
-        "for i, (u, v) in pl.range(0, a, 1, init_values=(first, second)):\n"
-        "    u: pl.Tile[[8, 8], pl.FP32, pl.TileView()]\n"
-        "    u_1: pl.Tile[[8, 8], pl.FP32]\n"
-        "    u_1, v = pl.yield_(u, v)"
+        "for i, (u_1, v) in pl.range(0, a, 1, init_values=(first, second)):\n"
+        "    u_1: pl.Tile[[8, 8], pl.FP32, pl.TileView()]\n"
+        "    u: pl.Tile[[8, 8], pl.FP32]\n"
+        "    u, v = pl.yield_(u_1, v)"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pypto._src.diagnostics import Span
@@ -116,9 +118,9 @@ def kernel(space: MemorySpace) -> tuple[Function, list[Var]]:
     x = Var("x", TensorType([32, 32], D.FP16))
     made: list[Var] = []
 
-    def let(name: str, value: object, line: int) -> Var:
-        made.append(Var(name, value.type))  # pyright: ignore
-        stmts.append(AssignStmt(made[-1], value, Span("k.py", line, 4)))  # pyright: ignore
+    def let(name: str, value: Any, line: int) -> Var:
+        made.append(Var(name, value.type))
+        stmts.append(AssignStmt(made[-1], value, Span("k.py", line, 4)))
         return made[-1]
 
     stmts: list[AssignStmt] = []

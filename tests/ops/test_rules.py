@@ -11,7 +11,7 @@ from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import Expr, ScalarType, TensorType, TileType, TileView, Var
+from pypto._src.ir.nodes import Expr, ScalarType, TensorType, TileType, TileView, Var, dtype_of
 from pypto._src.ops import elementwise, layout, matmul, memory, reduce, system, tensor
 from pypto._src.ops.rules import BOXED, describe
 from tests.cases import AnyOp, call
@@ -712,9 +712,8 @@ def test_result(made: Any, text: str, view: TileView | None) -> None:
 def test_numbers_take_the_element_type() -> None:
     """A bare number beside a tile is a constant of the tile's element type."""
     for number, operand in ((2, i), (2.0, i), (2, h), (0.5, x)):
-        value = call(elementwise.muls, operand, number).args[1]
-        assert isinstance(value, Expr)
-        assert value.type == ScalarType(operand.type.dtype)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+        value: Expr = call(elementwise.muls, operand, number).args[1]
+        assert value.type == ScalarType(dtype_of(operand))
 
 
 def test_store_of_a_slice() -> None:
@@ -748,3 +747,14 @@ PIPES: list[tuple[Any, PipeType | None]] = [
 def test_pipe(made: Any, pipe: PipeType | None) -> None:
     """The engine that executes a call follows from the op and from where its tiles are."""
     assert made.op.pipe_of(made) is pipe
+
+
+def test_open_dimensions() -> None:
+    """A tensor dimension of -1 may have any size; only what is known is checked."""
+    opened = tensor_var("o", [-1, 16], D.FP32)
+    assert describe(call(memory.load, opened, [0, 0], [64, 16]).type) == "Tile[[64, 16], FP32]"
+    assert describe(call(tensor.read, opened, [99, 0]).type) == "Scalar[FP32]"
+    assert describe(call(tensor.view, opened, [8, 16], [99, 0]).type) == "Tensor[[8, 16], FP32]"
+    with pytest.raises(OpError) as caught:
+        call(memory.load, opened, [0, 8], [64, 16])
+    assert caught.value.message == "pl.load of 8:24 in dimension 1 is outside o [-1, 16]"

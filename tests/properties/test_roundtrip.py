@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pypto.language as pl
-from pypto import ir
+from pypto import ir, passes
 from tests.ir.samples import BOOL, FP32, INT, assign, function, kernel, loop_sum, program, seq, var
 from tests.ir.test_text import EXPRESSIONS, ON_CONSTANTS
 from tests.passes.build import random_kernel
+from tests.passes.scalars import program as scalar_program
+from tests.passes.scalars import sources
 
 Make = Callable[[], ir.Program]
 
@@ -261,6 +263,83 @@ def test_single_functions() -> None:
             assert str(parsed) == str(f)
 
 
+SOURCES: dict[str, str] = {
+    "tensors and a loop": """
+@pl.program
+class my_program:
+    @pl.function
+    def loop_sum(self, n: pl.INT64) -> pl.INT64:
+        sum_init: pl.INT64 = 0
+        for i, (sum,) in pl.range(0, n, 1, init_values=(sum_init,)):
+            sum = pl.yield_(sum + i)
+        return sum
+""",
+    "tiles": """
+@pl.program
+class BlockExample:
+    @pl.function
+    def tile_add(
+        self,
+        input_a: pl.Tensor[[64, 64], pl.FP32],
+        input_b: pl.Tensor[[64, 64], pl.FP32],
+        output: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    ) -> pl.Tensor[[64, 64], pl.FP32]:
+        tile_a = pl.load(input_a, [0, 0], [64, 64])
+        tile_b = pl.load(input_b, [0, 0], [64, 64])
+        tile_c = pl.exp(pl.add(tile_a, tile_b))
+        result = pl.store(tile_c, [0, 0], [64, 64], output)
+        return result
+""",
+    "dynamic dimensions, assignment in loops and branches": """
+M = pl.dynamic("M")
+
+@pl.program
+class Scaled:
+    @pl.function(type=pl.FunctionType.InCore)
+    def scale(
+        self,
+        x: pl.Tensor[[M, 64], pl.FP16],
+        factor: pl.Scalar[pl.FP16],
+        out: pl.InOut[pl.Tensor[[M, 64], pl.FP16]],
+    ) -> pl.Tensor[[M, 64], pl.FP16]:
+        for row in pl.range(0, M, 16):
+            tile = pl.load(x, [row, 0], [16, 64])
+            if row > 32:
+                tile = pl.mul(tile, factor)
+            else:
+                tile = pl.mul(tile, 2.0)
+            out = pl.store(tile, [row, 0], [16, 64], out)
+        return out
+""",
+    "yields of branches, other functions": """
+@pl.program
+class Calls:
+    @pl.function
+    def pick(self, x: pl.INT32, y: pl.INT32) -> tuple[pl.INT32, pl.INT32]:
+        if x > y and not x == 0:
+            small, large = pl.yield_(y, x)
+        else:
+            small, large = pl.yield_(x, -y)
+        return small, large
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: pl.INT32) -> pl.INT32:
+        low, high = self.pick(x, 3)
+        while low < high:
+            low = low + 1
+            if low % 7 == 0:
+                break
+        return min(low, high)
+""",
+}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_programs_as_users_write_them(source: str) -> None:
+    """What the front end makes of a user's program comes back from its text."""
+    check(pl.parse_program(source))
+
+
 @given(st.data())
 def test_kernels_at_every_stage(data: st.DataObject) -> None:
     """Random kernels come back as they are written and after each pass of the pipelines."""
@@ -270,3 +349,29 @@ def test_kernels_at_every_stage(data: st.DataObject) -> None:
     for pass_ in ir.PassManager.get_strategy(strategy).passes:
         whole = pass_(whole)
         check(whole)
+
+
+@given(sources())
+def test_scalar_functions_at_every_stage(source: str) -> None:
+    """Random branches, loops and jumps come back as the same program.
+
+    Before SSA a variable of these programs may live in two loops that know nothing of each other;
+    read back it is two variables, which is the same in SSA.
+    """
+    whole = scalar_program(source)
+    parsed = pl.parse_program(str(whole))
+    before, whole = passes.convert_to_ssa()(parsed), passes.convert_to_ssa()(whole)
+    ir.assert_structural_equal(before, whole)
+    check(parsed)
+    check(whole)
+    check(passes.flatten_call_expr()(whole))
+
+
+@given(sources())
+def test_renaming_and_grouping_do_not_count(source: str) -> None:
+    """A program equals the same source translated again, and its normalized form, by hash too."""
+    whole, again = scalar_program(source), scalar_program(source)
+    normal = passes.normalize_stmt_structure()(again)
+    for other in (again, normal):
+        assert ir.structural_equal(whole, other)
+        assert ir.structural_hash(whole) == ir.structural_hash(other)

@@ -32,6 +32,7 @@ from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import CallError, PyptoError
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text import python_print
+from pypto._src.knobs import KnobError
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.base import Pass
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
@@ -56,10 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return args.command(args)
     except PyptoError as error:
-        print(error.render(colour=wants_colour()), file=sys.stderr)
+        found = error
+    except KnobError as error:
+        found = PyptoError(str(error), slug="environment")
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        print(PyptoError(what, slug="file").render(colour=wants_colour()), file=sys.stderr)
+        found = PyptoError(what, slug="file")
+    print(found.render(colour=wants_colour()), file=sys.stderr)
     return 1
 
 

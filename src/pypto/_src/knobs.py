@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 import sys
 
-from pypto._src.errors import PyptoError
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,10 +26,8 @@ _FLAGS = {
 }
 
 
-class KnobError(PyptoError, ValueError):
+class KnobError(ValueError):
     """A variable has a value that it cannot have: ``PYPTO_NUM_THREADS=many``."""
-
-    slug = "environment"
 
 
 class Knob:

@@ -46,42 +46,42 @@ __aicore__ __attribute__((always_inline)) void runBranches(__gm__ int64_t* args)
     TASSIGN(tile_2, 0x200);
 
     // Function body
-    // test_cpp.py:299
+    // kernels.py:79
     TASSIGN(x_8x16Global, x + 0 * 16 + 0);
     TLOAD(tile_0, x_8x16Global);
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    // test_cpp.py:300
+    // kernels.py:80
     int64_t row_0 = 0;
-    // test_cpp.py:301
+    // kernels.py:81
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     int64_t row_2;
     using tile_3Type = Tile<TileType::Vec, float, 8, 16, BLayout::RowMajor, -1, -1>;
     tile_3Type tile_3(8, 16);
     TASSIGN(tile_3, 0x200);
     if (n > 3) {
-        // test_cpp.py:302
+        // kernels.py:82
         TMULS(tile_1, tile_0, 2.0f);
-        // test_cpp.py:303
+        // kernels.py:83
         int64_t row_1 = n * 2;
         row_2 = row_1;
         tile_3 = tile_1;
     } else {
-        // test_cpp.py:305
+        // kernels.py:85
         TNEG(tile_2, tile_0);
         row_2 = row_0;
         tile_3 = tile_2;
     }
-    // test_cpp.py:301
+    // kernels.py:81
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    // test_cpp.py:306
+    // kernels.py:86
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     if (n != 0) {
-        // test_cpp.py:307
+        // kernels.py:87
         TASSIGN(out_8x16Global, out + row_2 * 16 + 0);
         TSTORE(out_8x16Global, tile_3);
     } else {
     }
-    // test_cpp.py:308
+    // kernels.py:88
     pipe_barrier(PIPE_ALL);
 }
 

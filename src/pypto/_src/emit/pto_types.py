@@ -9,7 +9,7 @@ from typing import Final
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, TileType, const_value
+from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TileType, const_value
 from pypto._src.ops.layout import effective_view
 
 LOCATIONS: Final = {
@@ -155,11 +155,6 @@ def partition_type(sizes: Sequence[Expr], element: str) -> str:
     """Return the type of a region of a tensor view."""
     dims = "".join(f"{dim.value}x" if isinstance(dim, ConstInt) else "?x" for dim in sizes)
     return f"!pto.partition_tensor_view<{dims}{element}>"
-
-
-def tensor_rank(kind: TensorType) -> int:
-    """Return the number of dimensions of a tensor."""
-    return len(kind.shape)
 
 
 def scalar_dtype(value: Expr) -> DataType:

@@ -365,7 +365,8 @@ class Context:
         except ParserTypeError as error:
             raise error.at(span) from None
         self.follow(var, value)
-        self.block.append(AssignStmt(var, value, span))
+        whole = span if source is None else _from_to(span, self.span(source))
+        self.block.append(AssignStmt(var, value, whole))
         return var
 
     def append(self, var: Var, value: Expr, span: Span) -> None:
@@ -433,6 +434,13 @@ class Context:
             origin = self.origins.get(call.args[op.view_of])
             if origin is not None:
                 self.origins[call] = origin
+
+
+def _from_to(first: Span, last: Span) -> Span:
+    """Return the range from the begin of one to the end of another."""
+    return Span(
+        first.filename, first.begin_line, first.begin_column, last.end_line, last.end_column
+    )
 
 
 def _unreachable(ctx: Context, last: ast.stmt, following: ast.stmt) -> ParserError:

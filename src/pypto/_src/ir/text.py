@@ -57,8 +57,9 @@ Functions and programs
     arrow for none. A program starts with ``# pypto.program: NAME``, ``# pypto.entry: FUNCTION``
     and ``# pypto.attr: KEY = LITERAL`` for each attribute; functions stand before their callers.
 
-Two forms mean something simpler when read: an item of a tuple made in place (``[a, b][0]``) is the
-item itself, and a statement that is no call is refused, for it has no effect.
+Three things are simpler when read: an item of a tuple made in place (``[a, b][0]``) is the item
+itself; a statement that is no call is refused, for it has no effect; and a variable that lives in
+two bodies, neither of which knows what the other assigns, is two variables.
 """
 
 from __future__ import annotations

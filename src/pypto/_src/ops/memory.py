@@ -37,6 +37,7 @@ from pypto._src.ops.rules import (
     check_space,
     describe,
     dims,
+    known_size,
     known_space,
     operand_name,
     poison,
@@ -80,7 +81,7 @@ def _check_region(o: Operands, tensor: int, first: int) -> None:
             shown=(tensor,),
         )
     for axis, (dim, offset, size) in enumerate(zip(kind.shape, offsets, shapes, strict=True)):
-        begin, length, limit = const_value(offset), const_value(size), const_value(dim)
+        begin, length, limit = const_value(offset), const_value(size), known_size(dim)
         if length is not None and length <= 0:
             refuse(
                 o,
@@ -135,7 +136,7 @@ def _load_type(o: Operands) -> Type:
     _check_space_dtype(o, space, kind.dtype)
     _check_region(o, 0, 1)
     result = tile_type(shapes, kind.dtype, space)
-    if is_column(result) and (const_value(kind.shape[-1]) or 1) != 1:
+    if is_column(result) and (known_size(kind.shape[-1]) or 1) != 1:
         refuse(
             o,
             f"{called(o.op)} of a column {dims(shapes)} needs a tensor of one column, {name} has "

@@ -15,6 +15,7 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import OpError
 from pypto._src.ir.enums import MemorySpace, TileLayout
 from pypto._src.ir.nodes import (
+    DYNAMIC_DIM,
     Call,
     ConstInt,
     Expr,
@@ -68,6 +69,12 @@ def _dim(dim: Expr) -> str:
     if isinstance(dim, ConstInt):
         return str(dim.value)
     return dim.name if isinstance(dim, Var) else "?"
+
+
+def known_size(dim: Expr) -> int | None:
+    """Return a dimension that is a constant, None if it is symbolic or `DYNAMIC_DIM`."""
+    value = const_value(dim)
+    return None if value == DYNAMIC_DIM else value
 
 
 def describe(kind: Type) -> str:

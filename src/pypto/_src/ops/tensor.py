@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pypto._src.dtypes import DataType
-from pypto._src.errors import EvaluationError, OpError
+from pypto._src.errors import EmitError, EvaluationError, OpError
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
     Expr,
@@ -19,7 +19,17 @@ from pypto._src.ir.opdef import CppSite, Operands, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ANY, BY_PYTHON_NAME, Ints, Scalar, Tensor, tensor_op
 from pypto._src.ops.memory import elements, region
-from pypto._src.ops.rules import attribute, called, dims, operand_name, poison, refuse, why_not
+from pypto._src.ops.rules import (
+    attribute,
+    called,
+    describe,
+    dims,
+    known_size,
+    operand_name,
+    poison,
+    refuse,
+    why_not,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +87,7 @@ def _view_type(o: Operands) -> Type:
             "region-rank",
         )
     for axis, (dim, size, begin) in enumerate(zip(kind.shape, shape, offset, strict=True)):
-        first, length, limit = const_value(begin), const_value(size), const_value(dim)
+        first, length, limit = const_value(begin), const_value(size), known_size(dim)
         if first is None or length is None or limit is None:
             continue
         if first < 0 or length < 0 or first + length > limit:
@@ -123,7 +133,7 @@ def _read_type(o: Operands) -> Type:
             "region-rank",
         )
     for axis, (dim, index) in enumerate(zip(kind.shape, indices, strict=True)):
-        at, limit = const_value(index), const_value(dim)
+        at, limit = const_value(index), known_size(dim)
         if at is not None and (at < 0 or (limit is not None and at >= limit)):
             refuse(
                 o,
@@ -185,7 +195,14 @@ def _dim_type(o: Operands) -> Type:
 def _size(site: CppSite | PtoSite) -> Expr:
     kind = site.call.args[0].type
     assert isinstance(kind, TensorType)
-    return kind.shape[int(site.call.kwargs["axis"])]
+    size = kind.shape[int(site.call.kwargs["axis"])]
+    if known_size(size) is None and const_value(size) is not None:
+        raise EmitError(
+            f"the size of {describe(kind)} in dimension {site.call.kwargs['axis']} has no name",
+            hint='declare it: n = pl.dynamic("n"), and write n for -1',
+            slug="emit-tile-shape",
+        )
+    return size
 
 
 def _dim_pto(site: PtoSite) -> None:

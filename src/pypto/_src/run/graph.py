@@ -139,7 +139,12 @@ class TaskGraph:
         self._failed_at: float = math.inf  # number of the first task that failed
 
     def submit(
-        self, run: Callable[[], object], accesses: Sequence[Access], span: Span, keep: object = None
+        self,
+        run: Callable[[], object],
+        accesses: Sequence[Access],
+        span: Span,
+        keep: object = None,
+        is_short: bool = False,
     ) -> None:
         """Run something as soon as no earlier task stands in the way, or right now.
 
@@ -148,6 +153,7 @@ class TaskGraph:
             accesses: The regions that it reads and writes.
             span: The place of the call in the user's program.
             keep: Stays alive until ``run`` has ended.
+            is_short: Running takes no longer than handing over to another thread does.
 
         Raises:
             Exception: what an earlier task raised (or this one), with its place.
@@ -164,11 +170,13 @@ class TaskGraph:
                 _enter(task, target, writes)
             self._open += 1
             is_ready = task.waits == 0
-        if is_ready:
+        if is_ready and is_short:
+            self.execute(task)
+        elif is_ready:
             # The newest ready task is held back: a lone one runs in this thread, without a switch.
-            task, self._held = self._held, task
-            if task is not None:
-                self._pool.put(task)
+            held, self._held = self._held, task
+            if held is not None:
+                self._pool.put(held)
         if self._open >= self._limit:
             self._wait(self._limit // 2)
 

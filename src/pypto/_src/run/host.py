@@ -6,10 +6,12 @@ tasks in their way, and calling a kernel submits a task. Knows nothing of compil
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import EvaluationError
@@ -32,6 +34,10 @@ else:
     np = lazy_module("numpy")
 
 
+SHORT_S: Final = 40e-6
+"""Handing a task to another thread costs about as much."""
+
+
 class Kernel:
     """A compiled kernel with what a call of it does to its parameters."""
 
@@ -46,6 +52,7 @@ class Kernel:
         self.results = [
             _result(function, index, candidates) for index, candidates in enumerate(effects.results)
         ]
+        self._seconds = math.inf  # about what one run takes; waiting for Python's lock left out
         rows = zip(function.params, effects.writes, strict=True)
         self._params = [_KernelParameter(var, writes) for var, writes in rows]
 
@@ -67,14 +74,21 @@ class Kernel:
             words.append(value.address)
             accesses.append((value, param.writes))
             is_dense = is_dense and value.is_dense
-        run = partial(self.native, words)
+        run = partial(self._run, words)
         if not is_dense:
             _check_staging(self.name, accesses, span)
             run = partial(self._run_staged, words, args)
-        graph.submit(run, accesses, span, args)
+        graph.submit(run, accesses, span, args, self._seconds < SHORT_S)
         if len(self.results) == 1:
             return args[self.results[0]]
         return tuple([args[index] for index in self.results]) or None
+
+    def _run(self, words: list[int]) -> None:
+        begin = perf_counter()
+        self.native(words)
+        seconds = perf_counter() - begin
+        # The measured time includes the wait for Python's lock, so the least ones are the best.
+        self._seconds = min(seconds, self._seconds * 1.1)
 
     def _run_staged(self, words: list[int], args: Sequence[Any]) -> None:
         """Run on dense copies of the views that have gaps: kernels take dense tensors only."""

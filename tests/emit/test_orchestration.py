@@ -1,0 +1,233 @@
+"""C++ of host functions: the whole text, scalars and loops, and what is refused in which words."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pypto.language as pl
+from pypto._src.emit.orchestration import (
+    OrchestrationResult,
+    generate_orchestration,
+    result_params,
+)
+from pypto._src.errors import EmitError
+from pypto._src.ir.enums import CoreType, FunctionType
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.passes.pipelines import PassManager
+from pypto._src.run.toolchain import find_toolchain
+
+KERNELS = """
+    @pl.function(type=pl.FunctionType.InCore)
+    def scale(
+        self, x: pl.Tensor[[16, 64], pl.FP32], f: pl.Scalar[pl.FP32],
+        out: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+    ) -> pl.Tensor[[16, 64], pl.FP32]:
+        out = pl.store(pl.mul(pl.load(x, [0, 0], [16, 64]), f), [0, 0], [16, 64], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def both(
+        self, x: pl.Tensor[[16, 64], pl.FP32], n: pl.Scalar[pl.INT64],
+        low: pl.Out[pl.Tensor[[16, 64], pl.FP32]], high: pl.InOut[pl.Tensor[[16, 64], pl.FP32]],
+    ) -> tuple[pl.Tensor[[16, 64], pl.FP32], pl.Tensor[[16, 64], pl.FP32]]:
+        tile = pl.load(x, [0, 0], [16, 64])
+        high = pl.store(pl.add(tile, pl.load(high, [0, 0], [16, 64])), [0, 0], [16, 64], high)
+        low = pl.store(tile, [0, 0], [16, 64], low)
+        return low, high
+"""
+X = "x: pl.Tensor[[64, 64], pl.FP32]"
+BLOCK = "pl.Tensor[[16, 64], pl.FP32]"
+
+
+def program(signature: str, body: str, returns: str = "") -> Program:
+    """Return the kernels with a host function ``main``."""
+    arrow = f" -> {returns}" if returns else ""
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    text = (
+        f"@pl.program\nclass P:\n{KERNELS}\n    @pl.function(type=pl.FunctionType.Orchestration)\n"
+        f"    def main(self, {signature}){arrow}:\n{lines}"
+    )
+    return pl.parse_program(text)
+
+
+def host(source: Program) -> Function:
+    [found] = [f for f in source.functions_ if f.func_type is FunctionType.Orchestration]
+    return found
+
+
+def emitted(signature: str, body: str, returns: str = "") -> OrchestrationResult:
+    lowered = PassManager.get_strategy().run_passes(program(signature, body, returns))
+    return generate_orchestration(lowered, host(lowered))
+
+
+def entry(result: OrchestrationResult) -> list[str]:
+    """Return the entry's lines without comments and indentation, from after the unpacking."""
+    lines = result.code.split("(void)arg_count;\n\n")[-1].split("\n}\n\n}")[0].splitlines()
+    return [line.strip() for line in lines if line.strip() and "//" not in line]
+
+
+ALL = f"{X}, f: pl.Scalar[pl.FP32], n: pl.Scalar[pl.INT64], flag: pl.Scalar[pl.BOOL]"
+ALL_BODY = """\
+rows = pl.view(x, [16, 64], [n * 16, 0])
+scratch = pl.create_tensor([16, 64], pl.FP32)
+out = pl.create_tensor([16, 64], pl.FP32)
+first = pl.read(x, [n, 3])
+self.scale(rows, f * first, scratch)
+count = n
+for i in pl.range(0, n // 2):
+    count = count + i
+    low, high = self.both(scratch, count % 3, out, scratch)
+if flag:
+    self.scale(scratch, 2.0, out)
+else:
+    self.scale(rows, f, out)
+return out
+"""
+
+
+def test_whole_text(golden: Callable[[str, str], None]) -> None:
+    """Scalars, views, tensors made here and returned, loops, branches and tasks as one file."""
+    result = emitted(ALL, ALL_BODY, BLOCK)
+    golden("emit/orchestration.cpp", result.code)
+    assert result.func_name_to_id == {"scale": 0, "both": 1}
+    assert set(result.func_name_to_core_type.values()) == {CoreType.VECTOR}
+
+
+# A stand-in for the runtime's header: as much as the text uses, with the types that it must have.
+_API = """
+#include <initializer_list>
+enum class DataType { FLOAT16, FLOAT32, BFLOAT16, INT8, INT16, INT32, INT64, UINT8, UINT64 };
+struct PTO2Runtime;
+struct PTO2OrchestrationConfig { int expected_arg_count; };
+struct Tensor {
+    Tensor view(std::initializer_list<uint64_t>, std::initializer_list<uint64_t>) const;
+};
+struct PTOParam {};
+Tensor make_tensor_external(void*, const uint64_t*, int, DataType);
+Tensor make_tensor(const uint64_t*, int, DataType);
+PTOParam make_input_param(const Tensor&);
+PTOParam make_output_param(Tensor&);
+PTOParam make_inout_param(Tensor&);
+PTOParam make_scalar_param(uint64_t);
+enum { PTO2_WORKER_CUBE, PTO2_WORKER_VECTOR };
+void pto2_rt_submit_task(PTO2Runtime*, int, int, PTOParam*, int);
+#define PTO2_SCOPE(rt) if ((void)(rt), true)
+"""
+
+
+def test_text_compiles(tmp_path: Path) -> None:
+    """The text is C++ that compiles against an interface of the runtime's shape."""
+    toolchain = find_toolchain()
+    if toolchain is None:
+        pytest.skip("no C++ compiler")
+    (tmp_path / "pto_orchestration_api.h").write_text(_API)
+    source = tmp_path / "main.cpp"
+    source.write_text(emitted(ALL, ALL_BODY, BLOCK).code)
+    flags = ["-std=c++20", "-Wall", "-Werror", "-Wno-dangling-else", "-fsyntax-only"]
+    done = subprocess.run(
+        [*toolchain.command, *flags, f"-I{tmp_path}", str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_scalars_are_unpacked_and_passed() -> None:
+    """Scalar parameters are arguments of the entry, and expressions of them those of a task."""
+    signature = f"x: {BLOCK}, f: pl.Scalar[pl.FP32], k: pl.Scalar[pl.INT32], out: pl.Out[{BLOCK}]"
+    lines = entry(emitted(signature, "if k > 3:\n    self.scale(x, f + 1.0, out)"))
+    assert lines[4:13] == [
+        "union { uint64_t word; float value; } f_bits;",
+        "f_bits.word = args[ARG_F];",
+        "float f = f_bits.value;",
+        "int32_t k = static_cast<int32_t>(args[ARG_K]);",
+        "void* arg_out_ptr = reinterpret_cast<void*>(args[ARG_PTR_OUT]);",
+        "uint64_t out_shapes[2] = {16, 64};",
+        "Tensor ext_out = make_tensor_external(arg_out_ptr, out_shapes, 2, DataType::FLOAT32);",
+        "if (k > 3) {",
+        "PTO2_SCOPE(rt) {",
+    ]
+    assert "make_scalar_param(float_to_u64(f + 1.0f))," in lines
+
+
+def test_result_of_a_kernel_is_its_argument() -> None:
+    """A value that a kernel returns is the tensor that it was given, whatever its name."""
+    signature = f"x: {BLOCK}, out: pl.Out[{BLOCK}]"
+    body = "y = self.scale(x, 2.0, out)\nz = self.scale(y, 3.0, out)\nreturn z"
+    lines = entry(emitted(signature, body, BLOCK))
+    assert [line for line in lines if line.startswith("make_") and "Tensor" not in line] == [
+        "make_input_param(ext_x),",
+        "make_scalar_param(float_to_u64(2.0f)),",
+        "make_output_param(ext_out),",
+        "make_input_param(ext_out),",
+        "make_scalar_param(float_to_u64(3.0f)),",
+        "make_output_param(ext_out),",
+    ]
+
+
+def test_result_params() -> None:
+    """Results of a kernel are found through stores, in the order of the return."""
+    lowered = PassManager.get_strategy().run_passes(program(ALL, ALL_BODY, BLOCK))
+    both, scale = lowered.get_function("both"), lowered.get_function("scale")
+    assert both is not None
+    assert scale is not None
+    assert result_params(both) == (2, 3)
+    assert result_params(scale) == (2,)
+
+
+REFUSED = [
+    (
+        f"{X}, out: pl.Out[{BLOCK}]",
+        "self.scale(pl.view(x, [16, 64], [0, 0]), 2.0, out)\n"
+        "f = pl.read(out, [0, 0])\nself.scale(out, f, out)",
+        "the host reads an element that a kernel writes; it is not there yet when the "
+        "orchestration runs",
+        2,
+    ),
+    (
+        f"x: {BLOCK}, a: pl.InOut[{BLOCK}], n: pl.Scalar[pl.INT64]",
+        "b = pl.create_tensor([16, 64], pl.FP32)\nt = a\nif n > 0:\n    t = b\n"
+        "self.scale(x, 2.0, t)\nself.scale(x, 2.0, a)",
+        "'t_2' stands for different tensors, depending on the way to it",
+        3,
+    ),
+    (
+        f"x: {BLOCK}, f: pl.Scalar[pl.FP16], out: pl.Out[{BLOCK}]",
+        "self.scale(x, 2.0, out)",
+        "the host computes with no scalars of FP16",
+        0,
+    ),
+    (
+        f"x: pl.Tensor[[16, 64], pl.UINT16], y: {BLOCK}, out: pl.Out[{BLOCK}]",
+        "self.scale(y, 2.0, out)",
+        "the runtime has no tensors of UINT16, 'x' is one",
+        0,
+    ),
+]
+
+
+@pytest.mark.parametrize(("signature", "body", "message", "line"), REFUSED)
+def test_refusals(signature: str, body: str, message: str, line: int) -> None:
+    """What the runtime's interface cannot express is refused at the user's line."""
+    lowered = PassManager.get_strategy().run_passes(program(signature, body))
+    function = host(lowered)
+    with pytest.raises(EmitError) as caught:
+        generate_orchestration(lowered, function)
+    assert str(caught.value) == message
+    assert caught.value.place.begin_line - function.span.begin_line == line
+
+
+def test_kernel_is_no_orchestration() -> None:
+    """Asked for the text of a kernel, the emitter says how an orchestration is marked."""
+    source = program(f"x: {BLOCK}, out: pl.Out[{BLOCK}]", "self.scale(x, 2.0, out)")
+    kernel = source.get_function("scale")
+    assert kernel is not None
+    with pytest.raises(EmitError) as caught:
+        generate_orchestration(source, kernel)
+    assert str(caught.value) == "function 'scale' is a kernel, not an orchestration"
+    assert caught.value.hint == "mark it with @pl.function(type=pl.FunctionType.Orchestration)"

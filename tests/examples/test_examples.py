@@ -1,0 +1,145 @@
+"""Every example: against NumPy in both targets, its texts, and its C++ under the sanitizers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pypto._src.build_output import cce_files
+from pypto._src.demo import Case, cases, relative_error
+from pypto._src.driver import INCLUDE, compile_program
+from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.pto import PTOCodegen
+from pypto._src.ir.roles import kernels
+from pypto._src.ir.stmts import Program
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.run.toolchain import Toolchain, find_toolchain, sanitizer_environment
+
+ROOT = Path(__file__).parents[2]
+CASES = cases(ROOT / "examples")
+NAMES = [case.name for case in CASES]
+
+
+@pytest.fixture
+def toolchain() -> Toolchain:
+    found = find_toolchain()
+    if found is None:
+        pytest.skip("no C++ compiler")
+    return found
+
+
+def lowered(case: Case, strategy: OptimizationStrategy) -> Program:
+    return PassManager.get_strategy(strategy).run_passes(case.program)
+
+
+def largest_error(case: Case, target: str, seed: int) -> float:
+    """Run a case; return its largest error as a part of max(1, |expected|)."""
+    arguments = case.inputs(np.random.default_rng(seed))
+    expected = case.reference(**arguments)
+    compile_program(case.program, target)(*arguments.values())  # pyright: ignore[reportArgumentType]
+    return max(relative_error(arguments[name], wanted) for name, wanted in expected.items())
+
+
+def test_every_example_is_here() -> None:
+    """The issue's five kernels are there, the product with two element types."""
+    assert NAMES == [
+        "elementwise",
+        "flash_attention",
+        "matmul_fp32",
+        "matmul_bf16",
+        "rmsnorm",
+        "softmax",
+    ]
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_interpreter_agrees_with_numpy(case: Case) -> None:
+    """The interpreter's results are within the bound of the example."""
+    assert largest_error(case, "interpreter", seed=1) <= case.bound
+
+
+@pytest.mark.usefixtures("toolchain")
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_native_code_agrees_with_numpy(case: Case, seed: int) -> None:
+    """The results of the compiled C++ are within the bound of the example."""
+    assert largest_error(case, "cpu", seed) <= case.bound
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_wrong_results_would_be_noticed(case: Case) -> None:
+    """The bound is far below the results, so that a kernel that does nothing fails."""
+    arguments = case.inputs(np.random.default_rng(1))
+    expected = case.reference(**arguments)
+    assert all(relative_error(arguments[n], w) > 100 * case.bound for n, w in expected.items())
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_texts(case: Case, golden: Callable[[str, str], None]) -> None:
+    """C++, PTO and orchestration of each example are the recorded ones."""
+    for path, text in cce_files(lowered(case, OptimizationStrategy.Default)).items():
+        golden(f"examples/{case.name}/{path}", text)
+    program = lowered(case, OptimizationStrategy.PTOAS)
+    for kernel in kernels(program):
+        text = PTOCodegen().generate(program.with_functions([kernel]))
+        golden(f"examples/{case.name}/ptoas/{kernel.name}.pto", text)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_cpp_has_no_warnings(case: Case, toolchain: Toolchain, tmp_path: Path) -> None:
+    """The C++ compiles as C++17 without a warning."""
+    for kernel in kernels(lowered(case, OptimizationStrategy.Default)):
+        source = tmp_path / f"{kernel.name}.cpp"
+        source.write_text(kernel_file(kernel), encoding="utf-8")
+        flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{INCLUDE}"]
+        done = subprocess.run(
+            [*toolchain.command, *flags, str(source)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+
+_SANITIZED = """
+import sys
+from pathlib import Path
+import numpy as np
+from pypto._src import driver
+from pypto._src.demo import cases, relative_error
+from pypto._src.run.toolchain import find_toolchain
+
+driver.find_toolchain = lambda: find_toolchain(sanitize=True)
+[case] = [c for c in cases(Path(sys.argv[1])) if c.name == sys.argv[2]]
+arguments = case.inputs(np.random.default_rng(3))
+expected = case.reference(**arguments)
+driver.compile_program(case.program)(*arguments.values())
+print(max(relative_error(arguments[name], wanted) for name, wanted in expected.items()))
+"""
+
+
+@pytest.mark.usefixtures("toolchain")
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_sanitizers_find_nothing(case: Case, tmp_path: Path) -> None:
+    """Under the address and undefined behaviour sanitizers the run is clean and right."""
+    sanitizing = find_toolchain(sanitize=True)
+    variables = sanitizer_environment(sanitizing) if sanitizing else {}
+    if not variables:
+        pytest.skip("no address sanitizer")
+    done = subprocess.run(
+        [sys.executable, "-c", _SANITIZED, str(ROOT / "examples"), case.name],
+        env={
+            **os.environ,
+            **variables,
+            "PYTHONPATH": str(ROOT / "src"),
+            "PYPTO_CACHE_DIR": str(tmp_path),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) <= case.bound

@@ -1,0 +1,365 @@
+"""Calls of ops in every spelling, of functions, inline functions, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+from pypto._src.errors import (
+    InvalidOperationError,
+    ParserSyntaxError,
+    ParserTypeError,
+    UndefinedVariableError,
+    UnsupportedFeatureError,
+)
+from pypto._src.ir.nodes import Call, GlobalVar, TensorType
+from pypto._src.ir.stmts import AssignStmt, statements
+from tests.frontend.texts import body, error, kernel, lines, program
+
+X = "x: pl.Tensor[[64, 64], pl.FP32]"
+XO = f"{X}, out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]"
+LOAD = "pl.block.load(x, [0, 0], [64, 64], target_memory=pl.MemorySpace.Vec)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pl.load(x, [0, 0], [64, 64])",
+        "pl.block.load(x, [0, 0], [64, 64])",
+        "pl.load(x, (0, 0), (64, 64), pl.MemorySpace.Vec)",
+        "pl.load(tensor=x, offsets=[0, 0], shapes=[64, 64])",
+        "pl.load(x, offsets=ZEROS, shapes=[S, S])",
+        "tile_lang.load(x, ZEROS, [S] * 2)",
+        "get(x, [0, 0], x.shape)",
+        "blocks.load(x, [0, 0], [64, 64], target_memory=Space.Vec)",
+    ],
+)
+def test_spellings_of_one_call(text: str) -> None:
+    """Positional or keyword, any alias of module, namespace, op or enum: the object decides."""
+    before = """
+    import pypto.language as tile_lang
+    from pypto.language import block as blocks, load as get, MemorySpace as Space
+    S = 64
+    ZEROS = (0, 0)
+    """
+    assert body(X, f"t = {text}", before=before) == f"t = {LOAD}"
+
+
+def test_unified_names_dispatch_on_operands() -> None:
+    """One name stands for the ops on tiles and numbers; a number may come first."""
+    assert body(
+        X,
+        """
+        t = pl.load(x, [0, 0], [64, 64])
+        a = pl.add(t, t)
+        b = pl.add(t, 2)
+        c = pl.mul(2.5, t)
+        d = pl.maximum(t, 0.0)
+        e = pl.adds(t, 1.0)
+        n = pl.dim(x, 0)
+        v = pl.view(x, [32, 64], [n, 0])
+        """,
+    ) == lines(f"""
+        t = {LOAD}
+        a = pl.block.add(t, t)
+        b = pl.block.adds(t, 2.0)
+        c = pl.block.muls(t, 2.5)
+        d = pl.block.maxs(t, 0.0)
+        e = pl.block.adds(t, 1.0)
+        n = pl.tensor.dim(x, axis=0)
+        v = pl.tensor.view(x, [32, 64], [n, 0])
+        """)
+
+
+def test_constants_by_position() -> None:
+    """Element types, enums and axes need no keyword."""
+    assert body(
+        X,
+        """
+        t = pl.load(x, [0, 0], [64, 64])
+        a = pl.cast(t, pl.FP16, "rint")
+        b = pl.create_tile([16, 16], pl.FP16, pl.MemorySpace.Vec)
+        c = pl.transpose(t, t, 0, 1)
+        """,
+    ) == lines(f"""
+        t = {LOAD}
+        a = pl.block.cast(t, target_type=pl.FP16, mode="rint")
+        b = pl.block.create_tile([16, 16], dtype=pl.FP16, target_memory=pl.MemorySpace.Vec)
+        c = pl.block.transpose(t, t, axis1=0, axis2=1)
+        """)
+
+
+def test_calls_nest_and_stand_alone() -> None:
+    """A call may be an argument; a statement of its own is evaluated for its effect."""
+    text = "pl.store(pl.exp(pl.load(x, [0, 0], [64, 64])), [0, 0], [64, 64], out)\n" + (
+        "pl.system.bar_all()\npl.system.sync_src(pl.PipeType.V, pl.PipeType.MTE3, 0)"
+    )
+    assert body(XO, text) == lines(f"""
+        pl.block.store(pl.block.exp({LOAD}), [0, 0], [64, 64], out)
+        pl.system.bar_all()
+        pl.system.sync_src(set_pipe=pl.PipeType.V, wait_pipe=pl.PipeType.MTE3, event_id=0)
+        """)
+
+
+def test_spans_of_calls() -> None:
+    """A call has the place of its own text, a statement that of its target."""
+    found = kernel(X, "t = pl.exp(pl.load(x, [0, 0], [64, 64]))")
+    stmt = statements(found.body)[0]
+    assert isinstance(stmt, AssignStmt)
+    outer = stmt.value
+    assert isinstance(outer, Call)
+    places = [
+        (s.begin_line, s.begin_column, s.end_line, s.end_column)
+        for s in (stmt.var.span, outer.span, outer.args[0].span)
+    ]
+    assert places == [(5, 4, 5, 5), (5, 8, 5, 44), (5, 15, 5, 43)]
+
+
+OUTSIDE = """
+@pl.function
+def outside(x: pl.Tensor[[64], pl.FP32]) -> pl.Tensor[[64], pl.FP32]:
+    return x
+"""
+PROGRAM = """
+import pypto.language as pl
+M = pl.dynamic("M")
+
+@pl.program
+class P:
+    @pl.function
+    def main(self, x: pl.Tensor[[64], pl.FP32], y: pl.Tensor[[32, 8], pl.FP16], n: pl.INT32):
+        {text}
+
+    @pl.function
+    def declared(self, x: pl.Tensor[[64], pl.FP32], n: pl.INT32) -> tuple[pl.INT32, pl.INT64]:
+        return n, 1
+
+    @pl.function
+    def inferred(self, y: pl.Tensor[[M, 8], pl.FP16]):
+        return y
+"""
+
+
+def assigned(text: str) -> list[AssignStmt]:
+    main = program(PROGRAM.format(text=text.replace("\n", "\n        "))).get_function("main")
+    assert main is not None
+    return [s for s in statements(main.body) if isinstance(s, AssignStmt)]
+
+
+def test_later_functions_are_typed() -> None:
+    """A call of a function further down has the type that it declares, or that its body tells."""
+    a, b = assigned("a = self.declared(x, n)\nb = self.inferred(y)")
+    assert str(a.var.type) == "pl.Tuple[[pl.Scalar[pl.INT32], pl.Scalar[pl.INT64]]]"
+    assert isinstance(b.var.type, TensorType)
+    assert str(b.var.type) == "pl.Tensor[[32, 8], pl.FP16]"
+
+
+def test_results_are_unpacked() -> None:
+    """Several results are read from a variable that holds the tuple."""
+    main = assigned("a, b = self.declared(x, 7)")
+    assert [str(s) for s in main] == [
+        "_tuple_tmp: pl.Tuple[[pl.Scalar[pl.INT32], pl.Scalar[pl.INT64]]] = "
+        "declared(x, pl.const(7, pl.INT32))",
+        "a: pl.Scalar[pl.INT32] = _tuple_tmp[0]",
+        "b: pl.Scalar[pl.INT64] = _tuple_tmp[1]",
+    ]
+
+
+def test_arguments_by_name() -> None:
+    """Arguments of functions may be given by parameter name."""
+    (stmt,) = assigned("a = self.declared(n=n, x=x)")
+    assert isinstance(stmt.value, Call)
+    assert isinstance(stmt.value.op, GlobalVar)
+    assert [str(arg) for arg in stmt.value.args] == ["x", "n"]
+
+
+def test_function_from_outside_is_added_once() -> None:
+    """A function called by its bare name joins the program, once, under its own name."""
+    found = program(OUTSIDE + PROGRAM.format(text="a = outside(x)\n        b = outside(a)"))
+    assert [f.name for f in found.functions_] == ["declared", "inferred", "main", "outside"]
+
+
+def test_functions_bring_what_they_call() -> None:
+    """A function from outside brings the functions that it calls itself."""
+    found = program("""
+        import pypto.language as pl
+
+        @pl.function
+        def inner(n: pl.INT64) -> pl.INT64:
+            return n
+
+        @pl.function
+        def outer(n: pl.INT64) -> pl.INT64:
+            return inner(n)
+
+        renamed = outer
+
+        @pl.program
+        class P:
+            @pl.function
+            def main(self, n: pl.INT64) -> pl.INT64:
+                return renamed(n)
+        """)
+    assert [f.name for f in found.functions_] == ["inner", "main", "outer"]
+
+
+INLINE = """
+EPS = 0.5
+
+@pl.inline
+def scaled(t, factor):
+    t = t * factor
+    u = t + EPS
+    return u
+
+@pl.inline
+def both(t):
+    a = scaled(t, 2.0)
+    return a, scaled(a, 3.0)
+
+@pl.inline
+def loop(t):
+    return loop(t)
+
+@pl.inline
+def early(n):
+    if n > 1:
+        return n
+    return n + 1
+"""
+
+
+def test_inline_functions_are_expanded() -> None:
+    """Each call of an inline function has statements and variables of its own."""
+    assert body(
+        X,
+        """
+        t = pl.load(x, [0, 0], [64, 64])
+        u, v = both(t)
+        w = t
+        """,
+        before=INLINE,
+    ) == lines(f"""
+        t = {LOAD}
+        t_1 = t
+        t_1 = pl.block.muls(t_1, 2.0)
+        u = pl.block.adds(t_1, 0.5)
+        a = u
+        t_2 = a
+        t_2 = pl.block.muls(t_2, 3.0)
+        u_1 = pl.block.adds(t_2, 0.5)
+        u_2 = a
+        v = u_1
+        w = t
+        """)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "slug"),
+    [
+        ("scaled(n)", ParserTypeError, "argument-count"),
+        ("scaled(n, factor=n)", ParserTypeError, "argument-count"),
+        ("loop(n)", UnsupportedFeatureError, "recursion"),
+        ("early(n)", UnsupportedFeatureError, "inline-return"),
+    ],
+)
+def test_inline_refused(text: str, kind: type[Exception], slug: str) -> None:
+    """Arguments of inline functions are counted; they do not recurse or return early."""
+    found = error("n: pl.INT64", f"a = {text}", before=INLINE)
+    assert (type(found), found.slug) == (kind, slug)
+
+
+def test_error_inside_inline_function_has_its_place() -> None:
+    """A mistake in an inline function is reported at its own line."""
+    found = error(
+        "n: pl.INT64", "a = twice(n)", before="@pl.inline\ndef twice(n):\n    return n + q"
+    )
+    assert (found.message, found.place.begin_line) == ("'q' is not defined", 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "slug"),
+    [
+        ("a = pl.exq(x)", InvalidOperationError, "unknown-op"),
+        ("a = pl.block.exq(x)", InvalidOperationError, "unknown-op"),
+        ("a = pl.exp(1.0)", ParserTypeError, "argument-kind"),
+        ("a = pl.add(1.0, 2.0)", InvalidOperationError, "no-overload"),
+        ("a = pl.load(x)", ParserTypeError, "argument-count"),
+        ("a = pl.load(x, [0, 0], [64, 64], pl.MemorySpace.Vec, 1)", ParserTypeError, None),
+        ("a = pl.load(x, 0, 64)", ParserTypeError, "argument-kind"),
+        ("a = pl.load(x, [0, 0], [64, 64], target=1)", ParserTypeError, "unknown-keyword"),
+        ("a = pl.load(**x)", UnsupportedFeatureError, "unsupported"),
+        ("a = pl.load(*x)", UnsupportedFeatureError, "unsupported"),
+        ("a = foo(x)", UndefinedVariableError, "undefined-name"),
+        ("a = SIZE(x)", ParserTypeError, "not-callable"),
+        ("a = helper(x)", UnsupportedFeatureError, "python-call"),
+        ("a = pl.range(3)", ParserSyntaxError, "misplaced"),
+        ("pl.cond(True)", ParserSyntaxError, "misplaced"),
+        ("pl.incore()", ParserSyntaxError, "misplaced"),
+        ("a = helper('x')", ParserTypeError, "constant-expression"),
+    ],
+)
+def test_refused(text: str, kind: type[Exception], slug: str | None) -> None:
+    """Wrong callees and arguments are refused with class and slug."""
+    found = error(X, text, before="SIZE = 64\ndef helper(a): return a + 1")
+    assert type(found) is kind
+    assert slug in (None, found.slug)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("self.declared(x)", ParserTypeError, "'n' is missing"),
+        ("self.declared(x, n, n)", ParserTypeError, "takes 2 arguments (x, n), got 3"),
+        ("self.declared(x, k=n)", ParserTypeError, "declared does not have the parameter 'k'"),
+        (
+            "self.declared(y, n)",
+            ParserTypeError,
+            "is Tensor[[64], FP32], got Tensor[[32, 8], FP16]",
+        ),
+        ("self.declared(x, 0.5)", ParserTypeError, "is Scalar[INT32], got Scalar[FP32]"),
+        ("self.inferred(x)", ParserTypeError, "parameter 'y' of inferred"),
+        ("self.declred(x, n)", UndefinedVariableError, "no function 'declred'"),
+        ("self.main(x, y, n)", ParserTypeError, "main calls itself"),
+    ],
+)
+def test_function_calls_are_checked(text: str, kind: type[Exception], message: str) -> None:
+    """Arguments of functions are checked by count, name and type."""
+    with pytest.raises(kind) as caught:
+        assigned(f"a = {text}")
+    assert message in str(caught.value)
+
+
+CONFLICT = """
+import pypto.language as pl
+
+def make(k):
+    @pl.function
+    def helper(n: pl.INT64) -> pl.INT64:
+        return n + k
+    return helper
+
+one, two = make(1), make(2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body_text", "extra", "message"),
+    [
+        ("one(n) + two(n)", "", "the name of another function from outside"),
+        (
+            "one(n)",
+            "    @pl.function\n    def helper(self, n: pl.INT64) -> pl.INT64:\n        return n\n",
+            "the name of a method of the program",
+        ),
+    ],
+)
+def test_names_of_functions_conflict(body_text: str, extra: str, message: str) -> None:
+    """Two functions of one name cannot be in a program."""
+    text = (
+        f"{CONFLICT}\n@pl.program\nclass P:\n    @pl.function\n"
+        f"    def main(self, n: pl.INT64) -> pl.INT64:\n        return {body_text}\n{extra}"
+    )
+    with pytest.raises(ParserSyntaxError) as caught:
+        program(text)
+    assert message in str(caught.value)
+    assert caught.value.slug == "name-conflict"

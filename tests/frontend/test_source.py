@@ -1,0 +1,178 @@
+"""Finding the text of kernels: files, nested definitions, notebooks, ``python -c``."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pypto.language as pl
+from pypto._src.errors import ParserSyntaxError, UndefinedVariableError
+from pypto._src.frontend.source import parse_definition
+from pypto._src.ir.enums import FunctionType, ParamDirection
+from pypto._src.ir.stmts import Function, Program
+from tests.frontend import kernels
+
+SRC = Path(__file__).parents[2] / "src"
+KERNELS = Path(kernels.__file__).read_text(encoding="utf-8").splitlines()
+
+
+def line_of(text: str) -> int:
+    (number,) = [n for n, line in enumerate(KERNELS, 1) if text in line]
+    return number
+
+
+def test_function_in_a_file() -> None:
+    """Aliases, stacked decorators, comments and a docstring further left are no obstacle."""
+    assert isinstance(kernels.plain, Function)
+    assert kernels.plain.name == "plain"
+    assert kernels.plain.param_directions == (ParamDirection.In, ParamDirection.Out)
+    assert str(kernels.plain.params[0].type) == "pl.Tensor[[32, 32], pl.FP32]"
+    place = kernels.plain.params[1].span
+    assert (place.filename, place.begin_line) == (kernels.__file__, line_of("out: Out[Tensor[[BL"))
+    assert place.begin_column == 4
+
+
+def test_program_in_nested_functions() -> None:
+    """Names of all enclosing functions are known, also in postponed annotations."""
+    found: Program = kernels.make(16)
+    (function,) = found.functions_
+    assert (found.name, function.name, function.func_type) == (
+        "Made",
+        "scaled",
+        FunctionType.InCore,
+    )
+    assert str(function.params[0].type) == "pl.Tensor[[16, 32], pl.FP32]"
+    assert "pl.block.muls" in str(function)
+    assert "2.5" in str(function)
+    assert function.span.begin_line == line_of("def scaled(")
+    assert str(kernels.make(8).functions_[0].params[0].type) == "pl.Tensor[[8, 16], pl.FP32]"
+
+
+def test_program_in_a_class() -> None:
+    """A program may be defined inside a class; columns count characters."""
+    found: Any = kernels.Holder.Inner
+    assert isinstance(found, Program)
+    assert found.functions_[0].func_type is FunctionType.Orchestration
+
+
+def run(tmp_path: Path, *args: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(SRC), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(
+        [sys.executable, *args],
+        input=text,
+        env={**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "PTO_BACKTRACE": ""},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+GOOD = """\
+import pypto.language as pl
+@pl.function
+def f(n: pl.INT64) -> pl.INT64:
+    return n + 1
+print(f.name)
+"""
+BAD = GOOD.replace("n + 1", "n + m")
+
+
+def test_command_line_text(tmp_path: Path) -> None:
+    """A kernel in the text of ``python -c`` is found."""
+    assert run(tmp_path, "-c", GOOD).stdout == "f\n"
+
+
+def test_no_source(tmp_path: Path) -> None:
+    """Where the text is not kept, the error says what to do."""
+    result = run(tmp_path, "-", text=GOOD)
+    assert result.returncode == 1
+    assert result.stderr == (
+        "error: the source text of 'f' (<stdin>) cannot be read  [no-source]\n"
+        "  = hint: put the kernel in a file, or use pl.parse(text)\n"
+    )
+
+
+def test_uncaught_error(tmp_path: Path) -> None:
+    """An uncaught error is shown by its report alone; PTO_BACKTRACE=1 adds the traceback."""
+    path = tmp_path / "kernel.py"
+    path.write_text(BAD)
+    result = run(tmp_path, "kernel.py")
+    report = (
+        "error: 'm' is not defined  [undefined-name]\n"
+        f" --> {path}:4:16\n"
+        "  |\n"
+        "4 |     return n + m\n"
+        "  |                ^\n"
+    )
+    assert (result.returncode, result.stderr) == (1, report)
+    debug = run(tmp_path, "-c", "import os; os.environ['PTO_BACKTRACE'] = '1'; import kernel")
+    assert debug.stderr.startswith(report)
+    assert "Traceback (most recent call last):" in debug.stderr
+
+
+def test_other_errors_go_to_the_previous_hook(tmp_path: Path) -> None:
+    """Errors that are not ours are shown as Python shows them."""
+    result = run(tmp_path, "-c", "import pypto.language\n1 / 0")
+    assert result.stderr.endswith("ZeroDivisionError: division by zero\n")
+    assert "Traceback" in result.stderr
+
+
+def test_text_in_linecache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook cell, which is only in linecache, is found like a file."""
+    name = "<cell 1>"
+    lines = GOOD.splitlines(keepends=True)
+    monkeypatch.setitem(linecache.cache, name, (len(GOOD), None, lines, name))
+    names: dict[str, Any] = {}
+    exec(compile(GOOD, name, "exec"), names)
+    assert isinstance(names["f"], Function)
+    assert names["f"].span.filename == name
+
+
+def test_columns_count_characters() -> None:
+    """A column is a number of characters, whatever stands before it."""
+    text = 'import pypto.language as pl\n@pl.function\ndef f(n: pl.INT64): "äöü"; x = "é" and m\n'
+    with pytest.raises(UndefinedVariableError) as caught:
+        pl.parse(text)
+    place = caught.value.place
+    assert (place.begin_line, place.begin_column, place.end_column) == (3, 39, 40)
+    assert text.splitlines()[2][39] == "m"
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("def f():\n    x\n\n# c\n    y\nz\n", 5),
+        ("def f(\n    a,\n) -> int:\n    x\nz\n", 4),
+        ("@d(\n    1\n)\ndef f(): x\nz\n", 4),
+        ('def f():\n    """a\nb\n    """\n    x\nz\n', 5),
+        ("    def f():\n        x\n    z\n", 2),
+        ("def f():\n    x = [\n1,\n2]\n    y\nz\n", 5),
+        ("def f(): x", 1),
+    ],
+)
+def test_definition_ends(text: str, last: int) -> None:
+    """The end of a definition is found, whatever stands in its lines."""
+    lines = text.splitlines(keepends=True)
+    source, node = parse_definition("k.py", lines, 0)
+    assert source.span(node).end_line == last
+
+
+class WithoutMethods:
+    """No program."""
+
+
+def test_decorator_on_something_else() -> None:
+    """The decorators say what they are for."""
+    with pytest.raises(ParserSyntaxError, match="a function was wanted"):
+        pl.function(3)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    with pytest.raises(ParserSyntaxError, match="has no method decorated"):
+        pl.program(WithoutMethods)
+    with pytest.raises(ParserSyntaxError, match=r"@pl.program is for a class"):
+        pl.program(3)  # pyright: ignore[reportArgumentType, reportCallIssue]

@@ -1,0 +1,179 @@
+"""pl.parse and pl.loads: programs from text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pypto.language as pl
+from pypto._src.errors import ParserSyntaxError, UndefinedVariableError
+from pypto._src.ir.equal import assert_structural_equal
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+
+FUNCTION = "@pl.function\ndef f(n: pl.INT64) -> pl.INT64:\n    return n\n"
+PROGRAM = f"""\
+# pypto.program: a name, not Python's
+# pypto.entry: f
+# pypto.attr: arch = 'a2a3'
+# pypto.attr: sizes = {{'M': 16, 'limit': 1e999}}
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore, strict_ssa=True)
+    {FUNCTION.splitlines()[1].replace("(", "(self, ")}
+        return n
+"""
+
+
+def test_function_from_text() -> None:
+    """`pl` is known without an import."""
+    found = pl.parse(FUNCTION)
+    assert isinstance(found, Function)
+    assert found.span.filename == "<string>"
+    assert (found.span.begin_line, found.span.begin_column) == (2, 0)
+
+
+def test_program_from_text() -> None:
+    """Comments at the top give name, entry and attributes; options are read from the decorator."""
+    found = pl.parse(PROGRAM)
+    assert isinstance(found, Program)
+    assert (found.name, found.entry) == ("a name, not Python's", "f")
+    assert found.attrs == {"arch": "a2a3", "sizes": {"M": 16, "limit": float("inf")}}
+    assert found.functions_[0].func_type is pl.FunctionType.InCore
+    assert_structural_equal(pl.parse(str(found)), found)
+
+
+def test_files(tmp_path: Path) -> None:
+    """loads reads a file, whose name is in the spans."""
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    assert pl.loads(path).span.filename == str(path)
+    assert isinstance(pl.loads_program(str(path)), Program)
+    with pytest.raises(FileNotFoundError):
+        pl.loads(tmp_path / "missing.py")
+
+
+def test_python_around_kernels() -> None:
+    """Statements around kernels run in order; annotations are never evaluated by Python."""
+    text = f"""
+SIZE = 4
+def twice(n): return 2 * n
+{FUNCTION.replace("pl.INT64)", "pl.INT64, x: pl.Tensor[[twice(SIZE), n], pl.FP32])")}
+SIZE = 5
+class Other: pass
+"""
+    found = pl.parse(text)
+    assert isinstance(found, Function)
+    assert str(found.params[1].type) == "pl.Tensor[[8, n], pl.FP32]"
+
+
+def test_class_with_more_than_methods() -> None:
+    """A class with constants of its own is executed, and parsed like one in a file."""
+    text = PROGRAM.replace("class P:\n", "class P:\n    LIMIT = 3\n").replace(
+        "return n\n", "return n + self.LIMIT\n"
+    )
+    found = pl.parse_program(text)
+    assert str(found.functions_[0]).endswith("return n + 3")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("x = 1\n", ValueError, "defines 0 functions and programs, 1 was wanted"),
+        (FUNCTION + FUNCTION.replace("f(", "g("), ValueError, "wanted: f, g"),
+        ("def f(:\n", SyntaxError, ""),
+        ("1 / 0\n", RuntimeError, "raises ZeroDivisionError: division by zero"),
+        (FUNCTION.replace("return n", "return m"), UndefinedVariableError, "'m' is not defined"),
+        ("# pypto.attr: x = y\n" + FUNCTION, ParserSyntaxError, "is no literal: y"),
+    ],
+)
+def test_refused(text: str, kind: type[Exception], message: str) -> None:
+    """Text that is no kernel, not Python, or not one kernel, is refused."""
+    with pytest.raises(kind) as caught:
+        pl.parse(text)
+    assert message in str(caught.value)
+
+
+def test_function_is_no_program() -> None:
+    """parse_program wants a program."""
+    with pytest.raises(ValueError, match="defines the function 'f', a program was wanted"):
+        pl.parse_program(FUNCTION)
+
+
+def test_error_has_excerpt_of_the_text() -> None:
+    """The report shows the line of the text, which is in no file."""
+    with pytest.raises(UndefinedVariableError) as caught:
+        pl.parse(FUNCTION.replace("return n", "return m"), "given.py")
+    assert caught.value.render() == (
+        "error: 'm' is not defined  [undefined-name]\n"
+        " --> given.py:3:12\n"
+        "  |\n"
+        "3 |     return m\n"
+        "  |            ^"
+    )
+    assert caught.value.span["filename"] == "given.py"
+    assert caught.value.source_lines is not None
+
+
+KERNELS = """
+import pypto.language as pl
+
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.InCore)
+    def rows(
+        self,
+        x: pl.Tensor[[64, 128], pl.FP32],
+        out: pl.Out[pl.Tensor[[64, 128], pl.FP32]],
+        n: pl.INT64,
+    ):
+        for i in pl.range(4):
+            t = pl.load(x, [i * 16, 0], [16, 128])
+            tmp = pl.create_tile([16, 128], pl.FP32)
+            r = pl.row_expand_sub(t, pl.row_max(t, tmp))
+            if n > i:
+                r = r * 2.0
+            out = pl.store(r, [i * 16, 0], [16, 128], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def product(
+        self,
+        a: pl.Tensor[[64, 64], pl.FP16],
+        b: pl.Tensor[[64, 64], pl.FP16],
+        c: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+        left = pl.move(pl.load(a, [0, 0], [64, 64], pl.MemorySpace.Mat), pl.MemorySpace.Left)
+        right = pl.move(pl.load(b, [0, 0], [64, 64], pl.MemorySpace.Mat), pl.MemorySpace.Right)
+        acc = pl.matmul(left, right)
+        for i in pl.range(3):
+            acc = pl.matmul_acc(acc, left, right)
+        c = pl.l0c_store(acc, [0, 0], [64, 64], c)
+        return c
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        x: pl.Tensor[[64, 128], pl.FP32],
+        out: pl.Out[pl.Tensor[[64, 128], pl.FP32]],
+        n: pl.INT64,
+    ):
+        y = pl.create_tensor([64, 128], pl.FP32)
+        y = self.rows(x, y, n)
+        out = self.rows(y, out, 3)
+        return out
+"""
+
+
+@pytest.mark.parametrize("strategy", list(OptimizationStrategy), ids=lambda s: s.name)
+def test_every_stage_is_read_back(strategy: OptimizationStrategy) -> None:
+    """After each pass the printed program parses to the same program and prints the same."""
+    program = pl.parse_program(KERNELS)
+    for step in PassManager.get_strategy(strategy).passes:
+        program = step(program)
+        again = pl.parse_program(str(program))
+        assert_structural_equal(again, program)
+        assert str(again) == str(program), step.get_name()

@@ -1,0 +1,83 @@
+"""Compiles many kernels as one shared object, and compares arrays.
+
+A test that checks hundreds of kernels cannot start the compiler for each of them: every kernel's
+file goes into a namespace of its own of one translation unit, with an entry point of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pypto._src.driver import INCLUDE
+from pypto._src.emit.cpp import kernel_file
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.run.cache import build
+from pypto._src.run.native import LAUNCH_SYMBOL, NativeKernel, launcher_source
+from pypto._src.run.toolchain import Toolchain
+
+Array = np.ndarray[Any, Any]
+
+
+def lowered(
+    function: Function, strategy: OptimizationStrategy = OptimizationStrategy.Default
+) -> Function:
+    """Return a kernel after all passes of a strategy."""
+    (result,) = PassManager(strategy).run_passes(Program([function], "batch")).functions_
+    return result
+
+
+def compile_together(kernels: Sequence[Function], toolchain: Toolchain) -> list[NativeKernel]:
+    """Return kernels, which went through the passes, compiled as one translation unit."""
+    parts = ["#include <cstdint>", "#include <pto/pto-inst.hpp>"]
+    for number, kernel in enumerate(kernels):
+        entry = f"kernel_entry_{number}"
+        launcher = launcher_source(entry).replace(LAUNCH_SYMBOL, f"{LAUNCH_SYMBOL}_{number}")
+        # The headers are read by now, so that an #include inside of the namespace adds nothing.
+        parts += [
+            f"namespace batch_{number} {{",
+            f"#define kernel_entry {entry}",
+            kernel_file(kernel),
+            launcher,
+            "#undef kernel_entry",
+            "}",
+        ]
+    path = build("\n".join(parts), toolchain=toolchain, include_dirs=[INCLUDE])
+    return [NativeKernel(path, f"{LAUNCH_SYMBOL}_{number}") for number in range(len(kernels))]
+
+
+def words(args: Sequence[Array | int]) -> list[int]:
+    """Return arguments as a kernel takes them: addresses of arrays, and integers.
+
+    The arrays have to stay alive during the call.
+    """
+    return [arg if isinstance(arg, int) else arg.ctypes.data for arg in args]
+
+
+def bits(array: Array) -> Array:
+    """Return the bytes of elements as integers; all NaNs look the same."""
+    if array.dtype.kind in "iub":
+        return array
+    plain = np.where(np.isnan(array), array.dtype.type("nan"), array)
+    return plain.view(np.dtype(f"u{array.dtype.itemsize}"))
+
+
+def assert_close(
+    found: Array, wanted: Array, rtol: float = 0.0, atol: float = 0.0, note: str = ""
+) -> None:
+    """Compare arrays: bit by bit without bounds, else within them. A NaN equals any NaN."""
+    assert found.dtype == wanted.dtype, note
+    if rtol == atol == 0.0:
+        np.testing.assert_array_equal(bits(found), bits(wanted), err_msg=note)
+        return
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(
+            found.astype(np.float64), wanted.astype(np.float64), rtol, atol, err_msg=note
+        )
+
+
+assert ctypes.sizeof(ctypes.c_void_p) == 8, "a kernel's arguments are 64-bit words"

@@ -1,0 +1,450 @@
+"""``runtime.compile``: choosing entry and target, checking arguments, giving results back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto import runtime
+from pypto._src.errors import CallError, EmitError, PyptoError
+from pypto._src.run.arguments import word_of
+from pypto._src.run.cache import CompileError
+from pypto._src.run.native import KernelError
+from pypto._src.run.toolchain import Toolchain, ToolchainError, find_toolchain
+
+Array = np.ndarray[Any, Any]
+TARGETS = pytest.mark.parametrize("target", ["cpu", "interpreter"])
+
+
+@pytest.fixture(autouse=True)
+def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYPTO_CXX", raising=False)
+    if "cpu" in request.node.name and find_toolchain() is None:
+        pytest.skip("no C++ compiler")
+
+
+@pl.program
+class Scale:
+    """x * factor, and a sum of two arrays."""
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def scale(
+        self,
+        x: pl.Tensor[[8, 16], pl.FP32],
+        factor: pl.Scalar[pl.FP32],
+        out: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
+    ) -> pl.Tensor[[8, 16], pl.FP32]:
+        out = pl.store(pl.mul(pl.load(x, [0, 0], [8, 16]), factor), [0, 0], [8, 16], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def split(
+        self,
+        x: pl.Tensor[[8, 16], pl.FP32],
+        low: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
+        high: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
+    ) -> tuple[pl.Tensor[[8, 16], pl.FP32], pl.Tensor[[8, 16], pl.FP32]]:
+        tile = pl.load(x, [0, 0], [8, 16])
+        low = pl.store(pl.minimum(tile, 0.0), [0, 0], [8, 16], low)
+        high = pl.store(pl.maximum(tile, 0.0), [0, 0], [8, 16], high)
+        return high, low
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        x: pl.Tensor[[8, 16], pl.FP32],
+        factor: pl.Scalar[pl.FP32],
+        out: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
+    ) -> tuple[pl.Tensor[[8, 16], pl.FP32], pl.Tensor[[8, 16], pl.FP32]]:
+        made = pl.create_tensor([8, 16], dtype=pl.FP32)
+        low = pl.create_tensor([8, 16], dtype=pl.FP32)
+        out = self.scale(x, factor, out)
+        made, low = self.split(out, low, made)
+        return out, made
+
+
+def square(value: float = 1.0) -> Array:
+    return np.full((8, 16), value, np.float32)
+
+
+@TARGETS
+def test_results_of_an_orchestration(target: Any) -> None:
+    """A returned parameter is the object that was passed; a tensor made inside is a new array."""
+    x, out = square(-3), square(0)
+    first, second = runtime.compile(Scale, target)(x, 2.0, out)
+    assert first is out
+    assert (out == -6).all()
+    assert (second == 0).all()
+    assert second.dtype == np.float32
+
+
+@TARGETS
+def test_kernel_called_directly(target: Any) -> None:
+    """The results of a kernel are its parameters in the order in which it returns them."""
+    x, low, high = square(-3), square(), square()
+    x[0] = 4
+    results = runtime.compile(Scale, target, entry="split")(x, low, high)
+    assert results[0] is high
+    assert results[1] is low
+    np.testing.assert_array_equal(high, np.maximum(x, 0))
+    np.testing.assert_array_equal(low, np.minimum(x, 0))
+
+
+def test_one_function_is_a_program() -> None:
+    """A function on its own is compiled as a program of one."""
+    kernel = Scale.get_function("scale")
+    assert kernel is not None
+    compiled = runtime.compile(kernel, "interpreter")
+    assert compiled.entry == "scale"
+    assert compiled.written == ["out"]
+    assert (compiled(square(2), 1.5, square()) == 3).all()
+
+
+def test_program_shows_its_signature() -> None:
+    """The text of a compiled program has the entry, its parameters and the target."""
+    assert repr(runtime.compile(Scale, "interpreter")) == (
+        "<CompiledProgram main(x: Tensor[[8, 16], FP32], factor: Scalar[FP32], "
+        "out: Out[Tensor[[8, 16], FP32]]) on interpreter>"
+    )
+
+
+def test_cpu_keeps_the_sources() -> None:
+    """The compiled C++ is there by kernel; kernels that the entry does not launch are left out."""
+    assert sorted(runtime.compile(Scale).sources) == ["scale", "split"]
+    [(name, text)] = runtime.compile(Scale, entry="scale").sources.items()
+    assert name == "scale"
+    assert "kernel_entry" in text
+
+
+# --------------------------------------------------------------------------------------------
+# Choosing
+# --------------------------------------------------------------------------------------------
+
+
+@pl.program
+class Several:
+    """Two kernels, and nothing that says which one is meant."""
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def first(self, out: pl.Out[pl.Tensor[[8, 16], pl.FP32]]) -> pl.Tensor[[8, 16], pl.FP32]:
+        out = pl.store(pl.full([8, 16], pl.FP32, 1.0), [0, 0], [8, 16], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def second(self, out: pl.Out[pl.Tensor[[8, 16], pl.FP32]]) -> pl.Tensor[[8, 16], pl.FP32]:
+        out = pl.store(pl.full([8, 16], pl.FP32, 2.0), [0, 0], [8, 16], out)
+        return out
+
+
+def test_several_candidates_need_a_name() -> None:
+    """Without an orchestration function the error lists what could be meant."""
+    with pytest.raises(CallError) as caught:
+        runtime.compile(Several, "interpreter")
+    assert caught.value.message == (
+        "the program has several functions and none is its entry: first, second"
+    )
+    assert caught.value.hint == "entry='first'"
+    assert runtime.compile(Several, "interpreter", entry="second").entry == "second"
+
+
+def test_unknown_entry() -> None:
+    """An entry that is not there is refused with those that are."""
+    with pytest.raises(CallError) as caught:
+        runtime.compile(Several, "interpreter", entry="third")
+    assert caught.value.message == "the program has no function 'third'; it has first, second"
+
+
+def test_unknown_target() -> None:
+    """A target that does not exist is refused before anything else happens."""
+    wrong: Any = "gpu"
+    with pytest.raises(ValueError, match="target is 'gpu'; it is one of cpu, interpreter"):
+        runtime.compile(Scale, wrong)
+
+
+def test_without_a_compiler_the_interpreter_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without compiler gets a warning that says so, and the same results."""
+    nothing: Callable[[], Toolchain | None] = lambda: None
+    monkeypatch.setattr("pypto._src.driver.find_toolchain", nothing)
+    with pytest.warns(RuntimeWarning, match="the program runs in the interpreter") as caught:
+        compiled = runtime.compile(Scale)
+    assert caught[0].filename == __file__
+    assert 'pip install "pypto[toolchain]"' in str(caught[0].message)
+    assert compiled.target == "interpreter"
+    assert (compiled(square(2), 3.0, square())[0] == 6).all()
+
+
+def test_wrong_compiler_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler that the user chose and that does not work is no reason to fall back."""
+    monkeypatch.setenv("PYPTO_CXX", "no-such-compiler")
+    with pytest.raises(ToolchainError, match="no-such-compiler") as caught:
+        runtime.compile(Scale)
+    assert isinstance(caught.value, PyptoError)
+
+
+def test_errors_are_for_users() -> None:
+    """What compiler and kernels report is a PyptoError with the whole report as its message."""
+    error = CompileError(("c++", "x.cpp"), "x.cpp:1: error: no", Path("x.cpp"), 1)
+    assert isinstance(error, PyptoError)
+    assert error.render().startswith("error: the C++ compiler failed with exit code 1\n")
+    assert issubclass(KernelError, PyptoError)
+
+
+ROWS = pl.dynamic("rows")
+
+
+@pl.program
+class Dynamic:
+    """A kernel on a tensor whose size is not known."""
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def first_rows(
+        self,
+        x: pl.Tensor[[ROWS, 16], pl.FP32],
+        out: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
+    ) -> pl.Tensor[[8, 16], pl.FP32]:
+        out = pl.store(pl.load(x, [0, 0], [8, 16]), [0, 0], [8, 16], out)
+        return out
+
+
+def test_sizes_that_vary_run_in_the_interpreter() -> None:
+    """A dimension that is not constant takes arrays of any size."""
+    compiled = runtime.compile(Dynamic, "interpreter")
+    for rows in (8, 30):
+        x = np.full((rows, 16), rows, np.float32)
+        assert (compiled(x, square()) == rows).all()
+
+
+# --------------------------------------------------------------------------------------------
+# Arguments
+# --------------------------------------------------------------------------------------------
+
+
+def refusal(*args: Any, entry: str = "scale") -> CallError:
+    with pytest.raises(CallError) as caught:
+        runtime.compile(Scale, "interpreter", entry=entry)(*args)
+    return caught.value
+
+
+def read_only() -> Array:
+    array = square()
+    array.flags.writeable = False
+    return array
+
+
+OUT = "Out[Tensor[[8, 16], FP32]] was wanted"
+X = "Tensor[[8, 16], FP32] was wanted"
+
+
+@pytest.mark.parametrize(
+    ("args", "message", "hint"),
+    [
+        (
+            (1, 2),
+            "scale takes 3 arguments (x, factor, out), got 2",
+            "call it as scale(x: Tensor[[8, 16], FP32], factor: Scalar[FP32], "
+            "out: Out[Tensor[[8, 16], FP32]])",
+        ),
+        (
+            (square().astype(np.float64), 1.0, square()),
+            f"argument 'x' of scale is an array [8, 16] of float64; {X}",
+            "pass x.astype(np.float32)",
+        ),
+        (
+            (square(), 1.0, square().astype(np.float16)),
+            f"argument 'out' of scale is an array [8, 16] of float16; {OUT}",
+            "make it with dtype=np.float32",
+        ),
+        (
+            (square().reshape(16, 8), 1.0, square()),
+            f"argument 'x' of scale is an array [16, 8] of float32; {X}",
+            "pass x.reshape(8, 16)",
+        ),
+        (
+            (square()[:4], 1.0, square()),
+            f"argument 'x' of scale is an array [4, 16] of float32; {X}",
+            None,
+        ),
+        (
+            (np.zeros((8, 32), np.float32)[:, ::2], 1.0, square()),
+            "argument 'x' of scale is not contiguous in row-major order; "
+            "its strides are [128, 8] bytes",
+            "pass x.copy()",
+        ),
+        (
+            (square(), 1.0, np.zeros((16, 8), np.float32).T),
+            "argument 'out' of scale is not contiguous in row-major order; "
+            "its strides are [4, 32] bytes",
+            "make it with np.empty((8, 16,), np.float32)",
+        ),
+        (
+            (square(), 1.0, read_only()),
+            "argument 'out' of scale is read-only, and it is written",
+            "pass a copy that can be written: out.copy()",
+        ),
+        (
+            ([[1.0]], 1.0, square()),
+            f"argument 'x' of scale is a list; {X}",
+            "np.asarray(x, np.float32)",
+        ),
+        (
+            (square(), "2", square()),
+            "argument 'factor' of scale is a str; Scalar[FP32] was wanted",
+            None,
+        ),
+    ],
+)
+def test_wrong_arguments(args: tuple[Any, ...], message: str, hint: str | None) -> None:
+    """Each mistake is reported with the parameter, what came, what was wanted, and a way out."""
+    error = refusal(*args)
+    assert (error.message, error.hint) == (message, hint)
+
+
+def test_results_do_not_share_memory() -> None:
+    """A tensor that is written must not overlap another argument; inputs may."""
+    error = refusal(*[square()] * 1, 1.0, square()[:0])
+    assert error.slug == "argument-shape"
+    memory = np.ones((12, 16), np.float32)
+    error = refusal(memory[:8], 1.0, memory[4:])
+    assert error.message == (
+        "arguments 'out' and 'x' of scale share memory, and 'out' is written"
+    )
+    assert error.hint == "pass a copy: x.copy()"
+
+
+def test_read_only_inputs_are_fine() -> None:
+    """Only what is written must be writable."""
+    assert (runtime.compile(Scale, "interpreter", entry="scale")(read_only(), 2, square()) == 2).all()
+
+
+class Exporter:
+    """An array of another library: it has DLPack and nothing else."""
+
+    def __init__(self, array: Array, device: int = 1) -> None:
+        self.array = array
+        self.device = device
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        if self.device != 1:
+            raise BufferError("the data is on another device")
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (self.device, 0)
+
+
+@TARGETS
+def test_arrays_of_other_libraries(target: Any) -> None:
+    """DLPack objects are read and written in place, and come back as they were passed."""
+    x, out = Exporter(square(3)), Exporter(square(0))
+    assert runtime.compile(Scale, target, entry="scale")(x, 2.0, out) is out
+    assert (out.array == 6).all()
+
+
+def test_arrays_elsewhere_are_refused() -> None:
+    """What NumPy cannot view in place is refused with NumPy's reason."""
+    error = refusal(Exporter(square(), device=2), 1.0, square())
+    assert error.slug == "argument-dlpack"
+    assert error.message.startswith("argument 'x' of scale is a Exporter, which NumPy cannot use")
+    assert error.hint == "pass a NumPy array of np.float32 in the CPU's memory"
+
+
+@TARGETS
+def test_memory_maps(target: Any, tmp_path: Path) -> None:
+    """A subclass of the array type, such as a file's memory map, is used in place."""
+    out = np.memmap(tmp_path / "out", np.float32, "w+", shape=(8, 16))
+    assert runtime.compile(Scale, target, entry="scale")(square(), 4.0, out) is out
+    assert (np.fromfile(tmp_path / "out", np.float32) == 4).all()
+
+
+@TARGETS
+@pytest.mark.parametrize("factor", [3, np.float32(3), np.array(3.0), ml_dtypes.bfloat16(3)])
+def test_numbers_of_all_kinds(target: Any, factor: Any) -> None:
+    """Scalars are Python numbers, NumPy's, or arrays without dimensions."""
+    result = runtime.compile(Scale, target, entry="scale")(square(2), factor, square())
+    assert (result == 6).all()
+
+
+@pl.function(type=pl.FunctionType.Orchestration)
+def count(n: pl.Scalar[pl.INT32], negate: pl.Scalar[pl.BOOL]) -> pl.Scalar[pl.INT32]:
+    """The sum of the numbers below n, negative on demand."""
+    total: pl.Scalar[pl.INT32] = pl.const(0, pl.INT32)
+    for _ in pl.range(0, n):
+        total = total + n
+    if negate:
+        total = -total
+    return total
+
+
+@TARGETS
+def test_scalars_in_and_out(target: Any) -> None:
+    """A function of numbers alone returns a Python number."""
+    compiled = runtime.compile(count, target)
+    assert compiled(5, False) == 25
+    assert compiled(np.int8(5), True) == -25
+    assert type(compiled(5, False)) is int
+
+
+@pytest.mark.parametrize(
+    ("args", "message", "hint"),
+    [
+        (
+            (2.0, True),
+            "argument 'n' of count is 2.0; Scalar[INT32] was wanted",
+            "int(n)",
+        ),
+        ((1 << 31, True), "argument 'n' of count is 2147483648, which INT32 does not hold", None),
+        ((1, 2), "argument 'negate' of count is 2, which BOOL does not hold", None),
+    ],
+)
+def test_wrong_numbers(args: tuple[Any, ...], message: str, hint: str | None) -> None:
+    """An integer parameter takes no fraction and nothing beyond its range."""
+    with pytest.raises(CallError) as caught:
+        runtime.compile(count, "interpreter")(*args)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "word"),
+    [
+        (pl.FP32, 1.0, 0x3F800000),
+        (pl.FP32, -0.0, 0x80000000),
+        (pl.FP16, 1.0, 0x3C00),
+        (pl.BF16, 1.0, 0x3F80),
+        (pl.INT8, -1, -1),
+        (pl.INT64, -(1 << 63), -(1 << 63)),
+        (pl.UINT64, (1 << 64) - 1, -1),
+        (pl.UINT32, (1 << 32) - 1, (1 << 32) - 1),
+        (pl.BOOL, True, 1),
+    ],
+)
+def test_words_of_numbers(dtype: Any, value: Any, word: int) -> None:
+    """A float's bits are in the low bytes of its word; integers are the word."""
+    assert word_of(dtype)(value) == word
+
+
+@TARGETS
+def test_calls_from_several_threads(target: Any) -> None:
+    """Threads that call one program at the same time each get their own result."""
+    compiled = runtime.compile(Scale, target)
+    wrong: list[int] = []
+
+    def call(number: int) -> None:
+        for turn in range(20):
+            value = float(number * 100 + turn)
+            out, high = compiled(square(value), 2.0, square())
+            if not ((out == 2 * value).all() and (high == 2 * value).all()):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
