@@ -58,21 +58,34 @@ def words(args: Sequence[Array | int]) -> list[int]:
     return [arg if isinstance(arg, int) else arg.ctypes.data for arg in args]
 
 
-def bits(array: Array) -> Array:
-    """Return the bytes of elements as integers; all NaNs look the same."""
+def bits(array: Array, *, signed_zero: bool = True) -> Array:
+    """Return the bytes of elements as integers; all NaNs look the same, and zeros if wanted."""
     if array.dtype.kind in "iub":
         return array
     plain = np.where(np.isnan(array), array.dtype.type("nan"), array)
+    if not signed_zero:
+        plain = np.where(plain == 0, array.dtype.type(0), plain)
     return plain.view(np.dtype(f"u{array.dtype.itemsize}"))
 
 
 def assert_close(
-    found: Array, wanted: Array, rtol: float = 0.0, atol: float = 0.0, note: str = ""
+    found: Array,
+    wanted: Array,
+    bounds: tuple[float, float] = (0.0, 0.0),
+    *,
+    signed_zero: bool = True,
+    note: str = "",
 ) -> None:
-    """Compare arrays: bit by bit without bounds, else within them. A NaN equals any NaN."""
+    """Compare arrays: bit by bit without bounds, else within relative and absolute ones.
+
+    A NaN equals any NaN. Without ``signed_zero`` the zeros are equal: which of two zeros is the
+    larger one is open, and NumPy's own choice depends on the machine.
+    """
     assert found.dtype == wanted.dtype, note
+    rtol, atol = bounds
     if rtol == atol == 0.0:
-        np.testing.assert_array_equal(bits(found), bits(wanted), err_msg=note)
+        left, right = (bits(array, signed_zero=signed_zero) for array in (found, wanted))
+        np.testing.assert_array_equal(left, right, err_msg=note)
         return
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(

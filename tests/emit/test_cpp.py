@@ -36,13 +36,9 @@ from pypto._src.ir.nodes import (
     binary,
     scalar_type,
 )
-from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnStmt, SeqStmts
 from pypto._src.ops import memory, system
 from pypto._src.ops.elementwise import add
-from pypto._src.passes.pipelines import PassManager
-from pypto._src.run.native import load_kernel
-from pypto._src.run.toolchain import find_toolchain
 from tests.emit.kernels import (
     BlockOfRows,
     Branches,
@@ -53,10 +49,9 @@ from tests.emit.kernels import (
     Scalars,
     SimpleAdd,
 )
+from tests.emit.native import lowered, run, text_of
 
 ROOT = Path(__file__).parents[2]
-INCLUDE = ROOT / "src" / "pypto" / "include"
-WARNINGS = ("-Wall", "-Wextra", "-Werror")
 
 # Document 000, "Three-Phase Generation": the examples of phases 1, 2 and 3, one after the other.
 DOCUMENT = """\
@@ -109,31 +104,10 @@ __aicore__ __attribute__((always_inline)) void runSimpleAdd(__gm__ int64_t* args
 """
 
 
-def text_of(function: Function) -> str:
-    """Return the function's C++ without source comments."""
-    return CodeGenerator(comments=False).generate(function)
-
-
 def body_of(text: str) -> str:
     """Return the lines between ``// Function body`` and the end of the function."""
     body = text.split("    // Function body\n")[1].split("\n}\n")[0]
     return "\n".join(line.removeprefix("    ") for line in body.splitlines())
-
-
-def lowered(program: Any) -> Function:
-    """Return the only kernel of a program after the passes of the default pipeline."""
-    [function] = kernels(PassManager.get_strategy().run_passes(program))
-    return function
-
-
-def run(function: Function, *words: Any, comments: bool = True) -> None:
-    """Compile a kernel, warnings as errors, and call it; arrays are passed by address."""
-    toolchain = find_toolchain()
-    if toolchain is None:
-        pytest.skip("no C++ compiler")
-    source = kernel_file(function, comments=comments)
-    kernel = load_kernel(source, toolchain=toolchain, include_dirs=[INCLUDE], extra_flags=WARNINGS)
-    kernel([w.ctypes.data if isinstance(w, np.ndarray) else int(w) for w in words])
 
 
 # --------------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def test_scalars_are_unpacked_and_passed() -> None:
     """Scalar parameters are arguments of the entry, and expressions of them those of a task."""
     signature = f"x: {BLOCK}, f: pl.Scalar[pl.FP32], k: pl.Scalar[pl.INT32], out: pl.Out[{BLOCK}]"
     lines = entry(emitted(signature, "if k > 3:\n    self.scale(x, f + 1.0, out)"))
-    assert lines[4:13] == [
+    assert lines[3:12] == [
         "union { uint64_t word; float value; } f_bits;",
         "f_bits.word = args[ARG_F];",
         "float f = f_bits.value;",

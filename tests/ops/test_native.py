@@ -29,8 +29,17 @@ _SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan]
 _TIES = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999997, 126.5, 127.5, 254.5, 255.5, -128.5, 32767.5]
 _LIMITS = [127, 128, -129, 255, 256, 32767, 32768, -32769, 65504, 65520, 65535, 65536]
 _WIDE = [2.0**24 + 1, 2.0**31 - 128, 2.0**31, -(2.0**31), 2.0**32, 2.0**63, -(2.0**63), 2.0**64]
-# Columns that one run sums up: their order is the machine's, so they neither cancel nor overflow.
+# Sums are added up in the machine's order, so their terms neither cancel nor overflow.
 _SUMS = (reduce.row_sum, matmul.matmul, matmul.matmul_acc)
+_EXTREMES = (
+    elementwise.maximum,
+    elementwise.minimum,
+    elementwise.maxs,
+    elementwise.mins,
+    elementwise.relu,
+    reduce.row_max,
+    reduce.row_min,
+)
 
 
 def edges(dtype: DataType) -> Array:
@@ -141,22 +150,20 @@ def copies(args: list[Array]) -> list[Array]:
     return [array.copy() for array in args]
 
 
-def bounds(subject: Subject) -> tuple[float, float]:
-    return subject.case.tolerance(subject.dtype)
-
-
 def compare(subject: Subject, native: NativeKernel) -> None:
-    for number, args in enumerate(arguments(subject.case, subject.built)):
+    case = subject.case
+    bounds, signed_zero = case.tolerance(subject.dtype), case.op not in _EXTREMES
+    for number, args in enumerate(arguments(case, subject.built)):
         note = f"{subject}, inputs {number}"
         direct, after, compiled = copies(args), copies(args), copies(args)
         evaluate(subject.built.function, direct)
         evaluate(subject.after, after)
         native(words(compiled))
         for array, wanted in zip(after, direct, strict=True):
-            assert_close(array, wanted, note=f"{note}: passes")
+            assert_close(array, wanted, signed_zero=signed_zero, note=f"{note}: passes")
         for array, wanted in zip(compiled, direct, strict=True):
-            assert_close(array, wanted, *bounds(subject), note=f"{note}: C++")
-        if subject.built.output is not None and subject.case.build is None:
+            assert_close(array, wanted, bounds, signed_zero=signed_zero, note=f"{note}: C++")
+        if subject.built.output is not None and case.build is None:
             assert_close(direct[-1], meaning(subject, args), note=f"{note}: interpreter")
 
 

@@ -144,10 +144,14 @@ def test_first_error_in_program_order_is_reported(threads: int) -> None:
     """Of two failing tasks the one submitted first is reported, though it fails later."""
     graph = TaskGraph(threads)
     place = Span("user.py", 7, 4)
-    with pytest.raises(EvaluationError, match="early") as caught:
+
+    def run_all() -> None:
         graph.submit(after(0.02, fail("early")), [(buffer(1), True)], place)
         submit(graph, fail("late"), (buffer(1), True))
         graph.finish()
+
+    with pytest.raises(EvaluationError, match="early") as caught:
+        run_all()
     assert caught.value.span is place
 
 
@@ -155,10 +159,14 @@ def test_first_error_in_program_order_is_reported(threads: int) -> None:
 def test_tasks_after_an_error_do_not_run(threads: int) -> None:
     """What waits for a failed task never runs, and submitting anything more reports the error."""
     graph, log, whole = TaskGraph(threads), list[str](), buffer(2)
-    with pytest.raises(EvaluationError, match="broken"):
+
+    def run_all() -> None:
         submit(graph, fail("broken"), (whole, True))
         submit(graph, lambda: log.append("follower"), (whole, False))
         graph.finish()
+
+    with pytest.raises(EvaluationError, match="broken"):
+        run_all()
     assert log == []
     if threads > 1:
         with pytest.raises(EvaluationError, match="broken"):

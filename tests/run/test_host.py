@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import pypto.language as pl
 from pypto import runtime
 from pypto._src.errors import EvaluationError
+from pypto._src.passes.pipelines import PassManager
+from pypto._src.run.arguments import Signature, is_array
+from pypto._src.run.effects import effects
+from pypto._src.run.host import HostProgram, Kernel
+from pypto._src.run.native import KernelError
 from pypto._src.run.toolchain import find_toolchain
+from tests.run.programs import Broken, CopyRow, Steps, Undirected
 
 pytestmark = pytest.mark.skipif(find_toolchain() is None, reason="no C++ compiler")
 
@@ -23,110 +28,11 @@ def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return request.param
 
 
-@pl.program
-class Steps:
-    """Kernels on 8 x 16 blocks, and orchestrations that need them in order."""
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def add(
-        self,
-        x: pl.Tensor[[8, 16], pl.FP32],
-        y: pl.Tensor[[8, 16], pl.FP32],
-        out: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
-    ) -> pl.Tensor[[8, 16], pl.FP32]:
-        a = pl.load(x, [0, 0], [8, 16])
-        b = pl.load(y, [0, 0], [8, 16])
-        out = pl.store(pl.add(a, b), [0, 0], [8, 16], out)
-        return out
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def scale(
-        self, x: pl.InOut[pl.Tensor[[8, 16], pl.FP32]], factor: pl.Scalar[pl.FP32]
-    ) -> pl.Tensor[[8, 16], pl.FP32]:
-        a = pl.load(x, [0, 0], [8, 16])
-        x = pl.store(pl.mul(a, factor), [0, 0], [8, 16], x)
-        return x
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def top_row(
-        self,
-        x: pl.Tensor[[8, 16], pl.FP32],
-        out: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
-    ) -> pl.Tensor[[8, 16], pl.FP32]:
-        a = pl.load(x, [0, 0], [1, 16])
-        out = pl.store(a, [0, 0], [1, 16], out)
-        return out
-
-    @pl.function(type=pl.FunctionType.Orchestration)
-    def fibonacci(
-        self,
-        x: pl.InOut[pl.Tensor[[8, 16], pl.FP32]],
-        y: pl.InOut[pl.Tensor[[8, 16], pl.FP32]],
-        z: pl.InOut[pl.Tensor[[8, 16], pl.FP32]],
-    ) -> pl.Tensor[[8, 16], pl.FP32]:
-        for _ in pl.range(0, 5):
-            self.add(x, y, z)
-            self.add(y, z, x)
-            self.add(z, x, y)
-        return y
-
-    @pl.function(type=pl.FunctionType.Orchestration)
-    def columns(
-        self,
-        x: pl.Tensor[[8, 64], pl.FP32],
-        out: pl.Out[pl.Tensor[[8, 64], pl.FP32]],
-    ) -> pl.Tensor[[8, 64], pl.FP32]:
-        for c in pl.range(0, 64, 16):
-            source = pl.view(x, [8, 16], [0, c])
-            target = pl.view(out, [8, 16], [0, c])
-            self.add(source, source, target)
-            self.scale(target, 0.5)
-        for c in pl.range(0, 48, 16):
-            left = pl.view(out, [8, 16], [0, c])
-            right = pl.view(out, [8, 16], [0, c + 16])
-            self.add(left, right, right)
-        return out
-
-    @pl.function(type=pl.FunctionType.Orchestration)
-    def partly(
-        self,
-        x: pl.Tensor[[8, 16], pl.FP32],
-        out: pl.InOut[pl.Tensor[[8, 32], pl.FP32]],
-    ) -> pl.Tensor[[8, 32], pl.FP32]:
-        right = pl.view(out, [8, 16], [0, 16])
-        self.top_row(x, right)
-        return out
-
-    @pl.function(type=pl.FunctionType.Orchestration)
-    def until_large(
-        self, x: pl.InOut[pl.Tensor[[8, 16], pl.FP32]], limit: pl.Scalar[pl.FP32]
-    ) -> pl.Scalar[pl.INT64]:
-        turns: pl.Scalar[pl.INT64] = 0
-        largest: pl.Scalar[pl.FP32] = pl.read(x, [7, 15])
-        while largest < limit:
-            self.scale(x, 2.0)
-            largest = pl.read(x, [7, 15])
-            turns = turns + 1
-        return turns
-
-    @pl.function(type=pl.FunctionType.Orchestration)
-    def with_scratch(
-        self, x: pl.Tensor[[8, 16], pl.FP32], out: pl.Out[pl.Tensor[[8, 16], pl.FP32]]
-    ) -> pl.Tensor[[8, 16], pl.FP32]:
-        for i in pl.range(0, 20):
-            scratch = pl.create_tensor([8, 16], dtype=pl.FP32)
-            scratch = self.add(x, x, scratch)
-            if i % 2 == 0:
-                self.scale(scratch, 3.0)
-            self.add(scratch, x, out)
-        return out
-
-
 def both(entry: str, *args: Any) -> tuple[list[Any], Any]:
     """Run compiled and in the interpreter; return arguments and result, which are equal."""
     runs: list[tuple[list[Any], Any]] = []
     for target in ("cpu", "interpreter"):
-        ready = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
+        ready = [arg.copy() if is_array(arg) else arg for arg in args]
         runs.append((ready, runtime.compile(Steps, target, entry=entry)(*ready)))
     for native, evaluated in zip(*(run[0] for run in runs), strict=True):
         np.testing.assert_array_equal(native, evaluated)
@@ -179,25 +85,31 @@ def test_tensors_made_inside() -> None:
     np.testing.assert_array_equal(result, x * 3)
 
 
-@pl.program
-class Broken:
-    """An orchestration whose views leave the tensor in the third turn."""
+def test_host_functions_call_each_other() -> None:
+    """A host function called from another one submits tasks of the same call."""
+    ones = np.ones((8, 16), np.float32)
+    args, result = both("twice", ones, ones * 0)
+    assert result is args[1]
+    assert (result == 18).all()
 
-    @pl.function(type=pl.FunctionType.InCore)
-    def clear(
-        self, out: pl.Out[pl.Tensor[[8, 16], pl.FP32]]
-    ) -> pl.Tensor[[8, 16], pl.FP32]:
-        out = pl.store(pl.full([8, 16], pl.FP32, 0.0), [0, 0], [8, 16], out)
-        return out
 
-    @pl.function(type=pl.FunctionType.Orchestration)
-    def main(
-        self, out: pl.InOut[pl.Tensor[[20, 16], pl.FP32]], turns: pl.Scalar[pl.INT64]
-    ) -> pl.Tensor[[20, 16], pl.FP32]:
-        for i in pl.range(0, turns):
-            rows = pl.view(out, [8, 16], [i * 8, 0])
-            self.clear(rows)
-        return out
+def test_views_that_overlap_partly() -> None:
+    """Views with gaps that overlap cannot be copied apart: a kernel must not write one."""
+    with pytest.raises(EvaluationError) as caught:
+        runtime.compile(Steps, entry="overlapping")(block(8, 64))
+    assert caught.value.message == (
+        "add gets two views of one tensor that overlap, and writes one of them"
+    )
+    assert "self.add(left, left, right)" in caught.value.render()
+
+
+def test_parameters_without_direction_may_be_written() -> None:
+    """A store makes a parameter an output: it must be writable, and tasks on it are ordered."""
+    compiled = runtime.compile(Undirected)
+    assert compiled.written == ["y"]
+    x, y = block(8, 16), np.zeros((8, 16), np.float32)
+    assert compiled(x, y) is y
+    np.testing.assert_array_equal(y, x * 4)
 
 
 def test_mistake_in_the_orchestration_has_its_place() -> None:
@@ -211,6 +123,29 @@ def test_mistake_in_the_orchestration_has_its_place() -> None:
     assert out.sum(axis=1).tolist() == [0.0] * 16 + [16.0] * 4
 
 
+def test_error_of_a_kernel_has_the_place_of_its_call() -> None:
+    """What a kernel reports in its task is raised at the call, and later tasks do not run."""
+    lowered = PassManager().run_passes(Steps)
+    known = effects(lowered)
+    ran: list[str] = []
+
+    def fail(_words: list[int]) -> None:
+        raise KernelError("a tile is not aligned")
+
+    kernels: dict[str, Kernel] = {}
+    for name, native in (("add", fail), ("scale", lambda _words: ran.append("scale"))):
+        function = lowered.get_function(name)
+        assert function is not None
+        kernels[name] = Kernel(function, native, known[name])
+    entry = lowered.get_function("columns")
+    assert entry is not None
+    bound = Signature(entry, known["columns"].writes).bind([block(8, 64), block(8, 64)])
+    with pytest.raises(KernelError, match="a tile is not aligned") as caught:
+        HostProgram(lowered, kernels).launch("columns", bound)
+    assert "self.add(source, source, target)" in caught.value.render()
+    assert ran == []
+
+
 def test_program_is_usable_after_a_mistake() -> None:
     """A call that failed leaves nothing behind that disturbs the next one."""
     compiled = runtime.compile(Broken)
@@ -219,31 +154,6 @@ def test_program_is_usable_after_a_mistake() -> None:
     out = np.ones((20, 16), np.float32)
     assert compiled(out, 2) is out
     assert out.sum() == 64
-
-
-@pl.program
-class CopyRow:
-    """A kernel that copies the row it is told to."""
-
-    @pl.function(type=pl.FunctionType.InCore)
-    def copy_row(
-        self,
-        x: pl.Tensor[[4, 16], pl.FP32],
-        row: pl.Scalar[pl.INT64],
-        out: pl.Out[pl.Tensor[[4, 16], pl.FP32]],
-    ) -> pl.Tensor[[4, 16], pl.FP32]:
-        a = pl.load(x, [row, 0], [1, 16])
-        out = pl.store(a, [0, 0], [1, 16], out)
-        return out
-
-    @pl.function(type=pl.FunctionType.Orchestration)
-    def main(
-        self,
-        x: pl.Tensor[[4, 16], pl.FP32],
-        out: pl.Out[pl.Tensor[[4, 16], pl.FP32]],
-    ) -> pl.Tensor[[4, 16], pl.FP32]:
-        self.copy_row(x, 1, out)
-        return out
 
 
 def test_scalars_reach_kernels() -> None:

@@ -22,7 +22,7 @@ from pypto._src.ir.verify import IRVerifier
 from pypto._src.ir.walk import functions_called
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
-from pypto._src.run.arguments import Bound, Signature
+from pypto._src.run.arguments import Bound, Signature, is_array
 from pypto._src.run.effects import Effects, effects
 from pypto._src.run.graph import thread_count
 from pypto._src.run.host import HostProgram, Kernel
@@ -106,7 +106,7 @@ class CompiledProgram:
 
 
 def _as_given(result: Any, values: Sequence[Any], args: Sequence[Any]) -> Any:
-    if isinstance(result, np.ndarray):
+    if is_array(result):
         for value, arg in zip(values, args, strict=True):
             if result is value:
                 return arg
@@ -204,14 +204,8 @@ def _for_cpu(
     functions = kernels_of(lowered, function)
     sources = {kernel.name: kernel_file(kernel) for kernel in functions}
     kernels = _compile(functions, sources, found, toolchain)
-    if name in kernels:
-        run = _kernel_run(kernels[name], function)
-    else:
-        host = HostProgram(lowered, kernels)
-
-        def run(bound: Bound) -> Any:
-            return host.launch(name, bound)
-
+    is_kernel = name in kernels
+    run = _kernel_run(kernels[name], function) if is_kernel else _host_run(lowered, name, kernels)
     return CompiledProgram(lowered, function, "cpu", sources, signature, run)
 
 
@@ -263,3 +257,8 @@ def _kernel_run(kernel: Kernel, function: Function) -> Callable[[Bound], Any]:
         return tuple([bound.values[index] for index in results]) or None
 
     return run
+
+
+def _host_run(program: Program, name: str, kernels: Mapping[str, Kernel]) -> Callable[[Bound], Any]:
+    host = HostProgram(program, kernels)
+    return lambda bound: host.launch(name, bound)

@@ -68,7 +68,6 @@ void aicpu_orchestration_entry(PTO2Runtime* rt, uint64_t* args, int arg_count)
     // <string>:25
     uint64_t scratch_shapes[2] = {16, 64};
     Tensor scratch = make_tensor(scratch_shapes, 2, DataType::FLOAT32);
-    // <string>:26
     // <string>:27
     float first = static_cast<const float*>(arg_x_ptr)[n * 64 + 3];
     // <string>:28

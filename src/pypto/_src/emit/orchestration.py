@@ -349,6 +349,8 @@ class _Host:
                 slug="emit-ssa",
             )
         self.assigned.add(var)
+        if var in self.handles:
+            return  # a tensor made here and returned: it is an argument of the entry
         self._comment(stmt)
         if isinstance(value, Call) and isinstance(value.op, GlobalVar):
             self._results_of_launch(var, self._launch(value))
@@ -385,8 +387,6 @@ class _Host:
             )
 
     def _create(self, var: Var, call: Call) -> None:
-        if var in self.handles:
-            return  # returned, so it is an argument of the entry
         sizes = _elements(call.args[0])
         name = self.names.fresh(var.name)
         shapes = self._array(self.body, f"{name}_shapes", [self._size(d) for d in sizes])

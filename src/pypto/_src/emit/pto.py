@@ -140,6 +140,8 @@ class _Kernel:
         self.body = Body()
         self.scalars = Scalars(self.body, self._scalar_call)
         self.tensors = Tensors(self.body, self.scalars)
+        with _at(function):
+            _check_parameters(function)
         self.buffers = Buffers(function, placed=placed)
         self.buffer_names: dict[Key, str] = {}
         self.tiles: dict[Expr, tuple[str, str]] = {}  # name and type
@@ -192,12 +194,7 @@ class _Kernel:
                 case ScalarType():
                     self._scalar_parameter(var, var.type.dtype, pointer)
                 case _:
-                    raise EmitError(
-                        f"parameter {var.name!r} is neither a tensor nor a scalar",
-                        var.span,
-                        hint="load the tile in the kernel",
-                        slug="emit-parameter",
-                    )
+                    pass  # _check_parameters refused it
         self._symbolic_dimensions(kind for _, kind, _, _ in tensors)
         with self.body.section("Tensor views"):
             for var, kind, pointer, element in tensors:
@@ -671,6 +668,17 @@ class _Site:
         pairs = [(n, t) for n, t in zip(self.args, self.arg_types, strict=True) if n]
         names, types = (", ".join(column) for column in zip(*pairs, strict=True))
         self.emit(f"{mnemonic} ins({names} : {types}) outs({self.dst} : {self.dst_type})")
+
+
+def _check_parameters(function: Function) -> None:
+    for var in function.params:
+        if not isinstance(var.type, TensorType | ScalarType):
+            raise EmitError(
+                f"parameter {var.name!r} is neither a tensor nor a scalar",
+                var.span,
+                hint="load the tile in the kernel",
+                slug="emit-parameter",
+            )
 
 
 def _op(call: Call) -> OpDef[..., Any]:

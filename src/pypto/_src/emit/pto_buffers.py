@@ -150,7 +150,7 @@ class Buffers:
             raise EmitError(
                 f"{each.target.name!r} is part of another tile, which cannot be handed on",
                 each.stmt.span,
-                hint="copy the part with pl.vec_move first",
+                hint="copy the part first: pl.move(part, target_memory=pl.MemorySpace.Vec)",
                 slug="emit-carried-tile",
             )
         if source[0] != target[0]:

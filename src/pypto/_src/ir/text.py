@@ -15,8 +15,9 @@ Types
     function with equal space and id are one object. ``FP64`` is ``pl.DataType.FP64``.
 Names
     Distinct variables have distinct names wherever both could be meant; a later one gets
-    ``_1``, ``_2``, ... Loop variables and iter_args are always new and known in the loop only;
-    so an iter_arg may have the name of its loop's result: ``for i, (s,) in ...: s = pl.yield_(s)``.
+    ``_1``, ``_2``, ... A loop variable is always new and known in its loop only, and so is an
+    iter_arg; but after the loop its name means the loop's result, so no other variable has that
+    name. The two may be called alike: ``for i, (s,) in ...: s = pl.yield_(s)``.
     An integer variable that the function uses and does not define is a symbolic dimension and
     is declared above the function or class: ``n = pl.dynamic("n")``. A dimension may be a
     parameter that stands later in the signature.
@@ -206,33 +207,31 @@ class _Printer:
             name = self.free[var] = self.define(var)
         return name
 
-    def enter(self, variables: Iterable[Var], results: Sequence[Var]) -> list[tuple[str, Any]]:
-        """Name what only a loop body knows; return what `leave` needs to forget the names."""
-        hidden: list[tuple[str, Any]] = []
-        for var in variables:
-            name = self._loop_name(var, results)
-            hidden.append((name, self.holders.get(name)))
-            self.names[var] = name
-            self.holders[name] = var
-        return hidden
+    def enter(self, counter: Var) -> str:
+        """Name a loop variable; return its name, which `leave` sets free again."""
+        name = self.names[counter] = self.fresh(counter.name)
+        self.holders[name] = counter
+        return name
 
-    def _loop_name(self, var: Var, results: Sequence[Var]) -> str:
-        """Return a name that is free, or held by one of ``results``.
+    def leave(self, name: str) -> None:
+        del self.holders[name]
 
-        Results are set where the loop ends, so inside it their names mean nothing.
+    def carry(self, stmt: ForStmt | WhileStmt) -> None:
+        """Name the results and iter_args of a loop, equally where they have one name.
+
+        After the loop an iter_arg's name means its result, so nothing else gets that name.
         """
-        for wanted in (var.name, *(self.names[r] for r in results if r.name == var.name)):
-            holder = self.holders.get(wanted)
-            if holder is not None and any(holder is result for result in results):
-                return wanted
-        return self.fresh(var.name)
-
-    def leave(self, hidden: list[tuple[str, Any]]) -> None:
-        for name, holder in reversed(hidden):
-            if holder is None:
-                del self.holders[name]
+        for var in stmt.return_vars:
+            self.define(var)
+        last = _last(stmt.body)
+        # A result that is declared in the body is known there by its name.
+        declared = set(self.declared(stmt.return_vars, last) if isinstance(last, YieldStmt) else ())
+        for index, arg in enumerate(stmt.iter_args):
+            result = stmt.return_vars[index] if index < len(stmt.return_vars) else None
+            if result is not None and result.name == arg.name and result not in declared:
+                self.names[arg] = self.names[result]
             else:
-                self.holders[name] = holder
+                self.define(arg)
 
     # ---------------------------------------------------------------------------- types
 
@@ -529,39 +528,30 @@ class _Printer:
         bounds = [self.expr(stmt.start), self.expr(stmt.stop), self.expr(stmt.step)]
         if stmt.iter_args:
             bounds.append(f"init_values={self.inits(stmt.iter_args)}")
-        hidden = self.enter_loop(stmt, stmt.loop_var)
-        target = self.names[stmt.loop_var]
+        self.carry(stmt)
+        counter = self.enter(stmt.loop_var)
+        target = counter
         if stmt.iter_args:
-            target = f"{target}, {self.tuple_of(stmt.iter_args)}"
+            target = f"{counter}, {self.tuple_of(stmt.iter_args)}"
         source = f"{self.prefix}.{call}({', '.join(bounds)})"
         self.lines.append(f"{pad}for {target} in {source}:")
         self.iter_arg_types(stmt.iter_args, pad + _STEP)
         self.body(stmt.body, pad + _STEP, stmt.return_vars)
-        self.leave(hidden)
+        self.leave(counter)
 
     def while_(self, stmt: WhileStmt, pad: str) -> None:
         if not stmt.iter_args:
-            hidden = self.enter_loop(stmt)
+            self.carry(stmt)
             self.lines.append(f"{pad}while {self.expr(stmt.condition)}:")
         else:
             inits = self.inits(stmt.iter_args)
-            hidden = self.enter_loop(stmt)
+            self.carry(stmt)
             target = self.tuple_of(stmt.iter_args)
             self.lines.append(f"{pad}for {target} in {self.prefix}.while_(init_values={inits}):")
             self.iter_arg_types(stmt.iter_args, pad + _STEP)
             condition = self.expr(stmt.condition)
             self.lines.append(f"{pad}{_STEP}{self.prefix}.cond({condition})")
         self.body(stmt.body, pad + _STEP, stmt.return_vars)
-        self.leave(hidden)
-
-    def enter_loop(self, stmt: ForStmt | WhileStmt, *counter: Var) -> list[tuple[str, Any]]:
-        for var in stmt.return_vars:
-            self.define(var)
-        last = _last(stmt.body)
-        declared = self.declared(stmt.return_vars, last) if isinstance(last, YieldStmt) else []
-        # A result that is declared in the body is known there by its name.
-        shared = [r for r in stmt.return_vars if not any(r is other for other in declared)]
-        return self.enter((*counter, *stmt.iter_args), shared)
 
     def declared(self, results: Sequence[Var], stmt: YieldStmt) -> list[Var]:
         """Return those of several results whose types differ from what is yielded."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 else:
     np = lazy_module("numpy")
+
+
+def is_array(value: object) -> TypeGuard[Array]:
+    """True for NumPy arrays."""
+    return isinstance(value, np.ndarray)
 
 
 class Bound(NamedTuple):
@@ -250,16 +255,12 @@ class _Tensor:
         if not flags.c_contiguous or not flags.aligned:
             self._refuse_layout(array)
         if self.writes and not flags.writeable:
-            raise CallError(
-                f"argument {self.name!r} of {self.function} is read-only, and it is written",
-                hint=f"pass a copy that can be written: {self.name}.copy()",
-                slug="argument-read-only",
-            )
+            self._refuse_read_only(arg)
         return array, array.ctypes.data
 
     def _import(self, arg: Any) -> Array:
         """Return an object that speaks DLPack as an array over the same memory."""
-        if isinstance(arg, np.ndarray):
+        if is_array(arg):
             return np.asarray(arg)  # a subclass, such as a memory map
         found = f"argument {self.name!r} of {self.function} is a {type(arg).__name__}"
         if not hasattr(arg, "__dlpack__"):
@@ -305,6 +306,16 @@ class _Tensor:
         same_size = self.shape is not None and array.size == int(np.prod(self.shape))
         hint = f"pass {self.name}.reshape({sizes})" if same_size else None
         raise CallError(self._found(array), hint=hint, slug="argument-shape")
+
+    def _refuse_read_only(self, arg: object) -> NoReturn:
+        # DLPack before its version 1 cannot say that writing is allowed.
+        foreign = f"pass its memory as a NumPy array: {self.name}.numpy()"
+        copied = f"pass a copy that can be written: {self.name}.copy()"
+        raise CallError(
+            f"argument {self.name!r} of {self.function} is read-only, and it is written",
+            hint=copied if is_array(arg) else foreign,
+            slug="argument-read-only",
+        )
 
     def _refuse_layout(self, array: Array) -> NoReturn:
         what = "aligned" if array.flags.c_contiguous else "contiguous in row-major order"

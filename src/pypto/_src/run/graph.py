@@ -216,11 +216,7 @@ class TaskGraph:
             held = self.execute(held)
         with self._changed:
             try:
-                while (
-                    self._open > most
-                    if tasks is None
-                    else any(not task.done for task in tasks)
-                ):
+                while self._open > most if tasks is None else any(not task.done for task in tasks):
                     self._wake_at = most if tasks is None else self._limit
                     self._changed.wait()
             except BaseException:  # Ctrl-C: tasks write to the caller's arrays, so none may go on

@@ -21,10 +21,9 @@ from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import tensor
-from pypto._src.run.arguments import Bound, type_text, word_of
+from pypto._src.run.arguments import Bound, is_array, type_text, word_of
 from pypto._src.run.effects import Effects
 from pypto._src.run.graph import Access, Buffer, Region, TaskGraph, thread_count
-from pypto._src.run.native import NativeKernel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,8 +40,15 @@ SHORT_S: Final = 40e-6
 class Kernel:
     """A compiled kernel with what a call of it does to its parameters."""
 
-    def __init__(self, function: Function, native: NativeKernel, effects: Effects) -> None:
+    def __init__(
+        self, function: Function, native: Callable[[list[int]], object], effects: Effects
+    ) -> None:
         """Prepare launches.
+
+        Args:
+            function: The kernel after the passes.
+            native: Runs it, given the words of its arguments.
+            effects: What it does to its parameters.
 
         Raises:
             EvaluationError: a result is not one of the parameters, so no caller can have it.
@@ -180,7 +186,7 @@ class HostProgram(Evaluator):
         with self._lock:
             self.graph = graph = TaskGraph(thread_count())
             args = [
-                Buffer(value, word).whole() if isinstance(value, np.ndarray) else value
+                Buffer(value, word).whole() if is_array(value) else value
                 for value, word in zip(bound.values, bound.words, strict=True)
             ]
             try:

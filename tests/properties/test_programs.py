@@ -1,0 +1,204 @@
+"""Random kernels mean the same before, between and after the passes, and compiled."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pypto.language as pl
+from pypto import ir
+from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.pto import PTOCodegen
+from pypto._src.interp.evaluate import evaluate
+from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy, PassManager
+from pypto._src.run.toolchain import Toolchain, find_toolchain
+from tests.natively import Array, assert_close, compile_together, words
+from tests.passes.build import random_kernel
+from tests.properties.kernels import Pick, random_source
+
+STRATEGIES = tuple(OptimizationStrategy)
+ROOT = Path(__file__).parents[2]
+COUNTS = (-1, 0, 1, 3)
+"""What loops and branches depend on."""
+
+Make = Callable[[Pick, int], ir.Program]
+Arguments = list[Any]
+
+
+def written(pick: Pick, size: int) -> ir.Program:
+    """Return a program as the front end makes it."""
+    return pl.parse_program(random_source(pick, size))
+
+
+def built(pick: Pick, size: int) -> ir.Program:
+    """Return a kernel in SSA form that carries tiles and tensors."""
+    function = random_kernel(pick, size)
+    return ir.Program([function], "built", entry=function.name)
+
+
+MAKERS: dict[str, Make] = {"written": written, "built": built}
+
+
+def arguments(function: ir.Function, count: int) -> Arguments:
+    """Return random tensors, ``count`` for whole numbers, and a number that rounds."""
+    rng = np.random.default_rng(count + 1)
+    values: Arguments = []
+    for param in function.params:
+        kind = param.type
+        if isinstance(kind, ir.TensorType):
+            shape = [dim.value for dim in kind.shape if isinstance(dim, ir.ConstInt)]
+            values.append(rng.uniform(-8, 8, shape).astype(kind.dtype.numpy))
+        else:
+            assert isinstance(kind, ir.ScalarType)
+            values.append(0.7 if kind.dtype.is_float() else count)
+    return values
+
+
+def tensors(args: Arguments) -> list[Array]:
+    return [arg for arg in args if isinstance(arg, np.ndarray)]
+
+
+def results(program: ir.Program) -> list[list[Array]]:
+    """Return all tensors after a call, for each count."""
+    function = main(program)
+    found: list[list[Array]] = []
+    for count in COUNTS:
+        args = arguments(function, count)
+        evaluate(program, args, entry=function.name)
+        found.append(tensors(args))
+    return found
+
+
+def main(program: ir.Program) -> ir.Function:
+    """Return the kernel of a program, which may have helpers beside it."""
+    found = program.get_function("kernel") or program.functions_[0]
+    assert len(program.functions_) == 1 or found.name == "kernel"
+    return found
+
+
+def stages(program: ir.Program) -> Iterator[tuple[str, ir.Program]]:
+    """Yield the program after each pass of each strategy; what two have in common runs once."""
+    done: dict[tuple[str, ...], ir.Program] = {(): program}
+    for strategy in STRATEGIES:
+        path: tuple[str, ...] = ()
+        for name, make in PIPELINES[strategy]:
+            before, path = done[path], (*path, name)
+            if path not in done:
+                done[path] = make()(before)
+                yield " > ".join(path), done[path]
+
+
+def drawn(data: st.DataObject) -> Pick:
+    return lambda below: data.draw(st.integers(0, below - 1))
+
+
+# --------------------------------------------------------------------------------------------
+# Passes and text
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@given(st.data())
+def test_passes_keep_the_meaning(make: Make, data: st.DataObject) -> None:
+    """After each pass of both strategies a kernel writes the same bits as before all of them."""
+    program = make(drawn(data), 10)
+    wanted = results(program)
+    for stage, after in stages(program):
+        for count, found, expected in zip(COUNTS, results(after), wanted, strict=True):
+            for left, right in zip(found, expected, strict=True):
+                assert_close(left, right, note=f"n = {count} after {stage}")
+
+
+@given(st.data())
+def test_written_programs_read_back(data: st.DataObject) -> None:
+    """The text of a kernel, before and after each pass, is the text of an equal program."""
+    program = written(drawn(data), 6)
+    for stage, after in [("nothing", program), *stages(program)]:
+        text = str(after)
+        parsed = pl.parse(text)
+        ir.assert_structural_equal(after, parsed)
+        assert str(parsed) == text, stage
+
+
+# --------------------------------------------------------------------------------------------
+# Compiled
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def toolchain() -> Toolchain:
+    found = find_toolchain()
+    if found is None:
+        pytest.skip("no C++ compiler")
+    return found
+
+
+@pytest.mark.parametrize("group", range(4))
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_compiled_kernels_compute_the_same(make: Make, group: int, toolchain: Toolchain) -> None:
+    """Compiled, a kernel writes the bits that the interpreter writes, but for signs of zeros."""
+    seeds = range(group * 6, group * 6 + 6)
+    programs = [make(Random(seed).randrange, 16) for seed in seeds]
+    kernels = [main(PassManager().run_passes(program)) for program in programs]
+    natives = compile_together(kernels, toolchain)
+    for seed, program, native in zip(seeds, programs, natives, strict=True):
+        for count, expected in zip(COUNTS, results(program), strict=True):
+            args = arguments(main(program), count)
+            native(words([_word(arg) for arg in args]))
+            for left, right in zip(tensors(args), expected, strict=True):
+                note = f"seed {seed}, n = {count}"
+                assert_close(left, right, signed_zero=False, note=note)
+
+
+def _word(arg: Any) -> Any:
+    """Return an argument as a kernel takes it: a float by its bits."""
+    return int(np.float32(arg).view(np.uint32)) if isinstance(arg, float) else arg
+
+
+# --------------------------------------------------------------------------------------------
+# Emitted text
+# --------------------------------------------------------------------------------------------
+
+
+def emitted() -> str:
+    """Return the texts of some kernels: PTO of both strategies, and C++."""
+    parts: list[str] = []
+    for make in MAKERS.values():
+        for seed in range(12):
+            program = make(Random(seed).randrange, 14)
+            for strategy in STRATEGIES:
+                after = PassManager(strategy).run_passes(program)
+                parts.append(PTOCodegen().generate(after))
+                if strategy is OptimizationStrategy.Default:
+                    parts.append(kernel_file(main(after)))
+    return "\n".join(parts)
+
+
+def test_emitted_texts_do_not_depend_on_hashes() -> None:
+    """Two processes that hash strings differently write the same PTO and C++."""
+    code = "import sys; from tests.properties.test_programs import emitted; "
+    code += "sys.stdout.buffer.write(emitted().encode())"
+    path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path},
+        )
+        for seed in ("1", "2")
+    ]
+    texts = [process.communicate()[0].decode() for process in running]
+    assert [process.returncode for process in running] == [0, 0]
+    assert texts[0] == texts[1]
+    assert texts[0].count("func.func @") == 2 * 2 * 12
+    assert texts[0].count("void kernel_entry(") == 2 * 12

@@ -1,0 +1,362 @@
+"""The command ``pypto`` as a user meets it: what it prints, where, and with which status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pypto._src import cli, demo
+from pypto._src.demo import relative_error
+from pypto._src.run.toolchain import find_toolchain
+
+SRC = Path(__file__).parents[2] / "src"
+
+DOUBLE = """\
+import pypto.language as pl
+
+
+@pl.program
+class Double:
+    @pl.function(type=pl.FunctionType.InCore)
+    def twice(
+        self, x: pl.Tensor[[8, 16], pl.FP32], out: pl.Out[pl.Tensor[[8, 16], pl.FP32]]
+    ) -> pl.Tensor[[8, 16], pl.FP32]:
+        tile = pl.load(x, [0, 0], [8, 16])
+        out = pl.store(pl.add(tile, tile), [0, 0], [8, 16], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self, x: pl.Tensor[[8, 16], pl.FP32], out: pl.Out[pl.Tensor[[8, 16], pl.FP32]]
+    ) -> pl.Tensor[[8, 16], pl.FP32]:
+        out = self.twice(x, out)
+        return out
+"""
+
+
+@pytest.fixture
+def double(tmp_path: Path) -> str:
+    path = tmp_path / "double.py"
+    path.write_text(DOUBLE)
+    return str(path)
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "user.py"
+    path.write_text(text)
+    return str(path)
+
+
+def pypto(*words: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "pypto", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(SRC), "NO_COLOR": "1", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# As a process
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["show", "compile", "run", "demo"])
+def test_help(command: str, tmp_path: Path) -> None:
+    """Each command explains itself and ends with status 0."""
+    done = pypto(command, "--help", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: pypto {command} ")
+
+
+def test_user_errors_have_no_traceback(tmp_path: Path) -> None:
+    """A mistake in a kernel is rendered with its line, on standard error, with status 1."""
+    wrong = DOUBLE.replace("pl.add(tile, tile)", "pl.ad(tile, tile)")
+    done = pypto("show", write(tmp_path, wrong), folder=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: ")
+    assert "user.py:11:" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_version(tmp_path: Path) -> None:
+    """The version goes to standard output."""
+    done = pypto("--version", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "pypto 0.1.0\n")
+
+
+def test_bad_environment_is_reported(double: str, tmp_path: Path) -> None:
+    """A variable with a value that it cannot have is a user's mistake like any other."""
+    done = pypto("run", double, folder=tmp_path, PYPTO_NUM_THREADS="many")
+    if find_toolchain() is None:
+        pytest.skip("no C++ compiler")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: PYPTO_NUM_THREADS is 'many'; it wants an integer of 1 or more  [environment]\n"
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# In this process
+# --------------------------------------------------------------------------------------------
+
+
+def output(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert cli.main(words) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return captured.out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str, status: int = 1) -> str:
+    assert cli.main(words) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return captured.err
+
+
+def test_show_ir_is_a_program(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The text of a program can be executed, and shows as the same text again."""
+    text = output(capsys, "show", double)
+    again = Path(double).with_name("again.py")
+    again.write_text(text)
+    assert output(capsys, "show", str(again)) == text
+
+
+def test_show_after_a_pass(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Addresses are there after the last pass, and not before it."""
+    before = output(capsys, "show", double, "--after", "MemoryReuse")
+    after = output(capsys, "show", double, "--after", "AllocateMemoryAddr")
+    assert before != after
+    assert "sync" not in before
+    assert "sync" in after
+
+
+def test_show_generated_code(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The kernel is shown as C++ or as MLIR, by name in JSON."""
+    assert "TADD(" in output(capsys, "show", double, "cpp")
+    assert "pto.tadd" in output(capsys, "show", double, "mlir")
+    shown: dict[str, str] = json.loads(output(capsys, "show", double, "cpp", "--json"))
+    assert list(shown) == ["twice"]
+    assert shown["twice"].startswith("#include")
+
+
+def test_unknown_pass(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pass that does not exist is answered with those that do."""
+    text = refused(capsys, "show", double, "--after", "Magic")
+    first, hint = text.splitlines()
+    assert first == "error: there is no pass 'Magic'  [pass-name]"
+    assert hint.startswith("  = hint: one of ConvertToSSA, ")
+
+
+def test_usage_errors(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong command line ends with status 2."""
+    refused(capsys, status=2)
+    refused(capsys, "show", double, "asm", status=2)
+    text = refused(capsys, "show", double, "cpp", "--after", "ConvertToSSA", status=2)
+    assert text == "pypto show: error: --after goes with ir\n"
+
+
+def test_run_on_both_targets(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same seed gives the same checksum on the CPU and in the interpreter."""
+    found: list[dict[str, Any]] = []
+    for target in ("cpu", "interpreter"):
+        if target == "cpu" and find_toolchain() is None:
+            pytest.skip("no C++ compiler")
+        words = ("run", double, "--json", "--seed", "3", "--target", target)
+        found.append(json.loads(output(capsys, *words)))
+    assert [run["target"] for run in found] == ["cpu", "interpreter"]
+    assert found[0]["results"] == found[1]["results"]
+    [result] = found[0]["results"]
+    drawn = (np.random.default_rng(3).random((8, 16)) * 2 - 1).astype(np.float32) * 2
+    assert (result["name"], result["shape"], result["dtype"]) == ("out", [8, 16], "float32")
+    assert result["sum"] == drawn.astype(np.float64).sum()
+    other = json.loads(output(capsys, "run", double, "--json", "--target", "interpreter"))
+    assert other["results"][0]["crc32"] != result["crc32"]
+
+
+def test_run_prints_a_line_a_result(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Text output has the signature and each result."""
+    first, second = output(capsys, "run", double, "--target", "interpreter").splitlines()
+    assert first.startswith("main(x: Tensor[[8, 16], FP32], out: Out[Tensor[[8, 16], FP32]]) on ")
+    assert second.startswith("  out: [8, 16] float32, sum ")
+
+
+@pytest.mark.parametrize("backend", ["cce", "pto"])
+def test_compile_writes_files(
+    double: str, tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files that the command lists are those in the folder."""
+    monkeypatch.setenv("PATH", "")  # no assembler
+    folder = tmp_path / "out"
+    done = pypto(
+        "compile", double, "-o", str(folder), "--backend", backend, "--json", folder=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    written = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+    suffix = {"cce": ".cpp", "pto": ".pto"}[backend]
+    assert json.loads(done.stdout) == {"folder": str(folder), "files": written}
+    assert any(name.endswith(f"twice{suffix}") for name in written)
+
+
+def test_several_programs_need_a_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file with two programs is answered with their names; one of them can be named."""
+    path = write(tmp_path, DOUBLE + DOUBLE.replace("class Double", "class Twice"))
+    assert refused(capsys, "show", path) == (
+        f"error: {path} defines several programs: Double, Twice  [program-name]\n"
+        f"  = hint: name one: {path}:Double\n"
+    )
+    assert "class Twice:" in output(capsys, "show", f"{path}:Twice")
+    assert refused(capsys, "show", f"{path}:Thrice") == (
+        f"error: {path} defines no 'Thrice'; it defines Double, Twice  [program-name]\n"
+    )
+
+
+def test_a_second_name_is_no_second_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An alias of a program does not make its file ambiguous."""
+    path = write(tmp_path, DOUBLE + "\nAlias = Double\n")
+    assert "class Double:" in output(capsys, "show", path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", "error: {path} defines no program  [program-name]"),
+        ("x = 1\ny = z\n", "error: NameError: name 'z' is not defined  [user-file]"),
+        ("x = 1\ndef f(:\n", "error: SyntaxError: invalid syntax  [user-file]"),
+    ],
+)
+def test_files_that_are_no_kernels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    """A file that fails is reported at its line, without a traceback."""
+    path = write(tmp_path, text)
+    lines = refused(capsys, "show", path).splitlines()
+    assert lines[0] == message.format(path=path)
+    if "user-file" in message:
+        assert lines[1].strip().startswith(f"--> {path}:2")
+
+
+def test_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is not there is an error of one line."""
+    path = str(tmp_path / "none.py")
+    assert refused(capsys, "run", path) == f"error: {path}: No such file or directory  [file]\n"
+
+
+def test_neighbours_can_be_imported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file imports modules beside it, as a script does, and leaves the path as it was."""
+    (tmp_path / "pypto_test_neighbour.py").write_text("ROWS = 8\n")
+    text = "from pypto_test_neighbour import ROWS\n" + DOUBLE
+    before = sys.path.copy()
+    assert "class Double:" in output(capsys, "show", write(tmp_path, text))
+    assert sys.path == before
+    del sys.modules["pypto_test_neighbour"]
+
+
+# --------------------------------------------------------------------------------------------
+# Demo
+# --------------------------------------------------------------------------------------------
+
+EXAMPLE = (
+    DOUBLE
+    + """
+
+import numpy as np
+from pypto.runtime import Case
+
+
+def inputs(rng):
+    return {"x": rng.random((8, 16), np.float32), "out": np.zeros((8, 16), np.float32)}
+
+
+def right(x, out):
+    return {"out": x * 2}
+
+
+def wrong(x, out):
+    return {"out": x * 3}
+
+
+CASES = [Case("right", Double, inputs, right, 0.0), Case("wrong", Double, inputs, wrong, 0.1)]
+"""
+)
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "examples"
+    folder.mkdir()
+    (folder / "double.py").write_text(EXAMPLE)
+    monkeypatch.setattr(demo, "examples_directory", lambda: folder)
+    return tmp_path / "code"
+
+
+def test_demo_of_a_good_case(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A case within its bound is good on all targets, and its code lies where it says."""
+    text = output(capsys, "demo", "right", "--json", "-o", str(example))
+    [report] = json.loads(text)
+    targets = ["interpreter"] if find_toolchain() is None else ["interpreter", "cpu"]
+    assert (report["name"], report["good"], report["failure"]) == ("right", True, None)
+    assert list(report["targets"]) == targets
+    assert all(found["error"] == 0 for found in report["targets"].values())
+    assert sorted(report["files"]) == sorted(p.as_posix() for p in (example / "right").iterdir())
+    assert {Path(name).name for name in report["files"]} == {"twice.cpp", "twice.pto"}
+
+
+def test_demo_of_a_bad_case(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An error beyond the bound is marked and makes the status 1."""
+    assert cli.main(["demo", "-o", str(example)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    marks = [line.split()[-2] for line in lines if " error " in line]
+    half = len(marks) // 2
+    assert marks == ["<="] * half + ["EXCEEDS"] * half
+
+
+def test_demo_without_a_compiler(
+    example: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a compiler a notice says so, and the interpreter runs alone."""
+    monkeypatch.setattr(cli, "find_toolchain", lambda: None)
+    monkeypatch.setattr(demo, "find_toolchain", lambda: None)
+    lines = output(capsys, "demo", "right", "-o", str(example)).splitlines()
+    assert lines[0].startswith("The examples run in the interpreter only: no C++ compiler")
+    assert [line.split()[0] for line in lines if " error " in line] == ["interpreter"]
+
+
+@pytest.mark.usefixtures("example")
+def test_demo_of_an_unknown_case(capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that no example has is answered with those they have."""
+    assert refused(capsys, "demo", "left") == (
+        "error: there is no example 'left'  [examples]\n  = hint: one of right, wrong\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "error"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], 0.0),
+        ([1.5], [1.0], 0.5),
+        ([110.0], [100.0], 0.1),
+        ([0.25], [0.0], 0.25),
+        ([np.nan], [1.0], np.inf),
+        ([np.nan, np.inf], [np.nan, np.inf], 0.0),
+        ([np.inf], [-np.inf], np.inf),
+        ([1.0, 1.0], [1.0], np.inf),
+        ([], [], 0.0),
+    ],
+)
+def test_relative_error(found: list[float], wanted: list[float], error: float) -> None:
+    """The error is a part of the larger of 1 and the expected value; NaN fits only NaN."""
+    assert relative_error(found, wanted) == error
