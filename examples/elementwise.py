@@ -69,12 +69,16 @@ def inputs(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def reference(
-    a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: np.ndarray[Any, Any], **_: Any
+    a: np.ndarray[Any, Any],
+    b: np.ndarray[Any, Any],
+    c: np.ndarray[Any, Any],
+    precision: Any = "float64",
+    **_: Any,
 ) -> dict[str, Any]:
-    """Return the results in double precision."""
+    """Return the results in ``precision``."""
     import numpy as np
 
-    z = a.astype(np.float64) * b + c
+    z = a.astype(precision) * b + c
     return {"out": z / (1 + np.exp(-z))}
 
 

@@ -170,14 +170,18 @@ def inputs(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def reference(
-    q: np.ndarray[Any, Any], k: np.ndarray[Any, Any], v: np.ndarray[Any, Any], **_: Any
+    q: np.ndarray[Any, Any],
+    k: np.ndarray[Any, Any],
+    v: np.ndarray[Any, Any],
+    precision: Any = "float64",
+    **_: Any,
 ) -> dict[str, Any]:
-    """Return the attention in double precision, with all scores at once."""
+    """Return the attention in ``precision``, with all scores at once."""
     import numpy as np
 
-    s = (q.astype(np.float64) @ k.astype(np.float64).T) * SCALE
+    s = (q.astype(precision) @ k.astype(precision).T) * SCALE
     powers = np.exp(s - s.max(axis=-1, keepdims=True))
-    return {"out": powers @ v.astype(np.float64) / powers.sum(axis=-1, keepdims=True)}
+    return {"out": powers @ v.astype(precision) / powers.sum(axis=-1, keepdims=True)}
 
 
 # With u = 2**-24: a score is a sum of 128 products whose magnitudes add up to less than 60, divided

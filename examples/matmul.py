@@ -84,11 +84,11 @@ def bf16_inputs(rng: np.random.Generator) -> dict[str, Any]:
     return _inputs(rng, pl.BF16)
 
 
-def reference(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], **_: Any) -> dict[str, Any]:
-    """Return the product in double precision."""
-    import numpy as np
-
-    return {"c": a.astype(np.float64) @ b.astype(np.float64)}
+def reference(
+    a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], precision: Any = "float64", **_: Any
+) -> dict[str, Any]:
+    """Return the product in ``precision``."""
+    return {"c": a.astype(precision) @ b.astype(precision)}
 
 
 # With u = 2**-24: a sum of K = 512 products in any order is wrong by at most 512u of the sum of

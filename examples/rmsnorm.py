@@ -68,11 +68,13 @@ def inputs(rng: np.random.Generator) -> dict[str, Any]:
     return {"x": x, "weight": weight, "out": np.zeros((ROWS, COLS), np.float32)}
 
 
-def reference(x: np.ndarray[Any, Any], weight: np.ndarray[Any, Any], **_: Any) -> dict[str, Any]:
-    """Return the results in double precision."""
+def reference(
+    x: np.ndarray[Any, Any], weight: np.ndarray[Any, Any], precision: Any = "float64", **_: Any
+) -> dict[str, Any]:
+    """Return the results in ``precision``."""
     import numpy as np
 
-    wide = x.astype(np.float64)
+    wide = x.astype(precision)
     mean = (wide * wide).mean(axis=-1, keepdims=True)
     return {"out": wide / np.sqrt(mean + EPS) * weight}
 

@@ -61,11 +61,11 @@ def inputs(rng: np.random.Generator) -> dict[str, Any]:
     return {"x": x, "out": np.zeros((ROWS, COLS), np.float32)}
 
 
-def reference(x: np.ndarray[Any, Any], **_: Any) -> dict[str, Any]:
-    """Return the results in double precision."""
+def reference(x: np.ndarray[Any, Any], precision: Any = "float64", **_: Any) -> dict[str, Any]:
+    """Return the results in ``precision``."""
     import numpy as np
 
-    powers = np.exp(x.astype(np.float64) - x.max(axis=-1, keepdims=True))
+    powers = np.exp(x.astype(precision) - x.max(axis=-1, keepdims=True))
     return {"out": powers / powers.sum(axis=-1, keepdims=True)}
 
 

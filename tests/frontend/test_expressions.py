@@ -126,6 +126,15 @@ def test_python_arithmetic_is_done_at_once() -> None:
         """)
 
 
+def test_numpy_numbers_are_numbers() -> None:
+    """NumPy's integers and floats around a kernel are used like Python's."""
+    before = "import numpy as np\nSIZE = np.int64(8)\nHALF = np.float32(0.5)"
+    assert body("n: pl.INT64, h: pl.FP32", "a = n + SIZE\nb = h * HALF", before=before) == lines("""
+        a = n + 8
+        b = h * 0.5
+        """)
+
+
 def test_conditions_are_left_associative() -> None:
     """Several `and` or operands of min nest to the left."""
     assert body(SCALARS, "y = b and n > 1 and m > 2\nz = min(n, m, 3)") == lines("""

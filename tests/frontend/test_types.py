@@ -83,11 +83,16 @@ def test_symbolic_dimensions() -> None:
 def test_directions() -> None:
     """Out and InOut wrap a parameter's type; a scalar may be Out."""
     found = kernel(
-        "a: pl.Tensor[[8], pl.FP32], b: pl.InOut[pl.Tensor[[8], pl.FP32]]",
+        "a: pl.Tensor[[8], pl.FP32], b: pl.InOut[pl.Tensor[[8], pl.FP32]], "
+        "c: pl.Out[pl.Scalar[pl.FP32]]",
         "pass",
         options="(type=pl.FunctionType.Orchestration)",
     )
-    assert found.param_directions == (ParamDirection.In, ParamDirection.InOut)
+    assert found.param_directions == (
+        ParamDirection.In,
+        ParamDirection.InOut,
+        ParamDirection.Out,
+    )
     assert found.func_type.name == "Orchestration"
 
 

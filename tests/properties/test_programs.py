@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pypto.language as pl
 from pypto import ir
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.pto import PTOCodegen
-from pypto._src.interp.evaluate import evaluate
+from pypto._src.interp.evaluate import Evaluator
 from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import Toolchain, find_toolchain
 from tests.natively import Array, assert_close, compile_together, words
@@ -70,11 +70,11 @@ def tensors(args: Arguments) -> list[Array]:
 
 def results(program: ir.Program) -> list[list[Array]]:
     """Return all tensors after a call, for each count."""
-    function = main(program)
+    function, evaluator = main(program), Evaluator(program)
     found: list[list[Array]] = []
     for count in COUNTS:
         args = arguments(function, count)
-        evaluate(program, args, entry=function.name)
+        evaluator.call(function.name, args)
         found.append(tensors(args))
     return found
 
@@ -119,6 +119,7 @@ def test_passes_keep_the_meaning(make: Make, data: st.DataObject) -> None:
                 assert_close(left, right, note=f"n = {count} after {stage}")
 
 
+@settings(max_examples=settings.default.max_examples // 3)
 @given(st.data())
 def test_written_programs_read_back(data: st.DataObject) -> None:
     """The text of a kernel, before and after each pass, is the text of an equal program."""

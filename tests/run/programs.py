@@ -272,3 +272,41 @@ def count(n: pl.Scalar[pl.INT32], negate: pl.Scalar[pl.BOOL]) -> pl.Scalar[pl.IN
     if negate:
         total = -total
     return total
+
+
+@pl.program
+class Flows:
+    """Tensors that go through branches, loops, calls and tuples."""
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def fill(
+        self, a: pl.Tensor[[8, 16], pl.FP32], b: pl.Tensor[[8, 16], pl.FP32]
+    ) -> tuple[pl.Tensor[[8, 16], pl.FP32], pl.Tensor[[8, 16], pl.FP32]]:
+        for i in pl.range(0, 8):
+            b = pl.store(pl.load(a, [i, 0], [1, 16]), [i, 0], [1, 16], b)
+        return b, a
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def branch(
+        self,
+        x: pl.Tensor[[8, 16], pl.FP32],
+        y: pl.Tensor[[8, 16], pl.FP32],
+        z: pl.Tensor[[8, 16], pl.FP32],
+        first: pl.Scalar[pl.BOOL],
+    ) -> pl.Tensor[[8, 16], pl.FP32]:
+        if first:
+            out: pl.Tensor[[8, 16], pl.FP32] = pl.yield_(x)
+        else:
+            out: pl.Tensor[[8, 16], pl.FP32] = pl.yield_(y)
+        written, _read = self.fill(z, out)
+        return written
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def alone(
+        self, x: pl.Tensor[[8, 16], pl.FP32], y: pl.Tensor[[8, 16], pl.FP32]
+    ) -> pl.Tensor[[8, 16], pl.FP32]:
+        made = pl.create_tensor([8, 16], dtype=pl.FP32)
+        rows = pl.view(made, [8, 16], [0, 0])
+        self.fill(x, rows)
+        self.fill(rows, y)
+        return made

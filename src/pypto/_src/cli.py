@@ -369,7 +369,7 @@ def _print_report(report: demo.Report) -> None:
         judged = "<=" if outcome.error <= report.bound else "EXCEEDS"
         line = f"  {outcome.target:<12} {duration(outcome.seconds):>8}"
         print(f"{line}   error {outcome.error:.1e} {judged} {report.bound:.1e}")
-    print(f"  {'NumPy':<12} {duration(report.numpy_seconds):>8}   the reference")
+    print(f"  {'NumPy':<12} {duration(report.numpy_seconds):>8}   in float32")
     if report.files:
         print(f"  code in {report.files[0].parent}")
     if report.failure is not None:

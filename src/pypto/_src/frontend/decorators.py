@@ -146,4 +146,6 @@ def inline(func: Callable[..., Any]) -> InlineFunction:
     """Make a function whose statements are expanded at each call inside a kernel."""
     func = _unwrapped(func)
     source, node = function_source(func)
-    return InlineFunction(source, node, function_environment(func, _caller()))
+    environment = function_environment(func, _caller())
+    environment.frame = None  # the definition outlives the frame
+    return InlineFunction(source, node, environment)

@@ -213,7 +213,8 @@ class Method(Callee):
         ctx = self.context
         annotations = {arg.arg: arg.annotation for arg in self.node.args.args}
         for var, direction in self.params:
-            if direction is ParamDirection.Out and var not in ctx.written:
+            unwritten = var.name in ctx.outputs and var not in ctx.written
+            if direction is ParamDirection.Out and unwritten:
                 place = annotations.get(var.name)
                 raise ParserTypeError(
                     f"output {var.name!r} of {self.name} is never written",
