@@ -236,13 +236,13 @@ class Writer:
         return condition, args, seq(body), [Var(self.fresh(), v.type) for v in inits]
 
     def loop(self, depth: int) -> Stmt:
-        bounds = [self.expr(DataType.INT64, 1), self.expr(DataType.INT64, 1), ConstInt(2)]
+        start, stop = self.expr(DataType.INT64, 1), self.expr(DataType.INT64, 1)
         counter = Var(self.fresh(), scalar_type(DataType.INT64))
         _, args, body, results = self.carried(depth, [counter])
         kind = self.random.choice([ForKind.Sequential, ForKind.Parallel])
         for var in results:
             self.know(var)
-        return ForStmt(counter, *bounds, args, body, results, kind=kind)
+        return ForStmt(counter, start, stop, 2, args, body, results, kind=kind)
 
     def while_loop(self, depth: int) -> Stmt:
         inside, args, body, results = self.carried(depth, [])

@@ -111,13 +111,17 @@ class _Drawer:
             return self.one(_BIG)
         left, right = self.big(depth - 1), self.one(_BIG)
         column, half, whole = self.column(0), self.half(0), self.whole(0)
+        tensor, number = self.one(["x", "y", "out"]), self.one(["f", "0.5", "-3.0"])
+        pair = self.one(["add", "sub", "mul", "div", "maximum", "minimum"])
+        single = self.one(["neg", "abs", "relu", "sqrt"])
+        spread = self.one(["row_expand_add", "row_expand_sub", "row_expand_mul"])
         return self.one(
             [
-                f"pl.load({self.one(['x', 'y', 'out'])}, [{self.row()}, 0], [16, 32])",
-                f"pl.{self.one(['add', 'sub', 'mul', 'div', 'maximum', 'minimum'])}({left}, {right})",
-                f"pl.{self.one(['neg', 'abs', 'relu', 'sqrt'])}({left})",
-                f"pl.{self.one(['add', 'mul', 'sub', 'div'])}({left}, {self.one(['f', '0.5', '-3.0'])})",
-                f"pl.{self.one(['row_expand_add', 'row_expand_sub', 'row_expand_mul'])}({left}, {column})",
+                f"pl.load({tensor}, [{self.row()}, 0], [16, 32])",
+                f"pl.{pair}({left}, {right})",
+                f"pl.{single}({left})",
+                f"pl.{self.one(['add', 'mul', 'sub', 'div'])}({left}, {number})",
+                f"pl.{spread}({left}, {column})",
                 f"pl.cast({half}, pl.FP32)",
                 f"pl.cast({whole}, pl.FP32)",
                 f"pl.reshape(pl.neg(pl.reshape({left}, [32, 16])), [16, 32])",
@@ -263,7 +267,94 @@ def random_source(pick: Pick, size: int = 20) -> str:
         "d = pl.add(pl.cast(pl.add(h, g), pl.FP32), pl.cast(pl.add(i, j), pl.FP32))",
         "out = pl.store(e, [0, 0], [16, 32], out)",
         "out = pl.store(d, [48, 0], [16, 32], out)",
-        "out = pl.store(pl.mul(c, pl.cast(pl.const(1, pl.INT64) * (s + r), pl.FP32)), [32, 0], [16, 32], out)",
+        "c = pl.mul(c, pl.cast(s + r, pl.FP32))",
+        "out = pl.store(c, [32, 0], [16, 32], out)",
         "return out",
     ]
     return HEADER + "\n".join(f"        {line}" for line in body) + "\n"
+
+
+# --------------------------------------------------------------------------------------------
+# Matrix kernels
+# --------------------------------------------------------------------------------------------
+
+_MATRIX_HEADER: Final = """\
+import pypto.language as pl
+
+@pl.program
+class Random:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[64, 64], pl.{dtype}],
+        y: pl.Tensor[[64, 64], pl.{dtype}],
+        n: pl.Scalar[pl.INT64],
+        out: pl.InOut[pl.Tensor[[64, 64], pl.{result}]],
+    ) -> pl.Tensor[[64, 64], pl.{result}]:
+        s = n + 1
+        r = s * 3
+        a = pl.load(x, [0, 0], [32, 32], target_memory=pl.MemorySpace.Mat)
+        b = pl.load(y, [32, 32], [32, 32], target_memory=pl.MemorySpace.Mat)
+        left = pl.move(a, target_memory=pl.MemorySpace.Left)
+        right = pl.move(b, target_memory=pl.MemorySpace.Right)
+        acc = pl.matmul(left, right)
+"""
+
+
+class _MatrixDrawer(_Drawer):
+    """Draws statements on the matrix unit's tiles, all [32, 32]."""
+
+    def box(self) -> str:
+        """Return the first row or column of a box of 32 out of 64."""
+        return self.one(["0", "32", f"({self.index(1)}) % 3 * 16"])
+
+    def statement(self, depth: int, *, loop: bool) -> list[str]:
+        kind = self.pick(14)
+        match kind:
+            case 0 | 1:
+                where = f"[{self.box()}, {self.box()}], [32, 32]"
+                tensor = self.one(["x", "y"])
+                load = f"pl.load({tensor}, {where}, target_memory=pl.MemorySpace.Mat)"
+                return [f"{self.one('ab')} = {load}"]
+            case 2 | 3:
+                name = self.one(["left", "right"])
+                flags = self.one(["", "", ", transpose=True"])
+                space = f"target_memory=pl.MemorySpace.{name.capitalize()}"
+                return [f"{name} = pl.move({self.one('ab')}, {space}{flags})"]
+            case 4:
+                return ["acc = pl.matmul(left, right)"]
+            case 5 | 6 | 7:
+                return ["acc = pl.matmul_acc(acc, left, right)"]
+            case 8:
+                where = f"[{self.box()}, {self.box()}], [32, 32]"
+                return [f"out = pl.store(acc, {where}, out)"]
+            case 9:
+                return [f"{self.one(_INDEX)} = min(max({self.index()}, -40), 40)"]
+            case 10 if loop:
+                word = self.one(["break", "continue"])
+                return [f"if {self.condition()}:", *_indented([*self.some(), word])]
+            case _ if depth == 0:
+                return [self.one(["a, b = b, a", "a = b", "s, r = r, s"])]
+            case 10 | 11:
+                return self.branch(depth, loop=loop)
+            case 12:
+                return self.while_loop(depth)
+            case _:
+                return self.for_loop(depth)
+
+
+def random_matrix_source(pick: Pick, size: int = 16) -> str:
+    """Return a program whose function ``kernel`` multiplies tiles, of whole numbers.
+
+    Products of numbers below 8 add up exactly. ``n`` may be any number up to 3.
+    """
+    dtype, result = (("INT8", "INT32"), ("FP16", "FP32"), ("BF16", "FP32"), ("FP32", "FP32"))[
+        pick(4)
+    ]
+    drawer = _MatrixDrawer(pick, size)
+    body: list[str] = []
+    while drawer.left > 0:
+        body += drawer.block(_TOP, size, loop=False)
+    body += ["out = pl.store(acc, [32, 0], [32, 32], out)", "return out"]
+    header = _MATRIX_HEADER.format(dtype=dtype, result=result)
+    return header + "\n".join(f"        {line}" for line in body) + "\n"

@@ -281,11 +281,11 @@ def inputs(rng):
     return {"x": rng.random((8, 16), np.float32), "out": np.zeros((8, 16), np.float32)}
 
 
-def right(x, out):
+def right(x, out, precision=np.float64):
     return {"out": x * 2}
 
 
-def wrong(x, out):
+def wrong(x, out, precision=np.float64):
     return {"out": x * 3}
 
 
