@@ -334,7 +334,7 @@ class _MatrixDrawer(_Drawer):
                 word = self.one(["break", "continue"])
                 return [f"if {self.condition()}:", *_indented([*self.some(), word])]
             case _ if depth == 0:
-                return [self.one(["a, b = b, a", "a = b", "s, r = r, s"])]
+                return ["s, r = r, s"]  # tiles in Mat cannot be copied where both are needed
             case 10 | 11:
                 return self.branch(depth, loop=loop)
             case 12:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 COUNTS = (-1, 0, 1, 3)
 """What loops and branches depend on."""
 
-EXAMPLES: int = settings().max_examples
+EXAMPLES = cast("int", settings().max_examples)  # pyright: ignore[reportUnknownMemberType]
 FEWER = settings(max_examples=EXAMPLES // 4 + 1)
 """For tests whose examples take long."""
 

@@ -106,6 +106,23 @@ def test_bad_environment_is_reported(double: str, tmp_path: Path) -> None:
     )
 
 
+def test_reader_that_stops_early(double: str, tmp_path: Path) -> None:
+    """A closed pipe, as behind ``head``, ends the command without a word."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "pypto", "show", double],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(SRC)},
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 # --------------------------------------------------------------------------------------------
 # In this process
 # --------------------------------------------------------------------------------------------

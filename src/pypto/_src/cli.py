@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import runpy
 import sys
 import time
@@ -55,7 +56,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # argparse has printed help (0) or what is wrong (2)
         return end.code if isinstance(end.code, int) else 2
     try:
-        return args.command(args)
+        status: int = args.command(args)
+        sys.stdout.flush()  # here, where a closed pipe is caught
+        return status
+    except KeyboardInterrupt:
+        return 130  # as shells report a process that Ctrl-C ended
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except PyptoError as error:
         found = error
     except KnobError as error:
