@@ -25,6 +25,7 @@ from pypto._src.ir.nodes import (
     const_value,
     static_shape,
 )
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     ForStmt,
@@ -36,7 +37,6 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.passes.regions import op_of
 
 Array = np.ndarray[Any, Any]
 

@@ -242,7 +242,7 @@ class _Drawer:
     def while_loop(self, depth: int) -> list[str]:
         name = self.counter("t")
         self.counters.append(name)
-        condition = f"{name} < 3 and {self.condition()}" if self.pick(2) else f"{name} < 2"
+        condition = f"{name} < 3 and ({self.condition()})" if self.pick(2) else f"{name} < 2"
         body = [f"{name} = {name} + 1", *self.block(depth - 1, 5, loop=True)]
         self.counters.pop()
         return [f"{name} = 0", f"while {condition}:", *_indented(body)]

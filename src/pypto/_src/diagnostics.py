@@ -144,9 +144,10 @@ def _excerpt(
     pad = "".join("\t" if c == "\t" else " " for c in source[:begin])
     tone = paint.red if mark == "^" else paint.blue
     gutter = " " * width
+    marked = f"{run} {text}" if text else run
     return [
         f"{paint.blue}{span.begin_line:>{width}} |{paint.off} {source}",
-        f"{paint.blue}{gutter} |{paint.off} {pad}{tone}{run}{' ' + text if text else ''}{paint.off}",
+        f"{paint.blue}{gutter} |{paint.off} {pad}{tone}{marked}{paint.off}",
     ]
 
 

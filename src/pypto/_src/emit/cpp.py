@@ -39,7 +39,7 @@ from pypto._src.ir.nodes import (
     dtype_of,
     static_shape,
 )
-from pypto._src.ir.opdef import OpDef, op_of
+from pypto._src.ir.opdef import OpDef, aliased, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -632,12 +632,12 @@ def _written(call: Call) -> Expr:
     Raises:
         EmitError: the call makes a new tensor, which kernels cannot.
     """
-    op = op_of(call)
-    if op is None or (op.view_of is None and len(op.writes) != 1):
-        name = call.op.name
+    source = aliased(call)
+    if source is None:
+        op, name = op_of(call), call.op.name
         reason = op.unsupported if op is not None and op.unsupported else "it makes a tensor"
         raise EmitError(f"{name} has no C++ form in a kernel: {reason}", slug="emit-op")
-    return call.args[next(iter(op.writes)) if op.view_of is None else op.view_of]
+    return source
 
 
 def _constant(dims: Sequence[Expr], what: str) -> tuple[int, ...]:

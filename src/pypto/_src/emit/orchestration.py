@@ -31,7 +31,7 @@ from pypto._src.ir.nodes import (
     dtype_of,
     static_shape,
 )
-from pypto._src.ir.opdef import op_of
+from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.roles import Role, core_type, role
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -661,12 +661,7 @@ class _Roots:
             return None if call is None else self._result(call, value.index)
         if not isinstance(value, Call):
             return value
-        op = op_of(value)
-        if op is None:
-            return self._result(value, 0)
-        if op.view_of is not None:
-            return value.args[op.view_of]
-        return value.args[next(iter(op.writes))] if len(op.writes) == 1 else None
+        return self._result(value, 0) if op_of(value) is None else aliased(value)
 
     def _result(self, call: Call, index: int) -> Expr | None:
         callee = None if self.program is None else self.program.get_function(call.op.name)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto_body import Body
-from pypto._src.emit.pto_buffers import Buffers, Key, memref_of, registered_op, view_source, yields
+from pypto._src.emit.pto_buffers import Buffers, Key, memref_of, yields
 from pypto._src.emit.pto_scalars import Scalars
 from pypto._src.emit.pto_tensors import Tensors
 from pypto._src.emit.pto_types import (
@@ -46,7 +46,7 @@ from pypto._src.ir.nodes import (
     const_value,
     exprs_of_type,
 )
-from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.opdef import OpDef, aliased, op_of
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -115,7 +115,7 @@ class PTOCodegen:
 
 
 def _has_flags(function: Function) -> bool:
-    return any(op.level == "system" for op in map(registered_op, _expressions(function)) if op)
+    return any(op.level == "system" for op in map(op_of, _expressions(function)) if op)
 
 
 def _expressions(function: Function) -> Iterator[Expr]:
@@ -343,7 +343,7 @@ class _Kernel:
         space = memref_of(var).memory_space_
         assert isinstance(var.type, TileType)
         type_ = tile_buf_type(var.type, space)
-        if view_source(value) is None:
+        if aliased(value) is None:
             name = self.buffer_names[self.buffers.of(var)]
             self._set_valid_shape(var.type, name, type_)
         else:
@@ -682,7 +682,7 @@ def _check_parameters(function: Function) -> None:
 
 
 def _op(call: Call) -> OpDef[..., Any]:
-    op = registered_op(call)
+    op = op_of(call)
     if op is not None:
         return op
     if isinstance(call.op, GlobalVar):

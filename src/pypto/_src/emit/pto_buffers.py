@@ -9,22 +9,20 @@ on under both types: then it is a reshape of the first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
 from pypto._src.emit.pto_types import tile_buf_type, valid_dims
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
-    Call,
     Expr,
-    IRNode,
     MemRef,
     TileType,
     Var,
     const_value,
     static_shape,
 )
-from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.opdef import aliased
 from pypto._src.ir.stmts import (
     AssignStmt,
     ForStmt,
@@ -119,7 +117,7 @@ class Buffers:
                 pass
 
     def _assign(self, var: Var, value: Expr) -> None:
-        source = view_source(value)
+        source = aliased(value)
         if source is None:
             self._define(var)
         elif is_whole(source, var):
@@ -167,23 +165,6 @@ def yields(body: Stmt | None) -> Sequence[Expr]:
     """Return what a loop body or branch hands on."""
     last = statements(body)[-1:]
     return last[0].value if last and isinstance(last[0], YieldStmt) else ()
-
-
-def view_source(value: Expr) -> Expr | None:
-    """Return the tile whose bytes ``value`` is, None for a value with bytes of its own."""
-    if isinstance(value, Var):
-        return value
-    op = registered_op(value)
-    if op is None or op.view_of is None:
-        return None
-    assert isinstance(value, Call)
-    return value.args[op.view_of]
-
-
-def registered_op(value: IRNode) -> OpDef[..., Any] | None:
-    """Return the definition of the op that a call uses, None for anything else."""
-    op: Any = value.op if isinstance(value, Call) else None
-    return cast("OpDef[..., Any]", op) if isinstance(op, OpDef) else None
 
 
 def is_whole(source: Expr, view: Expr) -> bool:

@@ -36,7 +36,7 @@ from pypto._src.ir.nodes import (
     Var,
     dtype_of,
 )
-from pypto._src.ir.opdef import TILE, OpDef
+from pypto._src.ir.opdef import TILE, OpDef, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -55,7 +55,6 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import tile_spaces
-from pypto._src.ops.rules import registered_op
 
 if TYPE_CHECKING:
     import numpy as np
@@ -400,7 +399,7 @@ class Plan:
 
     def _scratch(self, value: Expr) -> list[int]:
         """Return the slots of tiles that a call uses as scratch: they hold nothing afterwards."""
-        op = registered_op(value)
+        op = op_of(value)
         if op is None or not isinstance(value, Call):
             return []
         operands = op.operands
@@ -609,7 +608,7 @@ class Plan:
         evals = [self._value(arg) for arg in call.args]
         if isinstance(call.op, GlobalVar):
             return self._function_call(call.op.name, evals, call.span)
-        op = registered_op(call)
+        op = op_of(call)
         if op is None or op.numpy is None:
             raise EvaluationError(
                 f"the op {call.op.name} has no meaning on arrays", call.span, slug="unknown-op"

@@ -24,6 +24,7 @@ from pypto._src.ir.nodes import (
     TileType,
     TupleType,
     Type,
+    Var,
     as_expr,
     caller_span,
 )
@@ -308,6 +309,23 @@ def op_of(value: object) -> OpDef[..., Any] | None:
     """Return the registered op that a call uses, None for anything else."""
     op: object = value.op if isinstance(value, Call) else None
     return cast("OpDef[..., Any]", op) if isinstance(op, OpDef) else None
+
+
+def aliased(value: Expr) -> Expr | None:
+    """Return the value whose bytes ``value`` is, None for one with bytes of its own.
+
+    That is a variable itself, the operand of a view, or the tensor that a store writes.
+    """
+    if isinstance(value, Var):
+        return value
+    op = op_of(value)
+    if op is None or not isinstance(value, Call):
+        return None
+    if op.view_of is not None:
+        return value.args[op.view_of]
+    if isinstance(value.type, TensorType) and len(op.writes) == 1:
+        return value.args[next(iter(op.writes))]
+    return None
 
 
 _KIND_TYPES: Final = {TENSOR: TensorType, TILE: TileType, SCALAR: ScalarType, INTS: TupleType}

@@ -21,7 +21,7 @@ from pypto._src.ir.nodes import (
     const_value,
     static_shape,
 )
-from pypto._src.ir.opdef import RESULT, Operands, PtoSite
+from pypto._src.ir.opdef import RESULT, Operands, PtoSite, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt, YieldStmt
 from pypto._src.ir.stmts import statements as statements_of
 from pypto._src.ir.walk import stmts_in
@@ -38,7 +38,6 @@ from pypto._src.ops.rules import (
     known_space,
     operand_name,
     refuse,
-    registered_op,
 )
 
 if TYPE_CHECKING:
@@ -250,7 +249,7 @@ def space_in(spaces: dict[Var, MemorySpace], value: Expr) -> MemorySpace | None:
     """
     if isinstance(value, Var):
         return spaces.get(value, known_space(value))
-    op = registered_op(value)
+    op = op_of(value)
     if op is None or not isinstance(value, Call):
         return None
     for index, arg in enumerate(value.args):

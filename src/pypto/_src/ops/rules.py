@@ -29,7 +29,7 @@ from pypto._src.ir.nodes import (
     const_value,
     same_dims,
 )
-from pypto._src.ir.opdef import ATTR, REQUIRED, TILE, OpDef, Operands
+from pypto._src.ir.opdef import ATTR, REQUIRED, TILE, OpDef, Operands, op_of
 from pypto._src.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -198,18 +198,12 @@ def cast_text(name: str, source: DataType, target: DataType) -> str | None:
 # --------------------------------------------------------------------------------------------
 
 
-def registered_op(value: Expr) -> OpDef[..., Any] | None:
-    """Return the op that a call is of, None for a program's function and for other expressions."""
-    op = value.op if isinstance(value, Call) else None
-    return op if isinstance(op, OpDef) else None  # pyright: ignore[reportUnknownVariableType]
-
-
 def known_space(value: Expr) -> MemorySpace | None:
     """Return the memory space of a tile expression, None where nothing at hand tells it."""
     kind = value.type
     if isinstance(kind, ShapedType) and kind.memref is not None:
         return kind.memref.memory_space_
-    op = registered_op(value)
+    op = op_of(value)
     if op is not None and isinstance(value, Call):
         return op.space_of(value)
     if isinstance(kind, TileType) and kind.tile_view is not None:

@@ -13,7 +13,7 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Call, MakeTuple, MemRef, TileType, Var, const_value, static_shape
-from pypto._src.ir.opdef import INTS
+from pypto._src.ir.opdef import INTS, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt
 from pypto._src.ir.text import python_print
@@ -27,7 +27,7 @@ from pypto._src.passes.memory_reuse import (
     replace_memrefs,
     total_bytes,
 )
-from pypto._src.passes.regions import Block, call_of, number, op_of, sites_in
+from pypto._src.passes.regions import Block, call_of, number, sites_in
 from pypto._src.targets import A2A3, Memory, Target
 
 _LISTED: Final = 5

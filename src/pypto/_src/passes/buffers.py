@@ -26,11 +26,11 @@ from pypto._src.ir.nodes import (
     const_value,
     static_shape,
 )
-from pypto._src.ir.opdef import INTS
+from pypto._src.ir.opdef import INTS, aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, WhileStmt
 from pypto._src.passes.boxes import Affine, Box, Integers, combine
 from pypto._src.passes.liveness import carried
-from pypto._src.passes.regions import Block, Site, call_of, op_of, sites_in
+from pypto._src.passes.regions import Block, Site, call_of, sites_in
 
 SMALL_CUBE: Final = 10
 """Below this many 16 x 16 fractals of the result the matrix unit needs a barrier between two
@@ -183,23 +183,6 @@ def _roots_of(stmt: AssignStmt, found: dict[Var, Roots]) -> Roots:
     source = aliased(stmt.value)
     roots = () if source is None else _union(found, (source,))
     return roots or (stmt.var,)
-
-
-def aliased(value: Expr) -> Expr | None:
-    """Return the value whose bytes ``value`` is, None for one with bytes of its own.
-
-    That is a variable itself, the operand of a view, or the tensor that a store writes.
-    """
-    if isinstance(value, Var):
-        return value
-    op = op_of(value)
-    if op is None or not isinstance(value, Call):
-        return None
-    if op.view_of is not None:
-        return value.args[op.view_of]
-    if isinstance(value.type, TensorType) and len(op.writes) == 1:
-        return value.args[next(iter(op.writes))]
-    return None
 
 
 # --------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from pypto._src.ir.nodes import (
     exprs_of_type,
     same_type,
 )
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -45,7 +46,6 @@ from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.dims import map_dims
 from pypto._src.passes.inline_calls import inline_kernel_calls
 from pypto._src.passes.lower_jumps import lower_jumps
-from pypto._src.passes.regions import op_of
 from pypto._src.passes.ssa_plan import Block, Branching, Plan, Region, Trail
 
 _P: Final = IRProperty

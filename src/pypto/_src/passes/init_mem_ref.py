@@ -25,6 +25,7 @@ from pypto._src.ir.nodes import (
     Var,
     static_shape,
 )
+from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     Function,
@@ -36,7 +37,7 @@ from pypto._src.ir.walk import walk
 from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
-from pypto._src.passes.buffers import aliased, tensor_roots
+from pypto._src.passes.buffers import tensor_roots
 from pypto._src.passes.liveness import Carried, Range, carried, definitions, live_ranges
 from pypto._src.passes.normalize_stmt_structure import normalized
 from pypto._src.passes.regions import (
@@ -45,7 +46,6 @@ from pypto._src.passes.regions import (
     Site,
     call_of,
     number,
-    op_of,
     rewrite,
     sites_in,
     with_memref,

@@ -32,6 +32,7 @@ from pypto._src.ir.nodes import (
     Var,
     exprs_of_type,
 )
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -52,7 +53,6 @@ from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.dims import map_dims
 from pypto._src.passes.flatten_call_expr import lift_calls
 from pypto._src.passes.lower_jumps import assign_all
-from pypto._src.passes.regions import op_of
 
 _P: Final = IRProperty
 

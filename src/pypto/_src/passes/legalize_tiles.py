@@ -16,13 +16,13 @@ from typing import Final
 from pypto._src.diagnostics import Span
 from pypto._src.errors import OpError, PassError
 from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, Var, static_shape
-from pypto._src.ir.opdef import INTS, RESULT
+from pypto._src.ir.opdef import INTS, RESULT, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt
 from pypto._src.ir.walk import uses, walk
 from pypto._src.ops.layout import reshape
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
-from pypto._src.passes.regions import Block, Site, number, op_of, read_by, rewrite, sites_in
+from pypto._src.passes.regions import Block, Site, number, read_by, rewrite, sites_in
 
 _P: Final = IRProperty
 

@@ -22,6 +22,7 @@ from pypto._src.ir.nodes import (
     Var,
     same_dims,
 )
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     ForStmt,
@@ -31,7 +32,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ir.walk import uses
-from pypto._src.passes.regions import Block, Site, call_of, op_of, read_by, sites_in
+from pypto._src.passes.regions import Block, Site, call_of, read_by, sites_in
 
 Segment = tuple[int, int]
 

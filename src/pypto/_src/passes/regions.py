@@ -7,7 +7,7 @@ end of a block has a number in textual order. What the statements mean is known 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from pypto._src.ir.nodes import (
     Call,
@@ -20,7 +20,6 @@ from pypto._src.ir.nodes import (
     Type,
     Var,
 )
-from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -139,12 +138,6 @@ def call_of(stmt: Stmt) -> Call | None:
     elif isinstance(stmt, EvalStmt):
         value = stmt.expr
     return value if isinstance(value, Call) else None
-
-
-def op_of(value: Expr | None) -> OpDef[..., Any] | None:
-    """Return the registered op that a call uses, None for anything else."""
-    op = value.op if isinstance(value, Call) else None
-    return cast("OpDef[..., Any]", op) if isinstance(op, OpDef) else None
 
 
 def read_by(stmt: Stmt) -> Sequence[Expr]:
