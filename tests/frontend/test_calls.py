@@ -363,3 +363,25 @@ def test_names_of_functions_conflict(body_text: str, extra: str, message: str) -
         program(text)
     assert message in str(caught.value)
     assert caught.value.slug == "name-conflict"
+
+
+def test_functions_without_directions_write_their_tensors() -> None:
+    """An Out parameter handed to a function that declares no direction counts as written."""
+    tensor = "pl.Tensor[[64, 64], pl.FP32]"
+    text = f"""
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: {tensor}, out: pl.Out[{tensor}]) -> {tensor}:
+        out = self.copy(x, out)
+        return out
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def copy(self, x: {tensor}, y: {tensor}) -> {tensor}:
+        return pl.store(pl.load(x, [0, 0], [64, 64]), [0, 0], [64, 64], y)
+"""
+    main = program(text).get_function("main")
+    assert main is not None
+    assert [d.name for d in main.param_directions] == ["In", "Out"]

@@ -19,6 +19,7 @@ import pypto.language as pl
 from pypto import ir
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.pto import PTOCodegen
+from pypto._src.errors import EmitError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.walk import walk
@@ -221,3 +222,23 @@ def test_emitted_texts_do_not_depend_on_hashes() -> None:
     assert texts[0] == texts[1]
     assert texts[0].count("func.func @") == 2 * len(MAKERS) * 12
     assert texts[0].count("void kernel_entry(") == len(MAKERS) * 12
+
+
+def test_a_helper_that_no_kernel_calls_is_refused() -> None:
+    """A tile parameter that a branch hands on is reported as a parameter, at its own place."""
+    source = """
+import pypto.language as pl
+
+@pl.program
+class Alone:
+    @pl.function(type=pl.FunctionType.InCore)
+    def helper(
+        self, p: pl.Tile[[16, 32], pl.FP32], m: pl.Scalar[pl.INT64]
+    ) -> pl.Tile[[16, 32], pl.FP32]:
+        if m > 0:
+            p = pl.neg(p)
+        return p
+"""
+    after = PassManager().run_passes(pl.parse_program(source))
+    with pytest.raises(EmitError, match=r"'p.*' is neither a tensor nor a scalar"):
+        PTOCodegen().generate(after)

@@ -462,12 +462,14 @@ def _with_sizes(kind: Type, sizes: Mapping[Var, Expr]) -> Type:
 def _note_outputs(ctx: Context, called: Signature, operands: Sequence[Expr], made: Call) -> None:
     """Note which outputs of the caller a call writes.
 
-    A result is taken to be the buffer of the first such argument of its type.
+    A result is taken to be the buffer of the first such argument of its type. A function that
+    declares no direction at all, as functions may, is taken to write each of its tensors.
     """
+    undirected = all(direction is ParamDirection.In for direction in called.directions)
     passed: list[tuple[Type, Var]] = []
     for value, direction in zip(operands, called.directions, strict=True):
         origin = ctx.origins.get(value)
-        if origin is not None and direction is not ParamDirection.In:
+        if origin is not None and (undirected or direction is not ParamDirection.In):
             ctx.written.add(origin)
             passed.append((value.type, origin))
     if not passed:

@@ -282,8 +282,10 @@ def check_operands(o: Operands) -> None:
         space = known_space(o.args[index])
         if space is not None:
             check_space(o.op, o.kwargs, index, name, space)
-        hint = cast_text(name, dtype, DataType.FP32) if DataType.FP32 in o.op.dtypes else None
-        check_element(o.op, name, dtype, hint)
+        if dtype not in o.op.dtypes:
+            floats = DataType.FP32 in o.op.dtypes
+            hint = cast_text(name, dtype, DataType.FP32) if floats else None
+            check_element(o.op, name, dtype, hint)
 
 
 def check_same_dtype(o: Operands, first: int, second: int) -> None:
