@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 COUNTS = (-1, 0, 1, 3)
 """What loops and branches depend on."""
 
-EXAMPLES = cast("int", settings().max_examples)  # pyright: ignore[reportUnknownMemberType]
+EXAMPLES = settings().max_examples
 FEWER = settings(max_examples=EXAMPLES // 4 + 1)
 """For tests whose examples take long."""
 
