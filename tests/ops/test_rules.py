@@ -65,6 +65,7 @@ REFUSED = [
         "shape-mismatch",
         "operands of pl.add have different shapes",
         label="x is Tile[[64, 128], FP32], m is Tile[[64, 64], FP32]",
+        hint="give m the shape of x, as in pl.load(tensor, [0, 0], [64, 128])",
     ),
     Refused(
         elementwise.add,
@@ -250,6 +251,7 @@ REFUSED = [
         "shape-mismatch",
         "operands of pl.row_max have different shapes",
         label="x is Tile[[64, 128], FP32], m is Tile[[64, 64], FP32]",
+        hint="give m the shape of x, as in pl.load(tensor, [0, 0], [64, 128])",
     ),
     Refused(
         reduce.row_max,

@@ -361,7 +361,13 @@ def _spread_hint(o: Operands, first: int, second: int) -> str | None:
             return f"pl.row_expand_{name}{operands}"
         if same_dims(whole[1:], part[1:]) and const_value(part[0]) == 1 and name in SPREAD_COLUMN:
             return f"pl.col_expand_{name}{operands}"
-    return None
+    shape = o.tile(first).shape
+    if any(const_value(dim) == 1 for dim in shape):
+        return None  # the first is the small one, and nothing says that the other should shrink
+    return (
+        f"give {operand_name(o, second)} the shape of {operand_name(o, first)}, "
+        f"as in pl.load(tensor, {dims([ConstInt(0)] * len(shape))}, {dims(shape)})"
+    )
 
 
 # --------------------------------------------------------------------------------------------
