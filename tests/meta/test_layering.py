@@ -33,6 +33,7 @@ ir.roles
 ir.equal
 ir.text
 ir.verify
+ir.serialize
 ir
 targets
 backend

@@ -41,7 +41,7 @@ def test_checkers_are_pinned(name: str) -> None:
     assert requirement.startswith(f"{name}==")
 
 
-def test_running_needs_only_two_packages() -> None:
-    """The dependencies are NumPy and the dtypes it lacks."""
+def test_running_needs_only_three_packages() -> None:
+    """The dependencies are NumPy, the dtypes it lacks, and the format of serialised IR."""
     dependencies: list[str] = project()["project"]["dependencies"]
-    assert [line.split(">")[0] for line in dependencies] == ["numpy", "ml_dtypes"]
+    assert [line.split(">")[0] for line in dependencies] == ["numpy", "ml_dtypes", "msgpack"]

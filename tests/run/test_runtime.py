@@ -384,3 +384,12 @@ def test_calls_from_several_threads(target: Any) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_wrong_argument_points_at_the_call() -> None:
+    """The error of a call shows the caller's line, as there is no traceback in a report."""
+    compiled = runtime.compile(Scale, "interpreter")
+    with pytest.raises(CallError) as caught:
+        compiled(square(), 2.0)
+    assert caught.value.place.filename == __file__
+    assert "compiled(square(), 2.0)" in caught.value.render()

@@ -16,6 +16,7 @@ from pypto._src.emit.cpp import kernel_file
 from pypto._src.errors import CallError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.enums import FunctionType
+from pypto._src.ir.nodes import caller_span
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.verify import IRVerifier
@@ -93,7 +94,11 @@ class CompiledProgram:
             CallError: the arguments do not fit the parameters.
             EvaluationError: the program does something that has no meaning.
         """
-        bound = self._signature.bind(args)
+        try:
+            bound = self._signature.bind(args)
+        except CallError as error:
+            error.at(caller_span())
+            raise
         found = self._run(bound)
         if found is None:
             return None

@@ -123,6 +123,12 @@ from pypto._src.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pypto._src.build_output import compile
+    from pypto._src.ir.serialize import (
+        deserialize,
+        deserialize_from_file,
+        serialize,
+        serialize_to_file,
+    )
     from pypto._src.ops.lookup import create_op_call, get_op, is_op_registered, op
     from pypto._src.passes.base import PassContext, VerificationLevel, VerificationMode
     from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
@@ -190,6 +196,10 @@ __getattr__ = lazy_names(
     {
         "compile": "pypto._src.build_output",
         "create_op_call": "pypto._src.ops.lookup",
+        "deserialize": "pypto._src.ops.lookup",
+        "deserialize_from_file": "pypto._src.ops.lookup",
+        "serialize": "pypto._src.ir.serialize",
+        "serialize_to_file": "pypto._src.ir.serialize",
         "get_op": "pypto._src.ops.lookup",
         "is_op_registered": "pypto._src.ops.lookup",
         "op": "pypto._src.ops.lookup",
@@ -350,6 +360,8 @@ __all__ = [
     "col_major",
     "compile",
     "create_op_call",
+    "deserialize",
+    "deserialize_from_file",
     "eq",
     "floordiv",
     "ge",
@@ -373,6 +385,8 @@ __all__ = [
     "python_print",
     "python_print_type",
     "row_major",
+    "serialize",
+    "serialize_to_file",
     "structural_equal",
     "structural_hash",
     "sub",

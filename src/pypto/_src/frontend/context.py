@@ -40,6 +40,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt, seq
+from pypto._src.ops.unified import unified
 
 MOST_ERRORS: Final = 10
 TERMINATORS: Final = frozenset({ast.Return, ast.Break, ast.Continue})
@@ -125,6 +126,7 @@ class Context:
     __slots__ = (
         "_assigned",
         "block",
+        "broken",
         "declared",
         "environment",
         "errors",
@@ -183,6 +185,7 @@ class Context:
         self.written: set[Var] = set()
         self.expanding: tuple[Any, ...] = ()  # inline functions around this one
         self._assigned: frozenset[str] | None = None
+        self.broken = False  # True once a statement was given up
 
     # ------------------------------------------------------------------ expressions
 
@@ -284,10 +287,11 @@ class Context:
             return UndefinedVariableError(
                 f"{name!r} is read before the function assigns it", span, slug="undefined-name"
             )
-        known = [*self.names.values, *self.environment.names()]
-        return UndefinedVariableError(
-            f"{name!r} is not defined", span, hint=did_you_mean(name, known)
-        )
+        if unified(name) is not None:
+            hint: str | None = f"write pl.{name}"
+        else:
+            hint = did_you_mean(name, [*self.names.values, *self.environment.names()])
+        return UndefinedVariableError(f"{name!r} is not defined", span, hint=hint)
 
     # ------------------------------------------------------------------- statements
 
@@ -309,6 +313,7 @@ class Context:
 
     def recover(self, node: ast.stmt, level: int, mark: int, block: list[Stmt]) -> None:
         """After an error, go back to the block of ``node`` and mark what it assigns as broken."""
+        self.broken = True
         while self.names.level > level:
             self.names.close(mark)
         self.names.level = level

@@ -81,6 +81,7 @@ class Method(Callee):
         )
         self._declared: bool | None = None  # False if the header has an error
         self._begun = False
+        self._ended = False
 
     def signature(self, span: Span) -> Signature:
         """Return what callers need; parses the body if that alone tells the result types.
@@ -94,7 +95,7 @@ class Method(Callee):
             raise Cascade
         results = self.context.wanted
         if results is None:
-            if self._begun and self.function is None:
+            if self._begun and not self._ended:
                 raise ParserTypeError(
                     f"{self.name} calls itself, so its result types must be declared",
                     span,
@@ -161,10 +162,14 @@ class Method(Callee):
         if self._begun or not self._declared:
             return
         self._begun = True
+        self._body()
+        self._ended = True
+
+    def _body(self) -> None:
         ctx = self.context
         errors = len(self.errors.found)
         ctx.run(self.node.body)
-        if len(self.errors.found) > errors:
+        if ctx.broken or len(self.errors.found) > errors:
             return
         try:
             results = self._results()

@@ -9,11 +9,16 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import OpError
 from pypto._src.ir.nodes import Call, Operand, as_exprs
 from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.serialize import deserialize as deserialize
+from pypto._src.ir.serialize import deserialize_from_file as deserialize_from_file
+from pypto._src.ir.serialize import use_registry
 from pypto._src.ops import elementwise, layout, matmul, memory, reduce, system, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME, REGISTRY
 
 FAMILIES: Final = (elementwise, layout, matmul, memory, reduce, system, tensor)
 """The modules that register every op, imported here so that none is missing."""
+
+use_registry(REGISTRY.get)
 
 
 def is_op_registered(op_name: str) -> bool:
