@@ -5,6 +5,7 @@ Strings the parts together and decides nothing that one of them could decide.
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ from pypto._src.emit.cpp import kernel_file
 from pypto._src.errors import CallError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.enums import FunctionType
-from pypto._src.ir.nodes import caller_span
+from pypto._src.ir.nodes import TensorType, caller_span, static_shape
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.verify import IRVerifier
@@ -27,7 +28,7 @@ from pypto._src.run.arguments import Bound, Signature, is_array
 from pypto._src.run.effects import Effects, effects
 from pypto._src.run.graph import thread_count
 from pypto._src.run.host import HostProgram, Kernel
-from pypto._src.run.native import KernelError, load_kernel
+from pypto._src.run.native import MAX_CHECKED_TENSORS, KernelError, load_kernel
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
 
 if TYPE_CHECKING:
@@ -238,7 +239,12 @@ def _compile(
 ) -> dict[str, Kernel]:
     def compile_one(function: Function) -> Kernel:
         source = sources[function.name]
-        native = load_kernel(source, toolchain=toolchain, include_dirs=[INCLUDE])
+        native = load_kernel(
+            source,
+            toolchain=toolchain,
+            include_dirs=[INCLUDE],
+            tensor_bytes=_tensor_bytes(function),
+        )
         return Kernel(function, native, found[function.name])
 
     if len(functions) < 2:
@@ -246,6 +252,24 @@ def _compile(
     with ThreadPoolExecutor(min(len(functions), thread_count())) as pool:
         made = pool.map(compile_one, functions)
         return {function.name: kernel for function, kernel in zip(functions, made, strict=True)}
+
+
+def _tensor_bytes(function: Function) -> list[int]:
+    """Return for each parameter the bytes of its tensor, 0 for a scalar.
+
+    Empty, so that nothing is checked, if a tensor is not dense or there are too many of them.
+    """
+    sizes: list[int] = []
+    for param in function.params:
+        kind = param.type
+        if not isinstance(kind, TensorType):
+            sizes.append(0)
+            continue
+        shape = static_shape(kind)
+        if shape is None or kind.tensor_view is not None:
+            return []
+        sizes.append(math.prod(shape) * kind.dtype.bytes)
+    return sizes if len(sizes) <= MAX_CHECKED_TENSORS else []
 
 
 def _kernel_run(kernel: Kernel, function: Function) -> Callable[[Bound], Any]:

@@ -224,8 +224,9 @@ def _kind(text: str, classes: Mapping[str, type[Node]]) -> _Kind:
         return _ATOMS[text]
     if text in _ENUMS:
         return _enum(_ENUMS[text])
-    if text in classes:
-        return _node(classes[text])
+    name = text.rpartition(".")[2]  # a class of another package says `ir.Var`
+    if name in classes:
+        return _node(classes[name])
     raise InternalError(f"a field annotated {text!r} has no serialised form")
 
 
@@ -535,26 +536,34 @@ class _Writer:
 
 
 # --------------------------------------------------------------------------------------------
-# Reading
+# Tokens from bytes
 # --------------------------------------------------------------------------------------------
+
+
+def _array_header(data: bytes) -> tuple[int, int]:
+    """Return the length of the array that ``data`` is, and the bytes that say so; 0, 0 if none."""
+    match data[:1]:
+        case b"\xdc":
+            size = 3
+        case b"\xdd":
+            size = 5
+        case first:
+            short = bool(first) and first[0] >> 4 == 9
+            return (first[0] & 15, 1) if short else (0, 0)
+    return int.from_bytes(data[1:size], "big"), size
 
 
 def _tokens(data: bytes) -> list[Any]:
     """Return the tokens after the schema number; memory is proportional to ``data``."""
-    # Nothing may be nested: a header that claims many elements then allocates nothing.
+    # The unpacker sees the values only and nothing may be nested: a header that claims many
+    # elements then allocates nothing.
     nothing = dict.fromkeys(("max_array_len", "max_map_len", "max_ext_len", "max_bin_len"), 0)
-    size = max(len(data), 1)
-    unpacker = msgpack.Unpacker(
-        raw=False,
-        unicode_errors="surrogatepass",
-        max_buffer_size=size,
-        max_str_len=size,
-        **nothing,
-    )
+    limits = {"max_buffer_size": len(data) + 1, "max_str_len": len(data), **nothing}
+    unpacker = msgpack.Unpacker(raw=False, unicode_errors="surrogatepass", **limits)
+    count, start = _array_header(data)
     try:
-        unpacker.feed(data)
-        count: int = unpacker.read_array_header()
-        magic: Any = unpacker.unpack()
+        unpacker.feed(memoryview(data)[start:])
+        magic: Any = unpacker.unpack() if start else None
         schema: Any = unpacker.unpack() if magic == MAGIC else None
     except (ValueError, msgpack.exceptions.UnpackException) as error:
         raise SerializeError("these bytes are no serialised IR") from error
@@ -569,11 +578,16 @@ def _tokens(data: bytes) -> list[Any]:
         tokens: list[Any] = list(unpacker)
     except (ValueError, msgpack.exceptions.UnpackException) as error:
         raise SerializeError("the serialised IR is damaged: it is not MessagePack") from error
-    if len(tokens) != count - 2 or unpacker.tell() != len(data):
+    if len(tokens) != count - 2 or unpacker.tell() != len(data) - start:
         raise SerializeError(
             f"the serialised IR is damaged: {count} values announced, {len(tokens) + 2} found"
         )
     return tokens
+
+
+# --------------------------------------------------------------------------------------------
+# Nodes from tokens
+# --------------------------------------------------------------------------------------------
 
 
 class _Reader:

@@ -31,10 +31,16 @@ extern "C" PYPTO_EXPORT const char* pypto_launch(
     int64_t* args, uint32_t block_idx, uint32_t block_num) {
     pto::cpu::reset_error();
     pto::cpu::set_block(block_idx, block_num);
-    @entry@(args);
+@allow@    @entry@(args);
     return pto::cpu::error();
 }
 """
+
+
+MAX_CHECKED_TENSORS = 64
+"""Tensors whose bounds a launch can hand to the headers (``kMaxExtents`` there)."""
+
+_WHERE = 'run it with target="interpreter", which names the line'
 
 
 class KernelError(EvaluationError):
@@ -89,7 +95,7 @@ class NativeKernel:
         packed = words if isinstance(words, ctypes.Array) else pack(words)
         error: bytes | None = self._launch(packed, block_idx, block_num)
         if error is not None:
-            raise KernelError(error.decode(errors="replace"))
+            raise KernelError(error.decode(errors="replace"), hint=_WHERE)
 
 
 def pack(words: Sequence[int]) -> Words:
@@ -103,15 +109,25 @@ def pack(words: Sequence[int]) -> Words:
     return (ctypes.c_int64 * len(checked)).from_buffer(checked)
 
 
-def launcher_source(entry: str) -> str:
+def launcher_source(entry: str, tensor_bytes: Sequence[int] = ()) -> str:
     """Return the C++ text that goes after a kernel, so that `NativeKernel` can call it.
 
     The kernel's source includes ``pto/pto-inst.hpp`` and defines ``entry`` with one parameter of
     type ``int64_t*``.
+
+    Args:
+        entry: The kernel's function.
+        tensor_bytes: For each argument the bytes of the tensor it points to, 0 for a scalar. If
+            given, loads and stores that leave these tensors are errors and touch nothing.
     """
     if not (entry.isascii() and entry.isidentifier()):
         raise ValueError(f"{entry!r} is not the name of a C++ function")
-    return _LAUNCHER.replace("@entry@", entry)
+    allowed = "".join(
+        f"    pto::cpu::allow(reinterpret_cast<const void*>(args[{index}]), {size});\n"
+        for index, size in enumerate(tensor_bytes)
+        if size > 0
+    )
+    return _LAUNCHER.replace("@entry@", entry).replace("@allow@", allowed)
 
 
 def load_kernel(
@@ -121,8 +137,11 @@ def load_kernel(
     toolchain: Toolchain,
     include_dirs: Sequence[Path],
     extra_flags: Sequence[str] = (),
+    tensor_bytes: Sequence[int] = (),
 ) -> NativeKernel:
     """Compile a kernel with its launcher, or find it in the cache, and load it.
+
+    ``tensor_bytes`` is as in `launcher_source`.
 
     A cached object that does not load is removed and made anew, once.
 
@@ -132,7 +151,7 @@ def load_kernel(
     """
     make = functools.partial(
         build,
-        source + launcher_source(entry),
+        source + launcher_source(entry, tensor_bytes),
         toolchain=toolchain,
         include_dirs=include_dirs,
         extra_flags=extra_flags,

@@ -44,6 +44,7 @@ enum ErrorCode : int {
     kBadValidShape,  // valid size larger than the physical tile
     kShapeMismatch,  // operand sizes do not fit together
     kOutOfMemory,
+    kOutOfBounds,    // a transfer leaves the tensors that the launcher named
 };
 
 // Per-thread state. Plain data without constructor, so that access needs no initialisation guard. The version in the name
@@ -64,6 +65,16 @@ struct PTO_SHARED CoreState {
 inline namespace state_v1 {
 PTO_SHARED inline thread_local CoreState core_state = {nullptr, nullptr, 0, nullptr, kOk, 0, 0, 0, 0};
 }
+
+// The global memory that the kernel may touch, as the launcher named it. While it named none, nothing is checked.
+constexpr int kMaxExtents = 64;
+struct Extents {
+    int count;
+    struct {
+        uintptr_t begin, end;
+    } of[kMaxExtents];
+};
+inline thread_local Extents extents = {};
 
 // Blocks start at multiples of 64 bytes. The address that malloc gave stands in the word before the block (there is no
 // aligned allocation that all C libraries share).
@@ -178,6 +189,17 @@ inline void reset_error()
 {
     detail::core_state.code = detail::kOk;
     detail::core_state.message = nullptr;
+    detail::extents.count = 0;
+}
+// Names a tensor that the kernel may touch. After the first call, TLOAD and TSTORE record an error instead of leaving
+// the named tensors, until reset_error.
+inline void allow(const void* first, int64_t bytes)
+{
+    detail::Extents& known = detail::extents;
+    if (known.count < detail::kMaxExtents) {
+        const uintptr_t begin = reinterpret_cast<uintptr_t>(first);
+        known.of[known.count++] = {begin, begin + static_cast<uintptr_t>(bytes)};
+    }
 }
 // Message of the first error since reset_error, or nullptr.
 inline const char* error() { return detail::core_state.message; }

@@ -48,6 +48,32 @@ struct GlobalLines {
     }
 };
 
+// True if the region lies in one of the tensors that the launcher named; else records `message`.
+template <class G>
+PTO_INLINE bool inside(const G& g, const GlobalLines<G>& lines, const char* message)
+{
+    const Extents& known = extents;
+    if (known.count == 0) {
+        return true;
+    }
+    int64_t count = 1;
+    for (int i = 0; i < 5; ++i) {
+        if (lines.n[i] <= 0) {
+            return true;
+        }
+        count += (lines.n[i] - 1) * lines.step[i];
+    }
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(g.data());
+    const uintptr_t end = begin + static_cast<uintptr_t>(count) * sizeof(typename G::RawDType);
+    for (int i = 0; i < known.count; ++i) {
+        if (begin >= known.of[i].begin && end <= known.of[i].end) {
+            return true;
+        }
+    }
+    record_error(kOutOfBounds, message);
+    return false;
+}
+
 // Runs `op(dst, src, n)` over the whole transfer. ToTile: global -> tile, else tile -> global.
 template <bool ToTile, class Tl, class G, class RunOp, class D, class S>
 PTO_INLINE void transfer(RunOp op, const GlobalLines<G>& g, D* dst, const S* src)
@@ -163,7 +189,9 @@ PTO_INLINE RecordEvent TLOAD(D& d, G& g, E&... events)
         wait_all(events...);
         fence();
         const GlobalLines<G> lines(g);
-        if (addressed(d) && matches(d, lines, "TLOAD: shape of the GlobalTensor differs from the tile's valid region")) {
+        if (addressed(d) &&
+            matches(d, lines, "TLOAD: shape of the GlobalTensor differs from the tile's valid region") &&
+            inside(g, lines, "a load reads outside the tensors that the kernel was given")) {
             const From* src = reinterpret_cast<const From*>(g.data());
             if constexpr (sizeof(From) == sizeof(To) &&
                           (std::is_same<From, To>::value ||
@@ -210,7 +238,8 @@ PTO_INLINE RecordEvent store(const RunOp& op, G& g, S& s)
     using To = stored_t<typename G::RawDType>;
     fence();
     const GlobalLines<G> lines(g);
-    if (addressed(s) && matches(s, lines, "TSTORE: shape of the GlobalTensor differs from the tile's valid region")) {
+    if (addressed(s) && matches(s, lines, "TSTORE: shape of the GlobalTensor differs from the tile's valid region") &&
+        inside(g, lines, "a store writes outside the tensors that the kernel was given")) {
         transfer<false, S, G>(op, lines, reinterpret_cast<To*>(g.data()), static_cast<const elem_t<S>*>(elements(s)));
     }
     fence();
