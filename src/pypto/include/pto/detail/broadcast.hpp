@@ -139,7 +139,7 @@ PTO_NOINLINE void fill_lines_by_column(T* dst, int64_t stride, const T* column, 
 
 // d(r, c) = s(r, 0).
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
-PTO_INLINE RecordEvent TROWEXPAND(D& d, S& s, E&... events)
+PTO_INSTRUCTION RecordEvent TROWEXPAND(D& d, S& s, E&... events)
 {
     using namespace detail;
     expand_rule<D, S>();
@@ -164,7 +164,7 @@ PTO_INLINE RecordEvent TROWEXPAND(D& d, S& s, E&... events)
 
 // d(r, c) = s(0, c).
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
-PTO_INLINE RecordEvent TCOLEXPAND(D& d, S& s, E&... events)
+PTO_INSTRUCTION RecordEvent TCOLEXPAND(D& d, S& s, E&... events)
 {
     using namespace detail;
     expand_rule<D, S>();
@@ -192,13 +192,13 @@ PTO_INLINE RecordEvent TCOLEXPAND(D& d, S& s, E&... events)
 // d = s0 op s1, one of them a column; the scratch form is for the NPU.
 #define PTO_DETAIL_ROW_EXPAND(NAME, OP, BYTE)                                                                          \
     template <class D, class A, class B, class... E, detail::if_tiles<D, A, B> = 0, detail::if_events<E...> = 0>     \
-    PTO_INLINE RecordEvent NAME(D& d, A& s0, B& s1, E&... events)                                                      \
+    PTO_INSTRUCTION RecordEvent NAME(D& d, A& s0, B& s1, E&... events)                                                      \
     {                                                                                                                  \
         detail::wait_all(events...);                                                                                   \
         return detail::row_expand_binary<detail::OP, BYTE>(d, s0, s1);                                                 \
     }                                                                                                                  \
     template <class D, class A, class B, class T, class... E, detail::if_tiles<D, A, B, T> = 0>                        \
-    PTO_INLINE RecordEvent NAME(D& d, A& s0, B& s1, T&, E&... events)                                                  \
+    PTO_INSTRUCTION RecordEvent NAME(D& d, A& s0, B& s1, T&, E&... events)                                                  \
     {                                                                                                                  \
         return NAME(d, s0, s1, events...);                                                                             \
     }
@@ -213,7 +213,7 @@ PTO_DETAIL_ROW_EXPAND(TROWEXPANDMIN, Min, false)
 // d = s0 op s1 with s1 one row.
 #define PTO_DETAIL_COL_EXPAND(NAME, OP, BYTE)                                                                          \
     template <class D, class A, class B, class... E, detail::if_tiles<D, A, B> = 0>                                    \
-    PTO_INLINE RecordEvent NAME(D& d, A& s0, B& s1, E&... events)                                                      \
+    PTO_INSTRUCTION RecordEvent NAME(D& d, A& s0, B& s1, E&... events)                                                      \
     {                                                                                                                  \
         detail::wait_all(events...);                                                                                   \
         return detail::col_expand_binary<detail::OP, BYTE>(d, s0, s1);                                                 \

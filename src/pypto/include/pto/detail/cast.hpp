@@ -355,31 +355,31 @@ struct CastRun {
 
 // d = s in another element type. The mode may be a run-time value.
 template <class D, class S, detail::if_tiles<D, S> = 0>
-PTO_INLINE RecordEvent TCVT(D& d, S& s, RoundMode mode)
+PTO_INSTRUCTION RecordEvent TCVT(D& d, S& s, RoundMode mode)
 {
     return detail::convert_tile(d, s, mode, detail::default_saturation_v<typename D::DType, typename S::DType>);
 }
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
-PTO_INLINE RecordEvent TCVT(D& d, S& s, RoundMode mode, SaturationMode saturation, E&... events)
+PTO_INSTRUCTION RecordEvent TCVT(D& d, S& s, RoundMode mode, SaturationMode saturation, E&... events)
 {
     detail::wait_all(events...);
     return detail::convert_tile(d, s, mode, saturation);
 }
 template <class D, class S, class First, class... E, detail::if_tiles<D, S> = 0,
           std::enable_if_t<detail::HasWait<First>::value, int> = 0>
-PTO_INLINE RecordEvent TCVT(D& d, S& s, RoundMode mode, First& first, E&... events)
+PTO_INSTRUCTION RecordEvent TCVT(D& d, S& s, RoundMode mode, First& first, E&... events)
 {
     detail::wait_all(first, events...);
     return TCVT(d, s, mode);
 }
 // With a scratch tile, which only the NPU needs.
 template <class D, class S, class T, detail::if_tiles<D, S, T> = 0>
-PTO_INLINE RecordEvent TCVT(D& d, S& s, T&, RoundMode mode)
+PTO_INSTRUCTION RecordEvent TCVT(D& d, S& s, T&, RoundMode mode)
 {
     return TCVT(d, s, mode);
 }
 template <class D, class S, class T, class... E, detail::if_tiles<D, S, T> = 0>
-PTO_INLINE RecordEvent TCVT(D& d, S& s, T&, RoundMode mode, SaturationMode saturation, E&... events)
+PTO_INSTRUCTION RecordEvent TCVT(D& d, S& s, T&, RoundMode mode, SaturationMode saturation, E&... events)
 {
     return TCVT(d, s, mode, saturation, events...);
 }

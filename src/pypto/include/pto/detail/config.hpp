@@ -53,6 +53,9 @@
 
 #define PTO_INLINE inline __attribute__((always_inline))
 #define PTO_NOINLINE __attribute__((noinline))
+// An instruction is one function for each combination of operand types: expanding its loops at every use would make the
+// compile time of a kernel grow with the square of its length, and a call costs nothing beside the loops.
+#define PTO_INSTRUCTION __attribute__((noinline))
 #define PTO_COLD __attribute__((noinline, cold))
 
 // PTO_CPU_LAX (default off): accept operand locations and layouts that only a CPU model can execute (an Acc to Vec move,

@@ -77,14 +77,14 @@ PTO_INLINE RecordEvent product_bias(C& c, A& a, B& b, Bias& bias)
 // c = a b;  out = in + a b;  c = c + a b;  c = a b + bias. The phase argument only steers a flag of the NPU.
 #define PTO_DETAIL_PRODUCT(NAME, GEMV)                                                                                 \
     template <class C, class A, class B, class... E, detail::if_tiles<C, A, B> = 0, detail::if_events<E...> = 0>     \
-    PTO_INLINE RecordEvent NAME(C& c, A& a, B& b, E&... events)                                                        \
+    PTO_INSTRUCTION RecordEvent NAME(C& c, A& a, B& b, E&... events)                                                        \
     {                                                                                                                  \
         detail::product_rule<C, A, B>();                                                                               \
         detail::wait_all(events...);                                                                                   \
         return detail::product<GEMV>(c, a, b, detail::Addend<detail::elem_t<C>>{nullptr, nullptr});                    \
     }                                                                                                                  \
     template <AccPhase, class C, class A, class B, class... E>                                                         \
-    PTO_INLINE RecordEvent NAME(C& c, A& a, B& b, E&... events)                                                        \
+    PTO_INSTRUCTION RecordEvent NAME(C& c, A& a, B& b, E&... events)                                                        \
     {                                                                                                                  \
         return NAME(c, a, b, events...);                                                                               \
     }                                                                                                                  \

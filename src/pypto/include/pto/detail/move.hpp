@@ -68,7 +68,7 @@ PTO_INLINE RecordEvent move(D& d, S& s)
 
 // d(r, c) = s(r, c): a logical copy, whatever the layouts.
 template <class D, class S, ReluPreMode Relu = ReluPreMode::NoRelu, class... E, detail::if_events<E...> = 0>
-PTO_INLINE RecordEvent TMOV(D& d, S& s, E&... events)
+PTO_INSTRUCTION RecordEvent TMOV(D& d, S& s, E&... events)
 {
     detail::wait_all(events...);
     return detail::move<Relu>(d, s);
@@ -76,7 +76,7 @@ PTO_INLINE RecordEvent TMOV(D& d, S& s, E&... events)
 
 // Acc to Mat with a scalar quant value.
 template <class D, class S, ReluPreMode Relu = ReluPreMode::NoRelu>
-PTO_INLINE RecordEvent TMOV(D& d, S& s, const uint64_t& quant)
+PTO_INSTRUCTION RecordEvent TMOV(D& d, S& s, const uint64_t& quant)
 {
     using namespace detail;
     static_assert(is_tile_data_v<D> && is_tile_data_v<S>, "TMOV: operands must be tiles");
@@ -96,7 +96,7 @@ PTO_INLINE RecordEvent TMOV(D& d, S& s, const uint64_t& quant)
 
 // d becomes another view of s's bytes; nothing is copied. d keeps its own valid size.
 template <class D, class S, class... E>
-PTO_INLINE RecordEvent TRESHAPE(D& d, S& s, E&... events)
+PTO_INSTRUCTION RecordEvent TRESHAPE(D& d, S& s, E&... events)
 {
     using namespace detail;
     static_assert(is_tile_data_v<D> && is_tile_data_v<S>, "TRESHAPE: operands must be tiles");
@@ -116,7 +116,7 @@ PTO_INLINE RecordEvent TRESHAPE(D& d, S& s, E&... events)
 
 // d(c, r) = s(r, c); the scratch tile is for the NPU.
 template <class D, class S, class T, class... E, detail::if_tiles<D, S, T> = 0>
-PTO_INLINE RecordEvent TTRANS(D& d, S& s, T&, E&... events)
+PTO_INSTRUCTION RecordEvent TTRANS(D& d, S& s, T&, E&... events)
 {
     using namespace detail;
     static_assert(sizeof(typename D::DType) == sizeof(typename S::DType),

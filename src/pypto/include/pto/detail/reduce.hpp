@@ -236,7 +236,7 @@ PTO_INLINE RecordEvent col_reduce(D& d, S& s)
 // d(r, 0) = reduction of row r. The scratch tile is for the NPU.
 #define PTO_DETAIL_ROW_REDUCE(NAME, OP)                                                                                \
     template <class D, class S, class T, class... E, detail::if_tiles<D, S, T> = 0>                                    \
-    PTO_INLINE RecordEvent NAME(D& d, S& s, T& scratch, E&... events)                                                  \
+    PTO_INSTRUCTION RecordEvent NAME(D& d, S& s, T& scratch, E&... events)                                                  \
     {                                                                                                                  \
         detail::wait_all(events...);                                                                                   \
         return detail::row_reduce<detail::OP>(d, s, scratch);                                                          \
@@ -247,7 +247,7 @@ PTO_DETAIL_ROW_REDUCE(TROWPROD, Mul)
 #undef PTO_DETAIL_ROW_REDUCE
 
 template <class D, class S, class T, class... E, detail::if_tiles<D, S, T> = 0>
-PTO_INLINE RecordEvent TROWSUM(D& d, S& s, T& scratch, E&... events)
+PTO_INSTRUCTION RecordEvent TROWSUM(D& d, S& s, T& scratch, E&... events)
 {
     using From = typename S::DType;
     using To = typename D::DType;
@@ -263,7 +263,7 @@ PTO_INLINE RecordEvent TROWSUM(D& d, S& s, T& scratch, E&... events)
 // d(0, c) = reduction of column c.
 #define PTO_DETAIL_COL_REDUCE(NAME, OP)                                                                                \
     template <class D, class S, class... E, detail::if_tiles<D, S> = 0>                                                \
-    PTO_INLINE RecordEvent NAME(D& d, S& s, E&... events)                                                              \
+    PTO_INSTRUCTION RecordEvent NAME(D& d, S& s, E&... events)                                                              \
     {                                                                                                                  \
         detail::wait_all(events...);                                                                                   \
         return detail::col_reduce<detail::OP>(d, s);                                                                   \
@@ -274,7 +274,7 @@ PTO_DETAIL_COL_REDUCE(TCOLPROD, Mul)
 
 // Column types: those of the NPU and of the CPU model together.
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
-PTO_INLINE RecordEvent TCOLMAX(D& d, S& s, E&... events)
+PTO_INSTRUCTION RecordEvent TCOLMAX(D& d, S& s, E&... events)
 {
     static_assert(detail::is_any_v<typename S::DType, float, half, bfloat16_t, int32_t, int16_t, int8_t, uint8_t>,
                   "TCOLMAX: unsupported element type (f32, f16, i32, i16, i8, u8)");
@@ -284,7 +284,7 @@ PTO_INLINE RecordEvent TCOLMAX(D& d, S& s, E&... events)
 }
 
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0, detail::if_events<E...> = 0>
-PTO_INLINE RecordEvent TCOLSUM(D& d, S& s, E&... events)
+PTO_INSTRUCTION RecordEvent TCOLSUM(D& d, S& s, E&... events)
 {
     static_assert(detail::is_any_v<typename S::DType, float, half, bfloat16_t, int32_t, int16_t>,
                   "TCOLSUM: unsupported element type (f32, f16, i32, i16)");
@@ -294,7 +294,7 @@ PTO_INLINE RecordEvent TCOLSUM(D& d, S& s, E&... events)
 }
 // `binary` chooses a summation tree on the NPU.
 template <class D, class S, class T, class... E, detail::if_tiles<D, S, T> = 0>
-PTO_INLINE RecordEvent TCOLSUM(D& d, S& s, T&, bool, E&... events)
+PTO_INSTRUCTION RecordEvent TCOLSUM(D& d, S& s, T&, bool, E&... events)
 {
     return TCOLSUM(d, s, events...);
 }

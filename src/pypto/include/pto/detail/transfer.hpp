@@ -170,7 +170,7 @@ constexpr bool plain_pair_v = (L == Layout::ND && is_nd_v<Tl>) || (L == Layout::
 
 // d = g. A tile type with a pad value gets it everywhere outside the valid region.
 template <class D, class G, class... E>
-PTO_INLINE RecordEvent TLOAD(D& d, G& g, E&... events)
+PTO_INSTRUCTION RecordEvent TLOAD(D& d, G& g, E&... events)
 {
     using namespace detail;
     static_assert(is_tile_data_v<D> && is_global_data_v<G>, "TLOAD: operands must be (Tile, GlobalTensor)");
@@ -270,20 +270,20 @@ PTO_INLINE RecordEvent store_plain(G& g, S& s, E&... events)
 // g = s; the explicit forms add to global memory atomically or apply relu first.
 template <class S, class G, AtomicType Atomic = AtomicType::AtomicNone, ReluPreMode Relu = ReluPreMode::NoRelu,
           class... E, detail::if_events<E...> = 0>
-PTO_INLINE RecordEvent TSTORE(G& g, S& s, E&... events)
+PTO_INSTRUCTION RecordEvent TSTORE(G& g, S& s, E&... events)
 {
     return detail::store_plain<Atomic, Relu>(g, s, events...);
 }
 // The phase only steers a flag of the NPU.
 template <STPhase, class S, class G, AtomicType Atomic = AtomicType::AtomicNone,
           ReluPreMode Relu = ReluPreMode::NoRelu, class... E>
-PTO_INLINE RecordEvent TSTORE(G& g, S& s, E&... events)
+PTO_INSTRUCTION RecordEvent TSTORE(G& g, S& s, E&... events)
 {
     return detail::store_plain<Atomic, Relu>(g, s, events...);
 }
 // g = quantised s.
 template <class S, class G, AtomicType Atomic = AtomicType::AtomicNone, ReluPreMode Relu = ReluPreMode::NoRelu>
-PTO_INLINE RecordEvent TSTORE(G& g, S& s, const uint64_t& quant)
+PTO_INSTRUCTION RecordEvent TSTORE(G& g, S& s, const uint64_t& quant)
 {
     using namespace detail;
     static_assert(is_tile_data_v<S> && is_global_data_v<G>, "TSTORE: operands must be (GlobalTensor, Tile)");
