@@ -12,9 +12,18 @@
 // Function qualifiers of the NPU compiler. Kernels are `__aicore__ __attribute__((always_inline)) void f(...)` without
 // `inline`, which cannot be inlined into a shared object as long as another object could replace f. Protected visibility
 // rules that out and still exports the entry point.
+//
+// A kernel's own code is calls of instructions. What -O3 finds out about thousands of calls in one function helps none of
+// them, and some of it (points-to sets, the growth of inlining) takes time with the square of their number; so g++ is to
+// optimise the kernel function as -O1 does. The instructions are functions of their own and keep their level.
+#if defined(__GNUC__) && !defined(__clang__)
+#define PTO_KERNEL_LEVEL , optimize(1, "no-tree-pta")
+#else
+#define PTO_KERNEL_LEVEL
+#endif
 #define __global__
 #if defined(__ELF__)
-#define __aicore__ __attribute__((visibility("protected")))
+#define __aicore__ __attribute__((visibility("protected") PTO_KERNEL_LEVEL))
 #elif defined(_WIN32)
 #define __aicore__ __attribute__((dllexport))
 #else
