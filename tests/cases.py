@@ -17,9 +17,21 @@ import numpy as np
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.enums import FunctionType, MemorySpace, ParamDirection, PipeType
 from pypto._src.ir.nodes import Cast, ConstInt, Expr, ScalarType, TensorType, TileType, Var
-from pypto._src.ir.opdef import INTS, SCALAR, TENSOR, TILE, OpDef, literal
+from pypto._src.ir.opdef import AXIS, INTS, SCALAR, TENSOR, TILE, OpDef, literal
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, ReturnStmt, SeqStmts, Stmt
-from pypto._src.ops import elementwise, layout, matmul, memory, reduce, system, tensor
+from pypto._src.ops import (
+    bitwise,
+    elementwise,
+    layout,
+    matmul,
+    memory,
+    reduce,
+    select,
+    system,
+    tensor,
+    tensor_math,
+    testing,
+)
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.rules import CASTS
 
@@ -27,10 +39,11 @@ Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 Values = Callable[[np.random.Generator, Shape, DataType], Array]
 AnyOp = OpDef[..., Any]
-Formula = Callable[[Any], Any] | Callable[[Any, Any], Any]
+Formula = Callable[[Any], Any] | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any]
 D = DataType
 VEC, MAT = MemorySpace.Vec, MemorySpace.Mat
 LEFT, RIGHT, ACC = MemorySpace.Left, MemorySpace.Right, MemorySpace.Acc
+BIAS = MemorySpace.Bias
 
 
 def call(op: AnyOp, *args: Any, **kwargs: Any) -> Any:
@@ -62,6 +75,23 @@ def whole_range(rng: np.random.Generator, shape: Shape, dtype: DataType) -> Arra
         return rng.uniform(-8, 8, shape).astype(dtype.numpy)
     limits = np.iinfo(dtype.numpy)
     return rng.integers(limits.min, limits.max, shape, dtype.numpy, endpoint=True)
+
+
+def shifted(rng: np.random.Generator, shape: Shape, dtype: DataType) -> Array:
+    """Return integers of the whole range, and among them many that are sensible shift counts."""
+    counts = between(-2, 2 + dtype.get_bit())(rng, shape, dtype)
+    return np.where(rng.random(shape) < 0.5, counts, whole_range(rng, shape, dtype))
+
+
+def small(rng: np.random.Generator, shape: Shape, dtype: DataType) -> Array:
+    """Return a few whole numbers around 0, so that pairs are often equal."""
+    return rng.integers(0 if dtype.is_unsigned_int() else -4, 5, shape).astype(dtype.numpy)
+
+
+def exact(rng: np.random.Generator, shape: Shape, dtype: DataType) -> Array:
+    """Return integers of the whole range, and floats whose sums are exact."""
+    values = whole_range(rng, shape, dtype)
+    return np.rint(values) if dtype.is_float() else values
 
 
 positive = between(0.25, 8)
@@ -185,6 +215,7 @@ class Case:
     """Element types of the operands; all that the op takes unless given."""
     scalars: tuple[float, ...] = ()
     ints: tuple[tuple[int, ...], ...] = ()
+    axes: tuple[int, ...] = ()
     attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     values: Values = moderate
     reference: Formula | None = None
@@ -201,6 +232,7 @@ class Case:
         """The op's name and what tells its rows apart."""
         words = [getattr(v, "member", getattr(v, "name", v)) for v in self.attrs.values()]
         words += ["x".join(map(str, numbers)) for numbers in self.ints]
+        words += [f"axis{axis}" for axis in self.axes]
         words += [dtype.member for dtype in self.dtypes if len(self.dtypes) == 1]
         return "-".join([self.op.name, *map(str, words)])
 
@@ -224,6 +256,7 @@ def is_scratch(op: AnyOp, index: int) -> bool:
 def operands_for(case: Case, dtype: DataType, tiles: Sequence[Expr], scratch: Any) -> list[Any]:
     """Return the operands of a call: ``tiles`` in order, the row's numbers, and scratch tiles."""
     given, numbers, ints = iter(tiles), iter(case.scalars), iter(case.ints)
+    axes = iter(case.axes)
     element = case.attrs.get("dtype", dtype)
     out: list[Any] = []
     for index, param in enumerate(case.op.operands):
@@ -235,6 +268,8 @@ def operands_for(case: Case, dtype: DataType, tiles: Sequence[Expr], scratch: An
             out.append(literal(next(numbers), element))
         elif param.kind == INTS:
             out.append(list(next(ints)))
+        elif param.kind == AXIS:
+            out.append(next(axes))
     return out
 
 
@@ -330,6 +365,25 @@ def _accumulated(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shap
     return kernel.let("result", case.op.build([first, lhs, rhs], {}))
 
 
+def _accumulated_rows(
+    kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]
+) -> Expr:
+    """Multiply rows twice, the second time onto the first product."""
+    row, matrix = shapes
+    lhs, rhs = kernel.tile(row, dtype, LEFT), kernel.tile(matrix, dtype, RIGHT)
+    first = kernel.let("acc", call(matmul.gemv, lhs, rhs))
+    lhs, rhs = kernel.tile(row, dtype, LEFT), kernel.tile(matrix, dtype, RIGHT)
+    return kernel.let("result", case.op.build([first, lhs, rhs], {}))
+
+
+def _biased(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Add a row of the result's element type to a product."""
+    left, right, row = shapes
+    lhs, rhs = kernel.tile(left, dtype, LEFT), kernel.tile(right, dtype, RIGHT)
+    bias = kernel.tile(row, D.INT32 if dtype is D.INT8 else D.FP32, BIAS)
+    return kernel.let("result", case.op.build([lhs, rhs, bias], {}))
+
+
 def _moved(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
     """Multiply by what was moved to Left or Right."""
     (shape,) = shapes
@@ -356,6 +410,12 @@ def _created(kernel: Kernel, case: Case, dtype: DataType, _shapes: tuple[Shape, 
     return kernel.let("result", call(reduce.row_max, value, scratch))
 
 
+def _described(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Describe a buffer, which changes nothing."""
+    kernel.let("mem_vec_7", case.op.build([VEC, -1, 2048, 7], {}))
+    return kernel.let("result", call(memory.vec_move, kernel.tile(shapes[0], dtype)))
+
+
 def _plus(kernel: Kernel, value: Expr, dtype: DataType) -> Expr:
     """Add a scalar to a tile, so that it can be stored."""
     number = kernel.let("number", value)
@@ -379,13 +439,119 @@ def _element(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, .
 
 def _measured(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
     x = kernel.input(shapes[0], dtype)
-    return _plus(kernel, case.op.build([x], case.attrs), D.INT32)
+    return _plus(kernel, case.op.build([x, *case.axes], case.attrs), D.INT32)
 
 
 def _windowed(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
     x, (size, offset) = kernel.input(shapes[0], dtype), case.ints
     window = kernel.let("window", case.op.build([x, list(size), list(offset)], {}))
     return kernel.let("result", call(memory.load, window, [0, 0], list(size)))
+
+
+# --------------------------------------------------------------------------------------------
+# Ops on whole tensors
+# --------------------------------------------------------------------------------------------
+
+
+def _cut(a: Any, b: Any) -> Any:
+    """Return a quotient as the ops define it: integers toward zero, 0 over 0."""
+    if isinstance(a, float):
+        return a / b
+    quotient = abs(a) // abs(b) if b else 0
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+_BROADCAST = (
+    ((4, 6), (4, 6)),
+    ((4, 6), (4, 1)),
+    ((4, 6), (6,)),
+    ((1, 6), (4, 1)),
+    ((2, 3, 4), (3, 1)),
+    ((1,), (5,)),
+)
+_NARROW = {D.BF16: 8e-3, D.FP16: 1e-3}
+
+
+def _on_tensors() -> list[Case]:
+    no_kernel = "they become block ops in kernels"
+    one = (((4, 6),), ((3, 1, 5),))
+    products = (
+        ((4, 6), (6, 5)),
+        ((6,), (6, 5)),
+        ((4, 6), (6,)),
+        ((6,), (6,)),
+        ((2, 4, 6), (6, 5)),
+        ((2, 1, 4, 6), (3, 6, 5)),
+    )
+
+    def row(op: AnyOp, shapes: Any, reference: Formula | None = None, **facts: Any) -> Case:
+        return Case(op, shapes, reference=reference, no_kernel=no_kernel, **facts)
+
+    return [
+        row(tensor_math.add, _BROADCAST, lambda a, b: a + b, values=whole_range, rtol=_NARROW),
+        row(tensor_math.sub, _BROADCAST, lambda a, b: a - b, values=whole_range, rtol=_NARROW),
+        row(tensor_math.mul, _BROADCAST, lambda a, b: a * b, values=whole_range, rtol=_NARROW),
+        row(tensor_math.div, _BROADCAST, _cut, values=whole_range, rtol=_NARROW),
+        row(tensor_math.maximum, _BROADCAST, max, values=whole_range),
+        row(
+            tensor_math.add_scalar,
+            one,
+            lambda a, b: a + b,
+            scalars=(3,),
+            values=whole_range,
+            rtol=_NARROW,
+        ),
+        row(
+            tensor_math.sub_scalar,
+            one,
+            lambda a, b: a - b,
+            scalars=(3,),
+            values=whole_range,
+            rtol=_NARROW,
+        ),
+        row(
+            tensor_math.mul_scalar,
+            one,
+            lambda a, b: a * b,
+            scalars=(3,),
+            values=whole_range,
+            rtol=_NARROW,
+        ),
+        row(tensor_math.div_scalar, one, _cut, scalars=(3,), values=whole_range, rtol=_NARROW),
+        row(
+            tensor_math.exp,
+            one,
+            np.exp,
+            dtypes=(D.FP32, D.FP16, D.BF16),
+            rtol={D.FP32: 1e-6, **_NARROW},
+        ),
+        row(tensor_math.cast, one, dtypes=(D.FP32,), attrs={"target_type": D.INT32}),
+        row(tensor_math.cast, one, dtypes=(D.FP16,), attrs={"target_type": D.FP16}),
+        row(tensor_math.cast, one, dtypes=(D.INT8,), attrs={"target_type": D.BF16}),
+        row(tensor_math.row_max, one, max, values=whole_range),
+        row(
+            tensor_math.row_sum,
+            one,
+            sum,
+            values=whole_range,
+            rtol={D.FP32: 1e-6, **_NARROW},
+            atol={D.FP32: 1e-5, D.FP16: 1e-2, D.BF16: 1e-1},
+        ),
+        row(tensor_math.row_sum, (((4, 6),),), attrs={"axis": 0, "keep_dim": False}),
+        row(tensor_math.row_max, (((5,),),), attrs={"keep_dim": False}),
+        row(tensor_math.reshape, (((4, 6),),), ints=((2, 3, 4),)),
+        row(tensor_math.transpose, (((4, 6),),), axes=(0, 1)),
+        row(tensor_math.transpose, (((2, 3, 4),),), axes=(-1, 0)),
+        row(tensor_math.matmul, products),
+        row(tensor_math.matmul, (((6, 4), (5, 6)),), attrs={"a_trans": True, "b_trans": True}),
+        row(
+            tensor_math.matmul,
+            (((4, 6), (6, 5)),),
+            attrs={"out_dtype": D.FP32},
+            dtypes=(D.BF16, D.FP16, D.INT8),
+        ),
+        row(tensor_math.assemble, (((4, 6), (2, 3)),), ints=((1, 2),)),
+    ]
 
 
 # --------------------------------------------------------------------------------------------
@@ -415,6 +581,126 @@ def _casts() -> list[Case]:
                 row = Case(elementwise.cast, shapes, (source,), attrs=attrs, values=values)
                 rows.append(row)
     return rows
+
+
+def _left(a: int, count: int) -> int:
+    return a << count if 0 <= count < 64 else 0
+
+
+def _right(a: int, count: int) -> int:
+    return a >> (count if 0 <= count < 64 else 64)
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    return a % b if b else 0
+
+
+def _bitwise() -> list[Case]:
+    # Rows and columns of elements of one byte, too, have at least 32 bytes.
+    one: tuple[tuple[Shape, ...], ...] = (((32, 32),), ((1, 256),), ((32, 1),), ((3, 64),))
+    two: tuple[tuple[Shape, ...], ...] = tuple((s, s) for (s,) in one)
+
+    def number(op: AnyOp, scalar: int, reference: Formula, *dtypes: DataType) -> Case:
+        near = op is bitwise.rems
+        values = between(-100, 100) if near else whole_range
+        return Case(op, one, dtypes, (scalar,), reference=reference, values=values)
+
+    return [
+        Case(bitwise.and_, two, values=whole_range, reference=lambda a, b: a & b),
+        Case(bitwise.or_, two, values=whole_range, reference=lambda a, b: a | b),
+        Case(bitwise.xor, two, values=whole_range, reference=lambda a, b: a ^ b),
+        number(bitwise.ands, 0x5A, lambda a, s: a & s),
+        number(bitwise.ors, 0x5A, lambda a, s: a | s),
+        number(bitwise.xors, 0x5A, lambda a, s: a ^ s),
+        Case(bitwise.not_, one, values=whole_range, reference=lambda a: ~a),
+        Case(bitwise.shl, two, values=shifted, reference=_left),
+        Case(bitwise.shr, two, values=shifted, reference=_right),
+        number(bitwise.shls, 3, _left),
+        number(bitwise.shls, 0, _left, D.INT16),
+        number(bitwise.shls, 40, _left, D.INT32),
+        number(bitwise.shrs, 3, _right),
+        number(bitwise.shrs, 16, _right, D.UINT16),
+        number(bitwise.shrs, 40, _right, D.INT32),
+        Case(bitwise.rem, two, values=between(-100, 100), reference=_remainder),
+        Case(bitwise.rem, two, (D.INT32,), values=whole_range, reference=_remainder),
+        number(bitwise.rems, 7, _remainder),
+        number(bitwise.rems, -7, _remainder, D.FP32),
+        number(bitwise.rems, 0, _remainder, D.INT32),
+    ]
+
+
+_COMPARISONS: tuple[Formula, ...] = (
+    lambda a, b: a == b,
+    lambda a, b: a != b,
+    lambda a, b: a < b,
+    lambda a, b: a <= b,
+    lambda a, b: a > b,
+    lambda a, b: a >= b,
+)
+
+
+def _select() -> list[Case]:
+    # A5 compares 32 elements and more.
+    sizes: tuple[Shape, ...] = ((16, 16), (1, 256), (32, 1), (3, 64), (2, 8, 32), (64, 96))
+    one: tuple[tuple[Shape, ...], ...] = tuple((s,) for s in sizes)
+    two: tuple[tuple[Shape, ...], ...] = tuple((s, s) for s in sizes)
+    three: tuple[tuple[Shape, ...], ...] = tuple((s, s, s) for s in sizes)
+    moved: tuple[tuple[Shape, ...], ...] = (((16, 32),) * 2, ((32, 1),) * 2, ((3, 64),) * 2)
+    rows = [
+        Case(select.expands, one, scalars=(3,), reference=lambda _a, s: s),
+        Case(select.lrelu, one, scalars=(0.3,), reference=lambda a, s: a if a > 0 else a * s),
+        Case(select.prelu, two, reference=lambda a, s: a if a > 0 else a * s),
+        Case(select.addc, three, values=exact, reference=lambda a, b, c: a + b + c),
+        Case(select.subc, three, values=exact, reference=lambda a, b, c: a - b - c),
+        Case(
+            select.addsc,
+            two,
+            scalars=(3,),
+            values=exact,
+            reference=lambda a, c, s: a + s + c,
+        ),
+        Case(
+            select.subsc,
+            two,
+            scalars=(3,),
+            values=exact,
+            reference=lambda a, c, s: a - s - c,
+        ),
+        Case(select.sel, three, values=small, reference=lambda m, a, b: a if m else b),
+        Case(select.sels, moved, scalars=(2,), values=whole_range, reference=lambda a, _b, _s: a),
+        Case(
+            select.sels,
+            moved,
+            (D.FP16,),
+            scalars=(0,),
+            values=whole_range,
+            reference=lambda _a, b, _s: b,
+        ),
+    ]
+    for mode, holds in enumerate(_COMPARISONS):
+        words = {"cmp_type": mode}
+        rows.append(Case(select.cmp, two, attrs=words, values=small, reference=holds))
+        rows.append(
+            Case(select.cmps, one, scalars=(1,), attrs=words, values=small, reference=holds)
+        )
+    return rows
+
+
+def _along(op: AnyOp, rtol: Mapping[DataType, float], atol: Mapping[DataType, float]) -> list[Case]:
+    """Return rows of a reduction along the first and the last dimension."""
+    columns: tuple[tuple[Shape, ...], ...] = (((16, 32),), ((3, 64),), ((1, 32),), ((4, 8, 16),))
+    rows: tuple[tuple[Shape, ...], ...] = (((16, 32),), ((32, 256),), ((32, 1),))
+    return [
+        Case(
+            op,
+            columns if axis == 0 else rows if keepdim else (*rows, ((2, 16, 32),)),
+            attrs={"axis": axis, "keepdim": keepdim},
+            values=whole_range,
+            rtol=rtol,
+            atol=atol,
+        )
+        for axis, keepdim in ((0, True), (0, False), (-1, True), (-1, False))
+    ]
 
 
 CASES: list[Case] = [
@@ -451,6 +737,8 @@ CASES: list[Case] = [
     Case(elementwise.abs, _ONE, reference=abs),
     Case(elementwise.relu, _ONE, values=whole_range, reference=lambda a: max(a, 0)),
     *_casts(),
+    *_bitwise(),
+    *_select(),
     Case(reduce.row_max, _REDUCED, values=whole_range, reference=max),
     Case(reduce.row_min, _REDUCED, values=whole_range, reference=min),
     # The order of a sum is the machine's: 256 terms of up to 8.
@@ -462,6 +750,11 @@ CASES: list[Case] = [
         atol={D.FP32: 2e-4, D.FP16: 2e-4},
         reference=sum,
     ),
+    *_along(reduce.max, {}, {}),
+    *_along(reduce.min, {}, {}),
+    *_along(reduce.sum, {D.FP32: 1e-6, D.FP16: 1e-3}, {D.FP32: 2e-4, D.FP16: 2e-4}),
+    Case(reduce.row_expand, (((16, 32),), ((3, 64),), ((32, 1),)), values=whole_range),
+    Case(reduce.col_expand, (((16, 32), (1, 32)), ((3, 64), (1, 64))), values=whole_range),
     Case(reduce.row_expand_add, _COLUMN, values=whole_range, reference=lambda a, v: a + v),
     Case(reduce.row_expand_sub, _COLUMN, values=whole_range, reference=lambda a, v: a - v),
     Case(reduce.row_expand_mul, _COLUMN, values=whole_range, reference=lambda a, v: a * v),
@@ -482,12 +775,50 @@ CASES: list[Case] = [
         atol={D.FP32: 1e-3, D.FP16: 1e-3, D.BF16: 1e-3},
         build=_accumulated,
     ),
+    Case(
+        matmul.matmul_bias,
+        (((16, 32), (32, 32), (1, 32)), ((32, 64), (64, 96), (1, 96))),
+        rtol={D.FP32: 1e-5, D.FP16: 1e-5, D.BF16: 1e-5},
+        atol={D.FP32: 1e-3, D.FP16: 1e-3, D.BF16: 1e-3},
+        build=_biased,
+    ),
+    # A row goes to Left memory in units of 512 bytes.
+    Case(
+        matmul.gemv,
+        (((1, 512), (512, 32)),),
+        rtol={D.FP32: 1e-5, D.FP16: 1e-5, D.BF16: 1e-5},
+        atol={D.FP32: 1e-2, D.FP16: 1e-2, D.BF16: 1e-2},
+    ),
+    Case(
+        matmul.gemv_acc,
+        (((1, 512), (512, 32)),),
+        rtol={D.FP32: 1e-5, D.FP16: 1e-5, D.BF16: 1e-5},
+        atol={D.FP32: 1e-2, D.FP16: 1e-2, D.BF16: 1e-2},
+        build=_accumulated_rows,
+    ),
+    Case(
+        matmul.gemv_bias,
+        (((1, 512), (512, 32), (1, 32)),),
+        rtol={D.FP32: 1e-5, D.FP16: 1e-5, D.BF16: 1e-5},
+        atol={D.FP32: 1e-2, D.FP16: 1e-2, D.BF16: 1e-2},
+        build=_biased,
+    ),
+    Case(
+        matmul.batch_matmul,
+        (((2, 16, 32), (2, 32, 16)), ((3, 1, 8, 32), (2, 32, 4)), ((16, 32), (32, 16))),
+        no_kernel="no target executes it",
+    ),
     Case(layout.reshape, (((16, 32),),), ints=((8, 64),)),
     Case(layout.reshape, (((32, 1),),), ints=((1, 32),)),
     Case(layout.reshape, (((1, 32),),), ints=((32, 1),)),
     Case(layout.transpose, (((32, 64),), ((64, 32),))),
     Case(memory.load, (((20, 96),),), ints=((2, 32), (16, 32)), attrs={"target_memory": VEC}),
     Case(memory.load, (((48, 1),),), ints=((16, 0), (32, 1)), attrs={"target_memory": VEC}),
+    Case(memory.view, (((32, 64),),), ints=((8, 64), (16, 0))),
+    Case(memory.view, (((16, 256),),), ints=((1, 64), (3, 128))),
+    Case(memory.view, (((4, 8, 32),),), ints=((2, 8, 32), (1, 0, 0))),
+    Case(memory.view, (((512,),),), ints=((64,), (32,))),
+    Case(memory.view, (((4, 8, 32),),), ints=((1, 1, 32), (3, 5, 0))),
     Case(memory.store, (((16, 32),),), build=_stored),
     Case(
         memory.l0c_store,
@@ -498,6 +829,8 @@ CASES: list[Case] = [
         build=_stored_acc,
     ),
     Case(memory.move, (((16, 32),), ((32, 1),)), attrs={"target_memory": VEC}),
+    Case(memory.vec_move, (((16, 32),), ((32, 1),)), values=whole_range),
+    Case(memory.fillpad, (((16, 32),), ((32, 1),), ((3, 64),)), values=whole_range),
     *(
         Case(
             memory.move,
@@ -518,13 +851,15 @@ CASES: list[Case] = [
         ints=((16, 16),),
         build=_created,
     ),
+    Case(memory.alloc, (((16, 32),),), (D.FP32, D.INT8), build=_described),
     Case(memory.full, ((),), scalars=(3,), ints=((16, 16),), build=_filled),
     Case(memory.full, ((),), scalars=(-2,), ints=((16, 1),), build=_filled),
     Case(memory.get_block_idx, ((),), (D.INT32,), build=_indexed),
     Case(tensor.create, ((),), ints=((3, 5),), no_kernel="tensors are made on the host"),
     Case(tensor.view, (((20, 96),),), (D.FP32,), ints=((16, 32), (2, 32)), build=_windowed),
     Case(tensor.read, (((4, 8),),), (D.FP32, D.INT32), ints=((2, 3),), build=_element),
-    Case(tensor.dim, (((4, 8),),), (D.FP32,), attrs={"axis": -1}, build=_measured),
+    Case(tensor.dim, (((4, 8),),), (D.FP32,), axes=(-1,), build=_measured),
+    *_on_tensors(),
     *(
         Case(op, ((),), attrs=attrs, no_kernel="passes put it into kernels")
         for op, attrs in (
@@ -540,6 +875,12 @@ CASES: list[Case] = [
             (system.bar_m, {}),
             (system.bar_all, {}),
         )
+    ),
+    Case(
+        testing.op,
+        ((),),
+        attrs={"int_attr": 1, "string_attr": "a", "bool_attr": True},
+        no_kernel="it is there for tests of the registry",
     ),
 ]
 

@@ -4,14 +4,44 @@ from typing import TYPE_CHECKING
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, PyptoError, check, internal_check
-from pypto._src.lazy import lazy_submodules
+from pypto._src.lazy import lazy_names
 from pypto._version import __version__
 
 if TYPE_CHECKING:
-    from pypto import backend, codegen, ir, language, passes, runtime
+    from pypto import backend, codegen, ir, language, passes, pypto_core, runtime, testing
+    from pypto._src.logs import (
+        LogLevel,
+        log_debug,
+        log_error,
+        log_event,
+        log_fatal,
+        log_info,
+        log_warn,
+        set_log_level,
+    )
 
-__getattr__ = lazy_submodules(
-    __name__, ("backend", "codegen", "ir", "language", "passes", "runtime")
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "LogLevel": "pypto._src.logs",
+        "log_debug": "pypto._src.logs",
+        "log_error": "pypto._src.logs",
+        "log_event": "pypto._src.logs",
+        "log_fatal": "pypto._src.logs",
+        "log_info": "pypto._src.logs",
+        "log_warn": "pypto._src.logs",
+        "set_log_level": "pypto._src.logs",
+    },
+    (
+        "backend",
+        "codegen",
+        "ir",
+        "language",
+        "passes",
+        "pypto_core",
+        "runtime",
+        "testing",
+    ),
 )
 
 DT_BOOL = DataType.BOOL
@@ -58,6 +88,7 @@ __all__ = [
     "DT_UINT64",
     "DataType",
     "InternalError",
+    "LogLevel",
     "PyptoError",
     "__version__",
     "backend",
@@ -66,6 +97,15 @@ __all__ = [
     "internal_check",
     "ir",
     "language",
+    "log_debug",
+    "log_error",
+    "log_event",
+    "log_fatal",
+    "log_info",
+    "log_warn",
     "passes",
+    "pypto_core",
     "runtime",
+    "set_log_level",
+    "testing",
 ]

@@ -1,7 +1,9 @@
 """Every file here shows a wrong kernel and the exact message that its author sees.
 
 A file has a title, a ``python`` block and a ``text`` block; the Python is a whole file called
-kernel.py. ``stage: compile`` on a line of its own means that the mistake is found by the passes.
+kernel.py. A line ``stage: compile`` means that the mistake is found by the passes, ``stage: C++``
+or ``stage: PTO`` that it is found when they are done and text is written. A line
+``fix: OLD => NEW`` says how the hint is typed, where that is not obvious.
 ``--update-golden`` rewrites the messages.
 """
 
@@ -9,15 +11,18 @@ from __future__ import annotations
 
 import linecache
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from pypto._src.errors import PyptoError
+from pypto._src.build_output import CCECodegen
+from pypto._src.emit.pto import PTOCodegen
+from pypto._src.errors import ParserError, PyptoError, ScopeIsolationError
 from pypto._src.frontend.hook import report
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 
 CASES = sorted(Path(__file__).parent.glob("*.md"))
 FORM = re.compile(
@@ -31,37 +36,57 @@ class Case(NamedTuple):
 
     code: str
     text: str
-    compiles: bool
+    stage: str  # "", "compile", "C++" or "PTO"
+    fix: tuple[str, str] | None
 
 
 def read(path: Path) -> Case:
     form = FORM.fullmatch(path.read_text(encoding="utf-8"))
     assert form is not None, f"{path.name} is not: title, python block, text block"
-    return Case(form["code"], form["text"], "stage: compile" in form["words"])
+    stage = re.search(r"^stage: (compile|C\+\+|PTO)$", form["words"], re.MULTILINE)
+    fix = re.search(r"^fix: (.+) => (.+)$", form["words"], re.MULTILINE)
+    changed = (fix[1], fix[2]) if fix else None
+    return Case(form["code"], form["text"], stage[1] if stage else "", changed)
 
 
-def message(code: str, *, compiles: bool) -> str:
-    """Run ``code`` as kernel.py; return the report of the error that it raises."""
+def compile_at(stage: str, program: Program) -> None:
+    """Compile a program as far as ``stage``."""
+    if stage == "PTO":
+        lowered = PassManager.get_strategy(OptimizationStrategy.PTOAS).run_passes(program)
+        PTOCodegen().generate(lowered)
+    elif stage:
+        lowered = PassManager.get_strategy().run_passes(program)
+        if stage == "C++":
+            CCECodegen().generate(lowered)
+
+
+def failure(code: str, stage: str = "") -> tuple[PyptoError, str]:
+    """Run ``code`` as kernel.py; return the error that it raises, and its report."""
     lines = code.splitlines(keepends=True)
     linecache.cache["kernel.py"] = (len(code), None, lines, "kernel.py")
     names: dict[str, Any] = {"__name__": "kernel"}
     try:
         exec(compile(code, "kernel.py", "exec"), names)
         programs = [value for value in names.values() if isinstance(value, Program)]
-        if compiles:
-            PassManager.get_strategy().run_passes(programs[-1])
+        if stage:
+            compile_at(stage, programs[-1])
     except PyptoError as error:
-        return report(error) + "\n"
+        return error, report(error) + "\n"
     finally:
         del linecache.cache["kernel.py"]
     pytest.fail("the kernel has no mistake", pytrace=False)
+
+
+def message(code: str, stage: str = "") -> str:
+    """Return the report of the error that ``code`` raises."""
+    return failure(code, stage)[1]
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_message(path: Path, request: pytest.FixtureRequest) -> None:
     """The message is the one in the file, letter for letter."""
     case = read(path)
-    found = message(case.code, compiles=case.compiles)
+    found = message(case.code, case.stage)
     if request.config.getoption("--update-golden"):
         text = path.read_text(encoding="utf-8")
         begin = text.index("```text\n") + len("```text\n")
@@ -76,7 +101,102 @@ def test_messages_differ() -> None:
     assert len(firsts) == len(set(firsts)) >= 25
 
 
+PROSE = {
+    "annotation-undefined-dim", "async-kernel", "cast-mode", "division", "function-on-class",
+    "host-branch", "kernel-recursion", "kwargs", "lambda-kernel", "load-acc", "match",
+    "misplaced-range", "operator-scratch", "out-never-written", "star-args", "step-zero",
+    "unsupported-expressions", "unused-result", "view-offset", "while-values-condition",
+    "yield-unnamed",
+}  # fmt: skip
+"""Errors whose hint begins with "write" and goes on in words: there are several ways to do it."""
+
+
+def _hint(text: str) -> str | None:
+    """Return what the hint of the first error tells to write, None if it tells in words."""
+    report = text.split("\n\n")[0]
+    found = re.search(r"= hint: (?:write|load it:|did you mean) (.+?)\??$", report, re.MULTILINE)
+    return None if found is None else found[1]
+
+
+def _typed(case: Case, hint: str) -> Iterator[str]:
+    """Yield the program with the hint in place of what it may stand for.
+
+    That is the marked text, its whole line, the value assigned there, or the line above a header.
+    """
+    lines = case.code.splitlines(keepends=True)
+    header = re.fullmatch(r"(@\S+) above (def \w+)", hint)
+    if header is not None:
+        at = next(i for i, line in enumerate(lines) if line.strip().startswith(header[2]))
+        indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+        yield "".join([*lines[:at], f"{indent}{header[1]}\n", *lines[at:]])
+    place = re.search(r"--> kernel.py:(\d+):(\d+)", case.text)
+    marks = re.search(r"\| +(\^+)", case.text)
+    if place is None or marks is None:
+        return
+    index, begin = int(place[1]) - 1, int(place[2]) - 1
+    line = lines[index]
+    indent = line[: len(line) - len(line.lstrip())]
+    name, equals, _ = line.partition(" = ")
+    marked = f"{line[:begin]}{hint}{line[begin + len(marks[1]) :]}"
+    for new in (marked, f"{indent}{hint}\n", f"{name}{equals}{hint}\n"):
+        yield "".join([*lines[:index], new, *lines[index + 1 :]])
+
+
+def _first_line(code: str, stage: str) -> str:
+    """Return the first line of the report of a program, "" if it has no mistake."""
+    try:
+        return message(code, stage).splitlines()[0]
+    except (SyntaxError, pytest.fail.Exception) as error:
+        return "" if isinstance(error, pytest.fail.Exception) else "error: a syntax error"
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_hint_can_be_typed(path: Path) -> None:
+    """Who types what the hint says has that mistake no longer."""
+    case = read(path)
+    if case.fix is not None:
+        old, new = case.fix
+        assert new in case.text
+        assert case.code.count(old) == 1
+        assert _first_line(case.code.replace(old, new), case.stage) == ""
+        return
+    hint = _hint(case.text)
+    if hint is None or path.stem in PROSE:
+        return
+    left = [_first_line(code, case.stage) for code in _typed(case, hint)]
+    before = case.text.splitlines()[0]
+    assert any(line not in (before, "error: a syntax error") for line in left), (hint, left)
+
+
+def test_prose_is_needed() -> None:
+    """Each error that is excused from the test above exists."""
+    assert {path.stem for path in CASES} >= PROSE
+
+
+NOT_RAISED = {ParserError, ScopeIsolationError}
+"""The base of the errors of the front end, and a name that documents have; nothing raises them."""
+
+
+def subclasses(cls: type[ParserError]) -> Iterator[type[ParserError]]:
+    """Yield a class of errors and those that derive from it, but no base for others to mix in."""
+    yield cls
+    for other in cls.__subclasses__():
+        yield from subclasses(other)
+
+
+def test_every_class_is_shown() -> None:
+    """Each class of errors of the front end has a file that raises it."""
+    shown: set[type] = set()
+    for path in CASES:
+        case = read(path)
+        error, _ = failure(case.code, case.stage)
+        shown |= {type(e) for e in (error, *error.others)}
+    assert {c for c in subclasses(ParserError) if c.__module__ == ParserError.__module__} == (
+        {c for c in shown if issubclass(c, ParserError)} | NOT_RAISED
+    )
+
+
 def test_compiler_is_not_shown() -> None:
     """No message names a file of the compiler."""
     for path in CASES:
-        assert "_src" not in read(path).text, path.name
+        assert not re.search(r"[/\\]_src[/\\]", read(path).text), path.name

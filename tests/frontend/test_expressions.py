@@ -143,6 +143,85 @@ def test_conditions_are_left_associative() -> None:
         """)
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a == 1", "pl.block.cmps(a, 1.0, cmp_type=0)"),
+        ("a != h", "pl.block.cmps(a, h, cmp_type=1)"),
+        ("a < a", "pl.block.cmp(a, a, cmp_type=2)"),
+        ("1 >= a", "pl.block.cmps(a, 1.0, cmp_type=3)"),
+        ("0 < a", "pl.block.cmps(a, 0.0, cmp_type=4)"),
+        ("a >= 0", "pl.block.cmps(a, 0.0, cmp_type=5)"),
+    ],
+)
+def test_comparison_of_tiles(text: str, value: str) -> None:
+    """A comparison with a tile is one op; a number may stand on either side."""
+    found = body(f"{TILES}, h: pl.FP32", f"a = x[:]\nb = {text}").splitlines()[1]
+    assert found == f"b = {value}"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a & a", "pl.block.and_(a, a)"),
+        ("3 | a", "pl.block.ors(a, 3)"),
+        ("a << 1", "pl.block.shls(a, 1)"),
+        ("a >> a", "pl.block.shr(a, a)"),
+        ("a % n", "pl.block.rems(a, n)"),
+        ("-a", "pl.block.neg(a)"),
+        ("a - 1", "pl.block.subs(a, 1)"),
+    ],
+)
+def test_operators_on_integer_tiles(text: str, value: str) -> None:
+    """Each operator on tiles of integers is one op, with a tile or a number."""
+    found = body(f"{TILES}, n: pl.INT32", f"a = i[:]\nb = {text}").splitlines()[1]
+    assert found == f"b = {value}"
+
+
+def test_conditional_expression_is_an_if() -> None:
+    """With a condition of the kernel it is an if statement before the one that uses its value."""
+    assert body(
+        SCALARS, "y = (n if b else 0) + m\nz = pl.cast(2.5 if n > 1 else 1, pl.FP16)"
+    ) == lines(
+        """
+        if b:
+            _if_tmp = pl.yield_(n)
+        else:
+            _if_tmp = pl.yield_(0)
+        y = _if_tmp + m
+        if n > 1:
+            _if_tmp_1 = pl.yield_(2.5)
+        else:
+            _if_tmp_1 = pl.yield_(1.0)
+        z = pl.cast(_if_tmp_1, pl.FP16)
+        """
+    )
+    nested = body(SCALARS, "y = n if b else m if n > 1 else -m")
+    assert nested == lines("""
+        if b:
+            _if_tmp = pl.yield_(n)
+        else:
+            if n > 1:
+                _if_tmp_1 = pl.yield_(m)
+            else:
+                _if_tmp_1 = pl.yield_(-m)
+            _if_tmp = pl.yield_(_if_tmp_1)
+        y = _if_tmp
+        """)
+
+
+def test_conditional_output() -> None:
+    """A conditional expression of one output is that output; of two tensors it is neither."""
+    params = (
+        "b: pl.BOOL, x: pl.Tensor[[16, 16], pl.FP32], out: pl.Out[pl.Tensor[[16, 16], pl.FP32]]"
+    )
+    store = "pl.store(t, [0, 0], [16, 16], out)"
+    kept = f"t = x[:]\nout = {store} if b else {store}\nreturn out"
+    assert "out: pl.Tensor[[16, 16], pl.FP32] = _if_tmp" in str(kernel(params, kept))
+    lost = error(params, f"t = x[:]\nout = {store} if b else x")
+    assert lost.slug == "out-rebound"
+
+
 def test_tile_operators_are_ops() -> None:
     """Python's operators on tiles are the unified ops; a number has the tile's element type."""
     assert body(
@@ -215,7 +294,8 @@ def test_long_sum_does_not_recurse() -> None:
         ("y = b + 1", ParserTypeError, "scalar-operands"),
         ("y = n @ n", InvalidOperationError, "no-operator"),
         ("y = n + 'a'", InvalidOperationError, "no-operator"),
-        ("y = n if b else m", UnsupportedFeatureError, "conditional-expression"),
+        ("y = n if b else h", ParserTypeError, "conditional-expression"),
+        ("y = n if b else [1, 2]", ParserTypeError, "conditional-expression"),
         ("y = lambda: n", UnsupportedFeatureError, "unsupported"),
         ("y = f'{n}'", UnsupportedFeatureError, "unsupported"),
         ("y = {n: n}", UnsupportedFeatureError, "unsupported"),

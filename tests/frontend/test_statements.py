@@ -418,6 +418,18 @@ pl.load(x, [0, 0], [64, 64], pl.MemorySpace.Mat)
         ("a, b = n", ParserTypeError, "unpack"),
         ("n[0] = 1", UnsupportedFeatureError, "target"),
         ("n", ParserSyntaxError, "no-effect"),
+        ("n + 1", ParserSyntaxError, "no-effect"),
+        ("pl.full([16, 16], pl.FP32, 1.0)", ParserSyntaxError, "no-effect"),
+        ("pl.block.get_block_idx()", ParserSyntaxError, "no-effect"),
+        ("pl.full([16, 16], pl.FP32, 1.0) * 2", ParserSyntaxError, "no-effect"),
+        (
+            "for i in pl.range(n):\n    for i in pl.range(2):\n        pass",
+            ParserTypeError,
+            "loop-variable",
+        ),
+        ("while (n if n > 1 else 2) > n:\n    pass", UnsupportedFeatureError, "while-condition"),
+        ("n[0] += 1", UnsupportedFeatureError, "target"),
+        ("n.x = 1", UnsupportedFeatureError, "target"),
         ("with open('f'):\n    pass", UnsupportedFeatureError, "with"),
         ("return n\nx = n", ParserSyntaxError, "unreachable"),
         ("if n > 1:\n    return n\nreturn n > 1", ParserTypeError, "return-type"),
@@ -444,12 +456,43 @@ def test_refused(text: str, kind: type[Exception], slug: str) -> None:
     assert (type(found), found.slug) == (kind, slug)
 
 
+def test_statements_with_effects() -> None:
+    """Stores, synchronisation, functions and inline functions that store stand alone."""
+    before = """
+        @pl.inline
+        def twice(t, out):
+            pl.store(t, [0, 0], [16, 16], out)
+            out = pl.store(t, [16, 0], [16, 16], out)
+            return out
+        """
+    params = "x: pl.Tensor[[16, 16], pl.FP32], out: pl.Out[pl.Tensor[[32, 16], pl.FP32]]"
+    code = "t = pl.load(x, [0, 0], [16, 16])\ntwice(t, out)\npl.system.bar_all()"
+    assert body(params, code, before=before).splitlines()[1:] == [
+        "out_1 = out",
+        "pl.block.store(t, [0, 0], [16, 16], out_1)",
+        "out_1 = pl.block.store(t, [16, 0], [16, 16], out_1)",
+        "pl.system.bar_all()",
+    ]
+
+
+def test_loop_variables_may_follow_one_another() -> None:
+    """A loop variable hides a variable before it, and one name serves loops side by side."""
+    code = "i = n\nfor i in pl.range(2):\n    n = n + i\nfor i in pl.range(3):\n    n = n + i"
+    assert body(N, code) == lines("""
+        i = n
+        for i_1 in pl.range(0, 2, 1):
+            n = n + i_1
+        for i_2 in pl.range(0, 3, 1):
+            n = n + i_2
+        """)
+
+
 def test_strict_ssa() -> None:
     """Under strict_ssa a second assignment is an error that knows the first one's place."""
     found = error(N, "x = n\nx = 2", options="(strict_ssa=True)")
     assert isinstance(found, SSAViolationError)
     assert found.previous_span is not None
-    assert (found.previous_span.begin_line, found.place.begin_line) == (5, 6)
+    assert (found.previous_span["begin_line"], found.place.begin_line) == (5, 6)
     assert body(N, "x = n\ny = x", options="(strict_ssa=True)") == "x = n\ny = x"
 
 

@@ -114,7 +114,9 @@ def test_error_has_excerpt_of_the_text() -> None:
         "3 |     return m\n"
         "  |            ^"
     )
-    assert caught.value.span["filename"] == "given.py"
+    span = caught.value.span
+    assert span is not None
+    assert span["filename"] == "given.py"
     assert caught.value.source_lines is not None
 
 

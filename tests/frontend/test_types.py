@@ -215,3 +215,27 @@ def test_output_mistakes(code: str, slug: str) -> None:
     assert (type(found), found.slug) == (ParserTypeError, slug)
     assert found.place.begin_line == (4 if slug == "out-never-written" else found.place.begin_line)
     assert "pl.store(" in str(found.hint) or "use another name" in str(found.hint)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "pl.store(t, [0, 0], [64, 64], x)",
+        "x = pl.store(t, [0, 0], [64, 64], x)",
+        "for i in pl.range(4):\n    x[:] = t",
+    ],
+)
+def test_input_is_not_written(code: str) -> None:
+    """Where parameters have directions, one without is not written."""
+    found = error(OUT, f"{T}{code}\nout = pl.store(t, [0, 0], [64, 64], out)")
+    assert (type(found), found.slug) == (ParserTypeError, "input-written")
+    assert found.hint == "write x: pl.InOut[pl.Tensor[[64, 64], pl.FP32]]"
+    assert [label.span.begin_line for label in found.related] == [4]
+
+
+def test_other_tensor_under_the_name_of_an_input_is_written() -> None:
+    """A parameter's name may come to stand for an output, or a view of one, which is written."""
+    stored = "out = pl.store(t, [0, 0], [64, 64], out)"
+    for value in ("out", "pl.view(out, [64, 64], [0, 0])"):
+        code = f"{T}{stored}\nx = {value}\nx = pl.store(t, [0, 0], [64, 64], x)"
+        assert kernel(OUT, code).params[0].name == "x"

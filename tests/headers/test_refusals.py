@@ -17,6 +17,11 @@ COLUMN = tile("col", "float", (16, 1), 0, layout="dn") + tile(
     "out", "float", (16, 1), 0, layout="dn"
 )
 HALVES = tile("h", "half", (16, 64), 0)
+PADDED = (
+    "Tile<TileType::Vec, float, 32, 64, BLayout::RowMajor, 32, 64, SLayout::NoneBox, 512, "
+    "PadValue::Zero> p;\n"
+)
+FULL = PADDED.replace("32, 64", "16, 64").replace("> p", "> f")
 MATRIX = (
     tile("m", "float", (32, 32), 0, location="Mat", layout="nz")
     + tile("l", "float", (32, 32), 0, location="Left", layout="zz")
@@ -106,12 +111,98 @@ REFUSED = {
         "Tile<TileType::Vec, float, 16, 64> x, y; TTRANS(y, x, x);",
         "must mirror each other",
     ),
+    "fill_without_value": (VEC + "TFILLPAD(d, a);", "the destination must have a pad value"),
+    "fill_size": (
+        VEC + PADDED + "TFILLPAD(p, a);",
+        "TFILLPAD: both tiles must have the same rows and columns",
+    ),
+    "fill_type": (HALVES + FULL + "TFILLPAD(f, h);", "must have the same element type"),
+    "fill_matrix": (
+        MATRIX
+        + "Tile<TileType::Mat, float, 32, 32, BLayout::ColMajor, 32, 32, SLayout::RowMajor, 512, "
+        "PadValue::Max> q; TFILLPAD(q, m);",
+        "Mat tiles must be Nz and are filled with zeros",
+    ),
+    "fill_places": (
+        MATRIX
+        + "Tile<TileType::Vec, float, 32, 32, BLayout::RowMajor, 32, 32, SLayout::NoneBox, 512, "
+        "PadValue::Zero> q; TFILLPAD(q, m);",
+        "both tiles must be Vec tiles or both Mat tiles",
+    ),
+    "part_type": (VEC + HALVES + "TSUBVIEW(a, h, 0, 0);", "must have the same element type"),
+    "part_layout": (VEC + COLUMN + "TSUBVIEW(col, a, 0, 0);", "must have the same plain layout"),
+    "part_boxes": (MATRIX + "TSUBVIEW(m, m, 0, 0);", "must have the same plain layout"),
+    "part_place": (
+        VEC + tile("row", "float", (1, 64), 0, location="Mat") + "TSUBVIEW(row, a, 0, 0);",
+        "must have the same location",
+    ),
+    "short_vector": (
+        tile("row", "float", (1, 64), 0, location="Mat")
+        + "TileLeft<float, 1, 64> q; TMOV(q, row);",
+        "one row of a multiple of 512 bytes",
+    ),
+    "one_type": (
+        VEC + tile_type("Vec, float, 16, 64, BLayout::RowMajor, 8, 64") + "TADD(a, b, x);",
+        "all tiles must be of one and the same type",
+    ),
+    "one_type_abs": (
+        VEC + tile_type("Vec, float, 16, 128, BLayout::RowMajor, 16, 64") + "TABS(x, a);",
+        "all tiles must be of one and the same type",
+    ),
+    "mask_type": (
+        VEC + tile("m", "int8_t", (16, 64), 0) + "TCMP(m, a, b, CmpMode::LT);",
+        "the mask must be uint8_t or uint32_t",
+    ),
+    "wide_mask": (
+        VEC + tile("m", "uint32_t", (16, 8), 0) + "TCMP(m, a, b, CmpMode::LT);",
+        "the mask must be uint8_t",
+    ),
+    "compare_type": (
+        tile("h", "int16_t", (16, 64), 0)
+        + tile("m", "uint8_t", (16, 32), 0)
+        + "TCMP(m, h, h, CmpMode::LT);",
+        "TCMP: unsupported element type",
+    ),
+    "float_mask": (VEC + "TSELS(d, a, b, t, 1.0f);", "the mask must be of integers"),
+    "position_type": (
+        VEC + tile("p", "int16_t", (16, 16), 0) + "TROWARGMAX(p, a, t);",
+        "the index tile must be int32_t or uint32_t",
+    ),
+    "part_of_type": (
+        tile("u", "uint32_t", (16, 64), 0) + "TPARTADD(u, u, u);",
+        "TPART: unsupported element type",
+    ),
+    "sort_type": (INTS + "TSORT32(i, j, k);", "sort: element type must be f32 or f16"),
+    "gather_type": (
+        VEC + tile("p", "int16_t", (16, 64), 0) + "TGATHER(d, a, p, t);",
+        "TGATHER: the index tile must be int32_t or uint32_t",
+    ),
+    "scatter_width": (
+        VEC + tile("p", "int16_t", (16, 64), 0) + "TSCATTER(d, a, p);",
+        "the index must be as wide as the data",
+    ),
+    "window_path": (MATRIX + "TEXTRACT(m, l, 0, 0);", "window: no such path"),
+    "carry": (VEC + "TADDC(d, a, b, t);", "TADDC: no NPU has this instruction"),
+    "remainder_type": (
+        VEC + "Tile<TileType::Vec, float, 16, 64> f; TREMS(d, a, 2, f);",
+        "all tiles must be of one and the same type",
+    ),
     "product_types": (MATRIX + "TMATMUL(c, l, hr);", "unsupported element types"),
     "product_sizes": (MATRIX + "TMATMUL(c, l, wide);", "do not agree"),
     "product_places": (MATRIX + "TMATMUL(c, m, r);", "must be Acc, Left and Right"),
 }
 # Refused for the NPU's sake only.
-LAX = ("column_add", "mat_add", "load_left", "load_layout", "move_path", "store_type")
+LAX = (
+    "column_add",
+    "mat_add",
+    "load_left",
+    "load_layout",
+    "move_path",
+    "store_type",
+    "wide_mask",
+    "window_path",
+    "carry",
+)
 
 
 def compile_text(toolchain: Toolchain, folder: Path, body: str, *flags: str) -> tuple[int, str]:
@@ -129,11 +220,14 @@ def verdicts(
 ) -> dict[tuple[str, bool], tuple[int, str]]:
     """Compile everything at once: (name, lax) -> exit code and messages."""
     jobs = [(name, False) for name in REFUSED] + [(name, True) for name in LAX]
+    root = tmp_path_factory.mktemp("refusals")
 
     def run(job: tuple[str, bool]) -> tuple[int, str]:
         name, lax = job
+        folder = root / f"{name}{int(lax)}"
+        folder.mkdir()
         flags = ["-DPTO_CPU_LAX=1"] if lax else []
-        return compile_text(toolchain, tmp_path_factory.mktemp(name), REFUSED[name][0], *flags)
+        return compile_text(toolchain, folder, REFUSED[name][0], *flags)
 
     with ThreadPoolExecutor(4) as pool:
         return dict(zip(jobs, pool.map(run, jobs), strict=True))

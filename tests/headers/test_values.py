@@ -161,6 +161,39 @@ def test_scalar(library: Library, index: int, dtype: str) -> None:
     np.testing.assert_array_equal(out, np.asarray(expected).astype(DTYPES[dtype]))
 
 
+# Tiles of one and the same type, as TXORS and TREMS want, in which all is valid.
+INTEGER_SCALAR: dict[str, Callable[[Any], Any]] = {
+    "TANDS(d, a, 90)": lambda a: a & 90,
+    "TORS(d, a, 90)": lambda a: a | 90,
+    "TXORS(d, a, 90, t)": lambda a: a ^ 90,
+    "TSHLS(d, a, 3)": lambda a: a << 3,
+    "TSHLS(d, a, 64)": np.zeros_like,
+    "TSHRS(d, a, 3)": lambda a: a >> 3,
+    "TSHRS(d, a, 64)": lambda a: np.where(a < 0, -1, 0),
+    "TREMS(d, a, 7, t)": lambda a: np.mod(a, 7),
+    "TREMS(d, a, 0, t)": np.zeros_like,
+}
+for _i, _text in enumerate(INTEGER_SCALAR):
+    for _dtype in ("int16_t", "int32_t", "uint8_t"):
+        KERNELS[f"integer{_i}_{_dtype}"] = (
+            tensor("ga", 0, _dtype, (ROWS, COLS))
+            + tensor("gd", 1, _dtype, (ROWS, COLS))
+            + "".join(tile(n, _dtype, (ROWS, COLS), 0x4000 * k) for k, n in enumerate("adt"))
+            + f"TLOAD(a, ga);\n{_text};\nTSTORE(gd, d);"
+        )
+
+
+@pytest.mark.parametrize("dtype", ["int16_t", "int32_t", "uint8_t"])
+@pytest.mark.parametrize("index", range(len(INTEGER_SCALAR)))
+def test_integer_scalar(library: Library, index: int, dtype: str) -> None:
+    """Logic, shifts and remainders with a scalar equal NumPy's; x mod 0 is 0."""
+    a = draw(dtype, (ROWS, COLS), 5)
+    out = np.ones((ROWS, COLS), DTYPES[dtype])
+    library.run(f"integer{index}_{dtype}", a, out)
+    expected = list(INTEGER_SCALAR.values())[index](a)
+    np.testing.assert_array_equal(out, expected.astype(DTYPES[dtype]))
+
+
 UNARY: dict[str, tuple[Callable[[Any], Any], float]] = {
     "TABS": (np.abs, 0),
     "TNEG": (operator.neg, 0),
@@ -725,12 +758,12 @@ KERNELS["atomic"] = product_kernel(
     "float", SIZES[1], "TMATMUL(c, a, b); TSTORE<cType, gcType, AtomicType::AtomicAdd>(gc, c);"
 )
 KERNELS["gemv"] = (
-    tensor("ga", 0, "half", (1, 64))
-    + tensor("gb", 1, "half", (64, 48))
+    tensor("ga", 0, "half", (1, 256))
+    + tensor("gb", 1, "half", (256, 48))
     + tensor("gc", 2, "float", (1, 48))
-    + tile("am", "half", (1, 64), 0, location="Mat")
-    + tile("bm", "half", (64, 48), 0x20000, location="Mat", layout="nz")
-    + "TileLeft<half, 1, 64> a; TASSIGN(a, 0); TileRight<half, 64, 48> b; TASSIGN(b, 0);\n"
+    + tile("am", "half", (1, 256), 0, location="Mat")
+    + tile("bm", "half", (256, 48), 0x20000, location="Mat", layout="nz")
+    + "TileLeft<half, 1, 256> a; TASSIGN(a, 0); TileRight<half, 256, 48> b; TASSIGN(b, 0);\n"
     + "TileAcc<float, 1, 48> c; TASSIGN(c, 0);\n"
     + "TLOAD(am, ga); TLOAD(bm, gb); TMOV(a, am); TMOV(b, bm); TGEMV(c, a, b);\n"
     + "TGEMV_ACC(c, c, a, b); TSTORE(gc, c);"
@@ -792,7 +825,106 @@ def test_accumulator_stores(library: Library) -> None:
 
 def test_gemv(library: Library) -> None:
     """A tile of one row times a matrix, twice."""
-    a, b = operands("half", (1, 64, 48))
+    a, b = operands("half", (1, 256, 48))
     out = np.zeros((1, 48), np.float32)
     library.run("gemv", a, b, out)
     np.testing.assert_array_equal(out, 2 * product(a, b))
+
+
+# ------------------------------------------------------------------------------- padding and parts
+PADDED = ("float", "half", "int16_t", "uint8_t", "bfloat16_t", "uint32_t")
+PADS = ("Zero", "Max", "Min")
+FILLS = {"Normal": (16, 64), "Expand": (32, 96), "InPlace": (16, 64)}
+
+
+def padded(name: str, dtype: str, shape: tuple[int, int], pad: str, address: int) -> str:
+    """Declare a wholly valid tile whose type has a pad value."""
+    return (
+        f"using {name}Type = Tile<TileType::Vec, {dtype}, {shape[0]}, {shape[1]}, "
+        f"BLayout::RowMajor, -1, -1, SLayout::NoneBox, 512, PadValue::{pad}>;\n"
+        f"{name}Type {name}({shape[0]}, {shape[1]});\nTASSIGN({name}, {address:#x});\n"
+    )
+
+
+for _dtype in PADDED:
+    for _pad in PADS:
+        for _mode, _shape in FILLS.items():
+            KERNELS[f"fill_{_dtype}_{_pad}_{_mode}"] = (
+                tensor("ga", 0, _dtype, VALID)
+                + tensor("gd", 1, _dtype, _shape)
+                + tile("a", _dtype, (ROWS, COLS), 0, valid=VALID)
+                + padded("d", _dtype, _shape, _pad, 0 if _mode == "InPlace" else 0x8000)
+                + f"TLOAD(a, ga); TFILLPAD<TFillPadMode::{_mode}>(d, a); TSTORE(gd, d);"
+            )
+KERNELS["fill_mat"] = (
+    tensor("ga", 0, "half", VALID)
+    + tensor("gb", 1, "half", (64, 16))
+    + tensor("gd", 2, "float", (16, 16))
+    + "using dType = Tile<TileType::Mat, half, 16, 64, BLayout::ColMajor, -1, -1, "
+    + "SLayout::RowMajor, 512, PadValue::Zero>;\ndType d(16, 64);\nTASSIGN(d, 0x10000);\n"
+    + f"dType a({VALID[0]}, {VALID[1]});\nTASSIGN(a, 0);\n"
+    + tile("bm", "half", (64, 16), 0x8000, location="Mat", layout="nz")
+    + tile("l", "half", (16, 64), 0, location="Left", layout="zz")
+    + tile("b", "half", (64, 16), 0, location="Right", layout="zn")
+    + acc("c", "float", (16, 16), (16, 16))
+    + "TLOAD(a, ga); TLOAD(bm, gb); TFILLPAD(d, a); TMOV(l, d); TMOV(b, bm);\n"
+    + "TMATMUL(c, l, b); TSTORE(gd, c);"
+)
+KERNELS["part"] = (
+    tensor("g", 0, "float", (16, 64))
+    + tile("a", "float", (16, 64), 0)
+    + tile("rows", "float", (4, 64), 0x8000)
+    + tile("run", "float", (1, 16), 0x8000)
+    + tile("deep", "float", (2, 64), 0x8000)
+    + "TLOAD(a, g); TSUBVIEW(rows, a, 8, 0); TSUBVIEW(run, a, 3, 32); TSUBVIEW(deep, rows, 1, 0);\n"
+    + "TADDS(rows, rows, 1); TMULS(run, run, 2); TADDS(deep, deep, 10); TSTORE(g, a);"
+)
+KERNELS["column_part"] = (
+    tensor("g", 0, "float", (32, 1), (1, 1), "DN")
+    + tensor("gd", 1, "float", (8, 1), (1, 1), "DN")
+    + tile("a", "float", (32, 1), 0, layout="dn")
+    + tile("part", "float", (8, 1), 0x8000, layout="dn")
+    + "TLOAD(a, g); TSUBVIEW(part, a, 16, 0); TSTORE(gd, part);"
+)
+
+
+@pytest.mark.parametrize("mode", FILLS)
+@pytest.mark.parametrize("pad", PADS)
+@pytest.mark.parametrize("dtype", PADDED)
+def test_fillpad(library: Library, dtype: str, pad: str, mode: str) -> None:
+    """What is valid is copied; the rest of the whole tile gets the pad value of its type."""
+    a, kind = draw(dtype, VALID, 1), DTYPES[dtype]
+    if dtype in FLOATS:
+        value = {"Zero": 0.0, "Max": math.inf, "Min": -math.inf}[pad]
+    else:
+        value = {"Zero": 0, "Max": np.iinfo(kind).max, "Min": np.iinfo(kind).min}[pad]
+    expected = np.full(FILLS[mode], value, kind)
+    expected[: VALID[0], : VALID[1]] = a
+    out = np.full(FILLS[mode], 7, kind)
+    library.run(f"fill_{dtype}_{pad}_{mode}", a, out)
+    np.testing.assert_array_equal(out.astype(np.float64), expected.astype(np.float64))
+
+
+def test_fillpad_of_a_matrix_operand(library: Library) -> None:
+    """A partly valid Mat tile is filled with zeros, so that the product of the whole is right."""
+    a, _ = operands("half", (*VALID, 16))
+    _, b = operands("half", (16, 64, 16))
+    out = np.zeros((16, 16), np.float32)
+    library.run("fill_mat", a, b, out)
+    expected = np.zeros((16, 16))
+    expected[: VALID[0]] = product(a, b[: VALID[1]])
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_parts(library: Library) -> None:
+    """A part is the bytes of its tile: whole rows, some of one row, or a part of a part."""
+    a = draw("float", (16, 64), 1)
+    expected = a.copy()
+    expected[8:12] += np.float32(1)
+    expected[3, 32:48] *= np.float32(2)
+    expected[9:11] += np.float32(10)
+    library.run("part", a)
+    np.testing.assert_array_equal(a, expected)
+    column, out = draw("float", (32, 1), 2), np.zeros((8, 1), np.float32)
+    library.run("column_part", column, out)
+    np.testing.assert_array_equal(out, column[16:24])

@@ -373,3 +373,17 @@ def test_large_programs_compare() -> None:
 
     assert ir.structural_equal(make(), make())
     assert ir.structural_hash(make()) == ir.structural_hash(make())
+
+
+def test_difference_too_deep_to_be_printed() -> None:
+    """Where the printer refuses a side for its depth, the path and the reason are still told."""
+    chain: ir.Expr = x
+    for _ in range(10_000):
+        chain = -chain
+    with pytest.raises(ValueError, match="structures differ") as caught:
+        ir.assert_structural_equal(assign(y, chain), assign(y, x + 1))
+    assert str(caught.value) == (
+        "structures differ at AssignStmt.value: Neg is not Add\n"
+        "  left:  (this Neg nests too deeply to be printed)\n"
+        "  right: x + 1"
+    )

@@ -25,7 +25,7 @@ from pypto._src.errors import InternalError, PyptoError
 from pypto._src.ir.nodes import IRNode, Op, exprs_of_type
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.serialize import MAGIC, SCHEMA, SerializeError
-from pypto._src.ir.walk import walk
+from pypto._src.ir.walk import copy_with, walk
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy
 from tests.ir.samples import INT, assign, function, kernel, loop_sum, seq, var
@@ -137,6 +137,7 @@ KWARGS: dict[str, Any] = {
     "text": "é\n\udc80",
     "nothing": None,
     "shape": (1, [2, 3.5], ()),
+    "tile": {"M": 16, "deep": {"on": [True, ir.FP16]}, "none": {}},
 }
 
 
@@ -385,6 +386,11 @@ class Colour(Enum):
     red = 1
 
 
+def _strange(value: Any) -> ir.Call:
+    """Return a call with a keyword that the constructor may refuse."""
+    return copy_with(ir.Call(Op("f"), []), {"kwargs": {"key": value}})
+
+
 def _nested(depth: int) -> Any:
     value: Any = 1
     for _ in range(depth):
@@ -399,18 +405,20 @@ def _nested(depth: int) -> Any:
         ({1}, r"Call.kwargs holds \{1\}, wanted a number, text"),
         (Colour.red, "wanted an enumeration of the IR"),
         (1 << 64, "an integer does not fit 64 bits"),
+        ({1: 2}, "Call.kwargs holds 1, wanted str"),
         (_nested(40), "Call.kwargs holds 'lists', wanted no more than 32 in each other"),
     ],
 )
 def test_strange_keywords_are_refused(value: Any, message: str) -> None:
     """A keyword that is no data of the IR is refused when it is written."""
     with pytest.raises(SerializeError, match=message):
-        ir.serialize(ir.Call(Op("f"), [], {"key": value}))
+        ir.serialize(_strange(value))
 
 
 def test_wrong_field_is_refused() -> None:
     """A field that does not hold what its annotation says is named."""
-    kind = ir.TensorType([4], "float")
+    kind = ir.TensorType([4], ir.FP32)
+    object.__setattr__(kind, "dtype", "float")  # constructors refuse it
     with pytest.raises(SerializeError, match=r"TensorType\.dtype holds 'float', wanted DataType"):
         ir.serialize(ir.Var("x", kind))
 
@@ -646,5 +654,5 @@ def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "kernel.pir"
     ir.serialize_to_file(loop_sum(), path)
     with pytest.raises(SerializeError, match=r"wanted a number"):
-        ir.serialize_to_file(ir.Call(Op("f"), [], {"key": object()}), path)
+        ir.serialize_to_file(_strange(object()), path)
     assert path.read_bytes() == ir.serialize(loop_sum())

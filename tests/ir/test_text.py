@@ -266,10 +266,10 @@ def op_calls() -> list[tuple[Any, str]]:
         (keyword_op().build([ints, ints], {}), "pl.block.and_(m, m)"),
         (block.muls(tile, 3.0), "pl.block.muls(t, 3.0)"),
         (block.muls(tile, half), "pl.block.muls(t, 2.0)"),
-        (ir.Call(block.muls, [tile, 2.0]), "pl.block.muls(t, pl.const(2.0, pl.FP32))"),
+        (ir.Call(ir.get_op("block.muls"), [tile, 2.0]), "pl.block.muls(t, pl.const(2.0, pl.FP32))"),
         (block.adds(ints, 3), "pl.block.adds(m, 3)"),
         (block.adds(ints, word), "pl.block.adds(m, 2)"),
-        (ir.Call(block.adds, [ints, 2]), "pl.block.adds(m, pl.const(2, pl.INT64))"),
+        (ir.Call(ir.get_op("block.adds"), [ints, 2]), "pl.block.adds(m, pl.const(2, pl.INT64))"),
         (block.muls(tile, float("inf")), 'pl.block.muls(t, pl.const(float("inf"), pl.FP16))'),
         (
             block.load(tensor, [0, a], [64, 64]),

@@ -250,7 +250,7 @@ def while_sum(yielded: Any) -> ir.Function:
 def add_call(*kinds: ir.Type, result: ir.Type) -> ir.Function:
     """Return a function with a hand-made call of block.add."""
     args = [var(f"a{index}", kind) for index, kind in enumerate(kinds)]
-    made = ir.Call(ir.op.block.add, args, result)
+    made = ir.Call(ir.get_op("block.add"), args, result)
     return function(args, assign(var("r", result), made))
 
 
@@ -451,7 +451,9 @@ TYPE_TABLE: dict[str, tuple[Make, Found]] = {
         ],
     ),
     "unknown keyword": (
-        lambda: function([], ir.EvalStmt(ir.Call(ir.op.block.add, [T8, T8], {"x": 1}, T8.type))),
+        lambda: function(
+            [], ir.EvalStmt(ir.Call(ir.get_op("block.add"), [T8, T8], {"x": 1}, T8.type))
+        ),
         [(TYPES.CALL_TYPE_MISMATCH, "block.add has no keyword 'x'")],
     ),
     "call of a function": (lambda: caller(loop_sum(), n(), kind=INT), []),
@@ -630,3 +632,29 @@ def test_large_programs_are_verified() -> None:
         deep = loop(deep)
     many = [assign(var(f"v{index}"), index) for index in range(10_000)]
     assert ir.IRVerifier.create_default().verify(program(function([], *many, deep))) == []
+
+
+@pytest.mark.parametrize("wrap", ["if", "else", "loop", "while", "scope"])
+def test_deep_programs_are_verified(wrap: str) -> None:
+    """2,000 statements inside each other are verified, and what is wrong in the middle is found."""
+    stmt: ir.Stmt = seq(ir.YieldStmt(), assign(var("v"), var("w")))
+    condition = ir.ConstBool(True)
+    for _ in range(2_000):
+        match wrap:
+            case "if":
+                stmt = ir.IfStmt(condition, stmt, None)
+            case "else":
+                stmt = ir.IfStmt(condition, seq(), stmt)
+            case "while":
+                stmt = ir.WhileStmt(condition, [], stmt)
+            case "scope":
+                stmt = ir.ScopeStmt(ir.InCore, stmt)
+            case _:
+                stmt = ir.ForStmt(var("i"), 0, 4, 1, [], stmt, [])
+    found = ir.IRVerifier.create_default().verify(program(function([], stmt)))
+    misplaced = (
+        "a yield stands outside of loop bodies and branches"
+        if wrap == "scope"
+        else "statements follow a yield, which ends its body"
+    )
+    assert [d.message for d in found] == [misplaced, "variable 'w' is read without a definition"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -208,6 +209,47 @@ def test_long_bodies() -> None:
     assert sum(isinstance(node, ir.Add) for node in walk(body)) == 10_000
     after = _Double().visit(body)
     assert all(str(stmt.value) == "x + 2" for stmt in after.stmts)
+
+
+class _Calls(Mutator):
+    """Counts what it visits, in order; its own method is not passed over in deep expressions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def visit_Call(self, call: ir.Call) -> ir.Expr:
+        new = self.rebuild(call)
+        self.seen.append(call.op.name)
+        return new
+
+
+def test_deep_expressions() -> None:
+    """10,000 operators inside each other are rewritten, whichever side they grow on."""
+    ways: list[Callable[[ir.Expr], ir.Expr]] = [lambda e: e + x, lambda e: x + e, lambda e: -e]
+    for grow in ways:
+        chain: ir.Expr = x * 1
+        for _ in range(10_000):
+            chain = grow(chain)
+        after = _Double().visit(chain)
+        assert [str(n.value) for n in walk(after) if isinstance(n, ir.ConstInt)] == ["2"]
+        assert sum(1 for _ in walk(after)) == sum(1 for _ in walk(chain))
+        assert _Nothing().visit(chain) is chain
+
+
+def test_visits_in_deep_expressions_keep_their_order() -> None:
+    """Operands are visited from left to right, each occurrence once, however deep they stand."""
+
+    def called(name: str, *args: Any) -> ir.Call:
+        return ir.Call(ir.Op(name), args, INT)
+
+    shared = called("s")
+    chain: ir.Expr = called("a", called("b")) + shared * shared
+    for _ in range(200):
+        chain = chain + 1
+    calls = _Calls()
+    assert calls.visit(chain + called("z")) is not None
+    assert calls.seen == ["b", "a", "s", "s", "z"]
 
 
 def test_deep_nesting() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pypto._src.dtypes import DataType
-from pypto._src.ir.nodes import Call, ConstFloat, ConstInt, MakeTuple
+from pypto._src.ir.nodes import Call, ConstFloat, ConstInt, MakeTuple, dtype_of
 from tests.cases import AnyOp, Array
 
 
@@ -32,7 +32,8 @@ def apply_call(call: Call, op: AnyOp, arrays: Sequence[Array]) -> Array:
                 operands.append(tuple(numbers))
             case _:
                 operands.append(next(given))
-    return apply(op, *operands, **call.kwargs)
+    typed = {"result": dtype_of(call).numpy} if op.typed else {}
+    return apply(op, *operands, **call.kwargs, **typed)
 
 
 def array(values: Any, dtype: DataType) -> Array:

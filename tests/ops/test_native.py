@@ -30,7 +30,7 @@ _TIES = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999997, 126.5, 127.5, 254.5, 255.5
 _LIMITS = [127, 128, -129, 255, 256, 32767, 32768, -32769, 65504, 65520, 65535, 65536]
 _WIDE = [2.0**24 + 1, 2.0**31 - 128, 2.0**31, -(2.0**31), 2.0**32, 2.0**63, -(2.0**63), 2.0**64]
 # Sums are added up in the machine's order, so their terms neither cancel nor overflow.
-_SUMS = (reduce.row_sum, matmul.matmul, matmul.matmul_acc)
+_SUMS = (reduce.row_sum, reduce.sum, matmul.matmul, matmul.matmul_acc, matmul.gemv)
 _EXTREMES = (
     elementwise.maximum,
     elementwise.minimum,
@@ -39,6 +39,8 @@ _EXTREMES = (
     elementwise.relu,
     reduce.row_max,
     reduce.row_min,
+    reduce.max,
+    reduce.min,
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from pypto._src.dtypes import DataType
 from pypto._src.interp.scalars import wrapper
-from pypto._src.ops import elementwise, layout, matmul, memory, reduce
+from pypto._src.ops import elementwise, layout, matmul, memory, reduce, tensor_math
 from pypto._src.ops.rules import CASTS, cast_steps, poison
 from tests.cases import CASES, AnyOp, Array, Case, build_call
 from tests.ops.arrays import apply, apply_call, array
@@ -39,6 +39,8 @@ def expected(case: Case, dtype: DataType, arrays: list[Array]) -> Array:
         reduce.row_max,
         reduce.row_min,
         reduce.row_sum,
+        tensor_math.row_max,
+        tensor_math.row_sum,
     ):
         rows = [[wrap(formula([number(x) for x in row]))] for row in arrays[0]]
         return np.array(rows).astype(dtype.numpy)

@@ -401,7 +401,8 @@ REFUSED = [
         {"target_memory": MemorySpace.Left},
         "memory-space",
         "pl.load goes to Vec or Mat memory, got Left",
-        hint="target_memory=pl.MemorySpace.Vec",
+        hint="write target_memory=pl.MemorySpace.Mat, and then "
+        "pl.move(tile, target_memory=pl.MemorySpace.Left)",
     ),
     Refused(
         memory.load,
@@ -457,8 +458,8 @@ REFUSED = [
         (staged, MemorySpace.Acc),
         {},
         "memory-space",
-        "pl.move goes to Left or Right or Vec memory, got Acc",
-        hint="target_memory=pl.MemorySpace.Left",
+        "pl.move goes to Left or Right or Bias or Vec memory, got Acc",
+        hint="write target_memory=pl.MemorySpace.Left",
     ),
     Refused(
         memory.move,

@@ -53,15 +53,29 @@ def test_operands_are_documented(op: AnyOp) -> None:
 
 
 def test_unified_names() -> None:
-    """A tile beside a tile and a tile beside a number have one name for the user."""
+    """An op on tiles, on a tile and a number, and on tensors has one name for the user."""
     several = {name: [op.name for op in ops] for name, ops in OVERLOADS.items() if len(ops) > 1}
     assert several == {
-        "add": ["block.add", "block.adds"],
-        "sub": ["block.sub", "block.subs"],
-        "mul": ["block.mul", "block.muls"],
-        "div": ["block.div", "block.divs"],
-        "maximum": ["block.maximum", "block.maxs"],
+        "add": ["block.add", "block.adds", "tensor.add", "tensor.add_scalar"],
+        "sub": ["block.sub", "block.subs", "tensor.sub", "tensor.sub_scalar"],
+        "mul": ["block.mul", "block.muls", "tensor.mul", "tensor.mul_scalar"],
+        "div": ["block.div", "block.divs", "tensor.div", "tensor.div_scalar"],
+        "maximum": ["block.maximum", "block.maxs", "tensor.maximum"],
         "minimum": ["block.minimum", "block.mins"],
+        "exp": ["block.exp", "tensor.exp"],
+        "and_": ["block.and", "block.ands"],
+        "or_": ["block.or", "block.ors"],
+        "xor": ["block.xor", "block.xors"],
+        "shl": ["block.shl", "block.shls"],
+        "shr": ["block.shr", "block.shrs"],
+        "rem": ["block.rem", "block.rems"],
+        "cast": ["block.cast", "tensor.cast"],
+        "reshape": ["block.reshape", "tensor.reshape"],
+        "transpose": ["block.transpose", "tensor.transpose"],
+        "matmul": ["block.matmul", "tensor.matmul"],
+        "row_max": ["block.row_max", "tensor.row_max"],
+        "row_sum": ["block.row_sum", "tensor.row_sum"],
+        "view": ["block.view", "tensor.view"],
     }
 
 

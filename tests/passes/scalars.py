@@ -8,6 +8,7 @@ op nobody registered) and of other functions.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -201,8 +202,9 @@ def function(source: str) -> Function:
 
 
 def text(function: Function) -> str:
-    """Return the printed function without the annotations of its INT64 variables."""
-    return python_print(function).replace(": pl.Scalar[pl.INT64]", "")
+    """Return the printed function without the types of its INT64 variables and calls."""
+    plain = python_print(function).replace(": pl.Scalar[pl.INT64]", "")
+    return re.sub(r"pl\.typed\((.*?), pl\.Scalar\[pl\.INT64\]\)", r"\1", plain)
 
 
 def body_text(function: Function) -> str:

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from pypto._src.errors import InternalError, PassError, VerificationError
-from pypto._src.ir.nodes import Var
-from pypto._src.ir.stmts import AssignStmt, Function, Program, ReturnStmt
+from pypto._src.ir.nodes import Call, GlobalVar, Var
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnStmt
 from pypto._src.passes.base import (
     CallbackInstrument,
     IRProperty,
@@ -59,6 +59,25 @@ class Claim(Pass):
 
     def run(self, program: Program) -> Program:
         return program
+
+
+class Orphan(Pass):
+    """Claims a well-typed program, and calls a function that is not there."""
+
+    produces = IRPropertySet(P.TypeChecked)
+
+    def run(self, program: Program) -> Program:
+        call = EvalStmt(Call(GlobalVar("gone"), []))
+        return Program([Function("f", [], [], call)], "p")
+
+
+def test_structure_is_verified_with_the_types() -> None:
+    """A pass that breaks the structure of a well-typed program is found out."""
+    with pytest.raises(VerificationError) as caught:
+        PassPipeline([Orphan()]).run(GOOD)
+    assert "verification failed after Orphan" in caught.value.message
+    assert "[1] error Structure 305 (UNKNOWN_FUNCTION)" in caught.value.message
+    assert "'gone' is called and is no function of the program" in caught.value.message
 
 
 def test_property_sets() -> None:

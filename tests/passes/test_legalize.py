@@ -121,8 +121,7 @@ def test_a_reduction_of_a_column_is_refused() -> None:
     with pytest.raises(PassError) as caught:
         with_legal_tiles(kernel)
     assert caught.value.message == (
-        "block.row_max does not take column vectors [N, 1] "
-        "(its tiles are [64, 1], [64, 1], [64, 1])"
+        "pl.row_max does not take column vectors [N, 1] (its tiles are [64, 1], [64, 1], [64, 1])"
     )
     assert caught.value.hint == "read it as a row: pl.reshape(a, [1, 64])"
     assert caught.value.slug == "column-vector"

@@ -57,6 +57,14 @@ def test_kernel_called_directly(target: Any) -> None:
     np.testing.assert_array_equal(low, np.minimum(x, 0))
 
 
+@TARGETS
+def test_a_scalar_may_be_nan(target: Any) -> None:
+    """A float argument is any float; a NaN is not mistaken for a size that differs."""
+    x, out = square(3), square(0)
+    first, _ = runtime.compile(Scale, target)(x, float("nan"), out)
+    assert np.isnan(first).all()
+
+
 def test_one_function_is_a_program() -> None:
     """A function on its own is compiled as a program of one."""
     kernel = Scale.get_function("scale")

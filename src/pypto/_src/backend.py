@@ -119,7 +119,7 @@ class Core(_Frozen):
         _put(self, "mems", tuple(mems))
 
     def __repr__(self) -> str:
-        return f"Core(type={int(self.core_type)}, mems={len(self.mems)})"
+        return f"Core(type={self.core_type.value}, mems={len(self.mems)})"
 
 
 def _counts(parts: Any, count: int | None) -> dict[Any, int]:

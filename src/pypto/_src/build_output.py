@@ -6,7 +6,6 @@ Files appear whole: each is written under another name and renamed.
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import shlex
@@ -36,11 +35,10 @@ from pypto._src.ir.enums import CoreType, FunctionType, PipeType
 from pypto._src.ir.nodes import ScalarType, TensorType, dtype_of
 from pypto._src.ir.roles import core_type, kernels
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.logs import log_event
 from pypto._src.passes.base import PassContext, VerificationLevel
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import run
-
-_log = logging.getLogger("pypto")
 
 ASSEMBLER: Final = "ptoas"
 ASSEMBLER_TIMEOUT_S: Final = 60.0
@@ -90,7 +88,7 @@ def compile(  # noqa: A001  the name of the user's documents
     else:
         files = _pto_files(lowered, folder, assemble=not skip_ptoas)
     for name, text in files.items():
-        _write(folder / name, text)
+        write_file(folder / name, text)
     return str(folder)
 
 
@@ -100,7 +98,8 @@ def _default_folder(program: Program) -> Path:
     return Path("build_output") / f"{name}_{stamp}"
 
 
-def _write(path: Path, text: str) -> None:
+def write_file(path: Path, text: str) -> None:
+    """Write a text file; readers see the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
     temporary.write_bytes(text.encode())
@@ -197,10 +196,9 @@ def _pto_files(program: Program, folder: Path, *, assemble: bool) -> dict[str, s
     host = _orchestration(program)
     assembler = find_assembler() if assemble else None
     if assemble and assembler is None:
-        _log.warning(
-            "no PTO assembler was found: the .pto files in %s are not assembled; set PTOAS to the "
-            "path of ptoas, or pass skip_ptoas=True",
-            folder / "kernels",
+        log_event(
+            f"no PTO assembler was found: the .pto files in {folder / 'kernels'} are not "
+            "assembled; set PTOAS to the path of ptoas, or pass skip_ptoas=True"
         )
     if assembler is not None:
         for function, text in texts.items():
@@ -228,7 +226,7 @@ def find_assembler() -> str | None:
 def _assembled(assembler: str, function: Function, text: str, folder: Path) -> dict[str, str]:
     source = folder / "ptoas" / f"{function.name}.pto"
     output = source.with_suffix(".cpp")
-    _write(source, text)
+    write_file(source, text)
     # The first line of the text says for which options it is.
     options = shlex.split(text.partition("\n")[0].removeprefix(f"// {ASSEMBLER}"))
     command = [assembler, str(source), "-o", str(output), *options]

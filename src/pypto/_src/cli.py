@@ -1,4 +1,4 @@
-"""The command ``pypto``: show, compile, run and demonstrate programs.
+"""The command ``pypto``: show, convert, compile, run and demonstrate programs.
 
 Owns the command line and what is printed. What a user got wrong is reported without a traceback and
 ends with status 1; a wrong command line ends with status 2.
@@ -15,6 +15,7 @@ import time
 import traceback
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +32,7 @@ from pypto._src.driver import (
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import CallError, PyptoError
+from pypto._src.frontend.text import is_printed_text, parse_program
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text import python_print
 from pypto._src.knobs import KnobError
@@ -38,12 +40,17 @@ from pypto._src.lazy import lazy_module
 from pypto._src.passes.base import Pass
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import find_toolchain, no_compiler_message
+from pypto._src.statement.printer import to_statement_text
+from pypto._src.statement.reader import from_statement_text, is_statement_text
 from pypto._version import __version__
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.dialect import verify as pto_dialect
 else:
     np = lazy_module("numpy")
+    pto_dialect = lazy_module("pypto._src.dialect.verify")  # needs a package of an extra
 
 BACKENDS: Final = {"cce": BackendType.CCE, "pto": BackendType.PTO}
 STRATEGIES: Final = {strategy.value: strategy for strategy in OptimizationStrategy}
@@ -96,6 +103,24 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--after", metavar="PASS", help="with ir: print it as it is after this pass")
     show.set_defaults(command=_show)
 
+    convert = commands.add_parser(
+        "convert", help="print a program in the other of its two textual forms"
+    )
+    convert.add_argument(
+        "file",
+        metavar="FILE[:NAME]",
+        help="a Python file, which is executed, and the program in it; or a text in statement form",
+    )
+    convert.add_argument(
+        "--to",
+        choices=("statement", "python"),
+        required=True,
+        dest="form",
+        help="the form to print: statements (docs/statement-form.md) or Python",
+    )
+    convert.add_argument("-o", metavar="FILE", dest="output", help="the file to write to")
+    convert.set_defaults(command=_convert)
+
     compile_ = commands.add_parser("compile", parents=both, help="write the generated code")
     compile_.add_argument("-o", metavar="DIR", dest="output", help="the folder to write to")
     compile_.add_argument("--backend", choices=BACKENDS, default="cce", help="default: %(default)s")
@@ -109,6 +134,22 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--entry", metavar="FUNCTION", help="the function to call")
     run.add_argument("--seed", type=int, default=0, help="of the arguments; default: %(default)s")
     run.set_defaults(command=_run)
+
+    verify = commands.add_parser(
+        "verify", parents=[machine], help="check a .pto file as the assembler does"
+    )
+    verify.add_argument("file", metavar="FILE.pto", help="a text of PTO MLIR")
+    verify.add_argument(
+        "--arch",
+        choices=("a3", "a5"),
+        help="the target; default: what the module's pto.target_arch says, or a3",
+    )
+    verify.add_argument(
+        "--level",
+        choices=("level1", "level2", "level3"),
+        help="who places the tiles; default: what the first line of the file says, or level2",
+    )
+    verify.set_defaults(command=_verify)
 
     demo_ = commands.add_parser(
         "demo", parents=[machine], help="run the examples and compare them with NumPy"
@@ -238,6 +279,63 @@ def _show(args: argparse.Namespace) -> int:
             print(f"// {name}")
         print(text.rstrip("\n"))
     return 0
+
+
+def _convert(args: argparse.Namespace) -> int:
+    program = _load_either(args.file)
+    is_python = args.form == "python"
+    text = f"{python_print(program)}\n" if is_python else to_statement_text(program)
+    if args.output is None:
+        sys.stdout.write(text)
+    else:
+        build_output.write_file(Path(args.output), text)
+    return 0
+
+
+def _verify(args: argparse.Namespace) -> int:
+    path = Path(args.file)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise PyptoError(f"{path} is no text: {error}", slug="file") from error
+    options = pto_dialect.options_of(text, args.arch, args.level)
+    faults = pto_dialect.faults_of(text, str(path), options)
+    if args.json:
+        rows = [{**_place(fault), "rule": fault.slug, "message": fault.message} for fault in faults]
+        _print_json({"file": str(path), **pto_dialect.as_data(options), "faults": rows})
+    elif not faults:
+        print(f"{path}: accepted for {options.arch} at {options.level}")
+    for fault in () if args.json else faults:
+        print(fault.render(colour=wants_colour()), file=sys.stderr)
+    return 1 if faults else 0
+
+
+def _place(error: PyptoError) -> dict[str, int]:
+    return {"line": error.place.begin_line, "column": error.place.begin_column + 1}
+
+
+def _load_either(text: str) -> Program:
+    """Return the program of a printed text in either form, or else as `load` does.
+
+    A file that `python_print` wrote is read, not executed: its header has entry and attributes.
+
+    Raises:
+        PyptoError: the text is wrong, or the file fails or has no such program.
+        OSError: the file cannot be read.
+    """
+    path = Path(text)
+    if not path.is_file():
+        return load(text)
+    try:
+        source = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise PyptoError(f"{path} is no text: {error}", slug="file") from error
+    if is_statement_text(source):
+        return from_statement_text(source, str(path))
+    if is_printed_text(source):
+        with suppress(SyntaxError):  # which `load` reports
+            return parse_program(source, str(path))
+    return load(text)
 
 
 def _after(program: Program, name: str | None) -> Program:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
+from itertools import takewhile
 from typing import Any, Final, NamedTuple, NoReturn
 
 
@@ -65,6 +66,15 @@ class Span:
         if self.end_line <= 0 or self.end_column <= 0:
             return False
         return (self.end_line, self.end_column) >= (self.begin_line, self.begin_column)
+
+    def up_to(self, last: Span) -> Span:
+        """Return the range from here to the end of ``last``, or to its begin if it has no end."""
+        if self is UNKNOWN_SPAN or last.begin_line < 0 or last.filename != self.filename:
+            return last if self is UNKNOWN_SPAN else self
+        line, column = last.end_line, last.end_column
+        if line < 0:
+            line, column = last.begin_line, last.begin_column
+        return Span(self.filename, self.begin_line, self.begin_column, line, column)
 
     def to_string(self) -> str:
         """Return ``file:line:column`` of the begin."""
@@ -183,3 +193,19 @@ def render(
     if diagnostic.note:
         out.append(f"{' ' * width} = note: {diagnostic.note}")
     return "\n".join(out)
+
+
+def spelled_like(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the known name spelled most like ``name``, None if none is like it at all.
+
+    Of equally similar ones (``add`` and ``and`` for ``adz``) it is the one that begins like it.
+    """
+    from difflib import SequenceMatcher, get_close_matches
+
+    near = get_close_matches(name, sorted(known), n=5, cutoff=cutoff)
+
+    def likeness(text: str) -> tuple[float, int]:
+        begin = takewhile(lambda pair: pair[0] == pair[1], zip(text, name, strict=False))
+        return SequenceMatcher(None, text, name).ratio(), len(list(begin))
+
+    return max(near, key=likeness, default=None)

@@ -96,16 +96,29 @@ class CompiledProgram:
             EvaluationError: the program does something that has no meaning.
         """
         try:
-            bound = self._signature.bind(args)
+            return self.run(args)
         except CallError as error:
             error.at(caller_span())
             raise
+
+    def run(self, args: Sequence[Any]) -> Any:
+        """Run the program on a sequence of arguments; errors do not say whose call it was."""
+        bound = self._signature.bind(args)
         found = self._run(bound)
         if found is None:
             return None
         if not isinstance(found, tuple):
             return _as_given(found, bound.values, args)
         return tuple([_as_given(item, bound.values, args) for item in found])  # pyright: ignore[reportUnknownVariableType]
+
+    def prepared(self, args: Sequence[Any]) -> Callable[[], Any]:
+        """Return what runs the program on these arguments, checked here and not at each run.
+
+        Raises:
+            CallError: the arguments do not fit the parameters.
+        """
+        bound = self._signature.bind(args)
+        return lambda: self._run(bound)
 
     def __repr__(self) -> str:
         return f"<CompiledProgram {self.signature} on {self.target}>"

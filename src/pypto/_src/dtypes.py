@@ -13,7 +13,15 @@ else:
 ml_dtypes = lazy_module("ml_dtypes")
 
 
-class DataType:
+class _ReadOnly(type):
+    def __setattr__(cls, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"DataType.{name} cannot be set: the element types are fixed")
+
+    def __delattr__(cls, name: str) -> NoReturn:
+        raise AttributeError(f"DataType.{name} cannot be deleted: the element types are fixed")
+
+
+class DataType(metaclass=_ReadOnly):
     """An element type. The members are class attributes such as ``DataType.FP32``."""
 
     __slots__ = ("_bits", "_code", "c_type", "kind", "member", "mlir", "numpy_name", "text")
@@ -172,9 +180,9 @@ def _member(row: tuple[object, ...]) -> DataType:
 MEMBERS: Final[dict[str, DataType]] = {row[0]: _member(row) for row in _ROWS}
 BY_CODE: Final[dict[int, DataType]] = {dtype.code(): dtype for dtype in MEMBERS.values()}
 for _name, _dtype in MEMBERS.items():
-    setattr(DataType, _name, _dtype)
+    type.__setattr__(DataType, _name, _dtype)
 for _name, _target in _ALIASES.items():
-    setattr(DataType, _name, MEMBERS[_target])
+    type.__setattr__(DataType, _name, MEMBERS[_target])
 
 PUBLIC_NAMES: Final = (*(name for name in MEMBERS if name != "FP64"), "INDEX")
 """Names under which element types are public in ``pypto.language`` and ``pypto.ir``."""

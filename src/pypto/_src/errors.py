@@ -7,8 +7,9 @@ attaches the span with `PyptoError.at`. User mistakes are `PyptoError`; broken i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum, StrEnum
+from typing import Any, ClassVar, Self, cast
 
 from pypto._src.diagnostics import (
     UNKNOWN_SPAN,
@@ -18,6 +19,80 @@ from pypto._src.diagnostics import (
     Span,
     render,
 )
+
+
+class ErrorCategory(Enum):
+    """What a mistake in a kernel's source is about; the begin of its `ErrorCode`."""
+
+    SYNTAX = "E0"
+    TYPE = "E1"
+    NAME = "E2"
+    OPERATION = "E3"
+
+
+class ErrorCode(StrEnum):
+    """Numbers of mistakes in a kernel's source. An error's ``slug`` says it more exactly."""
+
+    UNSUPPORTED_STATEMENT = "E001"
+    INVALID_ASSIGNMENT = "E002"
+    INVALID_LOOP_TARGET = "E003"
+    INVALID_RANGE_USAGE = "E004"
+    MISSING_RANGE_CALL = "E005"
+    TUPLE_UNPACKING_ERROR = "E006"
+    ITER_ARG_MISMATCH = "E007"
+    MISSING_TYPE_ANNOTATION = "E100"
+    INVALID_TYPE_ANNOTATION = "E101"
+    UNSUPPORTED_TYPE = "E102"
+    INCOMPLETE_TYPE = "E103"
+    TENSOR_TYPE_ERROR = "E104"
+    DTYPE_ERROR = "E105"
+    UNDEFINED_VARIABLE = "E200"
+    SSA_VIOLATION = "E201"
+    SCOPE_ISOLATION_ERROR = "E202"
+    UNKNOWN_OPERATION = "E300"
+    UNSUPPORTED_OPERATION = "E301"
+    INVALID_OPERATION_ARGS = "E302"
+    UNSUPPORTED_BINARY_OP = "E303"
+    UNSUPPORTED_UNARY_OP = "E304"
+    UNSUPPORTED_COMPARISON = "E305"
+
+    @property
+    def category(self) -> ErrorCategory:
+        """What the mistake is about."""
+        return ErrorCategory(self.value[:2])
+
+
+def as_span(place: Span | Mapping[str, Any] | None) -> Span:
+    """Return a place given as a span, as a dict like `ParserError.span`, or not at all.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if isinstance(place, Span):
+        return place
+    if place is None:
+        return UNKNOWN_SPAN
+    if not isinstance(place, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"a place is a Span, a dict or None, got {type(place).__name__}")
+    name = place.get("filename", place.get("file", ""))
+    line = place.get("begin_line", place.get("line", -1))
+    column = place.get("begin_column", place.get("column", -1))
+    return Span(name, line, column, place.get("end_line", -1), place.get("end_column", -1))
+
+
+def _as_dict(place: Span) -> dict[str, Any] | None:
+    """Return a place as a dict, None if it is nowhere."""
+    if place is UNKNOWN_SPAN:
+        return None
+    name, line, column = place.filename, place.begin_line, place.begin_column
+    return {
+        "filename": name,
+        "file": name,
+        "line": line,
+        "column": column,
+        "begin_line": line,
+        "begin_column": column,
+    }
 
 
 class PyptoError(Exception):
@@ -30,11 +105,13 @@ class PyptoError(Exception):
     slug = "error"
     others: tuple[PyptoError, ...] = ()
     """Errors found together with this one, in the order of the source."""
+    has_more: bool = False
+    """True if the search ended before all errors were found."""
 
     def __init__(
         self,
         message: str,
-        span: Span | None = None,
+        span: Span | Mapping[str, Any] | None = None,
         hint: str | None = None,
         note: str | None = None,
         source_lines: Sequence[str] | None = None,
@@ -50,7 +127,7 @@ class PyptoError(Exception):
         self.label = label
         self.related = tuple(related)
         self.source_lines = None if source_lines is None else list(source_lines)
-        self.place = UNKNOWN_SPAN if span is None else span
+        self.place = as_span(span)
         if slug is not None:
             self.slug = slug
         self._attach()
@@ -111,67 +188,107 @@ class ParserError(PyptoError):
     """Base of everything the front end reports about a kernel's source."""
 
     slug = "parser"
+    code: ClassVar[ErrorCode | None] = None
 
     @property
-    def span(self) -> Any:
-        """The place as a dict with ``filename line column begin_line begin_column``, or None."""
-        if self.place is UNKNOWN_SPAN:
-            return None
-        name, line, column = self.place.filename, self.place.begin_line, self.place.begin_column
-        return {
-            "filename": name,
-            "file": name,
-            "line": line,
-            "column": column,
-            "begin_line": line,
-            "begin_column": column,
-        }
+    def span(self) -> dict[str, Any] | None:
+        """The place: ``filename line column``, again as ``file begin_line begin_column``; or None.
+
+        Lines count from 1, columns from 0. `place` is the same as a `Span`.
+        """
+        return _as_dict(self.place)
 
 
 class ParserSyntaxError(ParserError):
     """The source has a form that the language does not have: ``for i in [1, 2]``."""
 
     slug = "syntax"
+    code = ErrorCode.UNSUPPORTED_STATEMENT
 
 
 class ParserTypeError(ParserError):
     """An annotation, dtype, constant or operand has the wrong type: ``x: int``."""
 
     slug = "type"
+    code = ErrorCode.INVALID_TYPE_ANNOTATION
 
 
 class UndefinedVariableError(ParserError):
     """A name is read that nothing defines: write to it first, or correct its spelling."""
 
     slug = "undefined-name"
+    code = ErrorCode.UNDEFINED_VARIABLE
 
 
 class SSAViolationError(ParserError):
     """A name is assigned twice under ``strict_ssa=True``: use a new name."""
 
     slug = "ssa-redefinition"
+    code = ErrorCode.SSA_VIOLATION
 
-    def __init__(self, message: str, *args: Any, previous_span: Any = None, **kwargs: Any) -> None:
-        self.previous_span = previous_span
+    def __init__(
+        self,
+        message: str,
+        *args: Any,
+        previous_span: Span | Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.previous_place = as_span(previous_span)
+        if previous_span is not None:
+            related = cast("Iterable[Label]", kwargs.pop("related", ()))
+            first = Label(self.previous_place, "first assigned here")
+            kwargs["related"] = (*related, first)
         super().__init__(message, *args, **kwargs)
+
+    @property
+    def previous_span(self) -> dict[str, Any] | None:
+        """Where the name was assigned before, in the form of `span`, or None."""
+        return _as_dict(self.previous_place)
 
 
 class UnsupportedFeatureError(ParserError):
     """A Python construct that kernels do not have: ``try``, ``lambda``, comprehensions."""
 
     slug = "unsupported"
+    code = ErrorCode.UNSUPPORTED_OPERATION
 
 
 class InvalidOperationError(ParserError):
     """An op that does not exist, or not for these operands: ``pl.ad(x, y)``."""
 
     slug = "unknown-op"
+    code = ErrorCode.UNKNOWN_OPERATION
 
 
 class ScopeIsolationError(ParserError):
     """A name is used outside the scope that defines it: yield it out of the loop or branch."""
 
     slug = "scope"
+
+
+class ParserOpError(ParserTypeError, OpError):
+    """`OpError` of a call in a kernel's source; whoever catches either class sees it."""
+
+
+class ParserOpTypeError(ParserTypeError, OpTypeError):
+    """`OpTypeError` of a call in a kernel's source; whoever catches either class sees it."""
+
+
+def get_error_code(cls: type) -> ErrorCode | None:
+    """Return the code of a class of parser errors, such as ``E200``; None for other classes."""
+    return cls.code if issubclass(cls, ParserError) else None
+
+
+class TextError(ParserError, ValueError):
+    """A text defines no kernel, or more than the one that was wanted: split it into two texts."""
+
+    slug = "text"
+
+
+class TextRunError(ParserError, RuntimeError):
+    """Python around the kernels of a text fails: the message says where and how."""
+
+    slug = "text-run"
 
 
 class VerificationError(PyptoError, ValueError):
@@ -184,6 +301,12 @@ class PassError(PyptoError, ValueError):
     """A pass cannot go on with this program: the message says what in it is not supported."""
 
     slug = "pass"
+
+
+class ConversionError(PyptoError, RuntimeError):
+    """A registered conversion of a tensor op gave something that is no expression or statement."""
+
+    slug = "conversion"
 
 
 class MemoryPlanError(PyptoError, ValueError):
@@ -202,6 +325,12 @@ class EvaluationError(PyptoError, RuntimeError):
     """Running a program found a mistake in it: a region out of bounds, a poisoned read."""
 
     slug = "evaluation"
+
+
+class SerializeError(PyptoError, ValueError):
+    """Bytes that are no serialised IR of this version, or IR that holds what bytes cannot."""
+
+    slug = "serialize"
 
 
 class CallError(PyptoError, TypeError):

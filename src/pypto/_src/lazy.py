@@ -13,7 +13,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class LazyModule:
@@ -36,14 +39,18 @@ def lazy_module(name: str) -> Any:
     return LazyModule(name)
 
 
-def lazy_names(module: str, sources: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy_names(
+    module: str, sources: Mapping[str, str], submodules: tuple[str, ...] = ()
+) -> Callable[[str], Any]:
     """Return ``__getattr__`` for a public module whose names come from heavier modules.
 
     ``sources`` says for each name which module defines it: ``{"compile": "pypto._src.driver"}``.
-    That module is imported when the name is first read.
+    That module is imported when the name is first read; so are ``submodules`` of a package.
     """
 
     def get(name: str) -> Any:
+        if name in submodules:
+            return import_module(f"{module}.{name}")
         if name not in sources:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         source = import_module(sources[name])
@@ -54,12 +61,38 @@ def lazy_names(module: str, sources: Mapping[str, str]) -> Callable[[str], Any]:
     return get
 
 
-def lazy_submodules(package: str, names: tuple[str, ...]) -> Callable[[str], Any]:
-    """Return a module ``__getattr__`` that imports submodules when they are first named."""
+def names_of(other: str, module: str) -> Callable[[str], Any]:
+    """Return ``__getattr__`` for ``module``, which has the names of the module ``other``.
+
+    That one is imported when a name is first read.
+    """
 
     def get(name: str) -> Any:
-        if name in names:
-            return import_module(f"{package}.{name}")
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        # What Python itself asks of any module must not load the other one.
+        if name != "__all__" and name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        try:
+            return getattr(import_module(other), name)
+        except AttributeError:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}") from None
 
     return get
+
+
+def dir_of(other: str) -> Callable[[], list[str]]:
+    """Return ``__dir__`` for a module that has the names of the module ``other``."""
+    return lambda: dir(import_module(other))
+
+
+def callable_module(name: str, function: F) -> F:
+    """Let the module ``name`` be called like ``function``; return the function.
+
+    For a module that has the name of a function beside it: whoever imports the module must not
+    take the function away.
+    """
+
+    class CallableModule(ModuleType):
+        __call__ = staticmethod(function)
+
+    sys.modules[name].__class__ = CallableModule
+    return function

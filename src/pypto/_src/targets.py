@@ -39,6 +39,7 @@ A2A3: Final = Target(
         MemorySpace.Left: Memory(64 * _KIB, 64 * _KIB, 512),
         MemorySpace.Right: Memory(64 * _KIB, 64 * _KIB, 512),
         MemorySpace.Acc: Memory(128 * _KIB, 128 * _KIB, 512),
+        MemorySpace.Bias: Memory(1 * _KIB, 1 * _KIB, 64),
     },
     cube_cores=24,
     vector_cores=48,

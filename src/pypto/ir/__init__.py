@@ -118,20 +118,40 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.text import python_print
 from pypto._src.ir.verify import IRVerifier
-from pypto._src.ir.walk import ParentStmtAnalysis
+from pypto._src.ir.walk import Mutator as IRMutator
+from pypto._src.ir.walk import ParentStmtAnalysis, walk
 from pypto._src.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pypto._src.build_output import compile
+    from pypto._src.frontend.literal import parse
+    from pypto._src.ir.display import dump_tree, to_json
     from pypto._src.ir.serialize import (
         deserialize,
         deserialize_from_file,
         serialize,
         serialize_to_file,
     )
-    from pypto._src.ops.lookup import create_op_call, get_op, is_op_registered, op
+    from pypto._src.ops.conversion import (
+        ConversionContext,
+        has_op_conversion,
+        op_conversion,
+        register_op_conversion,
+        register_op_conversion_custom,
+    )
+    from pypto._src.ops.lookup import create_op_call, get_op, is_op_registered
     from pypto._src.passes.base import PassContext, VerificationLevel, VerificationMode
     from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+    from pypto._src.statement.form import verify_statement_form
+    from pypto._src.statement.printer import to_statement_text
+    from pypto._src.statement.reader import from_statement_text
+    from pypto.ir import builder as builder
+    from pypto.ir import op
+    from pypto.ir import operators as operators
+    from pypto.ir import pass_manager as pass_manager
+    from pypto.ir import printer as printer
+    from pypto.ir import type as type
+    from pypto.ir import utils as utils
 
 BOOL = DataType.BOOL
 INT4 = DataType.INT4
@@ -198,17 +218,28 @@ __getattr__ = lazy_names(
         "create_op_call": "pypto._src.ops.lookup",
         "deserialize": "pypto._src.ops.lookup",
         "deserialize_from_file": "pypto._src.ops.lookup",
+        "dump_tree": "pypto._src.ir.display",
+        "to_json": "pypto._src.ir.display",
         "serialize": "pypto._src.ir.serialize",
         "serialize_to_file": "pypto._src.ir.serialize",
+        "ConversionContext": "pypto._src.ops.conversion",
+        "has_op_conversion": "pypto._src.ops.conversion",
+        "op_conversion": "pypto._src.ops.conversion",
+        "register_op_conversion": "pypto._src.ops.conversion",
+        "register_op_conversion_custom": "pypto._src.ops.conversion",
         "get_op": "pypto._src.ops.lookup",
         "is_op_registered": "pypto._src.ops.lookup",
-        "op": "pypto._src.ops.lookup",
+        "parse": "pypto._src.frontend.literal",
         "PassContext": "pypto._src.passes.base",
         "VerificationLevel": "pypto._src.passes.base",
         "VerificationMode": "pypto._src.passes.base",
         "OptimizationStrategy": "pypto._src.passes.pipelines",
         "PassManager": "pypto._src.passes.pipelines",
+        "from_statement_text": "pypto._src.statement.reader",
+        "to_statement_text": "pypto._src.statement.printer",
+        "verify_statement_form": "pypto._src.statement.form",
     },
+    ("builder", "op", "operators", "pass_manager", "printer", "type", "utils"),
 )
 
 __all__ = [
@@ -263,6 +294,7 @@ __all__ = [
     "ConstFloat",
     "ConstInt",
     "ContinueStmt",
+    "ConversionContext",
     "CoreType",
     "DataType",
     "Eq",
@@ -279,6 +311,7 @@ __all__ = [
     "GlobalVar",
     "Gt",
     "IRBuilder",
+    "IRMutator",
     "IRNode",
     "IRVerifier",
     "IfStmt",
@@ -362,11 +395,14 @@ __all__ = [
     "create_op_call",
     "deserialize",
     "deserialize_from_file",
+    "dump_tree",
     "eq",
     "floordiv",
+    "from_statement_text",
     "ge",
     "get_op",
     "gt",
+    "has_op_conversion",
     "is_op_registered",
     "le",
     "lt",
@@ -381,15 +417,23 @@ __all__ = [
     "none_box",
     "null",
     "op",
+    "op_conversion",
+    "parse",
     "pow",
     "python_print",
     "python_print_type",
+    "register_op_conversion",
+    "register_op_conversion_custom",
     "row_major",
     "serialize",
     "serialize_to_file",
     "structural_equal",
     "structural_hash",
     "sub",
+    "to_json",
+    "to_statement_text",
     "truediv",
+    "verify_statement_form",
+    "walk",
     "zero",
 ]

@@ -1,5 +1,7 @@
 """The language that kernels are written in: ``import pypto.language as pl``."""
 
+from typing import TYPE_CHECKING
+
 from pypto._src.dtypes import DataType
 from pypto._src.frontend.control import (
     DynVar,
@@ -10,6 +12,7 @@ from pypto._src.frontend.control import (
     dynamic,
     incore,
     parallel,
+    typed,
     while_,
     yield_,
 )
@@ -40,10 +43,19 @@ from pypto._src.ir.nodes import (
     TileView,
     UnknownType,
 )
+from pypto._src.lazy import lazy_names
+from pypto._src.ops.bitwise import (
+    ands,
+    not_,
+    ors,
+    rems,
+    shls,
+    shrs,
+    xors,
+)
 from pypto._src.ops.elementwise import (
     adds,
     divs,
-    exp,
     log,
     maxs,
     mins,
@@ -55,34 +67,51 @@ from pypto._src.ops.elementwise import (
     sqrt,
     subs,
 )
-from pypto._src.ops.layout import (
-    reshape,
-    transpose,
-)
 from pypto._src.ops.matmul import (
-    matmul,
+    batch_matmul,
+    gemv,
+    gemv_acc,
+    gemv_bias,
     matmul_acc,
+    matmul_bias,
 )
 from pypto._src.ops.memory import (
+    alloc,
     create_tile,
+    fillpad,
     full,
     get_block_idx,
     l0c_store,
     load,
     move,
     store,
+    vec_move,
 )
 from pypto._src.ops.reduce import (
+    col_expand,
     col_expand_div,
     col_expand_mul,
     col_expand_sub,
+    row_expand,
     row_expand_add,
     row_expand_div,
     row_expand_mul,
     row_expand_sub,
-    row_max,
     row_min,
-    row_sum,
+    sum,
+)
+from pypto._src.ops.select import (
+    addc,
+    addsc,
+    cmp,
+    cmps,
+    expands,
+    lrelu,
+    prelu,
+    sel,
+    sels,
+    subc,
+    subsc,
 )
 from pypto._src.ops.tensor import (
     create as create_tensor,
@@ -90,19 +119,34 @@ from pypto._src.ops.tensor import (
 from pypto._src.ops.tensor import (
     dim,
     read,
-    view,
+)
+from pypto._src.ops.tensor_math import (
+    assemble,
 )
 from pypto._src.ops.unified import (
     abs,
     add,
+    and_,
     cast,
     div,
+    exp,
+    matmul,
     max,
     maximum,
     min,
     minimum,
     mul,
+    or_,
+    rem,
+    reshape,
+    row_max,
+    row_sum,
+    shl,
+    shr,
     sub,
+    transpose,
+    view,
+    xor,
 )
 from pypto.language import block, parser, system, tensor
 
@@ -130,6 +174,11 @@ FP8 = DataType.FP8
 ND = TensorLayout.ND
 DN = TensorLayout.DN
 NZ = TensorLayout.NZ
+
+if TYPE_CHECKING:
+    from pypto._src.jit import jit
+
+__getattr__ = lazy_names(__name__, {"jit": "pypto._src.jit"})
 
 __all__ = [
     "BF16",
@@ -184,9 +233,19 @@ __all__ = [
     "UnknownType",
     "abs",
     "add",
+    "addc",
     "adds",
+    "addsc",
+    "alloc",
+    "and_",
+    "ands",
+    "assemble",
+    "batch_matmul",
     "block",
     "cast",
+    "cmp",
+    "cmps",
+    "col_expand",
     "col_expand_div",
     "col_expand_mul",
     "col_expand_sub",
@@ -199,18 +258,26 @@ __all__ = [
     "divs",
     "dynamic",
     "exp",
+    "expands",
+    "fillpad",
     "full",
     "function",
+    "gemv",
+    "gemv_acc",
+    "gemv_bias",
     "get_block_idx",
     "incore",
     "inline",
+    "jit",
     "l0c_store",
     "load",
     "loads",
     "loads_program",
     "log",
+    "lrelu",
     "matmul",
     "matmul_acc",
+    "matmul_bias",
     "max",
     "maximum",
     "maxs",
@@ -221,16 +288,23 @@ __all__ = [
     "mul",
     "muls",
     "neg",
+    "not_",
+    "or_",
+    "ors",
     "parallel",
     "parse",
     "parse_program",
     "parser",
+    "prelu",
     "program",
     "range",
     "read",
     "recip",
     "relu",
+    "rem",
+    "rems",
     "reshape",
+    "row_expand",
     "row_expand_add",
     "row_expand_div",
     "row_expand_mul",
@@ -239,14 +313,27 @@ __all__ = [
     "row_min",
     "row_sum",
     "rsqrt",
+    "sel",
+    "sels",
+    "shl",
+    "shls",
+    "shr",
+    "shrs",
     "sqrt",
     "store",
     "sub",
+    "subc",
     "subs",
+    "subsc",
+    "sum",
     "system",
     "tensor",
     "transpose",
+    "typed",
+    "vec_move",
     "view",
     "while_",
+    "xor",
+    "xors",
     "yield_",
 ]

@@ -9,11 +9,55 @@ from pypto._src.ops.tensor import (
 from pypto._src.ops.tensor import (
     create as create_tensor,
 )
+from pypto._src.ops.tensor_math import (
+    add_scalar,
+    assemble,
+    cast,
+    div_scalar,
+    exp,
+    matmul,
+    maximum,
+    mul_scalar,
+    reshape,
+    row_max,
+    row_sum,
+    sub_scalar,
+    transpose,
+)
+from pypto._src.ops.unified import (
+    tensor_add as add,
+)
+from pypto._src.ops.unified import (
+    tensor_div as div,
+)
+from pypto._src.ops.unified import (
+    tensor_mul as mul,
+)
+from pypto._src.ops.unified import (
+    tensor_sub as sub,
+)
 
 __all__ = [
+    "add",
+    "add_scalar",
+    "assemble",
+    "cast",
     "create",
     "create_tensor",
     "dim",
+    "div",
+    "div_scalar",
+    "exp",
+    "matmul",
+    "maximum",
+    "mul",
+    "mul_scalar",
     "read",
+    "reshape",
+    "row_max",
+    "row_sum",
+    "sub",
+    "sub_scalar",
+    "transpose",
     "view",
 ]

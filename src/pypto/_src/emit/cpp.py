@@ -30,6 +30,7 @@ from pypto._src.ir.nodes import (
     Expr,
     IterArg,
     MakeTuple,
+    MemRefType,
     ScalarType,
     TensorType,
     TileType,
@@ -39,7 +40,7 @@ from pypto._src.ir.nodes import (
     dtype_of,
     static_shape,
 )
-from pypto._src.ir.opdef import OpDef, aliased, op_of
+from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -325,6 +326,8 @@ class _Kernel:
 
     def _assign(self, stmt: AssignStmt) -> None:
         var, value = stmt.var, stmt.value
+        if isinstance(var.type, MemRefType):
+            return  # block.alloc describes a buffer; tiles are declared with their addresses
         if isinstance(var.type, TensorType):
             self._assign_tensor(var, value, stmt.span)
         elif isinstance(value, Call):
@@ -372,13 +375,15 @@ class _Kernel:
     # ----- calls ----------------------------------------------------------------------------
 
     def _call(self, call: Call, dst: str) -> None:
-        op = call.op
-        if not isinstance(op, OpDef):
-            raise EmitError(f"the call of {op.name!r} was not expanded into the kernel")
+        op = op_of(call)
+        if op is None:
+            raise EmitError(f"the call of {call.op.name!r} was not expanded into the kernel")
         form = op.isa
         if form is None:
             raise EmitError(
-                f"{op.name} has no C++ form: {op.unsupported or 'none is known'}", slug="emit-op"
+                f"{op.name} has no C++ form: {op.unsupported or 'none is known'}",
+                hint=op.instead,
+                slug="emit-op",
             )
         args = tuple(self.value(a) for a in call.args)
         if isinstance(form, str):
@@ -574,14 +579,16 @@ class _Site:
         """Return the text of one element."""
         return f"*({self._kernel.offset(self._kernel.place(tensor), indices)})"
 
-    def retype(self, tile: Expr, kind: TileType, suffix: str) -> str:
-        """Declare a tile over the bytes of another; return its name."""
+    def retype(self, tile: Expr | None, kind: TileType, suffix: str) -> str:
+        """Declare a tile over the bytes of another, or of the result; return its name."""
         kernel = self._kernel
-        source = kernel.value(tile)
+        source = self.dst if tile is None else kernel.value(tile)
         # Two underscores in a row would make a name that C++ keeps for itself.
         name = kernel.names.fresh(f"{self.dst or source}_{suffix.strip('_')}")
         bare = TileType(kind.shape, kind.dtype, None, kind.tile_view)
-        space = _space(tile.type)
+        op = op_of(self.call)
+        assert op is not None
+        space = op.space_of(self.call) if tile is None else _space(tile.type)
         rows, cols = _rows_cols(static_shape(bare) or ())
         self.emit(f"using {name}Type = {tile_text(bare, space, rows, cols)};")
         self.emit(f"{name}Type {name}({rows}, {cols});")
@@ -636,7 +643,11 @@ def _written(call: Call) -> Expr:
     if source is None:
         op, name = op_of(call), call.op.name
         reason = op.unsupported if op is not None and op.unsupported else "it makes a tensor"
-        raise EmitError(f"{name} has no C++ form in a kernel: {reason}", slug="emit-op")
+        raise EmitError(
+            f"{name} has no C++ form in a kernel: {reason}",
+            hint=op.instead if op is not None else None,
+            slug="emit-op",
+        )
     return source
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError
-from pypto._src.ir.enums import MemorySpace, PipeType, TileLayout
+from pypto._src.ir.enums import MemorySpace, PipeType, TileLayout, TilePad
 from pypto._src.ir.nodes import (
     Abs,
     Add,
@@ -56,6 +56,7 @@ TILE_TYPES: Final = {
     MemorySpace.Left: "Left",
     MemorySpace.Right: "Right",
     MemorySpace.Acc: "Acc",
+    MemorySpace.Bias: "Bias",
 }
 _LAYOUT_NAMES: Final = {
     TileLayout.none_box: "NoneBox",
@@ -116,9 +117,10 @@ def tile_text(kind: TileType, space: MemorySpace, rows: int, cols: int) -> str:
         and view.slayout is TileLayout.none_box
         and view.fractal == 512
     )
-    if plain:
+    if plain and view.pad is TilePad.null:
         return f"{text}>"
-    return f"{text}, SLayout::{_LAYOUT_NAMES[view.slayout]}, {view.fractal}>"
+    pad = "" if view.pad is TilePad.null else f", PadValue::{view.pad.name.capitalize()}"
+    return f"{text}, SLayout::{_LAYOUT_NAMES[view.slayout]}, {view.fractal}{pad}>"
 
 
 def bit_cast_lines(name: str, dtype: DataType, word: str) -> list[str]:

@@ -376,9 +376,7 @@ class _Host:
         elif op is tensor_ops.read:
             self._read(var, call)
         elif op is tensor_ops.dim:
-            kind = call.args[0].type
-            assert isinstance(kind, TensorType)
-            self._declare_scalar(var, self.scalars.text(kind.shape[int(call.kwargs["axis"])]))
+            self._declare_scalar(var, self.scalars.text(tensor_ops.size_of(call)))
         else:
             raise EmitError(
                 f"{call.op.name} has no form in an orchestration",

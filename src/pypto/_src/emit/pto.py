@@ -372,7 +372,7 @@ class _Kernel:
 
     def _emit_call(self, call: Call, op: OpDef[..., Any], dst: str | None, dst_type: str) -> _Site:
         if op.unsupported is not None:
-            raise EmitError(f"{op.name} has no PTO form: {op.unsupported}", slug="emit-op")
+            raise _no_form(op)
         if op.pto is None:
             raise _no_form(op)
         site = _Site(self, call, dst, dst_type)
@@ -657,9 +657,12 @@ class _Site:
     def alias(self, name: str) -> None:
         self.known = name
 
-    def retype(self, tile: Expr, kind: TileType) -> tuple[str, str]:
-        name, type_ = self._kernel.tile(tile)
-        other = tile_buf_type(kind, memref_of(tile).memory_space_)
+    def retype(self, tile: Expr | None, kind: TileType) -> tuple[str, str]:
+        if tile is None:
+            name, type_, space = self.dst, self.dst_type, _op(self.call).space_of(self.call)
+        else:
+            (name, type_), space = self._kernel.tile(tile), memref_of(tile).memory_space_
+        other = tile_buf_type(kind, space)
         alias = self._kernel.body.assign(f"pto.treshape {name} : {type_} -> {other}")
         return alias, other
 
@@ -697,7 +700,7 @@ def _op(call: Call) -> OpDef[..., Any]:
 
 def _no_form(op: OpDef[..., Any]) -> EmitError:
     reason = op.unsupported or "it is not an operation of a core"
-    return EmitError(f"{op.name} has no PTO form: {reason}", slug="emit-op")
+    return EmitError(f"{op.name} has no PTO form: {reason}", hint=op.instead, slug="emit-op")
 
 
 def _several_tensors(what: str) -> EmitError:

@@ -20,7 +20,6 @@ from pypto._src.ir.nodes import (
     TileType,
     Var,
     const_value,
-    static_shape,
 )
 from pypto._src.ir.opdef import aliased
 from pypto._src.ir.stmts import (
@@ -34,6 +33,7 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.walk import stmts_in
+from pypto._src.ops.layout import is_whole
 
 Key: TypeAlias = "tuple[int, str, tuple[int, ...]]"
 """Identity of the memory reference, type text, identities of valid dimensions that vary."""
@@ -165,24 +165,6 @@ def yields(body: Stmt | None) -> Sequence[Expr]:
     """Return what a loop body or branch hands on."""
     last = statements(body)[-1:]
     return last[0].value if last and isinstance(last[0], YieldStmt) else ()
-
-
-def is_whole(source: Expr, view: Expr) -> bool:
-    """True if a view of a tile has all its bytes."""
-    a, b = source.type, view.type
-    assert isinstance(a, TileType)
-    assert isinstance(b, TileType)
-    return _bytes(a) == _bytes(b)
-
-
-def _bytes(kind: TileType) -> int | None:
-    shape = static_shape(kind)
-    if shape is None:
-        return None
-    size = kind.dtype.bytes
-    for dim in shape:
-        size *= dim
-    return size
 
 
 def memref_of(value: Expr) -> MemRef:

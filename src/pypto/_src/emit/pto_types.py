@@ -18,6 +18,7 @@ LOCATIONS: Final = {
     MemorySpace.Left: "left",
     MemorySpace.Right: "right",
     MemorySpace.Acc: "acc",
+    MemorySpace.Bias: "bias",
 }
 """Memory spaces in which tiles live, as `loc` names them."""
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 from collections.abc import Callable, Mapping, Sequence
 from types import BuiltinFunctionType
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from pypto._src.diagnostics import Label
+from pypto._src.diagnostics import Label, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import (
     ParserError,
+    ParserOpError,
+    ParserOpTypeError,
     ParserSyntaxError,
     ParserTypeError,
     PyptoError,
@@ -23,11 +26,21 @@ from pypto._src.errors import (
 from pypto._src.frontend import control
 from pypto._src.frontend.context import Callee, Context, Signature, as_parser_error
 from pypto._src.frontend.environment import items_of
+from pypto._src.frontend.explain import explained
 from pypto._src.frontend.inline import InlineFunction, expand
-from pypto._src.frontend.messages import describe, did_you_mean, spell
-from pypto._src.frontend.scalars import combine, typed
+from pypto._src.frontend.messages import (
+    counted,
+    describe,
+    did_you_mean,
+    dtype_like,
+    nearest,
+    spell,
+)
+from pypto._src.frontend.scalars import combine, fits, typed
 from pypto._src.frontend.scope import same_value_type
-from pypto._src.ir.enums import ParamDirection
+from pypto._src.frontend.sizes import number_of
+from pypto._src.frontend.types import type_of
+from pypto._src.ir.enums import MemorySpace, ParamDirection
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,
     Call,
@@ -50,10 +63,12 @@ from pypto._src.ir.nodes import (
     Var,
     const_value,
     same_dim,
+    same_type,
     unary,
 )
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import Function
+from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.unified import SCALAR_BINARY, SCALAR_UNARY, Unified, unified
 
 _PURE_NAMES: Final = (
@@ -83,6 +98,8 @@ def call(ctx: Context, node: ast.Call) -> Any:
     """Return what a call means."""
     forms = ctx.forms
     callee = forms[node.func.__class__](ctx, node.func)
+    if callee is control.typed:
+        return _typed(ctx, node)
     args = [forms[arg.__class__](ctx, arg) for arg in node.args]
     kwargs: dict[str, Any] = {}
     for word in node.keywords:
@@ -101,6 +118,30 @@ def call(ctx: Context, node: ast.Call) -> Any:
     return _other_call(ctx, callee, args, kwargs, node)
 
 
+def _typed(ctx: Context, node: ast.Call) -> Expr:
+    """Return the value of ``pl.typed(value, type)``; the type says more than the value's."""
+    if len(node.args) != 2 or node.keywords:
+        raise ParserSyntaxError(
+            "pl.typed takes a value and a type",
+            ctx.span(node),
+            hint="write pl.typed(x, pl.Tile[[64, 64], pl.FP32])",
+            slug="argument-count",
+        )
+    value, kind = ctx.expr(node.args[0]), type_of(ctx, node.args[1])
+    if isinstance(value, Call) and same_value_type(value.type, kind):
+        made = Call(value.op, value.args, value.kwargs, kind, value.span)
+        ctx.follow_call(made, value)
+        return made
+    if same_type(value.type, kind):
+        return value
+    raise ParserTypeError(
+        f"pl.typed says {spell(kind)}, the value is {spell(value.type)}",
+        ctx.span(node),
+        hint="leave pl.typed out, or correct its type",
+        slug="annotation-mismatch",
+    )
+
+
 def op_call(
     ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.AST
 ) -> Expr:
@@ -109,34 +150,68 @@ def op_call(
     try:
         built = op.build(args, kwargs, span)
     except PyptoError as error:
-        raise _explained(ctx, as_parser_error(error), args, node).at(span) from None
+        found = _of_known_sizes(ctx, op, args, kwargs, span)
+        if found is None:
+            refusal = explained(ctx, as_parser_error(error), op, args, kwargs, node)
+            raise refusal.at(span) from None
+        built = found
     except (TypeError, ValueError) as error:
-        raise ParserTypeError(str(error), span, slug="op-operands") from None
+        cls = ParserOpTypeError if isinstance(error, TypeError) else ParserOpError
+        raise cls(str(error), span, slug="op-operands") from None
+    if ctx.constants and _has_variable_size(built.type):
+        built = _of_known_sizes(ctx, op, args, kwargs, span) or built
     if ctx.origins:
         ctx.note_effects(built)
+    used: Any = built.op
+    if used.placed:
+        _note_operands(ctx, built, used)
     return built
 
 
-def _explained(ctx: Context, error: ParserError, args: Sequence[Any], node: ast.AST) -> ParserError:
-    """Add to an op's error what the source tells: the wrong keyword, where operands come from."""
-    if not isinstance(node, ast.Call):
-        return error
-    if error.slug == "unknown-keyword":
-        for word in node.keywords:
-            if word.arg is not None and f"argument {word.arg!r}" in error.message:
-                known = (error.hint or "").removeprefix("its arguments are ").split(", ")
-                error.hint = did_you_mean(word.arg, known) or error.hint
-                return error.at(ctx.span(word))
-    shaped = [a for a in args if isinstance(a, Var) and isinstance(a.type, ShapedType)]
-    if error.related or len(shaped) < 2:
-        return error
-    line = ctx.span(node).begin_line
-    error.related = tuple(
-        Label(var.span, f"{var.name} is {spell(var.type)}")
-        for var in dict.fromkeys(shaped)
-        if 0 < var.span.begin_line != line
-    )
-    return error
+def _has_variable_size(kind: Type) -> bool:
+    if isinstance(kind, ShapedType):
+        for dim in kind.shape:
+            if dim.__class__ is not ConstInt:
+                return True
+    return False
+
+
+def _of_known_sizes(
+    ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> Call | None:
+    """Return the call with numbers for the variables in its lists that are numbers.
+
+    ``rows, cols = x.shape`` makes variables; a tile [rows, cols] needs the numbers. None if there
+    are no such variables, or the op refuses the numbers as well.
+    """
+    known = ctx.constants
+    if not known:
+        return None
+
+    def numbers(value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        found = [(number_of(item, known), item) for item in cast("Sequence[Any]", value)]
+        return [item if number is None else number for number, item in found]
+
+    try:
+        return op.build(
+            [numbers(arg) for arg in args],
+            {key: numbers(value) for key, value in kwargs.items()},
+            span,
+        )
+    except (PyptoError, TypeError, ValueError):
+        return None
+
+
+def _note_operands(ctx: Context, made: Call, op: OpDef[..., Any]) -> None:
+    """Note a call some operand of which may live in a memory that the op does not take it from."""
+    for index, spaces in op.operand_spaces(made.kwargs).items():
+        kind = made.args[index].type
+        known = isinstance(kind, TileType) and (kind.tile_view or kind.memref)
+        if not known and MemorySpace.Vec not in spaces:
+            ctx.unplaced.append(made)
+            return
 
 
 # ----------------------------------------------------------------------------- scalars
@@ -153,6 +228,7 @@ def _scalar_form(
         dtype = [*args[1:], *kwargs.values()][0]
         if isinstance(dtype, DataType):
             return Cast(ctx.as_expr(args[0], node.args[0]), dtype, span)
+        raise _no_dtype(ctx, node, "pl.cast", dtype)
     if kwargs:
         return None
     try:
@@ -163,6 +239,18 @@ def _scalar_form(
     except TypeError as error:
         raise ParserTypeError(str(error), span, slug="scalar-operands") from None
     return None
+
+
+def _no_dtype(ctx: Context, node: ast.Call, called: str, found: Any) -> ParserError:
+    """Return the error for a call whose second argument is no element type."""
+    meant = dtype_like(found)
+    place = node.args[1] if len(node.args) > 1 else node.keywords[-1].value
+    return ParserTypeError(
+        f"the second argument of {called} is an element type, got {describe(found)}",
+        ctx.span(place),
+        hint=None if meant is None else f"write pl.{meant.member}",
+        slug="argument-kind",
+    )
 
 
 def _fold(ctx: Context, name: str, args: Sequence[Any], node: ast.Call) -> Expr:
@@ -194,13 +282,17 @@ def _other_call(
             raise ParserTypeError(
                 f"inline function {callee.name!r} takes its arguments by position",
                 ctx.span(node),
+                hint=_by_position(ctx, callee, node),
                 slug="argument-count",
             )
         return expand(ctx, callee, args, node)
     if callee is control.const:
         return _const(ctx, args, kwargs, node)
     if _is_statement(callee):
-        raise ParserSyntaxError(_STATEMENTS[callee], ctx.span(node), slug="misplaced")
+        message, _, hint = _STATEMENTS[callee].partition(": ")
+        raise ParserSyntaxError(
+            message, ctx.span(node), hint=f"write {hint}" if hint else None, slug="misplaced"
+        )
     if isinstance(callee, type) and issubclass(callee, MemRef):
         return _memref(ctx, args, kwargs, node)
     if isinstance(callee, type) and issubclass(callee, _NODES):
@@ -210,6 +302,16 @@ def _other_call(
     return _python_call(ctx, callee, args, kwargs, node)
 
 
+def _by_position(ctx: Context, callee: InlineFunction, node: ast.Call) -> str | None:
+    """Return the call of an inline function with its keywords in their places."""
+    names = callee.param_names[len(node.args) :]
+    values = {word.arg: ctx.source.text(word.value) for word in node.keywords}
+    if set(names) != set(values):
+        return None
+    texts = [*(ctx.source.text(arg) for arg in node.args), *(values[name] for name in names)]
+    return f"write {callee.name}({', '.join(texts)})"
+
+
 def _is_statement(callee: Any) -> bool:
     return callable(callee) and callee.__hash__ is not None and callee in _STATEMENTS
 
@@ -217,31 +319,47 @@ def _is_statement(callee: Any) -> bool:
 def _const(ctx: Context, args: list[Any], kwargs: dict[str, Any], node: ast.Call) -> Expr:
     values = dict(zip(("value", "dtype"), args, strict=False)) | kwargs
     if len(args) > 2 or values.keys() != {"value", "dtype"}:
+        number = values.get("value")
         raise ParserSyntaxError(
             "pl.const takes a number and an element type",
             ctx.span(node),
-            hint="write pl.const(1, pl.INT32)",
+            hint=f"write {_const_text(number if isinstance(number, int | float) else 1)}",
             slug="const",
         )
     value, dtype = values["value"], values["dtype"]
-    if not isinstance(dtype, DataType):
+    if isinstance(value, DataType) and isinstance(dtype, int | float):
         raise ParserTypeError(
-            f"the second argument of pl.const is an element type, got {describe(dtype)}",
+            f"pl.const takes the number first, got pl.{value.member}",
             ctx.span(node),
-            hint="write pl.const(1, pl.INT32)",
+            hint=f"write pl.const({dtype}, pl.{value.member})",
             slug="const",
         )
+    if not isinstance(dtype, DataType):
+        raise _no_dtype(ctx, node, "pl.const", dtype)
     if not isinstance(value, int | float):
         raise ParserSyntaxError(
             f"pl.const takes a number, got {describe(value)}",
             ctx.span(node),
-            hint=f"write pl.cast(..., pl.{dtype.member})",
+            hint=f"write pl.cast({ctx.source.text(node.args[0])}, pl.{dtype.member})"
+            if isinstance(value, Expr) and node.args
+            else None,
             slug="const",
         )
     try:
         return typed(value, dtype, ctx.span(node))
     except TypeError as error:
-        raise ParserTypeError(str(error), ctx.span(node), slug="constant-range") from None
+        wider = f"write {_const_text(value)}" if math.isfinite(value) else None
+        raise ParserTypeError(
+            str(error), ctx.span(node), hint=wider, slug="constant-range"
+        ) from None
+
+
+def _const_text(value: float) -> str:
+    """Return a constant that holds ``value``."""
+    if isinstance(value, float):
+        return f"pl.const({value}, pl.FP32)"
+    wide = (d for d in (DataType.INT32, DataType.INT64) if fits(value, d))
+    return f"pl.const({value}, pl.{next(wide, DataType.FP32).member})"
 
 
 def _memref(ctx: Context, args: list[Any], kwargs: dict[str, Any], node: ast.Call) -> MemRef:
@@ -297,19 +415,36 @@ def _python_call(
         found = _on_kernel_values(ctx, callee, args, node)
         if found is not None:
             return found
+    if ctx.functions.method(text) is not None:
+        raise UnsupportedFeatureError(
+            f"{text} is a function of the program; it is called through self",
+            ctx.span(node),
+            hint=f"write self.{_call_text(ctx, node, text)}",
+            slug="python-call",
+        )
     raise UnsupportedFeatureError(
         f"{text} is Python's; it cannot take a value of the kernel",
         ctx.span(node),
-        hint=_call_hint(ctx, callee, text),
+        hint=_call_hint(ctx, callee, text, node),
         slug="python-call",
     )
 
 
-def _call_hint(ctx: Context, callee: Any, text: str) -> str | None:
-    if hasattr(callee, "__code__"):
-        return f"decorate {text} with @pl.inline, or with @pl.function"
+def _call_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | None:
     name = text.rpartition(".")[2]
-    return f"write pl.{name}(...)" if unified(name) is not None else None
+    if callee is print:
+        return "store the value in an output, and print that after the call"
+    if hasattr(callee, "__code__"):
+        if ctx.self_name and text == f"{ctx.self_name}.{name}":
+            return f"write @pl.function above def {name}"
+        return f"write @pl.inline above def {name}"
+    known = name if unified(name) is not None else nearest(name, OVERLOADS)
+    return None if known is None else f"write pl.{_call_text(ctx, node, known)}"
+
+
+def _call_text(ctx: Context, node: ast.Call, name: str) -> str:
+    """Return a call with another callee, as the user could write it."""
+    return f"{name}({', '.join(ctx.source.text(item) for item in (*node.args, *node.keywords))})"
 
 
 def _pure_call(
@@ -395,7 +530,7 @@ def _bind(
         missing = [name for name in names if name not in values]
         what = f"; {', '.join(map(repr, missing))} is missing" if len(missing) == 1 else ""
         raise ParserTypeError(
-            f"{called.name} takes {len(names)} arguments ({', '.join(names)}), "
+            f"{called.name} takes {counted(len(names), 'argument')} ({', '.join(names)}), "
             f"got {len(args) + len(kwargs)}{what}",
             ctx.span(node),
             slug="argument-count",

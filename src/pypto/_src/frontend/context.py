@@ -7,6 +7,7 @@ handlers are handed in, so that statements, expressions and calls need not impor
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -16,6 +17,8 @@ from pypto._src.errors import (
     OpError,
     OpTypeError,
     ParserError,
+    ParserOpError,
+    ParserOpTypeError,
     ParserSyntaxError,
     ParserTypeError,
     PyptoError,
@@ -26,7 +29,7 @@ from pypto._src.frontend.messages import describe, did_you_mean
 from pypto._src.frontend.scalars import number
 from pypto._src.frontend.scope import BROKEN, Cascade, Names, reassigned
 from pypto._src.frontend.source import Source
-from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -53,16 +56,18 @@ class EnoughErrors(Exception):
 class Errors:
     """The errors found so far, of all functions of a program."""
 
-    __slots__ = ("found",)
+    __slots__ = ("found", "has_more")
 
     def __init__(self) -> None:
         self.found: list[PyptoError] = []
+        self.has_more = False
 
     def add(self, error: PyptoError) -> None:
         """Keep an error; raise `EnoughErrors` when there are too many to show."""
-        self.found.append(error)
         if len(self.found) >= MOST_ERRORS:
+            self.has_more = True
             raise EnoughErrors
+        self.found.append(error)
 
     def raise_first(self) -> None:
         """Raise the first error, with the others in its ``others``; return if there is none."""
@@ -70,7 +75,23 @@ class Errors:
             self.found.sort(key=lambda e: (e.place.filename, e.place.begin_line))
             first, *others = self.found
             first.others = tuple(others)
+            first.has_more = self.has_more
             raise first.with_traceback(None) from None
+
+
+_PLACE: Final = "__pypto_place__"
+
+
+def note_place(error: Exception, span: Span) -> None:
+    """Keep where in a kernel an error arose that is no error of the front end; the first counts."""
+    if not hasattr(error, _PLACE):
+        setattr(error, _PLACE, span)
+        error.add_note(f"raised while {span.filename}, line {span.begin_line}, was parsed")
+
+
+def place_of(error: Exception) -> Span | None:
+    """Return what `note_place` has kept."""
+    return getattr(error, _PLACE, None)
 
 
 class Signature(NamedTuple):
@@ -100,6 +121,9 @@ class Callee:
 class Functions(Protocol):
     """What a function sees of the program around it."""
 
+    name: str
+    """The name of the class, or nothing."""
+
     def method(self, name: str) -> Callee | None:
         """Return the function that ``self.<name>`` is, or None."""
         ...
@@ -127,16 +151,21 @@ class Context:
         "_assigned",
         "block",
         "broken",
+        "constants",
         "declared",
         "environment",
         "errors",
         "expanding",
         "forms",
+        "func_type",
         "functions",
+        "home",
+        "inputs",
         "loops",
         "memrefs",
         "names",
         "node",
+        "on_tiles",
         "origins",
         "outer",
         "outputs",
@@ -146,6 +175,7 @@ class Context:
         "source",
         "stmt_forms",
         "strict_ssa",
+        "unplaced",
         "wanted",
         "written",
     )  # fmt: skip
@@ -161,6 +191,7 @@ class Context:
         errors: Errors,
         *,
         strict_ssa: bool = False,
+        func_type: FunctionType = FunctionType.Opaque,
     ) -> None:
         self.source = source
         self.node = node
@@ -170,6 +201,9 @@ class Context:
         self.functions = functions
         self.errors = errors
         self.strict_ssa = strict_ssa
+        self.func_type = func_type
+        self.home = self  # the function that is being made; this one may expand inside it
+        self.on_tiles: bool | None = None  # True if the function computes with tiles
         self.names = Names()
         self.outer: dict[str, Any] = {}  # names of the environment, looked up once
         self.block: list[Stmt] = []
@@ -182,9 +216,13 @@ class Context:
         self.origins: dict[Expr, Var] = {}  # the Out or InOut parameter whose buffer it is
         self.parts: dict[Expr, list[Var | None]] = {}  # the same of each part of a tuple
         self.outputs: dict[str, Var] = {}
+        # Tensor parameters without direction, and the first call that writes one nevertheless.
+        self.inputs: dict[Expr, Call | None] = {}
+        self.unplaced: list[Call] = []  # calls of which an operand may be in a wrong memory
         self.written: set[Var] = set()
         self.expanding: tuple[Any, ...] = ()  # inline functions around this one
-        self._assigned: frozenset[str] | None = None
+        self.constants: dict[Var, int] = {}  # scalars that are one number wherever they are read
+        self._assigned: Mapping[str, int] | None = None
         self.broken = False  # True once a statement was given up
 
     # ------------------------------------------------------------------ expressions
@@ -251,7 +289,7 @@ class Context:
         if isinstance(node, ast.Name):
             value = self.names.values.get(node.id, MISSING)
             return self.lookup(node.id) if value is MISSING else value
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
             base = self.peek(node.value)
             return MISSING if isinstance(base, Expr) else getattr(base, node.attr, MISSING)
         return MISSING
@@ -266,11 +304,15 @@ class Context:
         return value
 
     @property
-    def assigned(self) -> frozenset[str]:
-        """The names that the function assigns anywhere: its locals, as in Python."""
+    def assigned(self) -> Mapping[str, int]:
+        """How often the function assigns each of its locals, as Python counts locals."""
         if self._assigned is None:
-            self._assigned = frozenset(assigned_names(self.node.body))
+            self._assigned = Counter(assigned_names(self.node.body))
         return self._assigned
+
+    def is_only(self, name: str) -> bool:
+        """True if what is assigned to ``name`` now is all that the function ever assigns to it."""
+        return self.names.values.get(name, MISSING) is MISSING and self.assigned.get(name) == 1
 
     def undefined(self, node: ast.Name) -> ParserError:
         """Return the error for a name that means nothing here."""
@@ -278,20 +320,37 @@ class Context:
         lost = self.names.lost.get(name)
         if lost is not None:
             return UndefinedVariableError(
-                f"{name!r} is defined only {lost.place}",
+                f"{name!r} is {lost.place}",
                 span,
-                hint=lost.hint or f"assign {name} before it as well, or use the value there",
+                hint=lost.hint or f"assign {name} before it as well",
                 related=(Label(lost.span, f"{name} is defined here"),),
             )
         if name in self.assigned:
             return UndefinedVariableError(
-                f"{name!r} is read before the function assigns it", span, slug="undefined-name"
+                f"{name!r} is read before the function assigns it",
+                span,
+                slug="undefined-name",
+                related=self._later(name, span),
             )
-        if unified(name) is not None:
-            hint: str | None = f"write pl.{name}"
+        if name == "self":
+            header = f"def {self.node.name}(self{', ' if self.node.args.args else ''}...)"
+            hint: str | None = f"make it the first parameter: {header}"
+        elif unified(name) is not None:
+            hint = f"write pl.{name}"
+        elif name == self.functions.name:
+            hint = "write self"
         else:
             hint = did_you_mean(name, [*self.names.values, *self.environment.names()])
         return UndefinedVariableError(f"{name!r} is not defined", span, hint=hint)
+
+    def _later(self, name: str, place: Span) -> tuple[Label, ...]:
+        """Return where a name is assigned that is read before, for an error at ``place``."""
+        for item in ast.walk(self.node):
+            if isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Store):
+                span = self.span(item)
+                same = span.begin_line == place.begin_line
+                return () if same else (Label(span, f"{name} is assigned here"),)
+        return ()
 
     # ------------------------------------------------------------------- statements
 
@@ -307,6 +366,9 @@ class Context:
                 self.report(error, node)
             except Cascade:
                 self.recover(node, level, mark, block)
+            except Exception as error:
+                note_place(error, self.span(node))
+                raise
             if node.__class__ in TERMINATORS and index + 1 < len(nodes):
                 self.report(_unreachable(self, node, nodes[index + 1]), node)
                 return
@@ -318,8 +380,10 @@ class Context:
             self.names.close(mark)
         self.names.level = level
         self.block = block
-        for name in assigned_names([node]):
-            if name not in self.names.values:
+        for name in bound_names(node):
+            # An output stays what it is, whatever failed to be stored in it; loops set theirs.
+            old = self.names.values.get(name)
+            if name not in self.outputs and not (isinstance(old, Var) and old in self.names.fixed):
                 self.names.bind(name, BROKEN)
 
     def report(self, error: PyptoError, node: Any) -> None:
@@ -328,7 +392,7 @@ class Context:
 
     def located(self, error: PyptoError, span: Span) -> PyptoError:
         """Return an error as one of the front end, with place and source text."""
-        if isinstance(error, OpError | OpTypeError):
+        if isinstance(error, OpError | OpTypeError) and not isinstance(error, ParserError):
             error = as_parser_error(error)
         error.at(span)
         if error.source_lines is None and error.place.filename == self.source.filename:
@@ -370,7 +434,7 @@ class Context:
         except ParserTypeError as error:
             raise error.at(span) from None
         self.follow(var, value)
-        whole = span if source is None else _from_to(span, self.span(source))
+        whole = span if source is None else span.up_to(self.span(source))
         self.block.append(AssignStmt(var, value, whole))
         return var
 
@@ -419,11 +483,20 @@ class Context:
             self.parts[var] = self.parts[value]
         if not isinstance(var.type, TensorType):
             return
+        if self.inputs.get(var, value) is None:
+            del self.inputs[var]  # the name stands for another tensor from here on
         origin = self.origins.get(value)
         if origin is not None:
             self.origins[var] = origin
         elif var in self.origins and var is not self.origins[var]:
             del self.origins[var]
+
+    def follow_call(self, call: Call, old: Call) -> None:
+        """Note that ``call`` is ``old`` with another type: the same buffers."""
+        if old in self.origins:
+            self.origins[call] = self.origins[old]
+        if old in self.parts:
+            self.parts[call] = self.parts[old]
 
     def note_effects(self, call: Call) -> None:
         """Note which outputs an op call writes, and whose buffer its value is."""
@@ -431,21 +504,17 @@ class Context:
         if not isinstance(op, OpDef):
             return
         for index in op.writes:
-            origin = self.origins.get(call.args[index])
+            written = call.args[index]
+            origin = self.origins.get(written)
             if origin is not None:
                 self.written.add(origin)
                 self.origins[call] = origin
+            elif self.inputs.get(written, call) is None:
+                self.inputs[written] = call
         if op.view_of is not None:
             origin = self.origins.get(call.args[op.view_of])
             if origin is not None:
                 self.origins[call] = origin
-
-
-def _from_to(first: Span, last: Span) -> Span:
-    """Return the range from the begin of one to the end of another."""
-    return Span(
-        first.filename, first.begin_line, first.begin_column, last.end_line, last.end_column
-    )
 
 
 def _unreachable(ctx: Context, last: ast.stmt, following: ast.stmt) -> ParserError:
@@ -468,8 +537,9 @@ def store_line(name: str, output: Var, tile: str = "") -> str:
 
 def as_parser_error(error: PyptoError) -> ParserError:
     """Return an op's error as one of the front end, with the same text."""
-    unknown = error.slug == "no-overload"
-    cls = InvalidOperationError if unknown else ParserTypeError
+    cls: type[ParserError] = ParserOpTypeError if isinstance(error, TypeError) else ParserOpError
+    if error.slug == "no-overload":
+        cls = InvalidOperationError
     return cls(
         error.message,
         error.place,
@@ -485,6 +555,24 @@ def as_parser_error(error: PyptoError) -> ParserError:
 def body_of(stmts: list[Stmt], span: Span) -> Stmt:
     """Return statements as one body."""
     return seq(stmts, span)
+
+
+def bound_names(node: ast.AST) -> list[str]:
+    """Return all names that a statement gives a meaning to, in whatever way."""
+    found: dict[str, None] = {}
+    for item in ast.walk(node):
+        match item:
+            case ast.Name(id=name, ctx=ast.Store()):
+                found[name] = None
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found[name] = None
+            case ast.ClassDef(name=name):
+                found[name] = None
+            case ast.alias(name=name, asname=asname):
+                found[asname or name.partition(".")[0]] = None
+            case _:
+                continue
+    return list(found)
 
 
 def assigned_names(nodes: Sequence[ast.stmt]) -> Iterator[str]:

@@ -98,6 +98,14 @@ def const(value: Any, dtype: DataType) -> Any:
     return value
 
 
+def typed(value: Any, kind: Any) -> Any:
+    """Return a call with the type that stands beside it, as printed programs have it.
+
+    ``pl.typed(self.f(x), pl.Tensor[[n, 64], pl.FP32])``
+    """
+    return value
+
+
 class incore:
     """Mark statements that run on one core: ``with pl.incore():``."""
 

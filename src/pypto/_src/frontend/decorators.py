@@ -8,7 +8,9 @@ from types import FrameType
 from types import FunctionType as PythonFunction
 from typing import Any, Final, overload
 
-from pypto._src.errors import ParserSyntaxError
+from pypto._src.diagnostics import Span
+from pypto._src.errors import ParserError, ParserSyntaxError
+from pypto._src.frontend.context import place_of
 from pypto._src.frontend.environment import Environment, function_environment
 from pypto._src.frontend.functions import (
     Options,
@@ -18,6 +20,7 @@ from pypto._src.frontend.functions import (
 )
 from pypto._src.frontend.hook import install
 from pypto._src.frontend.inline import InlineFunction
+from pypto._src.frontend.messages import describe, nearest
 from pypto._src.frontend.source import class_source, first_line, function_source
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.stmts import Program
@@ -64,17 +67,54 @@ def _caller() -> FrameType:
 
 
 def _function(func: Any, options: Options, frame: FrameType) -> Any:
-    func = _unwrapped(func)
+    if isinstance(func, type) or not isinstance(options.func_type, FunctionType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise _misused(func, options, frame)
+    func = unwrapped(func)
     environment = function_environment(func, frame)
     if _is_class_body(frame):
         setattr(func, _OPTIONS, options)
         setattr(func, _FRAME, environment)
         return func
-    source, node = function_source(func)
-    return parse_function(source, node, environment, options)
+    try:
+        source, node = function_source(func)
+        return parse_function(source, node, environment, options)
+    except ParserError:
+        raise
+    except Exception as error:
+        raise _not_parsed(func, error) from error
 
 
-def _unwrapped(func: Any) -> Any:
+def _misused(func: Any, options: Options, frame: FrameType) -> ParserSyntaxError:
+    """Return the error for ``@pl.function`` above a class, or with a type that is none."""
+    place = Span(frame.f_code.co_filename, frame.f_lineno, -1)
+    if isinstance(func, type):
+        return ParserSyntaxError(
+            f"@pl.function is for a function, got the class {func.__name__!r}",
+            place,
+            hint="write @pl.program above a class",
+            slug="no-source",
+        )
+    found: Any = options.func_type
+    meant = nearest(found, FunctionType.__members__) if isinstance(found, str) else None
+    return ParserSyntaxError(
+        f"the type of a function is a pl.FunctionType, got {describe(found)}",
+        place,
+        hint=f"write type=pl.FunctionType.{meant or FunctionType.InCore.name}",
+        slug="argument-kind",
+    )
+
+
+def _not_parsed(func: Any, error: Exception) -> ParserSyntaxError:
+    """Return the error for a function whose parsing raised something else than our errors."""
+    code = func.__code__
+    return ParserSyntaxError(
+        f"parsing function {func.__name__!r} raises {type(error).__name__}: {error}",
+        place_of(error) or Span(code.co_filename, code.co_firstlineno, -1),
+        slug="parsing-failed",
+    )
+
+
+def unwrapped(func: Any) -> Any:
     """Return the function that other decorators have wrapped."""
     while hasattr(func, "__wrapped__"):
         func = func.__wrapped__
@@ -108,7 +148,8 @@ def program(cls: type | None = None, *, strict_ssa: bool = False) -> Any:
 def _program(cls: type, strict_ssa: bool, frame: FrameType) -> Program:
     if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParserSyntaxError(
-            f"@pl.program is for a class, got {type(cls).__name__}",
+            f"@pl.program is for a class, got {describe(cls)}",
+            Span(frame.f_code.co_filename, frame.f_lineno, -1),
             hint="write @pl.function above a function",
             slug="no-class",
         )
@@ -131,10 +172,16 @@ def _program(cls: type, strict_ssa: bool, frame: FrameType) -> Program:
         raise ParserSyntaxError(
             f"class {cls.__name__!r} has no method decorated with @pl.function",
             source.span(node),
-            hint="write @pl.function above its methods",
+            hint=_above_methods(cls),
             slug="empty-program",
         )
     return parser.finish(source.span(node))
+
+
+def _above_methods(cls: type) -> str:
+    """Return where a class without functions of the language lacks a decorator."""
+    names = [name for name, value in vars(cls).items() if isinstance(value, PythonFunction)]
+    return f"write @pl.function above def {names[0] if names else 'kernel(self, ...):'}"
 
 
 def _with_frame(environment: Environment, frame: FrameType) -> Environment:
@@ -144,7 +191,7 @@ def _with_frame(environment: Environment, frame: FrameType) -> Environment:
 
 def inline(func: Callable[..., Any]) -> InlineFunction:
     """Make a function whose statements are expanded at each call inside a kernel."""
-    func = _unwrapped(func)
+    func = unwrapped(func)
     source, node = function_source(func)
     environment = function_environment(func, _caller())
     environment.frame = None  # the definition outlives the frame

@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
+from pypto._src.dtypes import DataType
 from pypto._src.errors import (
     InvalidOperationError,
     ParserError,
@@ -20,13 +21,15 @@ from pypto._src.errors import (
     UndefinedVariableError,
     UnsupportedFeatureError,
 )
+from pypto._src.frontend import slices
 from pypto._src.frontend.calls import call, op_call
-from pypto._src.frontend.context import Context, Form
+from pypto._src.frontend.context import Context, Form, body_of
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.messages import describe, did_you_mean
+from pypto._src.frontend.messages import describe, did_you_mean, spell, spell_dims
 from pypto._src.frontend.scalars import combine
-from pypto._src.frontend.scope import BROKEN, Cascade
+from pypto._src.frontend.scope import BROKEN, Cascade, same_value_type
 from pypto._src.ir.nodes import (
+    DYNAMIC_DIM,
     Add,
     And,
     BinaryExpr,
@@ -55,12 +58,18 @@ from pypto._src.ir.nodes import (
     ScalarType,
     ShapedType,
     Sub,
+    TensorType,
+    TileType,
     TupleGetItemExpr,
     TupleType,
     UnaryExpr,
+    Var,
     unary,
 )
-from pypto._src.ops.unified import COMMUTATIVE, unified
+from pypto._src.ir.opdef import REQUIRED, TENSOR, OpDef
+from pypto._src.ir.stmts import IfStmt, Stmt, YieldStmt
+from pypto._src.ops import tensor
+from pypto._src.ops.unified import COMMUTATIVE, Unified, unified
 
 _Operator: TypeAlias = tuple[str, "type[BinaryExpr] | None", Callable[[Any, Any], Any], str]
 _Python: Any = operator  # its functions are typed for some operands only
@@ -86,7 +95,7 @@ BINARY: Final[dict[type[ast.operator], _Operator]] = {
     ast.MatMult: ("@", None, _Python.matmul, "matmul"),
     ast.BitAnd: ("&", BitAnd, _Python.and_, "and_"),
     ast.BitOr: ("|", BitOr, _Python.or_, "or_"),
-    ast.BitXor: ("^", BitXor, _Python.xor, ""),
+    ast.BitXor: ("^", BitXor, _Python.xor, "xor"),
     ast.LShift: ("<<", BitShiftLeft, _Python.lshift, "shl"),
     ast.RShift: (">>", BitShiftRight, _Python.rshift, "shr"),
 }
@@ -108,7 +117,11 @@ UNARY: Final[dict[type[ast.unaryop], tuple[str, type[UnaryExpr] | None, Any, str
     ast.Not: ("not", Not, _Python.not_, ""),
     ast.Invert: ("~", BitNot, _Python.invert, "not_"),
 }
+_MOST_BITS: Final = 1 << 16  # of a Python integer computed in a kernel
+_MOST_ITEMS: Final = 1 << 20
+_MOST_LISTED: Final = 4  # items of a list that a hint writes out
 _CMP_TYPES: Final = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
+_MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def _constant(ctx: Context, node: ast.Constant) -> Any:
@@ -159,19 +172,39 @@ def _of_value(ctx: Context, node: ast.Attribute, base: Expr) -> Any:
     kind = base.type
     if isinstance(kind, ShapedType):
         if node.attr == "shape":
-            return [dim.value if isinstance(dim, ConstInt) else dim for dim in kind.shape]
+            return [_dim(ctx, node, base, axis, dim) for axis, dim in enumerate(kind.shape)]
         if node.attr == "dtype":
             return kind.dtype
     if isinstance(kind, ScalarType) and node.attr == "dtype":
         return kind.dtype
     method = unified(node.attr)
-    hint = f"write pl.{node.attr}({ctx.source.text(node.value)}, ...)" if method else None
+    known = ["shape", "dtype"] if isinstance(kind, ShapedType) else ["dtype"]
+    hint = did_you_mean(node.attr, known, f"{ctx.source.text(node.value)}.")
+    if method is not None:
+        hint = _method_hint(ctx, node, method)
     raise UnsupportedFeatureError(
-        f"{describe(base)} has no attribute {node.attr!r}; it has shape and dtype",
+        f"{describe(base)} has no attribute {node.attr!r}; it has "
+        f"{'shape and dtype' if isinstance(kind, ShapedType) else 'dtype'}",
         ctx.span(node),
         hint=hint,
         slug="attribute",
     )
+
+
+def _method_hint(ctx: Context, node: ast.Attribute, method: Any) -> str:
+    """Return the call of an op that was written as a method of its first operand."""
+    op: OpDef[..., Any] = method.candidates[0] if isinstance(method, Unified) else method
+    others = [p.name for p in op.params[1:] if p.default is REQUIRED]
+    return f"write pl.{node.attr}({', '.join([ctx.source.text(node.value), *others])})"
+
+
+def _dim(ctx: Context, node: ast.Attribute, base: Expr, axis: int, dim: Expr) -> Any:
+    """Return a dimension as users compute with it: a number, a variable, or the op that asks."""
+    if not isinstance(dim, ConstInt):
+        return dim
+    if dim.value == DYNAMIC_DIM and isinstance(base.type, TensorType):
+        return op_call(ctx, tensor.dim, (base, axis), {}, node)
+    return dim.value
 
 
 def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
@@ -186,7 +219,8 @@ def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
         cls: type[ParserError] = InvalidOperationError
         message = f"there is no {text}"
     else:
-        cls, message = UndefinedVariableError, f"{describe(base)} has no attribute {node.attr!r}"
+        cls = UndefinedVariableError
+        message = f"{ctx.source.text(node.value)} has no attribute {node.attr!r}"
     prefix = f"{ctx.source.text(node.value)}."
     raise cls(message, ctx.span(node), hint=did_you_mean(node.attr, known, prefix))
 
@@ -238,12 +272,33 @@ def apply_binary(
     symbol, kind, python, name = BINARY[op]
     is_expr = isinstance(left, Expr), isinstance(right, Expr)
     if is_expr == (False, False):
+        if _is_huge(op, left, right):
+            raise ParserTypeError(
+                f"the value of {ctx.source.text(node)!r} is too large",
+                ctx.span(node),
+                slug="constant-expression",
+            )
         return _python(ctx, node, python, left, right)  # pyright: ignore[reportArgumentType]
     if _is_shaped(left) or _is_shaped(right):
         return _on_tiles(ctx, node, symbol, name, left, right)
     if kind is None:
         raise _no_operator(ctx, node, symbol, left, right)
     return _on_scalars(ctx, node, kind, symbol, left, right)
+
+
+def _is_huge(op: type[ast.operator], left: Any, right: Any) -> bool:
+    """True if computing with Python values would take minutes or gigabytes."""
+    if not isinstance(right, int):
+        left, right = right, left
+    if not isinstance(right, int):
+        return False
+    if isinstance(left, list | tuple | str):
+        return op is ast.Mult and len(cast("Sequence[Any]", left)) * right > _MOST_ITEMS
+    if not isinstance(left, int):
+        return False
+    return (op is ast.LShift and right > _MOST_BITS) or (
+        op is ast.Pow and right * left.bit_length() > _MOST_BITS
+    )
 
 
 def _is_shaped(value: Any) -> bool:
@@ -290,14 +345,43 @@ def _no_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any) ->
 def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right: Any) -> Any:
     """Return the op that an operator on tiles or tensors means."""
     op = unified(name) if name else None
-    if op is None:
+    if op is None or not _exists_for(op, left if _is_shaped(left) else right):
         raise _no_operator(ctx, node, symbol, left, right)
     args = (left, right)
     if not _is_shaped(left):
         if name not in COMMUTATIVE:
             raise _number_first(ctx, node, symbol, name, left, right)
         args = (right, left)
-    return op_call(ctx, op, args, {}, node)
+    try:
+        return op_call(ctx, op, args, {}, node)
+    except ParserError as error:
+        if error.slug == "argument-count" and isinstance(node, ast.BinOp):
+            refused = _no_operator(ctx, node, symbol, left, right)
+            operands = f"{ctx.source.text(node.left)}, {ctx.source.text(node.right)}"
+            kind = args[0].type
+            scratch = f"pl.create_tile({spell_dims(kind.shape)}, pl.{kind.dtype.member})"
+            refused.hint = f"write pl.{name}({operands}, {scratch})"
+            raise refused from None
+        error.hint = error.hint or _load_hint(ctx, node, left, right)
+        raise
+
+
+def _load_hint(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
+    """Return the slice that makes a tile of the tensor beside a tile."""
+    if not (_is_shaped(left) and _is_shaped(right) and isinstance(node, ast.BinOp)):
+        return None
+    if isinstance(left.type, TensorType) == isinstance(right.type, TensorType):
+        return None
+    place = node.left if isinstance(left.type, TensorType) else node.right
+    return f"write {ctx.source.text(place)}[:]" if isinstance(place, ast.Name) else None
+
+
+def _exists_for(op: OpDef[..., Any] | Unified, value: Expr) -> bool:
+    """True if an op of that name takes ``value`` first; every operator's op takes tiles."""
+    if not isinstance(value.type, TensorType):
+        return True
+    ops = op.candidates if isinstance(op, Unified) else (op,)
+    return any(each.params[0].kind == TENSOR for each in ops)
 
 
 def _number_first(
@@ -306,12 +390,21 @@ def _number_first(
     error = _no_operator(ctx, node, symbol, left, right)
     if isinstance(node, ast.BinOp):
         number_text, tile = ctx.source.text(node.left), ctx.source.text(node.right)
+        is_tile = isinstance(right.type, TileType)
         if name == "sub":
-            error.hint = f"write pl.neg({tile}) + {number_text}"
-        if name == "div":
+            negated = f"pl.neg({tile})" if is_tile else f"{_factor(ctx, node.right)} * -1"
+            error.hint = f"write {negated} + {number_text}"
+        if name == "div" and is_tile and right.type.dtype.is_float():
             times = "" if left == 1 else f" * {number_text}"
             error.hint = f"write pl.recip({tile}){times}"
     return error
+
+
+def _factor(ctx: Context, node: ast.expr) -> str:
+    """Return the text of an expression as it stands before ``*``."""
+    text = ctx.source.text(node)
+    simple = isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Constant)
+    return text if simple else f"({text})"
 
 
 def _unary(ctx: Context, node: ast.UnaryOp) -> Any:
@@ -321,9 +414,13 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Any:
         return _python(ctx, node, python, value)
     if _is_shaped(value):
         op = unified(name) if name else None
-        if op is None:
+        if op is None or not _exists_for(op, value):
+            hint = f"write {_factor(ctx, node.operand)} * -1" if op is not None else None
             raise InvalidOperationError(
-                f"there is no {symbol!r} of {describe(value)}", ctx.span(node), slug="no-operator"
+                f"there is no {symbol!r} of {describe(value)}",
+                ctx.span(node),
+                hint=hint,
+                slug="no-operator",
             )
         return op_call(ctx, op, (value,), {}, node)
     if kind is None:
@@ -355,14 +452,36 @@ def _compare(ctx: Context, node: ast.Compare) -> Any:
     if not isinstance(left, Expr) and not isinstance(right, Expr):
         return _python(ctx, node, python, left, right)
     if kind is None:
-        raise _no_operator(ctx, node, symbol, left, right)
+        raise _no_identity(ctx, node, symbol, left, right)
     if _is_shaped(left) or _is_shaped(right):
-        error = _no_operator(ctx, node, symbol, left, right)
-        name = "cmp" if _is_shaped(left) and _is_shaped(right) else "cmps"
-        a, b = ctx.source.text(node.left), ctx.source.text(node.comparators[0])
-        error.hint = f"write pl.{name}({a}, {b}, cmp_type={_CMP_TYPES[symbol]})"
-        raise error
+        return _compare_tiles(ctx, node, symbol, left, right)
     return _on_scalars(ctx, node, kind, symbol, left, right)
+
+
+def _no_identity(
+    ctx: Context, node: ast.Compare, symbol: str, left: Any, right: Any
+) -> ParserError:
+    """Return the error for ``is`` and ``in``, with the comparisons that they mean."""
+    error = _no_operator(ctx, node, symbol, left, right)
+    text, items = ctx.source.text(node.left), node.comparators[0]
+    equal, word = ("!=", "and") if "not" in symbol else ("==", "or")
+    if isinstance(items, ast.List | ast.Tuple) and 0 < len(items.elts) <= _MOST_LISTED:
+        links = [f"{text} {equal} {ctx.source.text(item)}" for item in items.elts]
+        error.hint = f"write {f' {word} '.join(links)}"
+    elif isinstance(right, Expr):
+        error.hint = f"write {text} {equal} {ctx.source.text(items)}"
+    return error
+
+
+def _compare_tiles(ctx: Context, node: ast.Compare, symbol: str, left: Any, right: Any) -> Expr:
+    """Return the op that a comparison with a tile means; a number may stand on either side."""
+    args, meant = (left, right), symbol
+    if not _is_shaped(left):
+        args, meant = (right, left), _MIRRORED.get(symbol, symbol)
+    op = unified("cmp" if _is_shaped(args[1]) else "cmps")
+    if op is None or not _exists_for(op, args[0]):
+        raise _no_operator(ctx, node, symbol, left, right)
+    return op_call(ctx, op, args, {"cmp_type": _CMP_TYPES[meant]}, node)
 
 
 def _chain(ctx: Context, node: ast.Compare) -> ParserError:
@@ -383,21 +502,70 @@ def _if_exp(ctx: Context, node: ast.IfExp) -> Any:
     condition = ctx.value(node.test)
     if not isinstance(condition, Expr):
         return ctx.value(node.body if condition else node.orelse)
-    raise UnsupportedFeatureError(
-        "a conditional expression needs a condition known while parsing",
-        ctx.span(node),
-        hint="assign the name in both branches of an if statement",
-        slug="conditional-expression",
-    )
+    if not isinstance(condition.type, ScalarType):
+        raise ParserTypeError(
+            f"the condition of a conditional expression is a scalar, got {describe(condition)}",
+            ctx.span(node.test),
+            hint=_choice_hint(ctx, node) if isinstance(condition.type, TileType) else None,
+            slug="scalar-wanted",
+        )
+    return _branches(ctx, node, condition)
+
+
+def _choice_hint(ctx: Context, node: ast.IfExp) -> str:
+    """Return the op that chooses each element on its own."""
+    parts = ", ".join(ctx.source.text(part) for part in (node.test, node.body, node.orelse))
+    return f"write pl.sel({parts})"
+
+
+def _branches(ctx: Context, node: ast.IfExp, condition: Expr) -> Expr:
+    """Return the result of an if statement, which is appended, whose branches yield one value."""
+    span = ctx.span(node)
+    then, a = _alone(ctx, node.body)
+    orelse, b = _alone(ctx, node.orelse)
+    kind = next((value.type for value in (a, b) if isinstance(value, Expr)), None)
+    dtype = kind.dtype if isinstance(kind, ScalarType) else None
+    if kind is None and (isinstance(a, float) or isinstance(b, float)):
+        dtype = DataType.FP32
+    a, b = ctx.as_expr(a, node.body, dtype), ctx.as_expr(b, node.orelse, dtype)
+    if not same_value_type(a.type, b.type):
+        raise ParserTypeError(
+            f"the values of a conditional expression are {spell(a.type)} and {spell(b.type)}",
+            span,
+            hint=_cast_hint(a, b),
+            slug="conditional-expression",
+        )
+    then.append(YieldStmt((a,), ctx.span(node.body)))
+    orelse.append(YieldStmt((b,), ctx.span(node.orelse)))
+    var = Var("_if_tmp", a.type, span)
+    if ctx.origin(a) is ctx.origin(b):
+        ctx.follow(var, a)
+    ctx.block.append(IfStmt(condition, body_of(then, span), body_of(orelse, span), (var,), span))
+    return var
+
+
+def _alone(ctx: Context, node: ast.expr) -> tuple[list[Stmt], Any]:
+    """Return the value of an expression, and the statements that computing it takes."""
+    outside, ctx.block = ctx.block, []
+    try:
+        value = ctx.value(node)
+        return ctx.block, value
+    finally:
+        ctx.block = outside
 
 
 def _subscript(ctx: Context, node: ast.Subscript) -> Any:
-    base, index = ctx.value(node.value), ctx.value(node.slice)
+    base = ctx.value(node.value)
+    if isinstance(base, Expr) and isinstance(base.type, ShapedType):
+        return slices.read(ctx, node, base)
+    index = ctx.value(node.slice)
     if not isinstance(base, Expr):
         if isinstance(index, Expr):
             raise ParserTypeError(
                 f"{describe(base)} is read at an index known only at run time",
                 ctx.span(node),
+                hint="pass it as a tensor, and write pl.tensor.read("
+                f"{ctx.source.text(node.value)}, [{ctx.source.text(node.slice)}])",
                 slug="subscript",
             )
         return _python(ctx, node, operator.getitem, base, index)
@@ -408,12 +576,8 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
         raise ParserTypeError(
             f"index {index} is outside a tuple of {count}", ctx.span(node), slug="subscript"
         )
-    hint = None
-    if isinstance(base.type, ShapedType):
-        text = ctx.source.text(node.value)
-        hint = f"write pl.load({text}, offsets, shape), or pl.tensor.read({text}, indices)"
     raise ParserTypeError(
-        f"{describe(base)} is not read with [...]", ctx.span(node), hint=hint, slug="subscript"
+        f"{describe(base)} is not read with [...]", ctx.span(node), slug="subscript"
     )
 
 
@@ -432,6 +596,7 @@ _WAYS_OUT: Final[dict[type[ast.expr], tuple[str, str | None]]] = {
     ast.NamedExpr: ("':='", "assign in a statement before this one"),
     ast.Starred: ("'*' before an argument", "write the arguments out"),
     ast.Await: ("await", None),
+    ast.YieldFrom: ("yield from", "yield the values one by one: a, b = pl.yield_(x, y)"),
     ast.Dict: ("dicts", "make it outside the kernel"),
     ast.Set: ("sets", "write a list"),
     ast.Yield: ("yield here", "yield as the last statement of a loop body or branch"),

@@ -26,6 +26,7 @@ from pypto._src.frontend.context import (
     store_line,
 )
 from pypto._src.frontend.environment import MISSING, Environment
+from pypto._src.frontend.explain import misplaced_operands
 from pypto._src.frontend.expressions import FORMS
 from pypto._src.frontend.messages import spell
 from pypto._src.frontend.scope import Cascade, same_value_type
@@ -34,7 +35,7 @@ from pypto._src.frontend.statements import STATEMENT_FORMS
 from pypto._src.frontend.types import parameter_type, result_types
 from pypto._src.ir.annotations import Scalar
 from pypto._src.ir.enums import FunctionType, ParamDirection
-from pypto._src.ir.nodes import TensorType, Type, Var
+from pypto._src.ir.nodes import Expr, TensorType, Type, Var
 from pypto._src.ir.stmts import Function, Program
 
 _CALLED_OUTSIDE: Final[dict[Function, tuple[Function, ...]]] = {}
@@ -78,6 +79,7 @@ class Method(Callee):
             functions,
             errors,
             strict_ssa=options.strict_ssa,
+            func_type=options.func_type,
         )
         self._declared: bool | None = None  # False if the header has an error
         self._begun = False
@@ -99,7 +101,7 @@ class Method(Callee):
                 raise ParserTypeError(
                     f"{self.name} calls itself, so its result types must be declared",
                     span,
-                    hint="write -> and the type after its parameters",
+                    hint="declare them after its parameters, as in -> pl.INT64",
                     slug="recursive-results",
                 )
             self.parse()
@@ -145,7 +147,7 @@ class Method(Callee):
             raise ParserTypeError(
                 f"parameter {arg.arg!r} has no type",
                 ctx.span(arg),
-                hint=f"write {arg.arg}: pl.Tensor[[64, 64], pl.FP32], or {arg.arg}: pl.INT64",
+                hint=f"write {arg.arg}: pl.Tensor[[64, 64], pl.FP32]",
                 slug="annotation",
             )
         kind, direction = parameter_type(ctx, arg.annotation)
@@ -154,6 +156,8 @@ class Method(Callee):
         if direction is not ParamDirection.In and isinstance(kind, TensorType):
             ctx.outputs[arg.arg] = var
             ctx.origins[var] = var
+        elif isinstance(kind, TensorType):
+            ctx.inputs[var] = None
         return var, direction
 
     def parse(self) -> None:
@@ -169,6 +173,9 @@ class Method(Callee):
         ctx = self.context
         errors = len(self.errors.found)
         ctx.run(self.node.body)
+        if ctx.unplaced:
+            for error in misplaced_operands(ctx, body_of(ctx.block, ctx.span(self.node))):
+                ctx.report(error, self.node)
         if ctx.broken or len(self.errors.found) > errors:
             return
         try:
@@ -191,7 +198,7 @@ class Method(Callee):
                 raise ParserTypeError(
                     f"{self.name} declares a result and never returns one",
                     ctx.span(self.node.returns),
-                    hint="end the function with return and the value",
+                    hint="write return and the value as its last statement",
                     slug="return-type",
                 )
             return ctx.wanted
@@ -204,17 +211,18 @@ class Method(Callee):
             )
             if not agree:
                 raise ParserTypeError(
-                    f"this returns ({', '.join(spell(v.type) for v in values)})",
+                    f"this returns {_spell_all(values)}, an earlier return {_spell_all(first)}",
                     span,
                     slug="return-type",
-                    related=(
-                        Label(first_span, f"({', '.join(spell(v.type) for v in first)}) here"),
-                    ),
+                    related=(Label(first_span, "the earlier return"),),
                 )
         return tuple(value.type for value in first)
 
     def _check_outputs(self) -> None:
-        """Raise an error for an Out parameter that the function never writes."""
+        """Raise an error for an Out parameter never written, or another one that is.
+
+        A function that declares no direction at all may write each of its tensors.
+        """
         ctx = self.context
         annotations = {arg.arg: arg.annotation for arg in self.node.args.args}
         for var, direction in self.params:
@@ -227,6 +235,21 @@ class Method(Callee):
                     hint=f"write {store_line(var.name, var)}",
                     slug="out-never-written",
                 )
+        for var, call in ctx.inputs.items():
+            if call is not None:
+                place = annotations.get(str(var))
+                text = "..." if place is None else ctx.source.text(place)
+                raise ParserTypeError(
+                    f"{var} is written, though it is no output as other parameters are",
+                    call.span,
+                    hint=f"write {var}: pl.InOut[{text}]",
+                    slug="input-written",
+                    related=(Label(var.span, "the parameter"),),
+                )
+
+
+def _spell_all(values: Sequence[Expr]) -> str:
+    return ", ".join(spell(value.type) for value in values) or "nothing"
 
 
 def _is_scalar(ctx: Context, arg: ast.arg) -> bool:
@@ -237,14 +260,18 @@ def _is_scalar(ctx: Context, arg: ast.arg) -> bool:
 
 
 def _odd_parameter(ctx: Context, node: ast.AST) -> ParserError:
-    what = "'*' before a parameter" if isinstance(node, ast.arg) else "default values"
-    return UnsupportedFeatureError(f"kernels do not have {what}", ctx.span(node))
+    if isinstance(node, ast.arg):
+        what, hint = "'*' before a parameter", "write each parameter out, with its type"
+    else:
+        what, hint = "default values", "leave the value out, and pass it in each call"
+    return UnsupportedFeatureError(f"kernels do not have {what}", ctx.span(node), hint=hint)
 
 
 class Alone:
     """The surroundings of a function that is in no program: none, but functions like it."""
 
     def __init__(self) -> None:
+        self.name = ""
         self.used: dict[Function, None] = {}
 
     def method(self, name: str) -> None:

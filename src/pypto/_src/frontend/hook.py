@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypto._src.diagnostics import wants_colour
 from pypto._src.errors import PyptoError
 from pypto._src.knobs import BACKTRACE, DEBUG
+from pypto._src.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import traceback
+else:
+    traceback = lazy_module("traceback")
 
 _INSTALLED = "_pypto_hook"
+_NOTEBOOK = "_render_traceback_"
+"""The method that IPython looks for in exceptions."""
+_HOME = __file__.partition("_src")[0] + "_src"
 
 
 def report(error: PyptoError, *, colour: bool = False) -> str:
     """Return the text of an error and of those found with it."""
     errors = (error, *error.others)
     text = "\n\n".join(e.render(colour=colour) for e in errors)
-    return f"{text}\n\n{len(errors)} errors" if len(errors) > 1 else text
+    if len(errors) == 1:
+        return text
+    more = "; there are more, which are not shown" if error.has_more else ""
+    return f"{text}\n\n{len(errors)} errors{more}"
 
 
 class ErrorRenderer:
@@ -31,25 +43,57 @@ class ErrorRenderer:
         return report(error, colour=self.use_color)
 
 
-def install() -> None:
-    """Make Python show uncaught errors of kernels by `report`; others as before.
+def wants_frames() -> bool:
+    """True if the user asks for tracebacks: ``PTO_BACKTRACE=1`` or ``PYPTO_DEBUG=1``."""
+    return BACKTRACE.get() == "1" or DEBUG.get()
 
+
+def notebook_lines(error: PyptoError) -> list[str]:
+    """Return what IPython shows in place of the traceback of an error, which it asks for this."""
+    lines = report(error, colour=wants_colour()).split("\n")
+    if not wants_frames():
+        return lines
+    notes, error.__notes__ = error.__notes__, []
+    frames = "".join(traceback.format_exception(error)).rstrip("\n").split("\n")
+    error.__notes__ = notes
+    return [*lines, *frames]
+
+
+def _without_ours(calls_made: TracebackType | None) -> TracebackType | None:
+    """Return a traceback that ends where the user's code calls into the compiler."""
+    calls: list[TracebackType] = []
+    while calls_made is not None:
+        if calls_made.tb_frame.f_code.co_filename.startswith(_HOME):
+            break
+        calls.append(calls_made)
+        calls_made = calls_made.tb_next
+    found: TracebackType | None = None
+    for call in reversed(calls):
+        found = TracebackType(found, call.tb_frame, call.tb_lasti, call.tb_lineno)
+    return found
+
+
+def install() -> None:
+    """Make Python and IPython show uncaught errors of kernels by `report`; others as before.
+
+    A text that is no Python is shown as Python shows it, without the compiler's frames.
     ``PTO_BACKTRACE=1`` or ``PYPTO_DEBUG=1`` add the traceback.
     """
+    setattr(PyptoError, _NOTEBOOK, notebook_lines)
     previous: Any = sys.excepthook
     if hasattr(previous, _INSTALLED):
         return
 
-    def hook(
-        cls: type[BaseException], error: BaseException, traceback: TracebackType | None
-    ) -> None:
+    def hook(cls: type[BaseException], error: BaseException, calls: TracebackType | None) -> None:
+        if isinstance(error, SyntaxError) and not wants_frames():
+            calls = error.__traceback__ = _without_ours(calls)
         if not isinstance(error, PyptoError):
-            previous(cls, error, traceback)
+            previous(cls, error, calls)
             return
         print(report(error, colour=wants_colour()), file=sys.stderr)
-        if BACKTRACE.get() == "1" or DEBUG.get():
+        if wants_frames():
             notes, error.__notes__ = error.__notes__, []
-            previous(cls, error, traceback)
+            previous(cls, error, calls)
             error.__notes__ = notes
 
     setattr(hook, _INSTALLED, True)

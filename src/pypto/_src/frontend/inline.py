@@ -6,9 +6,11 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserTypeError, UnsupportedFeatureError
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.environment import Environment
+from pypto._src.frontend.messages import counted
 from pypto._src.frontend.scope import Cascade
 from pypto._src.frontend.source import Source
 from pypto._src.ir.nodes import Expr, Var
@@ -25,6 +27,12 @@ class InlineFunction:
         self.environment = environment
         self.name = node.name
         self.param_names = [arg.arg for arg in node.args.args]
+
+    @property
+    def place(self) -> Span:
+        """The header of the definition."""
+        span = self.source.span(self.func_def)
+        return Span(span.filename, span.begin_line, span.begin_column)
 
     @property
     def source_file(self) -> str:
@@ -70,13 +78,18 @@ def expand(ctx: Context, function: InlineFunction, args: Sequence[Any], node: as
     names = [n for n in function.param_names if n != "self"]
     if len(args) != len(names):
         raise ParserTypeError(
-            f"{function.name} takes {len(names)} arguments ({', '.join(names)}), got {len(args)}",
+            f"{function.name} takes {counted(len(names), 'argument')} ({', '.join(names)}), "
+            f"got {len(args)}",
             ctx.span(node),
             slug="argument-count",
+            related=(Label(function.place, "the inline function"),),
         )
     if function in ctx.expanding or len(ctx.expanding) >= _DEEPEST:
         raise UnsupportedFeatureError(
-            f"inline function {function.name!r} expands itself", ctx.span(node), slug="recursion"
+            f"inline function {function.name!r} expands itself",
+            ctx.span(node),
+            hint="put a loop in its place",
+            slug="recursion",
         )
     inner = _inside(ctx, function)
     for name, value, place in zip(names, args, node.args, strict=False):
@@ -110,9 +123,13 @@ def _inside(ctx: Context, function: InlineFunction) -> Context:
         strict_ssa=ctx.strict_ssa,
     )
     inner.block = ctx.block
+    inner.home = ctx.home
     inner.memrefs = ctx.memrefs
+    inner.constants = ctx.constants
     inner.origins = ctx.origins
+    inner.inputs = ctx.inputs
     inner.written = ctx.written
+    inner.unplaced = ctx.unplaced
     inner.self_name = ctx.self_name
     inner.expanding = (*ctx.expanding, function)
     return inner

@@ -26,7 +26,7 @@ class Lost(NamedTuple):
     """A name that went out of scope: where it was defined and what that place is."""
 
     span: Span
-    place: str  # "in the loop", "in one branch only"
+    place: str  # "defined only in the loop"
     hint: str | None = None
 
 
@@ -185,5 +185,4 @@ def reassigned(name: str, old: Any, span: Span) -> SSAViolationError:
         span,
         hint=f"use a new name: {name}2 = ...",
         previous_span=previous,
-        related=() if previous is None else (Label(previous, "first assigned here"),),
     )

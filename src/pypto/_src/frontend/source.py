@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import ParserSyntaxError
@@ -59,12 +59,21 @@ class Source:
         return line[span.begin_column : end]
 
 
+TEXT_LINES: Final = "__pypto_text__"
+"""Name, in the namespace of a text that `text.parse` runs, of the text's lines."""
+
+
 def file_lines(filename: str, module: dict[str, Any] | None = None) -> list[str]:
     """Return the lines of a file, notebook cell or ``-c`` command; empty if nobody has them."""
-    linecache.checkcache(filename)
-    lines = linecache.getlines(filename, module)
-    if lines or filename != "<string>" or sys.argv[:1] != ["-c"]:
-        return lines
+    own: list[str] | None = None if module is None else module.get(TEXT_LINES)
+    if own is not None:
+        return own
+    if filename != "<string>":
+        linecache.checkcache(filename)
+        return linecache.getlines(filename, module)
+    # All texts without a name are called so: what `linecache` has may be another one.
+    if sys.argv[:1] != ["-c"]:
+        return []
     words = sys.orig_argv
     command = words[words.index("-c") + 1] if "-c" in words[:-1] else ""
     return command.splitlines(keepends=True)
@@ -114,7 +123,17 @@ def first_line(node: ast.FunctionDef | ast.ClassDef) -> int:
 
 def _find_in_file(filename: str, lines: Sequence[str], start: int) -> tuple[Source, ast.stmt]:
     text = "".join(lines)
-    for node in ast.walk(ast.parse(text, filename)):
+    try:
+        tree = ast.parse(text, filename)
+    except SyntaxError as error:
+        line, column = error.lineno or 1, max(error.offset or 1, 1) - 1
+        raise ParserSyntaxError(
+            f"the text of {filename} is no Python: {error.msg}",
+            Span(filename, line, column),
+            source_lines=lines,
+            slug="no-source",
+        ) from error
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and first_line(node) == start + 1:
             return Source(filename, lines, 0, text.isascii()), node
     raise ParserSyntaxError(f"no definition starts at {filename}:{start + 1}", slug="no-source")
@@ -125,6 +144,19 @@ def _no_source(name: str, filename: str) -> ParserSyntaxError:
         f"the source text of {name!r} ({filename}) cannot be read",
         hint="put the kernel in a file, or use pl.parse(text)",
         slug="no-source",
+    )
+
+
+def _no_def(name: str, source: Source, node: ast.stmt) -> ParserSyntaxError:
+    """Return the error for a function that Python made of something else than a ``def``."""
+    if isinstance(node, ast.AsyncFunctionDef):
+        what, hint = "an async function", f"write def {node.name}"
+    elif name == "<lambda>":
+        what, hint = "a lambda", "write a def with @pl.function above it"
+    else:
+        return _no_source(name, source.filename)
+    return ParserSyntaxError(
+        f"a kernel is a def, got {what}", source.span(node), hint=hint, slug="no-source"
     )
 
 
@@ -146,7 +178,7 @@ def function_source(function: Callable[..., Any]) -> tuple[Source, ast.FunctionD
         raise _no_source(code.co_name, code.co_filename)
     source, node = parse_definition(code.co_filename, lines, code.co_firstlineno - 1)
     if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
-        raise _no_source(code.co_name, code.co_filename)
+        raise _no_def(code.co_name, source, node)
     return source, node
 
 
@@ -187,3 +219,30 @@ def _class_starts(cls: type, caller: FrameType, lines: Sequence[str]) -> list[in
         before = [index for index in found if index < min(firsts)]
         found = before[-1:] + found
     return starts + found
+
+
+def syntax_tree(code: str, filename: str) -> ast.Module:
+    """Return the syntax tree of a whole text.
+
+    Raises:
+        SyntaxError: it is no Python.
+        ParserSyntaxError: Python's parser gives it up: nested too deeply, no text at all.
+    """
+    try:
+        return ast.parse(code, filename)
+    except (RecursionError, MemoryError):
+        raise too_deep(filename) from None
+    except ValueError as error:  # a null character, half of a surrogate pair
+        raise ParserSyntaxError(
+            f"{filename} is no text: {error}", Span(filename, 1, 0), slug="no-source"
+        ) from None
+
+
+def too_deep(filename: str) -> ParserSyntaxError:
+    """Return the error of a text that Python's parser or ours cannot take in."""
+    return ParserSyntaxError(
+        f"{filename} nests expressions or statements too deeply",
+        Span(filename, 1, 0),
+        hint="give parts of the expression names of their own",
+        slug="too-deep",
+    )

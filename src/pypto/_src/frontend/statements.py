@@ -14,14 +14,15 @@ from pypto._src.errors import (
     ParserTypeError,
     UnsupportedFeatureError,
 )
-from pypto._src.frontend import control
+from pypto._src.frontend import control, slices
 from pypto._src.frontend.calls import is_python_object
-from pypto._src.frontend.context import Context, Form, body_of
+from pypto._src.frontend.context import Context, Form, body_of, store_line
 from pypto._src.frontend.environment import MISSING, items_of
 from pypto._src.frontend.expressions import BINARY, apply_binary
-from pypto._src.frontend.messages import describe, spell
-from pypto._src.frontend.scope import BROKEN, same_value_type
-from pypto._src.frontend.types import declared_type, type_of
+from pypto._src.frontend.messages import counted, describe, nearest, spell
+from pypto._src.frontend.scope import BROKEN, Cascade, Lost, same_value_type
+from pypto._src.frontend.sizes import number_of
+from pypto._src.frontend.types import annotation_text, declared_type, type_of
 from pypto._src.ir.enums import ForKind, ScopeKind
 from pypto._src.ir.nodes import (
     Call,
@@ -29,6 +30,8 @@ from pypto._src.ir.nodes import (
     Expr,
     IterArg,
     ScalarType,
+    TensorType,
+    TileType,
     TupleGetItemExpr,
     TupleType,
     Type,
@@ -38,6 +41,7 @@ from pypto._src.ir.nodes import (
     same_type,
     scalar_type,
 )
+from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -51,6 +55,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
 )
+from pypto._src.ops.rules import called
 
 _KINDS: Final[dict[Any, ForKind]] = {
     control.range_: ForKind.Sequential,
@@ -77,29 +82,44 @@ def _assign_to(ctx: Context, target: ast.expr, value: Any, source: ast.expr) -> 
         _assign_name(ctx, target, value, source)
     elif isinstance(target, ast.Tuple | ast.List):
         _unpack(ctx, target, value, source)
+    elif isinstance(target, ast.Subscript):
+        slices.write(ctx, target, value, source)
     else:
         raise _bad_target(ctx, target)
 
 
 def _bad_target(ctx: Context, target: ast.expr) -> ParserError:
-    hint = None
-    if isinstance(target, ast.Subscript):
-        text = ctx.source.text(target.value)
-        hint = f"write {text} = pl.store(tile, offsets, shape, {text})"
     return UnsupportedFeatureError(
-        f"{ctx.source.text(target)} cannot be assigned", ctx.span(target), hint=hint, slug="target"
+        f"{ctx.source.text(target)} cannot be assigned in this way", ctx.span(target), slug="target"
     )
 
 
 def _assign_name(ctx: Context, target: ast.Name, value: Any, source: ast.expr) -> None:
     if isinstance(value, Expr):
         _refuse_no_value(ctx, value, source)
-        ctx.assign(target.id, value, target, source=source)
+        number = _constant(ctx, target.id, value)
+        var = ctx.assign(target.id, value, target, source=source)
+        if number is not None:
+            ctx.constants[var] = number
     elif not isinstance(value, int | float) and is_python_object(value):
         ctx.check_assignable(target.id, None, ctx.span(target))
         ctx.names.bind_constant(target.id, value, ctx.span(target))
     else:
-        ctx.assign(target.id, ctx.as_expr(value, source, _scalar_of(ctx, target.id)), target)
+        number = _constant(ctx, target.id, value)
+        expr = ctx.as_expr(value, source, _scalar_of(ctx, target.id))
+        var = ctx.assign(target.id, expr, target)
+        if number is not None:
+            ctx.constants[var] = number
+
+
+def _constant(ctx: Context, name: str, value: Any) -> int | None:
+    """Return the number that ``name`` will be wherever it is read, None if it is none."""
+    if isinstance(value, Expr):
+        kind = value.type
+        if not (ctx.constants or value.__class__ is ConstInt) or not isinstance(kind, ScalarType):
+            return None
+        value = number_of(value, ctx.constants) if kind.dtype.is_int() else None
+    return value if value.__class__ is int and ctx.is_only(name) else None
 
 
 def _scalar_of(ctx: Context, name: str) -> DataType | None:
@@ -109,12 +129,11 @@ def _scalar_of(ctx: Context, name: str) -> DataType | None:
 
 
 def _refuse_no_value(ctx: Context, value: Expr, source: ast.expr) -> None:
-    op = getattr(value, "op", None)
     if isinstance(value.type, UnknownType) and isinstance(value, Call):
         raise ParserTypeError(
-            f"{getattr(op, 'name', 'the call')} has no value to assign",
+            f"{ctx.source.text(source).partition('(')[0]} has no value to assign",
             ctx.span(source),
-            hint=f"write {ctx.source.text(source)} as a statement of its own",
+            hint=f"write {ctx.source.text(source)}",
             slug="no-value",
         )
 
@@ -134,7 +153,7 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Any, source: ast.
         )
     if count != len(targets):
         raise ParserTypeError(
-            f"{count} values are unpacked into {len(targets)} names",
+            f"{counted(count, 'value')} cannot be unpacked into {counted(len(targets), 'name')}",
             ctx.span(target),
             slug="unpack",
         )
@@ -197,13 +216,19 @@ def _ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
         return
     dtype = declared.dtype if isinstance(declared, ScalarType) else None
     value = ctx.expr(node.value, dtype)
-    kind = declared_type(ctx, node.annotation, declared, value.type)
-    ctx.assign(name, value, node.target, kind=kind, source=node.value)
+    kind = declared_type(ctx, node.annotation, declared, value.type, node.value)
+    number = _constant(ctx, name, value)
+    var = ctx.assign(name, value, node.target, kind=kind, source=node.value)
+    if number is not None:
+        ctx.constants[var] = number
 
 
 def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
     if not isinstance(node.target, ast.Name):
-        raise _bad_target(ctx, node.target)
+        text, symbol = ctx.source.text(node.target), BINARY[type(node.op)][0]
+        error = _bad_target(ctx, node.target)
+        error.hint = f"write {text} = {text} {symbol} {ctx.source.text(node.value)}"
+        raise error
     read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
     old = ctx.value(read)
     new = apply_binary(ctx, node, type(node.op), old, ctx.value(node.value))
@@ -220,7 +245,10 @@ def _aug_assign(ctx: Context, node: ast.AugAssign) -> None:
 def _expression(ctx: Context, node: ast.Expr) -> None:
     if isinstance(node.value, ast.Constant):
         return  # a docstring, or `...`
+    count = len(ctx.block)
     value = ctx.value(node.value)
+    if len(ctx.block) > count and not _has_effect(value):
+        return  # the statements of an inline function are the effect
     if not isinstance(value, Call):
         raise ParserSyntaxError(
             "this statement has no effect",
@@ -228,7 +256,24 @@ def _expression(ctx: Context, node: ast.Expr) -> None:
             hint="assign the value to a name, or delete the line",
             slug="no-effect",
         )
+    if not _has_effect(value):
+        op: OpDef[..., Any] | None = op_of(value)
+        assert op is not None
+        raise ParserSyntaxError(
+            f"the value of {called(op)} is not used, and computing it changes nothing",
+            ctx.span(node),
+            hint=f"write x = {ctx.source.text(node)}, or delete the line",
+            slug="no-effect",
+        )
     ctx.block.append(EvalStmt(value, ctx.span(node)))
+
+
+def _has_effect(value: Any) -> bool:
+    """True for calls that do more than give a value; of functions nobody knows."""
+    op: OpDef[..., Any] | None = op_of(value)
+    if op is None:
+        return isinstance(value, Call)
+    return bool(op.writes) or isinstance(value.type, UnknownType)
 
 
 # --------------------------------------------------------------------------------------------
@@ -290,12 +335,19 @@ def _evaluate(ctx: Context, found: _Yield | None) -> _Yielded | None:
         kinds = [type_of(ctx, found.annotation)]
     if found.names and len(found.names) != len(found.values):
         raise ParserSyntaxError(
-            f"pl.yield_ has {len(found.values)} values for {len(found.names)} names",
+            f"pl.yield_ has {counted(len(found.values), 'value')} for "
+            f"{counted(len(found.names), 'name')}",
             ctx.span(found.node),
+            hint=f"write {_yield_text([name.id for name in found.names])}",
             slug="yield-count",
         )
     values = [ctx.value(value) for value in found.values]
     return _Yielded(found.names, kinds, values, found.values, ctx.span(found.node))
+
+
+def _yield_text(names: Sequence[str]) -> str:
+    """Return a yield of as many values as there are names."""
+    return f"{', '.join(names)} = pl.yield_({', '.join(names)})"
 
 
 def _results(
@@ -383,7 +435,7 @@ def _merge(ctx: Context, then: _Block, orelse: _Block) -> None:
         else:
             _merge_name(ctx, name, value, other, orelse.stmts)
     one_only |= {name: v for name, v in orelse.bound.items() if name not in then.bound}
-    names.lose(one_only, "in one branch of an if")
+    names.lose(one_only, "defined only in one branch of an if")
 
 
 def _merge_name(ctx: Context, name: str, value: Any, other: Any, else_stmts: list[Stmt]) -> None:
@@ -396,10 +448,19 @@ def _merge_name(ctx: Context, name: str, value: Any, other: Any, else_stmts: lis
                 else_stmts.append(AssignStmt(value, other, other.span))
             names.bind(name, value)
         else:
-            place = f"as {spell(value.type)} in one branch and {spell(other.type)} in the other"
-            names.lose({name: value}, place)
+            place = f"{spell(value.type)} in one branch and {spell(other.type)} in the other"
+            names.lost[name] = Lost(value.span, place, _meeting_hint(ctx, name, value, other))
     elif not isinstance(value, Expr) and not isinstance(other, Expr) and value == other:
         names.bind(name, value)
+
+
+def _meeting_hint(ctx: Context, name: str, value: Var, other: Var) -> str:
+    """Return how the variable of two branches gets one type."""
+    line = ctx.source.lines[other.span.begin_line - 1].strip()
+    text = line.removeprefix(f"{name} = ")
+    if isinstance(value.type, ScalarType) and isinstance(other.type, ScalarType) and text != line:
+        return f"write {name} = pl.cast({text}, pl.{value.type.dtype.member})"
+    return "give it one shape and element type in both branches"
 
 
 def _join(ctx: Context, node: ast.If, then: _Block, orelse: _Block) -> list[Var]:
@@ -442,12 +503,14 @@ def _join(ctx: Context, node: ast.If, then: _Block, orelse: _Block) -> list[Var]
 
 def _same_names(ctx: Context, first: _Yielded, second: _Yielded) -> list[ast.Name]:
     counts = len(first.values), len(second.values)
+    longer = [n.id for n in (first if counts[0] > counts[1] else second).names]
     if counts[0] != counts[1]:
         raise ParserSyntaxError(
-            f"the branches of this if yield {counts[0]} and {counts[1]} values",
-            second.span,
+            f"the branches of this if yield {counts[0]} and {counted(counts[1], 'value')}",
+            (first if counts[0] < counts[1] else second).span,
+            hint=f"write {_yield_text(longer)}" if longer else None,
             slug="yield-count",
-            related=(Label(first.span, "the other yield"),),
+            related=(Label((second if counts[0] < counts[1] else first).span, "the other yield"),),
         )
     names = [n.id for n in first.names], [n.id for n in second.names]
     if all(names) and names[0] != names[1]:
@@ -514,9 +577,18 @@ def _loop_else(ctx: Context, node: ast.stmt) -> ParserError:
 
 def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
     text = ctx.source.text(node.iter)
-    hint = "write for i in pl.range(n):"
+    name = _first_name(node.target)
+    hint = f"write for {name} in pl.range(n):"
     if helper is range:
         hint = f"write pl.{text}"
+    elif isinstance(node.iter, ast.List | ast.Tuple):
+        hint = f"write for {name} in pl.range({len(node.iter.elts)}):"
+    elif isinstance(node.iter, ast.Name):
+        hint = f"write for {name} in pl.range({text}):"
+    elif isinstance(node.iter, ast.Call) and len(node.iter.args) == 1:
+        inner = node.iter.args[0]
+        if isinstance(inner, ast.Call) and ctx.peek(inner.func) in tuple(_KINDS):
+            hint = f"write for {name} in {ctx.source.text(inner)}:"
     return ParserSyntaxError(
         f"a for statement iterates over pl.range, pl.parallel or pl.while_, got {text}",
         ctx.span(node.iter),
@@ -535,12 +607,13 @@ def _counted(ctx: Context, node: ast.For, kind: ForKind) -> None:
         target, iter_names = _carrying_target(ctx, node)
     if not isinstance(target, ast.Name):
         raise ParserSyntaxError(
-            "the loop variable is one name",
+            f"the variable of a loop is one name, got {ctx.source.text(node.target)}",
             ctx.span(node.target),
-            hint="write for i in pl.range(n):, or pass init_values=(...)",
+            hint=f"write for {_first_name(node.target)} in {ctx.source.text(node.iter)}:",
             slug="loop-target",
         )
     span = ctx.span(node)
+    _refuse_shadow(ctx, target)
     loop_var = Var(target.id, _INDEX, ctx.span(target))
     ctx.names.fixed.add(loop_var)
     iter_args, body = _iter_args(ctx, node, iter_names, inits or [])
@@ -562,12 +635,31 @@ def _counted(ctx: Context, node: ast.For, kind: ForKind) -> None:
     _keep_names(ctx, iter_names, results)
 
 
+def _refuse_shadow(ctx: Context, target: ast.Name) -> None:
+    """Raise an error for a loop variable with the name of that of a loop around it."""
+    old = ctx.names.values.get(target.id)
+    if isinstance(old, Var) and old in ctx.names.fixed:
+        raise ParserTypeError(
+            f"{target.id!r} is the variable of a loop around this one, too",
+            ctx.span(target),
+            hint=f"use another name: for {target.id}2 in ...",
+            slug="loop-variable",
+            related=(Label(old.span, "the outer loop sets it here"),),
+        )
+
+
+def _first_name(target: ast.expr) -> str:
+    names = (item.id for item in ast.walk(target) if isinstance(item, ast.Name))
+    return next(names, "i")
+
+
 def _bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
     if not 1 <= len(call.args) <= 3:
         raise ParserSyntaxError(
             f"{ctx.source.text(call.func)} takes 1 to 3 arguments, got {len(call.args)}",
             ctx.span(call),
-            hint="write pl.range(stop), pl.range(start, stop) or pl.range(start, stop, step)",
+            hint=f"write {ctx.source.text(call.func)}("
+            f"{'start, stop, step' if call.args else 'stop'})",
             slug="range-arguments",
         )
     bounds = [ctx.scalar(arg, "a loop bound", integer=True) for arg in call.args]
@@ -576,7 +668,10 @@ def _bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
     step = bounds[2] if len(bounds) == 3 else ConstInt(1)
     if isinstance(step, ConstInt) and step.value == 0:
         raise ParserTypeError(
-            "the step of a loop is not 0", ctx.span(call.args[2]), slug="range-arguments"
+            "the step of a loop is 0: it would never end",
+            ctx.span(call.args[2]),
+            hint="write 1, or a negative step to count down",
+            slug="range-arguments",
         )
     return bounds[0], bounds[1], step
 
@@ -587,8 +682,10 @@ def _init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
         if word.arg != "init_values":
             raise ParserSyntaxError(
                 f"{ctx.source.text(call.func)} has no argument {word.arg!r}",
-                ctx.span(word.value),
-                hint="its keyword is init_values",
+                ctx.span(word),
+                hint=f"write init_values={ctx.source.text(word.value)}"
+                if nearest(word.arg or "", ["init_values"])
+                else "its keyword is init_values",
                 slug="range-arguments",
             )
         values = ctx.value(word.value)
@@ -598,7 +695,7 @@ def _init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
         elif values is not None:
             raise ParserSyntaxError(
                 f"init_values is a tuple, got {describe(values)}",
-                ctx.span(word.value),
+                ctx.span(word),
                 hint=f"write init_values=({ctx.source.text(word.value)},)",
                 slug="range-arguments",
             )
@@ -613,11 +710,26 @@ def _carrying_target(ctx: Context, node: ast.For) -> tuple[ast.expr, list[ast.Na
         if names is not None:
             return target.elts[0], names
     raise ParserSyntaxError(
-        "a loop with init_values has a loop variable and a tuple of names",
+        "a loop with init_values has a variable and a tuple of names, "
+        f"got {ctx.source.text(target)}",
         ctx.span(target),
-        hint="write for i, (a,) in pl.range(n, init_values=(x,)):",
+        hint=f"write for {_carrying_text(ctx, node)} in {ctx.source.text(node.iter)}:",
         slug="loop-target",
     )
+
+
+def _carrying_text(ctx: Context, node: ast.For) -> str:
+    """Return a target for a loop with init_values: ``i, (a, b)``, of the names at hand."""
+    target = node.target
+    names = [item.id for item in ast.walk(target) if isinstance(item, ast.Name)]
+    carried = names[1:]
+    if not carried:
+        assert isinstance(node.iter, ast.Call)
+        words = [word.value for word in node.iter.keywords if word.arg == "init_values"]
+        values = [item for word in words for item in getattr(word, "elts", [])]
+        carried = [v.id if isinstance(v, ast.Name) else f"c{i}" for i, v in enumerate(values)]
+    comma = "," if len(carried) == 1 else ""
+    return f"{names[0] if names else 'i'}, ({', '.join(carried)}{comma})"
 
 
 def _name_tuple(node: ast.expr) -> list[ast.Name] | None:
@@ -633,8 +745,12 @@ def _iter_args(
     """Return the carried values, and the body without the declarations of their types."""
     if len(names) != len(inits):
         raise ParserSyntaxError(
-            f"init_values has {len(inits)} values for {len(names)} names",
+            f"init_values has {counted(len(inits), 'value')} for {counted(len(names), 'name')}",
             ctx.span(node.target),
+            hint=f"give init_values {len(names)}: one for each of "
+            f"{', '.join(name.id for name in names)}"
+            if len(inits) < len(names)
+            else None,
             slug="loop-target",
         )
     wanted = {name.id for name in names}
@@ -674,11 +790,11 @@ def _loop(
     finally:
         names.candidates = outside
         ctx.loops.pop()
-    names.lose(block.bound, "in the loop")
+    names.lose(block.bound, "defined only in the loop")
     results = _carried(ctx, node, block, iter_args, iter_names)
     for name in hidden:
         if inside[name] in names.fixed:  # a loop variable is not known after its loop
-            names.lose({name: inside[name]}, "in the loop")
+            names.lose({name: inside[name]}, "defined only in the loop")
             names.bind(name, MISSING)
     return block, results
 
@@ -694,19 +810,23 @@ def _carried(
     if yielded is None:
         if not iter_args:
             return []
+        if any(error.slug == "misplaced" for error in ctx.errors.found[-1:]):
+            raise Cascade  # it yields, but not at the end
         names = ", ".join(arg.name for arg in iter_args)
         raise ParserSyntaxError(
             f"this loop carries {names} and its body does not end with a yield",
             ctx.span(node.body[-1]),
-            hint=f"end the body with {names} = pl.yield_(...)",
+            hint=f"end the body with {names} = pl.yield_({names})",
             slug="yield-count",
         )
     if len(yielded.values) != len(iter_args):
         raise ParserSyntaxError(
-            f"this loop carries {len(iter_args)} values and yields {len(yielded.values)}",
+            f"this loop carries {counted(len(iter_args), 'value')} and yields "
+            f"{len(yielded.values)}",
             yielded.span,
-            hint="give the loop init_values=(...)" if not iter_args else None,
+            hint=_carry_hint(ctx, node, yielded, iter_args),
             slug="yield-count",
+            related=_loop_header(ctx, node),
         )
     values = [
         _yield_value(ctx, arg, value, place)
@@ -719,6 +839,29 @@ def _carried(
     kinds = [v.type if k is None else k for k, v in zip(declared, values, strict=True)]
     named = yielded.names or iter_names
     return _results(ctx, named, kinds, values)
+
+
+def _carry_hint(
+    ctx: Context,
+    node: ast.For | ast.While,
+    yielded: _Yielded,
+    iter_args: Sequence[IterArg],
+) -> str | None:
+    """Return what makes a loop and its yield agree: the header, or the yield."""
+    if iter_args:
+        return f"write {_yield_text([arg.name for arg in iter_args])}"
+    names = ", ".join(name.id for name in yielded.names)
+    if not names or isinstance(node, ast.While):
+        return "leave pl.yield_ out and assign the values"
+    comma = "," if len(yielded.names) == 1 else ""
+    bounds = ctx.source.text(node.iter)[:-1]
+    target = f"{ctx.source.text(node.target)}, ({names}{comma})"
+    return f"write for {target} in {bounds}, init_values=({names}{comma})):"
+
+
+def _loop_header(ctx: Context, node: ast.For | ast.While) -> tuple[Label, ...]:
+    head = node.iter if isinstance(node, ast.For) else node.test
+    return (Label(ctx.span(head), "the loop"),)
 
 
 def _yield_value(ctx: Context, arg: IterArg, value: Any, place: ast.expr) -> Expr:
@@ -757,7 +900,7 @@ def _while_values(ctx: Context, node: ast.For) -> None:
         raise ParserSyntaxError(
             "a while loop that carries values has their names and init_values",
             ctx.span(node.target if inits is not None else call),
-            hint="write for (x,) in pl.while_(init_values=(x0,)):",
+            hint="write for (x,) in pl.while_(init_values=(x,)):",
             slug="loop-target",
         )
     iter_args, body = _iter_args(ctx, node, iter_names, inits)
@@ -766,7 +909,7 @@ def _while_values(ctx: Context, node: ast.For) -> None:
         raise ParserSyntaxError(
             "the body of a pl.while_ loop starts with its condition",
             ctx.span(body[0] if body else node),
-            hint="write pl.cond(...) as its first statement",
+            hint=f"write pl.cond({iter_names[0].id if iter_names else 'n'} > 0) before it",
             slug="while-condition",
         )
     inside: dict[str, Var] = {arg.name: arg for arg in iter_args}
@@ -774,7 +917,7 @@ def _while_values(ctx: Context, node: ast.For) -> None:
     try:
         for name, var in inside.items():
             ctx.names.bind(name, var)
-        condition = ctx.scalar(test, "the condition of a loop")
+        condition = _repeated(ctx, test, "the condition of a loop")
     finally:
         ctx.names.close(mark)
     rest = body[1:] or [ast.copy_location(ast.Pass(), body[0])]
@@ -784,6 +927,24 @@ def _while_values(ctx: Context, node: ast.For) -> None:
         WhileStmt(condition, iter_args, body_of(block.stmts, span), tuple(results), span)
     )
     _keep_names(ctx, iter_names, results)
+
+
+def _repeated(ctx: Context, test: ast.expr, what: str) -> Expr:
+    """Return the condition of a loop, which each turn computes anew.
+
+    Raises:
+        UnsupportedFeatureError: it takes statements, which would run once, before the loop.
+    """
+    count = len(ctx.block)
+    condition = ctx.scalar(test, what)
+    if len(ctx.block) > count:
+        raise UnsupportedFeatureError(
+            f"{what} is one expression; this takes statements, which would run only once",
+            ctx.span(test),
+            hint="assign it to a name before the loop and at the end of its body",
+            slug="while-condition",
+        )
+    return condition
 
 
 def _condition(ctx: Context, body: Sequence[ast.stmt]) -> ast.expr | None:
@@ -797,7 +958,7 @@ def _condition(ctx: Context, body: Sequence[ast.stmt]) -> ast.expr | None:
 def _while(ctx: Context, node: ast.While) -> None:
     if node.orelse:
         raise _loop_else(ctx, node.orelse[0])
-    condition = ctx.scalar(node.test, "the condition of a while")
+    condition = _repeated(ctx, node.test, "the condition of a while")
     block, _ = _loop(ctx, node, node.body, {}, (), ())
     span = ctx.span(node)
     ctx.block.append(WhileStmt(condition, (), body_of(block.stmts, span), (), span))
@@ -832,7 +993,10 @@ def _return(ctx: Context, node: ast.Return) -> None:
     span = ctx.span(node)
     if ctx.expanding:
         raise UnsupportedFeatureError(
-            "an inline function returns only in its last statement", span, slug="inline-return"
+            "an inline function returns only in its last statement",
+            span,
+            hint="assign the value to a name here, and return that at the end",
+            slug="inline-return",
         )
     places = [] if node.value is None else [node.value]
     if isinstance(node.value, ast.Tuple):
@@ -872,17 +1036,38 @@ def _check_results(
 ) -> None:
     if len(values) != len(wanted):
         raise ParserTypeError(
-            f"the function returns {len(wanted)} values, this returns {len(values)}",
+            f"the function returns {counted(len(wanted), 'value')}, this returns {len(values)}",
             ctx.span(node),
             slug="return-type",
+            related=_declared_results(ctx),
         )
     for index, (kind, value) in enumerate(zip(wanted, values, strict=True)):
         if not same_value_type(kind, value.type):
             raise ParserTypeError(
                 f"the function returns {spell(kind)}, this is {spell(value.type)}",
                 ctx.span(places[index] if index < len(places) else node),
+                hint=_result_hint(ctx, kind, value, places[index : index + 1]),
                 slug="return-type",
+                related=_declared_results(ctx),
             )
+
+
+def _declared_results(ctx: Context) -> tuple[Label, ...]:
+    returns = ctx.node.returns
+    return () if returns is None else (Label(ctx.span(returns), "declared here"),)
+
+
+def _result_hint(ctx: Context, wanted: Type, value: Expr, places: Sequence[ast.expr]) -> str | None:
+    """Return what turns a value into the type that the function returns."""
+    text = ctx.source.text(places[0]) if places else "..."
+    if isinstance(wanted, ScalarType) and isinstance(value.type, ScalarType):
+        return f"write pl.cast({text}, pl.{wanted.dtype.member})"
+    if isinstance(wanted, TensorType) and isinstance(value.type, TileType):
+        for name, output in ctx.outputs.items():
+            if same_value_type(output.type, wanted):
+                return f"write {store_line(name, output, text)}, and return {name}"
+        return f"store it in a parameter out: pl.Out[pl.{annotation_text(wanted)}], and return that"
+    return None
 
 
 def _with(ctx: Context, node: ast.With) -> None:
@@ -891,7 +1076,7 @@ def _with(ctx: Context, node: ast.With) -> None:
     scope = isinstance(call, ast.Call) and ctx.peek(call.func) is control.incore
     if not scope or len(node.items) > 1 or item.optional_vars is not None:
         raise UnsupportedFeatureError(
-            "a with statement marks a scope",
+            f"a with statement marks a scope, got {ctx.source.text(item.context_expr)}",
             ctx.span(item.context_expr),
             hint="write with pl.incore():",
             slug="with",
@@ -913,6 +1098,7 @@ _WAYS_OUT: Final[dict[type[ast.stmt], tuple[str, str | None]]] = {
     ast.AsyncFunctionDef: ("async functions", None),
     ast.ClassDef: ("classes inside functions", None),
     ast.Try: ("try", None),
+    ast.TryStar: ("try", None),
     ast.Raise: ("raise", None),
     ast.Assert: ("assert", "check it outside the kernel"),
     ast.Import: ("import", "import it outside the kernel"),

@@ -15,8 +15,14 @@ from os import PathLike, fspath
 from typing import Any, Final
 
 from pypto._src.diagnostics import Span
-from pypto._src.errors import ParserSyntaxError, PyptoError
-from pypto._src.frontend import decorators
+from pypto._src.errors import (
+    ParserSyntaxError,
+    PyptoError,
+    TextError,
+    TextRunError,
+)
+from pypto._src.frontend import decorators, literal
+from pypto._src.frontend.context import place_of
 from pypto._src.frontend.environment import module_environment
 from pypto._src.frontend.functions import (
     Options,
@@ -25,26 +31,41 @@ from pypto._src.frontend.functions import (
     parse_function,
 )
 from pypto._src.frontend.inline import InlineFunction
-from pypto._src.frontend.source import Source
+from pypto._src.frontend.literal_values import Values
+from pypto._src.frontend.source import TEXT_LINES, Source, syntax_tree, too_deep
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.stmts import Function, Program
 
 _HEADER: Final = re.compile(r"#\s*pypto\.(program|entry|attr):\s*(.*?)\s*$")
 _LANGUAGE: Final = "pypto.language"
+_MARK: Final = "# pypto.program:"
+_EXACT: Final = re.compile(
+    r"\.(typed|call|results|expr|IterArg|logical_xor|bit_xor)\(|self\[|name=[\"']|\*\*\{"
+)
+
+
+def is_printed_text(code: str) -> bool:
+    """True if a text begins as what `ir.python_print` writes of a program."""
+    return code.startswith(_MARK)
 
 
 def parse(code: str, filename: str = "<string>") -> Function | Program:
     """Return the one function or program that a text defines; ``pl`` is predefined.
 
+    A text that starts with ``# pypto.program:`` is what `ir.python_print` wrote. It is read
+    exactly, as `ir.parse` does, as long as it has that form; else as any other kernel.
+
     Raises:
         ParserError: the kernel has mistakes.
         SyntaxError: the text is no Python.
         ValueError: it defines no function or program, or several.
+        RuntimeError: a statement of the text, or an object it uses, raises something else.
     """
-    found = _Text(code, filename).run()
+    text = _Text(code, filename)
+    found = text.printed() if is_printed_text(code) else text.run()
     if len(found) != 1:
         names = f": {', '.join(f.name for f in found)}" if found else ""
-        raise ValueError(
+        raise TextError(
             f"{filename} defines {len(found)} functions and programs, 1 was wanted{names}"
         )
     return found[0]
@@ -69,7 +90,7 @@ def loads_program(filepath: str | PathLike[str]) -> Program:
 def _program(found: Function | Program, filename: str) -> Program:
     if isinstance(found, Program):
         return found
-    raise ValueError(f"{filename} defines the function {found.name!r}, a program was wanted")
+    raise TextError(f"{filename} defines the function {found.name!r}, a program was wanted")
 
 
 class _Header:
@@ -79,6 +100,7 @@ class _Header:
         self.name: str | None = None
         self.entry: str | None = None
         self.attrs: dict[str, Any] = {}
+        self.values = Values(Source(filename, lines, 0, True), "pl")
         for number, line in enumerate(lines, 1):
             match = _HEADER.match(line) if line[:1] == "#" else None
             if match is not None:
@@ -86,14 +108,14 @@ class _Header:
 
     def _read(self, key: str, text: str, span: Span) -> None:
         if key == "program":
-            self.name = text
+            self.name = literal.unquoted(text)
         elif key == "entry":
-            self.entry = text
+            self.entry = literal.unquoted(text)
         else:
-            name, _, value = text.partition("=")
             try:
-                self.attrs[name.strip()] = ast.literal_eval(value.strip())
-            except (ValueError, SyntaxError):
+                self.attrs.update(literal.attribute_of(text, self.values))
+            except (literal.Unread, RecursionError):
+                name, _, value = text.partition("=")
                 raise ParserSyntaxError(
                     f"the value of attribute {name.strip()!r} is no literal: {value.strip()}",
                     span,
@@ -106,23 +128,60 @@ class _Text:
 
     def __init__(self, code: str, filename: str) -> None:
         self.filename = filename
+        self.code = code
         self.lines = code.splitlines(keepends=True)
         # Reports of later stages, too, show lines of the text. No time stamp: not re-read.
         linecache.cache[filename] = (len(code), None, self.lines, filename)
-        self.tree = ast.parse(code, filename)
+        self.tree = syntax_tree(code, filename)
         self.source = Source(filename, self.lines, 0, code.isascii())
-        self.header = _Header(self.lines, filename)
-        self.names: dict[str, Any] = {"__name__": filename, "pl": import_module(_LANGUAGE)}
+        self.header: _Header
+        self.names: dict[str, Any] = {
+            "__name__": filename,
+            "pl": import_module(_LANGUAGE),
+            TEXT_LINES: self.lines,
+        }
         self.environment = module_environment(self.names)
         self.found: list[Function | Program] = []
 
+    def printed(self) -> list[Function | Program]:
+        """Return what the printer wrote, or, where the text has been changed, what it defines.
+
+        Raises:
+            ParserError: it is neither printed text nor a kernel.
+        """
+        try:
+            return [literal.read(self.tree, self.source)]
+        except literal.Unread as error:
+            refusal = literal.refused(error, self.source)
+        except RecursionError:
+            raise too_deep(self.filename) from None
+        if _EXACT.search(self.code):  # forms that only IR text has
+            raise refusal
+        try:
+            found = self.run()
+        except TextRunError:
+            raise refusal from None
+        if not found:
+            raise refusal
+        return found
+
     def run(self) -> list[Function | Program]:
         """Execute the text; return the functions and programs it defines, in order."""
+        self.header = _Header(self.lines, self.filename)
         plain: list[ast.stmt] = []
-        for node in self.tree.body:
-            if not self._kernel(node, plain):
-                plain.append(node)
-        self._execute(plain)
+        try:
+            for node in self.tree.body:
+                if not self._kernel(node, plain):
+                    plain.append(node)
+            self._execute(plain)
+        except (PyptoError, SyntaxError):
+            raise
+        except RecursionError:
+            raise too_deep(self.filename) from None
+        except Exception as error:
+            place = place_of(error) or self.filename
+            message = f"running {place} raises {type(error).__name__}: {error}"
+            raise TextRunError(message) from error
         defined = {id(v): v for v in self.names.values() if isinstance(v, Function | Program)}
         taken = self._called()
         return [v for v in defined.values() if id(v) not in taken or isinstance(v, Program)]
@@ -140,14 +199,7 @@ class _Text:
         plain.clear()
         flag = __future__.annotations.compiler_flag
         code = compile(tree, self.filename, "exec", flags=flag, dont_inherit=True)
-        try:
-            exec(code, self.names)
-        except (PyptoError, SyntaxError):
-            raise
-        except Exception as error:
-            raise RuntimeError(
-                f"running {self.filename} raises {type(error).__name__}: {error}"
-            ) from error
+        exec(code, self.names)
 
     def _kernel(self, node: ast.stmt, plain: list[ast.stmt]) -> bool:
         """Parse a decorated definition after executing ``plain``; False if it is not just that."""

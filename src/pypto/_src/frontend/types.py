@@ -11,15 +11,17 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pypto._src.dtypes import MEMBERS, DataType
-from pypto._src.errors import ParserError, ParserTypeError
+from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableError
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.control import Tuple
 from pypto._src.frontend.environment import MISSING, items_of, plain_value
-from pypto._src.frontend.messages import describe, did_you_mean, spell
+from pypto._src.frontend.messages import counted, describe, did_you_mean, dtype_like, spell
 from pypto._src.frontend.scope import same_value_type
+from pypto._src.frontend.sizes import number_of
 from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor, Tile
 from pypto._src.ir.enums import ParamDirection, TensorLayout
 from pypto._src.ir.nodes import (
+    DYNAMIC_DIM,
     ConstInt,
     Expr,
     MemRef,
@@ -93,7 +95,7 @@ def type_of(ctx: Context, node: ast.expr) -> Type:
 
 
 def _no_type(ctx: Context, node: ast.expr) -> ParserError:
-    hint = "write pl.Tensor[[64, 64], pl.FP32], pl.Tile[[64, 64], pl.FP32] or pl.Scalar[pl.FP32]"
+    hint = "write pl.Tensor[[64, 64], pl.FP32]"
     if isinstance(node, ast.Constant):
         what = "a string" if isinstance(node.value, str) else repr(node.value)
     else:
@@ -101,6 +103,10 @@ def _no_type(ctx: Context, node: ast.expr) -> ParserError:
         what = repr(ctx.source.text(node))
         if isinstance(value, type) and value in _PYTHON_TYPES:
             hint = f"write {_PYTHON_TYPES[value]}"
+        elif value is Tile:
+            hint = "write pl.Tile[[64, 64], pl.FP32]"
+        elif value is Scalar:
+            hint = "write pl.Scalar[pl.FP32]"
     return ParserTypeError(
         f"{what} is no type of a kernel", ctx.span(node), hint=hint, slug="annotation"
     )
@@ -136,6 +142,7 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Type | None:
         raise ParserTypeError(
             f"pl.{wrapper.__name__} stands only around the type of a parameter",
             ctx.span(node),
+            hint=f"write {ctx.source.text(node.slice)}",
             slug="annotation",
         )
     return None
@@ -165,9 +172,16 @@ def _shaped(
     word = wrapper.__name__
     if len(parts) < 2:
         raise ParserTypeError(
-            f"pl.{word} has a shape and an element type, got {len(parts)} part",
+            f"pl.{word} has a shape and an element type, got {counted(len(parts), 'part')}",
             ctx.span(node),
-            hint=f"write pl.{word}[[64, 64], pl.FP32]",
+            hint=_shaped_hint(ctx, word, parts),
+            slug="annotation",
+        )
+    if not isinstance(parts[0], ast.List | ast.Tuple) and items_of(ctx.value(parts[0])) is None:
+        raise ParserTypeError(
+            f"a shape is a list, got {describe(ctx.value(parts[0]))}",
+            ctx.span(node),
+            hint=_shaped_hint(ctx, word, parts),
             slug="annotation",
         )
     shape = shape_of(ctx, parts[0])
@@ -195,13 +209,41 @@ def _shaped(
     return TileType(shape, dtype, memref, view)
 
 
+def _shaped_hint(ctx: Context, word: str, parts: Sequence[ast.expr]) -> str:
+    """Return the annotation that parts without order or brackets are meant to be."""
+    dims: list[str] = []
+    dtype = "pl.FP32"
+    for part in parts:
+        value = ctx.value(part)
+        if isinstance(value, DataType):
+            dtype = ctx.source.text(part)
+        elif isinstance(value, list | tuple):
+            dims = [ctx.source.text(part)[1:-1]]
+        else:
+            dims.append(ctx.source.text(part))
+    return f"write pl.{word}[[{', '.join(dims) or '64, 64'}], {dtype}]"
+
+
+def _dim_hint(error: ParserError, node: ast.expr) -> None:
+    """Say how a symbolic dimension is made, if a shape names something that is not defined."""
+    if not isinstance(error, UndefinedVariableError) or error.hint is not None:
+        return
+    for item in ast.walk(node):
+        if isinstance(item, ast.Name) and f"{item.id!r} is not defined" == error.message:
+            error.hint = f'write {item.id} = pl.dynamic("{item.id}") before the kernel'
+
+
 def shape_of(ctx: Context, node: ast.expr) -> list[Expr]:
     """Return the dimensions that a shape means.
 
     Raises:
         ParserTypeError: it is no list, or a dimension is no integer.
     """
-    shape = ctx.value(node)
+    try:
+        shape = ctx.value(node)
+    except ParserError as error:
+        _dim_hint(error, node)
+        raise
     dims = items_of(shape)
     if dims is None:
         raise ParserTypeError(
@@ -217,11 +259,23 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr]:
         if not integer and (isinstance(item, bool) or not isinstance(item, int)):
             raise ParserTypeError(
                 f"a dimension is an integer, got {describe(item)}",
-                ctx.span(node),
+                ctx.span(_part(node, len(found))),
                 slug="annotation",
             )
-        found.append(as_expr(item))
+        if isinstance(item, int) and item < 0 and item != DYNAMIC_DIM:
+            raise ParserTypeError(
+                f"a dimension is positive, got {item}",
+                ctx.span(_part(node, len(found))),
+                slug="annotation",
+            )
+        number = number_of(item, ctx.constants) if ctx.constants else None
+        found.append(as_expr(item if number is None else number))
     return found
+
+
+def _part(node: ast.expr, index: int) -> ast.expr:
+    """Return the item of a list that is written out, else the whole."""
+    return node.elts[index] if isinstance(node, ast.List | ast.Tuple) else node
 
 
 def _dtype(ctx: Context, node: ast.expr) -> DataType:
@@ -236,15 +290,18 @@ def _dtype(ctx: Context, node: ast.expr) -> DataType:
     value = ctx.value(node)
     if isinstance(value, DataType):
         return value
+    meant = dtype_like(value)
     raise ParserTypeError(
         f"an element type was wanted, got {describe(value)}",
         ctx.span(node),
-        hint="write pl.FP32, pl.INT32 or another member of pl.DataType",
+        hint=f"write pl.{'FP32' if meant is None else meant.member}",
         slug="annotation",
     )
 
 
-def declared_type(ctx: Context, node: ast.expr, declared: Type, found: Type) -> Type:
+def declared_type(
+    ctx: Context, node: ast.expr, declared: Type, found: Type, value: ast.expr
+) -> Type:
     """Return the type of a variable that is declared with one type and assigned another.
 
     Layout and memory of the declaration are taken; where it names none, those of the value.
@@ -258,7 +315,7 @@ def declared_type(ctx: Context, node: ast.expr, declared: Type, found: Type) -> 
         raise ParserTypeError(
             f"the annotation says {spell(declared)}, the value is {spell(found)}",
             ctx.span(node),
-            hint=_mismatch_hint(declared, found),
+            hint=_mismatch_hint(declared, found, ctx.source.text(value)),
             slug="annotation-mismatch",
         )
     if isinstance(declared, TileType) and isinstance(found, TileType):
@@ -273,11 +330,11 @@ def declared_type(ctx: Context, node: ast.expr, declared: Type, found: Type) -> 
     return declared
 
 
-def _mismatch_hint(declared: Type, found: Type) -> str | None:
+def _mismatch_hint(declared: Type, found: Type, text: str) -> str | None:
     if isinstance(declared, ScalarType) and isinstance(found, ScalarType):
-        return f"write pl.cast(..., pl.{declared.dtype.member}), or leave the annotation out"
+        return f"write pl.cast({text}, pl.{declared.dtype.member})"
     if isinstance(found, ShapedType | ScalarType):
-        return f"write pl.{annotation_text(found)}, or leave the annotation out"
+        return f"write pl.{annotation_text(found)}"
     return None
 
 

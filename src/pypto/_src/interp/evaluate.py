@@ -378,7 +378,9 @@ class Plan:
     def _assign(self, stmt: AssignStmt) -> Run:
         value, store, span = self._value(stmt.value), self._store(stmt.var), stmt.span
         slot = self._slot(stmt.var)
-        if slot not in self.place_at:
+        op = op_of(stmt.value)
+        is_view = op is not None and op.view_of is not None  # its bytes are where they are
+        if is_view or slot not in self.place_at:
 
             def assign(env: Env) -> None:
                 try:
@@ -628,8 +630,12 @@ class Plan:
         return run
 
     def _op_call(self, call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
-        compute, kwargs, span = op.numpy, dict(call.kwargs), call.span
+        compute, span = op.numpy, call.span
         assert compute is not None
+        declared = op.get_attr_keys()
+        kwargs = {key: value for key, value in call.kwargs.items() if key in declared}
+        if op.typed:
+            kwargs["result"] = dtype_of(call).numpy
         finish = _finisher(call)
 
         def run(env: Env) -> Any:

@@ -12,16 +12,11 @@ from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import ParamDirection
 
 
-class _AnnotationMeta(type):
-    def annotation(cls, items: Any) -> Any:
-        """Return what ``cls[items]`` is."""
-        raise NotImplementedError
-
-    def __getitem__(cls, items: Any) -> Any:
+class _Wrapper:
+    # Not a metaclass's __getitem__: with this one type checkers take any subscript as it is.
+    def __class_getitem__(cls, items: Any) -> Any:
         return cls.annotation(items)
 
-
-class _Wrapper(metaclass=_AnnotationMeta):
     error: ClassVar[type[Exception]] = ValueError
 
     def __init__(

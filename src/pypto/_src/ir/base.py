@@ -122,6 +122,26 @@ class Node(metaclass=NodeMeta):
         return cls.FIELDS
 
 
+def unwanted(what: str, wanted: type, value: object) -> TypeError:
+    """Return the error for an argument of a constructor that is of the wrong class."""
+    return TypeError(f"{what} is of type {wanted.__name__}, got {type(value).__name__}")
+
+
+def not_a_span(node: object, value: object) -> NoReturn:
+    """Refuse what a constructor got in place of a span."""
+    what = f"the span of a {type(node).__name__}"
+    raise TypeError(f"{what} is of type Span, got {type(value).__name__}")
+
+
+def all_of(what: str, values: Iterable[T], wanted: type[T]) -> tuple[T, ...]:
+    """Return ``values`` as a tuple; each of them has to be a ``wanted``."""
+    items = as_tuple(values)
+    for item in items:
+        if not isinstance(item, wanted):
+            raise unwanted(what, wanted, item)
+    return items
+
+
 def as_tuple(value: Iterable[T]) -> tuple[T, ...]:
     """Convert a sequence given to a constructor."""
     return value if isinstance(value, tuple) else tuple(value)

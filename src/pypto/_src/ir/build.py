@@ -11,6 +11,12 @@ Whether the finished program is valid, `verify` says.
         ib.return_stmt(y)
     function = f.get_result()
 
+Loops and branches hand on values by ``iter_arg``, ``return_var`` and yields. Or they assign to a
+variable from outside, as Python does, and ``f.get_result(ssa=True)`` supplies the rest:
+
+    with ib.for_loop(i, 0, 8, 1):
+        ib.assign(total, total + i)
+
 Calls out of place raise RuntimeError or ValueError, a result asked for too early AssertionError.
 """
 
@@ -78,6 +84,8 @@ from pypto._src.ir.nodes import (
     same_type,
     unary,
 )
+from pypto._src.ir.ssa import to_ssa
+from pypto._src.ir.ssa_jumps import lower_function_jumps
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -157,6 +165,12 @@ class Block:
             if isinstance(self._node, Stmt):
                 self._builder.emit(self._node)
 
+    def close(self, end: Span) -> Any:
+        """End the block without a ``with``; return its node, whose place reaches to ``end``."""
+        self._span = self._span.up_to(end)
+        self.__exit__(None, None, None)
+        return self._node
+
     def _finish(self) -> Any:
         raise NotImplementedError
 
@@ -175,6 +189,10 @@ class _WithResults(Block):
     def __init__(self, builder: IRBuilder, span: Span) -> None:
         super().__init__(builder, span)
         self._return_vars: list[Var] = []
+
+    def add_return_var(self, var: Var) -> None:
+        """Let ``var`` take the next result."""
+        self._return_vars.append(var)
 
     def outputs(self) -> list[Var]:
         """Return the variables that hold the results after the block."""
@@ -221,9 +239,19 @@ class FunctionBuilder(Block):
         self._at_top("return_type")
         self._return_types.append(type)
 
-    def get_result(self) -> Function:
-        """Return the function, after its block."""
-        return self._closed()
+    def get_result(self, *, ssa: bool = False) -> Function:
+        """Return the function, after its block.
+
+        With ``ssa`` every variable is assigned once: iter_args, yields, return_vars and else
+        branches are supplied for variables that loops and branches assign, and break, continue
+        and early return become conditions.
+
+        Raises:
+            PassError: ``ssa``, and a variable is read that some way leaves without a value, or
+                that has different types.
+        """
+        function: Function = self._closed()
+        return to_ssa(lower_function_jumps(function)) if ssa else function
 
     def _at_top(self, what: str) -> None:
         if self._builder.innermost() is not self:
@@ -245,8 +273,12 @@ class _LoopBuilder(_WithResults):
         """Add a carried value that enters the loop as ``init_value``."""
         init = as_expr(init_value)
         arg = IterArg(name, init.type if type is None else type, init, span or caller_span())
-        self._iter_args.append(arg)
+        self.add_iter_arg(arg)
         return arg
+
+    def add_iter_arg(self, arg: IterArg) -> None:
+        """Add a carried value."""
+        self._iter_args.append(arg)
 
     def return_var(self, name: str, type: Type | None = None, span: Span | None = None) -> Var:
         """Add the result of the next carried value, with that one's type.
@@ -261,7 +293,7 @@ class _LoopBuilder(_WithResults):
         if type is not None and not same_type(type, kind):
             raise ValueError(f"result {name!r} is a {type}, its iter_arg a {kind}")
         var = Var(name, kind, span or caller_span())
-        self._return_vars.append(var)
+        self.add_return_var(var)
         return var
 
     def _check_counts(self) -> None:
@@ -336,17 +368,19 @@ class IfStmtBuilder(_WithResults):
         """Let what follows be the other branch.
 
         Raises:
-            ValueError: it is already.
+            ValueError: it is already, or another block is open inside.
         """
         if self._then is not None:
             raise ValueError("an if has one else")
+        if self._builder.innermost() is not self:
+            raise ValueError("else_ stands directly in the block of its if")
         self._then = self._body()
         self.stmts = []
 
     def return_var(self, name: str, type: Type, span: Span | None = None) -> Var:
         """Add a result, which takes what both branches yield at its position."""
         var = Var(name, type, span or caller_span())
-        self._return_vars.append(var)
+        self.add_return_var(var)
         return var
 
     def get_result(self) -> IfStmt:
@@ -520,6 +554,10 @@ class IRBuilder:
     def innermost(self) -> Block | None:
         """Return the block that statements go to, None outside of all."""
         return self._blocks[-1] if self._blocks else None
+
+    def outermost(self) -> Block | None:
+        """Return the block around all others, None outside of all."""
+        return self._blocks[0] if self._blocks else None
 
     def open_block(self, block: Block) -> None:
         """Let statements go to ``block``."""

@@ -6,7 +6,10 @@ from enum import Enum, IntEnum
 
 
 class MemorySpace(Enum):
-    """Where bytes live. UB, L1, L0A, L0B and L0C are older names of the on-chip spaces."""
+    """Where bytes live. UB, L1, L0A, L0B and L0C are older names of the on-chip spaces.
+
+    Bias holds the row that a matrix product begins with.
+    """
 
     DDR = 0
     Vec = 1
@@ -14,6 +17,7 @@ class MemorySpace(Enum):
     Left = 3
     Right = 4
     Acc = 5
+    Bias = 6
     UB = 1
     L1 = 2
     L0A = 3
@@ -40,19 +44,16 @@ class PipeType(IntEnum):
         return f"PipeType.{self.name}"
 
 
-class CoreType(IntEnum):
+class _Named(Enum):
+    def __str__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+
+class CoreType(_Named):
     """The two kinds of cores."""
 
     CUBE = 0
     VECTOR = 1
-
-    def __str__(self) -> str:
-        return f"CoreType.{self.name}"
-
-
-class _Named(Enum):
-    def __str__(self) -> str:
-        return f"{type(self).__name__}.{self.name}"
 
 
 class TensorLayout(_Named):

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, IntEnum
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
-from pypto._src.errors import InternalError
+from pypto._src.dtypes import DataType
+from pypto._src.errors import InternalError, PyptoError
 from pypto._src.ir.base import FieldKind, Node
 from pypto._src.ir.nodes import (
     ConstInt,
@@ -30,11 +31,18 @@ from pypto._src.ir.nodes import (
     IRNode,
     MemRef,
     Op,
+    TupleType,
     Type,
     Var,
     exprs_of_type,
 )
 from pypto._src.ir.stmts import Function, OpStmts, Program, SeqStmts, Stmt, statements
+from pypto._src.lazy import lazy_module
+
+if TYPE_CHECKING:
+    import hashlib
+else:
+    hashlib = lazy_module("hashlib")
 
 Token: TypeAlias = tuple[Any, ...]
 Path: TypeAlias = "tuple[Path, str] | None"
@@ -66,12 +74,21 @@ def structural_equal(lhs: Any, rhs: Any, enable_auto_mapping: bool = False) -> b
 
 
 def structural_hash(node: Any, enable_auto_mapping: bool = False) -> int:
-    """Return a number that is equal for nodes of equal structure, within one process."""
+    """Return a 64-bit number that is equal for nodes of equal structure, in every process.
+
+    A free variable counts with its name, since the object itself has no number outside of this
+    process; with ``enable_auto_mapping`` by the order of its first use.
+    """
     _check_kinds(node, node)
-    result = 0
-    for token in _Stream(node, enable_auto_mapping).tokens():
-        result = hash((result, token))
-    return result
+    known: dict[Token, str] = {}  # most tokens come again and again
+    texts: list[str] = []
+    for token in _Stream(node, enable_auto_mapping, hashing=True).tokens():
+        text = known.get(token)
+        if text is None:
+            text = known[token] = _token_text(token)
+        texts.append(text)
+    data = "".join(texts).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, enable_auto_mapping: bool = False) -> None:
@@ -172,10 +189,15 @@ def _plan(cls: type[Node]) -> _Plan:
 class _Stream:
     """The tokens of one side, and where the last one came from."""
 
-    def __init__(self, root: Any, auto: bool, *, detailed: bool = False) -> None:
+    def __init__(
+        self, root: Any, auto: bool, *, detailed: bool = False, hashing: bool = False
+    ) -> None:
         self.auto = auto
         self.detailed = detailed
-        self.types: dict[int, Token | None] = {}
+        self.hashing = hashing
+        self.types: dict[int, int | None] = {}  # by identity, the number in `contents`
+        self.contents: dict[Token, int] = {}
+        self.new: list[Token] = []  # the keys of `contents`
         self.path: Path = None
         self.value: Any = root
         self.numbers: dict[Var, int] = {}
@@ -224,15 +246,47 @@ class _Stream:
         return ("names", *[function.name for function in node.functions_])
 
     def type(self, kind: Type) -> Token:
-        """Return one token for a type without symbolic dimensions, unless details are wanted."""
-        if not self.detailed:
-            key = id(kind)  # the type lives as long as the comparison
-            token = self.types.get(key)
-            if token is None and key not in self.types:
-                token = self.types[key] = _constant_type(kind)
-            if token is not None:
-                return token
-        return self.node(kind)
+        """Return one token for a type without symbolic dimensions, unless details are wanted.
+
+        Such types are numbered; what a new number stands for is in the token that brings it up.
+        """
+        if self.detailed:
+            return self.node(kind)
+        number = self.types.get(id(kind))
+        if number is not None:
+            return ("type", number)
+        known = len(self.new)
+        number = self.type_number(kind)
+        return self.node(kind) if number is None else ("type", number, *self.new[known:])
+
+    def type_number(self, kind: Type) -> int | None:
+        """Return the number of ``kind``, None if it has symbolic dimensions."""
+        types = self.types
+        stack = [kind]
+        while stack:
+            kind = stack[-1]
+            if id(kind) not in types:  # the types live as long as the comparison
+                if isinstance(kind, TupleType):
+                    below = [item for item in kind.types if id(item) not in types]
+                    if below:
+                        stack += below
+                        continue
+                    content = self.tuple_content(kind)
+                else:
+                    content = _constant_type(kind)
+                types[id(kind)] = None if content is None else self.content_number(content)
+            stack.pop()
+        return types[id(kind)]
+
+    def content_number(self, content: Token) -> int:
+        number = self.contents.setdefault(content, len(self.contents))
+        if number == len(self.new):
+            self.new.append(content)
+        return number
+
+    def tuple_content(self, kind: TupleType) -> Token | None:
+        numbers = [self.types[id(item)] for item in kind.types]
+        return None if None in numbers else (TupleType, *numbers)
 
     def fields(self, node: Node) -> None:
         fields, last_body = _plan(node.__class__)
@@ -300,7 +354,7 @@ class _Stream:
         if isinstance(var, MemRef):  # space, address and size say which one it is
             return self.node(var)
         if not (self.auto or self.signature):
-            return ("free", id(var))
+            return ("free", var.name) if self.hashing else ("free", id(var))
         self.stack += self.parts(var)
         return ("new", self.number(var), var.__class__)
 
@@ -381,6 +435,8 @@ def _step(cls: type) -> Any:
         (Op, _Stream.op),
         (Type, _Stream.type),
         (Node, _Stream.node),
+        (Mapping, _Stream.mapping),
+        ((tuple, list), _Stream.items),
     ):
         if issubclass(cls, base):
             return step
@@ -411,6 +467,27 @@ def _constant_type(kind: Type) -> Token | None:
         if not isinstance(expr, ConstInt):
             return None
     return tuple(_Stream(kind, False, detailed=True).tokens())
+
+
+def _token_text(token: Token) -> str:
+    """Return ``token`` as text that is the same in every process; no token's begins another's."""
+    return f"{len(token)}:" + "".join([_part_text(part) for part in token])
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, type):
+        return f"c{part.__qualname__},"
+    if isinstance(part, str):
+        return f"s{len(part)}:{part}"
+    if isinstance(part, Enum):
+        return f"e{type(part).__qualname__}.{part.name},"
+    if isinstance(part, int):
+        return f"i{int(part):x},"
+    if isinstance(part, DataType):
+        return f"d{part.code()},"
+    if isinstance(part, tuple):
+        return f"t{_token_text(cast('Token', part))}"
+    return f"o{type(part).__qualname__},"  # of equal objects of unknown kind only the kind is
 
 
 def _dim(value: Any) -> Any:
@@ -453,8 +530,13 @@ def _kind_text(kind: Any) -> str:
 
 
 def _show(value: Any) -> str:
+    if isinstance(value, GlobalVar):
+        return value.name
     if isinstance(value, Node):
-        return value.name if isinstance(value, GlobalVar) else str(value)
+        try:
+            return str(value)
+        except PyptoError as error:  # too deep; the path to the difference still helps
+            return f"({error.message})"
     if isinstance(value, Enum):
         return str(value)
     return repr(value)

@@ -9,16 +9,20 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from types import NoneType
 from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir.base import Node, as_tuple, ignored
+from pypto._src.ir.base import Node, all_of, ignored, not_a_span, unwanted
 from pypto._src.ir.enums import MemorySpace, TensorLayout, TileLayout, TilePad
+from pypto._src.lazy import lazy_module
 
 DYNAMIC_DIM: Final = -1
 
 _put = object.__setattr__
+highlight = lazy_module("pypto._src.ir.highlight")
 
 # --------------------------------------------------------------------------------------------
 # Nodes and types
@@ -31,9 +35,13 @@ class IRNode(Node):
     span: Span = ignored()
 
     def __init__(self, span: Span = UNKNOWN_SPAN) -> None:
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
     __hash__ = object.__hash__
+
+    def _repr_html_(self) -> str:
+        """Return the printed node with colours, which is what notebooks show."""
+        return highlight.to_html(self.as_python())
 
     def same_as(self, other: object) -> bool:
         """True if ``other`` is this very object."""
@@ -74,6 +82,7 @@ class ScalarType(Type):
     dtype: DataType
 
     def __init__(self, dtype: DataType) -> None:
+        _check("the element type", dtype, DataType)
         _put(self, "dtype", dtype)
 
     def __hash__(self) -> int:
@@ -86,7 +95,12 @@ class TupleType(Type):
     types: tuple[Type, ...]
 
     def __init__(self, types: Sequence[Type]) -> None:
-        _put(self, "types", as_tuple(types))
+        _put(self, "types", all_of("a part of a tuple", types, Type))
+
+    def __hash__(self) -> int:
+        # Tuples may be nested deeply: those inside count as tuples and no more.
+        parts = (TupleType if isinstance(item, TupleType) else hash(item) for item in self.types)
+        return hash((TupleType, *parts))
 
 
 class TensorView(Node):
@@ -98,7 +112,8 @@ class TensorView(Node):
     def __init__(
         self, stride: Sequence[int | Expr] = (), layout: TensorLayout = TensorLayout.ND
     ) -> None:
-        _put(self, "stride", as_exprs(stride))
+        _check("the layout", layout, TensorLayout)
+        _put(self, "stride", _integers("a stride", stride))
         _put(self, "layout", layout)
 
 
@@ -127,9 +142,14 @@ class TileView(Node):
         fractal: int = 512,
         pad: TilePad = TilePad.null,
     ) -> None:
-        _put(self, "valid_shape", as_exprs(valid_shape))
-        _put(self, "stride", as_exprs(stride))
-        _put(self, "start_offset", None if start_offset is None else as_expr(start_offset))
+        _check("blayout", blayout, TileLayout)
+        _check("slayout", slayout, TileLayout)
+        _check("fractal", fractal, int)
+        _check("pad", pad, TilePad)
+        offset = None if start_offset is None else _integers("start_offset", (start_offset,))[0]
+        _put(self, "valid_shape", _integers("a dimension", valid_shape))
+        _put(self, "stride", _integers("a stride", stride))
+        _put(self, "start_offset", offset)
         _put(self, "blayout", blayout)
         _put(self, "slayout", slayout)
         _put(self, "fractal", fractal)
@@ -142,6 +162,22 @@ class ShapedType(Type):
     shape: tuple[Expr, ...]
     dtype: DataType
     memref: MemRef | None = ignored()
+
+    def _put_array(self, shape: Any, dtype: Any, memref: Any) -> None:
+        """Set the fields of every array; ``dtype, shape`` is the order of document 002."""
+        if isinstance(shape, DataType):
+            shape, dtype = dtype, shape
+        _check("the element type", dtype, DataType)
+        if memref is not None:
+            _check("memref", memref, MemRef)
+        _put(self, "shape", _integers("a dimension", shape))
+        _put(self, "dtype", dtype)
+        _put(self, "memref", memref)
+
+    def __hash__(self) -> int:
+        # Equal dimensions are equal constants or expressions of one class.
+        dims = (dim.value if isinstance(dim, ConstInt) else type(dim) for dim in self.shape)
+        return hash((type(self), self.dtype, *dims))
 
     def shares_memref_with(self, other: ShapedType) -> bool:
         """True if both have a memory reference and it is the same object."""
@@ -160,11 +196,9 @@ class TensorType(ShapedType):
         memref: MemRef | None = None,
         tensor_view: TensorView | None = None,
     ) -> None:
-        if isinstance(shape, DataType):  # the order of document 002
-            shape, dtype = dtype, shape
-        _put(self, "shape", as_exprs(shape))
-        _put(self, "dtype", dtype)
-        _put(self, "memref", memref)
+        self._put_array(shape, dtype, memref)
+        if tensor_view is not None:
+            _check("tensor_view", tensor_view, TensorView)
         _put(self, "tensor_view", tensor_view)
 
 
@@ -180,11 +214,9 @@ class TileType(ShapedType):
         memref: MemRef | None = None,
         tile_view: TileView | None = None,
     ) -> None:
-        if isinstance(shape, DataType):
-            shape, dtype = dtype, shape
-        _put(self, "shape", as_exprs(shape))
-        _put(self, "dtype", dtype)
-        _put(self, "memref", memref)
+        self._put_array(shape, dtype, memref)
+        if tile_view is not None:
+            _check("tile_view", tile_view, TileView)
         _put(self, "tile_view", tile_view)
 
 
@@ -312,9 +344,11 @@ class Var(Expr):
     span: Span = ignored()
 
     def __init__(self, name: str, type: Type, span: Span = UNKNOWN_SPAN) -> None:
+        if name.__class__ is not str or not isinstance(type, Type):  # pyright: ignore[reportUnnecessaryIsInstance]
+            _check_variable(name, type)
         _put(self, "name", name)
         _put(self, "type", type)
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class IterArg(Var):
@@ -325,10 +359,12 @@ class IterArg(Var):
     def __init__(
         self, name: str, type: Type, initValue: Operand, span: Span = UNKNOWN_SPAN
     ) -> None:
+        if name.__class__ is not str or not isinstance(type, Type):  # pyright: ignore[reportUnnecessaryIsInstance]
+            _check_variable(name, type)
         _put(self, "name", name)
         _put(self, "type", type)
         _put(self, "initValue", as_expr(initValue))
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class MemRef(Var):
@@ -347,13 +383,18 @@ class MemRef(Var):
         id: int = 0,
         span: Span = UNKNOWN_SPAN,
     ) -> None:
+        _check("a memory space", memory_space, MemorySpace)
+        _check("the size of a MemRef", size, int)
+        _check("the number of a MemRef", id, int)
+        if size < 0:
+            raise ValueError(f"the size of a MemRef is a number of bytes, got {size}")
         _put(self, "name", f"mem_{memory_space.name.lower()}_{id}")
         _put(self, "type", _MEMREF_TYPE)
         _put(self, "memory_space_", memory_space)
         _put(self, "addr_", as_expr(addr))
         _put(self, "size_", size)
         _put(self, "id_", id)
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class ConstInt(Expr):
@@ -365,12 +406,12 @@ class ConstInt(Expr):
         self, value: int, dtype: DataType = DataType.INDEX, span: Span = UNKNOWN_SPAN
     ) -> None:
         if type(value) is not int:
-            value = operator.index(value)
+            value = int(operator.index(value))
         if not -(1 << 63) <= value < 1 << 63:
             raise TypeError(f"ConstInt takes a signed 64-bit value, got {value}")
         _put(self, "value", value)
         _put(self, "type", scalar_type(dtype))
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
     @property
     def dtype(self) -> DataType:
@@ -388,7 +429,7 @@ class ConstFloat(Expr):
     ) -> None:
         _put(self, "value", float(value))
         _put(self, "type", scalar_type(dtype))
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
     @property
     def dtype(self) -> DataType:
@@ -404,7 +445,7 @@ class ConstBool(Expr):
     def __init__(self, value: bool, span: Span = UNKNOWN_SPAN) -> None:
         _put(self, "value", bool(value))
         _put(self, "type", scalar_type(DataType.BOOL))
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
     @property
     def dtype(self) -> DataType:
@@ -440,7 +481,7 @@ class BinaryExpr(Expr):
         _put(self, "left", left if isinstance(left, Expr) else as_expr(left))
         _put(self, "right", right if isinstance(right, Expr) else as_expr(right))
         _put(self, "type", scalar_type(dtype))
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
     @property
     def dtype(self) -> DataType:
@@ -467,7 +508,7 @@ class UnaryExpr(Expr):
             raise TypeError("UnaryExpr is abstract: use a subclass such as Neg")
         _put(self, "operand", as_expr(operand))
         _put(self, "type", scalar_type(dtype))
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
     @property
     def dtype(self) -> DataType:
@@ -619,7 +660,7 @@ class MakeTuple(Expr):
         items = as_exprs(elements)
         _put(self, "elements", items)
         _put(self, "type", TupleType(tuple(item.type for item in items)))
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class TupleGetItemExpr(Expr):
@@ -637,7 +678,7 @@ class TupleGetItemExpr(Expr):
         _put(self, "tuple", tuple)
         _put(self, "index", index)
         _put(self, "type", kind.types[index])
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class Op(Node):
@@ -646,6 +687,7 @@ class Op(Node):
     name: str
 
     def __init__(self, name: str) -> None:
+        _check("the name of an op", name, str)
         _put(self, "name", name)
 
     __hash__ = object.__hash__
@@ -682,23 +724,30 @@ class Call(Expr):
         if named:
             raise TypeError(f"Call has no parameter {next(iter(named))!r}")
         for item in rest:
-            if isinstance(item, Type):
-                kind = item
-            elif isinstance(item, Span):
+            if item.__class__ is Span:
                 span = item
+            elif isinstance(item, Type):
+                kind = item
             elif isinstance(item, Mapping):
                 kwargs = cast("Mapping[str, Any]", item)
             else:
                 raise TypeError(f"Call takes kwargs, a type and a span, got {item!r}")
+        _check("what is called", op, Op)
+        for key, value in kwargs.items():
+            if value.__class__ not in _KEYWORD_CLASSES:
+                check_keyword(key, value)
         _put(self, "op", op)
         _put(self, "args", as_exprs(args))
         _put(self, "kwargs", dict(kwargs))
         _put(self, "type", UnknownType.get() if kind is None else kind)
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
+
+_KEYWORD_CLASSES: Final = (bool, int, float, str, NoneType, DataType, MemorySpace)
+"""What most keywords hold; `check_keyword` knows the rest."""
 
 _MEMREF_TYPE: Final = MemRefType()
-_SCALAR_TYPES: dict[DataType, ScalarType] = {}
+_SCALAR_TYPES: dict[str, ScalarType] = {}
 
 
 # --------------------------------------------------------------------------------------------
@@ -708,10 +757,35 @@ _SCALAR_TYPES: dict[DataType, ScalarType] = {}
 
 def scalar_type(dtype: DataType) -> ScalarType:
     """Return the shared `ScalarType` of ``dtype``."""
-    kind = _SCALAR_TYPES.get(dtype)
-    if kind is None:
-        kind = _SCALAR_TYPES[dtype] = ScalarType(dtype)
-    return kind
+    try:
+        return _SCALAR_TYPES[dtype.member]
+    except KeyError:
+        return _SCALAR_TYPES.setdefault(dtype.member, ScalarType(dtype))
+
+
+def _check_variable(name: object, kind: object) -> None:
+    _check("the name of a variable", name, str)
+    _check("the type of a variable", kind, Type)
+
+
+def check_keyword(key: object, value: object) -> None:
+    """Check a keyword of a call: numbers, texts, enumerations, nodes, lists and dicts of these.
+
+    Raises:
+        TypeError: the value is of another class.
+    """
+    stack: list[object] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple | list):
+            stack += cast("Sequence[object]", item)
+        elif isinstance(item, Mapping):
+            stack += cast("Mapping[object, object]", item).values()
+        elif not isinstance(item, bool | int | float | str | NoneType | DataType | Enum | Node):
+            raise TypeError(
+                f"keyword {key!r} is a number, text, enumeration, DataType, node, list or dict, "
+                f"got {type(item).__name__}"
+            )
 
 
 def dtype_of(expr: Expr) -> DataType:
@@ -724,6 +798,8 @@ def dtype_of(expr: Expr) -> DataType:
 
 def as_expr(value: Any, span: Span = UNKNOWN_SPAN) -> Expr:
     """Return ``value`` as an expression; ints become INDEX, floats FP32, bools BOOL constants."""
+    if value.__class__ is int:
+        return ConstInt(value, DataType.INDEX, span)
     if isinstance(value, Expr):
         return value
     if isinstance(value, bool):
@@ -739,7 +815,33 @@ def as_expr(value: Any, span: Span = UNKNOWN_SPAN) -> Expr:
 
 def as_exprs(values: Sequence[Any]) -> tuple[Expr, ...]:
     """Return ``values`` as expressions."""
-    return tuple(v if isinstance(v, Expr) else as_expr(v) for v in values)
+    return tuple([v if isinstance(v, Expr) else as_expr(v) for v in values])
+
+
+def _check(what: str, value: object, kind: type) -> None:
+    """Raise TypeError unless ``value`` is a ``kind``."""
+    if not isinstance(value, kind):
+        raise unwanted(what, kind, value)
+
+
+_INDEX: Final = scalar_type(DataType.INDEX)
+
+
+def _integers(what: str, values: Any) -> tuple[Expr, ...]:
+    """Return dimensions, strides or an offset as expressions; each is called ``what``.
+
+    Raises:
+        TypeError: ``values`` is no sequence, or one of them is no integer.
+    """
+    if not isinstance(values, (list, tuple, Sequence)):  # the first two need no look at the ABC
+        raise TypeError(f"a sequence of integers was wanted, got {type(values).__name__}")
+    items = as_exprs(cast("Sequence[Any]", values))
+    for item in items:
+        kind = item.type
+        if kind is not _INDEX and not (isinstance(kind, ScalarType) and kind.dtype.is_int()):
+            found = kind.dtype if isinstance(kind, ScalarType) else type(kind).__name__
+            raise TypeError(f"{what} is an integer, got a value of {found}")
+    return items
 
 
 def const_value(expr: Expr) -> int | None:
@@ -755,6 +857,10 @@ def static_shape(kind: ShapedType) -> tuple[int, ...] | None:
 
 def same_dim(a: Expr, b: Expr) -> bool:
     """True if two dimensions are the same constant, the same object, or of equal structure."""
+    if a is b:
+        return True
+    if isinstance(a, ConstInt):
+        return isinstance(b, ConstInt) and a.value == b.value
     stack: list[tuple[Expr, Expr]] = [(a, b)]
     while stack:
         x, y = stack.pop()
@@ -769,6 +875,8 @@ def same_dim(a: Expr, b: Expr) -> bool:
             case (BinaryExpr(), BinaryExpr()):
                 stack += ((x.left, y.left), (x.right, y.right))
             case (UnaryExpr(), UnaryExpr()):
+                if isinstance(x, Cast) and x.dtype is not y.dtype:
+                    return False
                 stack.append((x.operand, y.operand))
             case _:
                 return False
@@ -777,7 +885,7 @@ def same_dim(a: Expr, b: Expr) -> bool:
 
 def same_dims(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
     """True if two shapes agree dimension by dimension."""
-    return len(a) == len(b) and all(same_dim(x, y) for x, y in zip(a, b, strict=True))
+    return len(a) == len(b) and all(map(same_dim, a, b))
 
 
 def same_tile_view(a: TileView | None, b: TileView | None) -> bool:
@@ -801,6 +909,27 @@ def same_type(a: Type, b: Type) -> bool:
     """True if two types have equal structure; memory references and tensor views do not count."""
     if a is b:
         return True
+    if isinstance(a, TupleType) and isinstance(b, TupleType):
+        return _same_tuple(a, b)
+    return _same_plain_type(a, b)
+
+
+def _same_tuple(a: TupleType, b: TupleType) -> bool:
+    pairs: list[tuple[Type, Type]] = [(a, b)]
+    while pairs:
+        x, y = pairs.pop()
+        if x is y:
+            continue
+        if isinstance(x, TupleType) and isinstance(y, TupleType):
+            if len(x.types) != len(y.types):
+                return False
+            pairs += zip(x.types, y.types, strict=True)
+        elif not _same_plain_type(x, y):
+            return False
+    return True
+
+
+def _same_plain_type(a: Type, b: Type) -> bool:
     match a, b:
         case (ScalarType(), ScalarType()):
             return a.dtype is b.dtype
@@ -811,10 +940,6 @@ def same_type(a: Type, b: Type) -> bool:
                 a.dtype is b.dtype
                 and same_dims(a.shape, b.shape)
                 and same_tile_view(a.tile_view, b.tile_view)
-            )
-        case (TupleType(), TupleType()):
-            return len(a.types) == len(b.types) and all(
-                same_type(x, y) for x, y in zip(a.types, b.types, strict=True)
             )
         case _:
             return type(a) is type(b)
@@ -889,18 +1014,21 @@ def unary(kind: type[UnaryExpr], operand: Any, span: Span = UNKNOWN_SPAN) -> Una
 
 def exprs_of_type(kind: Type) -> Iterator[Expr]:
     """Yield the expressions inside a type: symbolic dimensions, strides, offsets, addresses."""
-    match kind:
-        case TupleType():
-            for item in kind.types:
-                yield from exprs_of_type(item)
-        case ShapedType():
-            yield from kind.shape
-            if isinstance(kind, TensorType) and kind.tensor_view is not None:
-                yield from kind.tensor_view.stride
-            if isinstance(kind, TileType) and kind.tile_view is not None:
-                yield from kind.tile_view.valid_shape
-                yield from kind.tile_view.stride
-                if kind.tile_view.start_offset is not None:
-                    yield kind.tile_view.start_offset
-        case _:
-            return
+    stack = [kind]
+    while stack:
+        match stack.pop():
+            case TupleType(types=types):
+                stack += reversed(types)
+            case TensorType() as tensor:
+                yield from tensor.shape
+                if tensor.tensor_view is not None:
+                    yield from tensor.tensor_view.stride
+            case TileType() as tile:
+                yield from tile.shape
+                if tile.tile_view is not None:
+                    yield from tile.tile_view.valid_shape
+                    yield from tile.tile_view.stride
+                    if tile.tile_view.start_offset is not None:
+                        yield tile.tile_view.start_offset
+            case _:
+                pass

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
-from pypto._src.dtypes import DataType
+from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import OpError, OpTypeError
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
@@ -17,6 +17,7 @@ from pypto._src.ir.nodes import (
     ConstFloat,
     ConstInt,
     Expr,
+    IterArg,
     MakeTuple,
     Op,
     ScalarType,
@@ -37,6 +38,7 @@ TENSOR: Final = "Tensor"
 TILE: Final = "Tile"
 SCALAR: Final = "Scalar"
 INTS: Final = "Ints"  # a tuple of index expressions: offsets, shape, indices
+AXIS: Final = "Axis"  # an integer constant that names a dimension
 ATTR: Final = "attribute"
 
 REQUIRED: Final = object()
@@ -48,9 +50,11 @@ class Param(NamedTuple):
     """One parameter of an op, read from the definition's signature."""
 
     name: str
-    kind: str  # TENSOR, TILE, SCALAR, INTS or ATTR
+    kind: str  # TENSOR, TILE, SCALAR, INTS, AXIS or ATTR
     default: Any  # REQUIRED if it must be given
-    attr_type: str = ""  # annotation text of an attribute: DataType, MemorySpace, bool, int, str
+    # Annotation text of an attribute: DataType, MemorySpace, bool, int, str. A SCALAR of the type
+    # MemorySpace is the constant number of one.
+    attr_type: str = ""
 
 
 class Operands(NamedTuple):
@@ -84,12 +88,24 @@ class Operands(NamedTuple):
         assert isinstance(value, MakeTuple)
         return value.elements
 
+    def axis(self, index: int) -> int:
+        """Return the number that axis operand ``index`` is."""
+        value = self.args[index]
+        assert isinstance(value, ConstInt)
+        return value.value
+
     def param(self, index: int) -> str:
         """Return the name of positional operand ``index``."""
         return [p.name for p in self.op.params if p.kind != ATTR][index]
 
 
 TypeRule = Callable[[Operands], Type]
+
+Let = Callable[[str, Expr], Var]
+"""Gives a value a name, in front of the statement that is being replaced."""
+
+Composite = Callable[[Call, Let], Expr | None]
+"""Returns what stands in place of a call, None if the targets execute it as it is."""
 
 
 class CppSite(Protocol):
@@ -118,8 +134,11 @@ class CppSite(Protocol):
         """Return the C++ text of one element of a tensor."""
         ...
 
-    def retype(self, tile: Expr, kind: TileType, suffix: str) -> str:
-        """Declare a tile of ``kind`` over the bytes of ``tile`` (TRESHAPE); return its name."""
+    def retype(self, tile: Expr | None, kind: TileType, suffix: str) -> str:
+        """Declare a tile of ``kind`` over the bytes of ``tile`` (TRESHAPE); return its name.
+
+        None stands for the result.
+        """
         ...
 
 
@@ -162,8 +181,11 @@ class PtoSite(Protocol):
         """Let the call's result be the value ``name``, without code."""
         ...
 
-    def retype(self, tile: Expr, kind: TileType) -> tuple[str, str]:
-        """Emit a treshape of ``tile`` to ``kind``; return name and type of the alias."""
+    def retype(self, tile: Expr | None, kind: TileType) -> tuple[str, str]:
+        """Emit a treshape of ``tile`` to ``kind``; return name and type of the alias.
+
+        None stands for the result.
+        """
         ...
 
 
@@ -172,7 +194,7 @@ class OpDef(Op, Generic[P, R]):
 
     FIELDS = Op.FIELDS  # two ops are equal when their names are
 
-    level: str  # "block", "tensor" or "system"
+    level: str  # "block", "tensor", "system" or "test"
     python_name: str  # name after pl.block. / pl.tensor., such as and_ for block.and
     overload: str  # unified name that dispatches here: "add" for block.adds
     params: tuple[Param, ...]
@@ -187,12 +209,27 @@ class OpDef(Op, Generic[P, R]):
     in_place: frozenset[int]  # operands whose bytes the result may overwrite
     columns: frozenset[int]  # tiles that the target takes as column vectors: operands, RESULT
     spaces_rule: Callable[[Mapping[str, Any]], Mapping[int, frozenset[MemorySpace]]]
+    placed: bool  # takes a tile from other than vector memory
     pto: str | Callable[[PtoSite], None] | None
     isa: str | Callable[[CppSite], None] | None
     numpy: Callable[..., Any] | None
+    typed: bool  # ``numpy`` has a keyword ``result``: the NumPy type of the result's elements
+    composite: Composite | None  # other ops that a call stands for, where no target executes it
+    # What a call with scratch tiles behind the operands is. Targets want them, passes give them.
+    with_scratch: OpDef[..., Any] | None = None
     unsupported: str | None  # why no backend emits it
+    instead: str | None  # what to write where no backend emits it
+    operands: tuple[Param, ...]  # the parameters that are positional expressions of a call
+    attributes: frozenset[str]  # the names of the others
+    names: tuple[str, ...]  # of all parameters
+    known: dict[tuple[Any, ...], tuple[Type, Any]]  # result types; see `call`
 
     def __init__(self, name: str, **facts: Any) -> None:
+        params: tuple[Param, ...] = facts.get("params", ())
+        facts["operands"] = tuple([p for p in params if p.kind != ATTR])
+        facts["attributes"] = frozenset([p.name for p in params if p.kind == ATTR])
+        facts["names"] = tuple([p.name for p in params])
+        facts["known"] = {}
         object.__setattr__(self, "name", name)
         for key, value in facts.items():
             object.__setattr__(self, key, value)
@@ -222,16 +259,22 @@ class OpDef(Op, Generic[P, R]):
         """Return the keywords that the op declares."""
         return [p.name for p in self.params if p.kind == ATTR]
 
-    @property
-    def operands(self) -> tuple[Param, ...]:
-        """The parameters that are positional expressions of a call."""
-        return tuple(p for p in self.params if p.kind != ATTR)
-
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Build the call, in the way of `build`."""
-        values: dict[str, Any] = dict(kwargs)
-        span = values.pop("span", None)
-        return self.build(args, values, span or caller_span())
+        """Build the call, in the way of `build`; a span may follow as last argument."""
+        given, values, span = with_span(args, kwargs)
+        return self.build(given, values, span or caller_span())
+
+    @property
+    def __signature__(self) -> Any:
+        """The parameters, for `inspect`."""
+        from inspect import Parameter, Signature
+
+        kind, empty = Parameter.POSITIONAL_OR_KEYWORD, Parameter.empty
+        shown = [
+            Parameter(p.name, kind, default=empty if p.default is REQUIRED else p.default)
+            for p in self.params
+        ]
+        return Signature([*shown, Parameter("span", kind, default=None)])
 
     def build(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span = UNKNOWN_SPAN
@@ -250,18 +293,40 @@ class OpDef(Op, Generic[P, R]):
         attributes: dict[str, Any] = {}
         for param in self.params:
             value = values[param.name]
-            if param.kind == ATTR:
-                if value is not None:
-                    attributes[param.name] = _attribute(self, param, value)
-            else:
+            if param.kind != ATTR:
                 operands.append(_operand(self, param, value, element, attributes, values, span))
+            elif value is not None and param.default is not None:
+                attributes[param.name] = _attribute(self, param, value)
+        if self.attributes:
+            for param in self.params:  # what a call may lack comes last
+                if param.default is None and values[param.name] is not None:
+                    attributes[param.name] = _attribute(self, param, values[param.name])
         return self.call(operands, attributes, span)
 
     def call(
         self, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span = UNKNOWN_SPAN
     ) -> Call:
-        """Return a `Call` of ready operands with the type that the op's rule gives."""
+        """Return a `Call` of ready operands with the type that the op's rule gives.
+
+        The type follows from the operands' types, the constants among them, and the keywords. So
+        the rule runs once for many calls that agree in these, which are most calls of a program.
+        """
         operands = tuple(args)
+        found = _known_as(operands, kwargs)
+        if found is None:
+            return Call(self, operands, kwargs, self._type_of(operands, kwargs), span)
+        key, kept = found
+        known = self.known.get(key)
+        if known is None:
+            kind = self._type_of(operands, kwargs)
+            if len(self.known) >= _MOST_KNOWN:
+                self.known.clear()
+            self.known[key] = (kind, kept)
+        else:
+            kind = known[0]
+        return Call(self, operands, kwargs, kind, span)
+
+    def _type_of(self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any]) -> Type:
         params = self.operands
         if len(operands) != len(params):
             raise OpError(
@@ -271,15 +336,17 @@ class OpDef(Op, Generic[P, R]):
         for param, value in zip(params, operands, strict=True):
             _check_kind(self, param, value)
         for key in kwargs:
-            if key not in self.get_attr_keys():
+            if key not in self.attributes:
                 raise OpError(f"{self.name} has no keyword {key!r}", slug="unknown-keyword")
-        return Call(self, operands, kwargs, self.types(Operands(self, operands, kwargs)), span)
+        return self.types(Operands(self, operands, kwargs))
 
     def _bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        names = [p.name for p in self.params]
+        names = self.names
+        if not kwargs and len(args) == len(names):
+            return dict(zip(names, args, strict=True))
         if len(args) > len(names):
             raise OpError(
-                f"{self.name} takes {len(names)} arguments ({', '.join(names)}), got {len(args)}",
+                f"{self.name} takes {_counted(names)}, got {len(args)}",
                 slug="argument-count",
             )
         values = dict(zip(names, args, strict=False))
@@ -305,10 +372,73 @@ class OpDef(Op, Generic[P, R]):
         return values
 
 
+_MOST_KNOWN: Final = 1024
+"""How many result types an op remembers; then it begins anew."""
+
+
+def _known_as(
+    operands: Sequence[Expr], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], list[Any]] | None:
+    """Return what a result type depends on, and the objects whose identity stands in it.
+
+    None where it may depend on more: the memory of a nested call's result follows from its op.
+    """
+    parts: list[Any] = []
+    kept: list[Any] = []
+    for value in operands:
+        cls = value.__class__
+        if cls is MakeTuple:
+            parts.append(None)
+            for item in cast("MakeTuple", value).elements:
+                if item.__class__ is ConstInt:
+                    parts.append(cast("ConstInt", item).value)
+                    parts.append(id(item.type))
+                    kept.append(item.type)
+                else:
+                    parts.append((id(item),))
+                    kept.append(item)
+            continue
+        if cls is ConstInt or cls is ConstFloat:
+            parts.append(cast("ConstInt", value).value)
+        elif cls is not Var and cls is not IterArg:
+            return None
+        parts.append(id(value.type))
+        kept.append(value.type)
+    for key, value in kwargs.items():
+        if value.__class__ not in _PLAIN_KEYWORDS:
+            return None
+        parts.append((key, value.__class__, value))
+    return tuple(parts), kept
+
+
+def _counted(names: Sequence[str]) -> str:
+    """Return the arguments of an op in words: ``2 arguments (lhs, rhs)``."""
+    if not names:
+        return "no arguments"
+    return f"{len(names)} argument{'s' * (len(names) > 1)} ({', '.join(names)})"
+
+
+def with_span(
+    args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any], Span | None]:
+    """Return arguments without the span that they end in or name, and the span."""
+    named = dict(kwargs)
+    span = named.pop("span", None)
+    if span is None and args and isinstance(args[-1], Span):
+        return args[:-1], named, args[-1]
+    return args, named, span
+
+
 def op_of(value: object) -> OpDef[..., Any] | None:
     """Return the registered op that a call uses, None for anything else."""
     op: object = value.op if isinstance(value, Call) else None
-    return cast("OpDef[..., Any]", op) if isinstance(op, OpDef) else None
+    if not isinstance(op, OpDef):
+        return None
+    form = cast("OpDef[..., Any]", op)
+    other = form.with_scratch
+    if other is not None and len(cast("Call", value).args) == len(other.operands):
+        return other
+    return form
 
 
 def aliased(value: Expr) -> Expr | None:
@@ -328,7 +458,27 @@ def aliased(value: Expr) -> Expr | None:
     return None
 
 
-_KIND_TYPES: Final = {TENSOR: TensorType, TILE: TileType, SCALAR: ScalarType, INTS: TupleType}
+KIND_TYPES: Final = {
+    TENSOR: TensorType,
+    TILE: TileType,
+    SCALAR: ScalarType,
+    INTS: TupleType,
+    AXIS: ScalarType,
+}
+"""Types of the expressions that stand for the kinds of parameters."""
+
+_WORDS: Final = {
+    TENSOR: "a Tensor",
+    TILE: "a Tile",
+    SCALAR: "a Scalar",
+    INTS: "a list of integers",
+    AXIS: "the number of a dimension",
+    ATTR: "a value without type",
+}
+"""What errors call the kinds of parameters."""
+
+_PLAIN_KEYWORDS: Final = frozenset({bool, int, float, str, DataType, MemorySpace, PipeType})
+
 ROUND_MODES: Final = {
     "none": 0,
     "rint": 1,
@@ -344,7 +494,7 @@ _ATTR_TYPES: Final[dict[str, tuple[type, ...]]] = {
     "DataType": (DataType, int),
     "MemorySpace": (MemorySpace,),
     "PipeType": (PipeType, int),
-    "RoundMode": (int,),
+    "RoundMode": (int, str),
     "bool": (bool,),
     "int": (int,),
     "str": (str,),
@@ -355,7 +505,7 @@ _ATTR_TYPES: Final[dict[str, tuple[type, ...]]] = {
 def kind_of(value: Any) -> str:
     """Return the parameter kind that ``value`` (an expression or Python value) can stand for."""
     if isinstance(value, Expr):
-        for kind, type_ in _KIND_TYPES.items():
+        for kind, type_ in KIND_TYPES.items():
             if isinstance(value.type, type_):
                 return kind
         return ATTR
@@ -367,10 +517,16 @@ def kind_of(value: Any) -> str:
 
 
 def _check_kind(op: OpDef[..., Any], param: Param, value: Expr) -> None:
-    if not isinstance(value.type, _KIND_TYPES[param.kind]):
+    if not isinstance(value.type, KIND_TYPES[param.kind]):
         found = kind_of(value)
         raise OpError(
-            f"argument {param.name!r} of {op.name} is a {found}, a {param.kind} was wanted",
+            f"argument {param.name!r} of {op.name} is {_WORDS.get(found, 'a ' + found)}, "
+            f"{_WORDS[param.kind]} was wanted",
+            slug="argument-kind",
+        )
+    if param.kind == AXIS and not isinstance(value, ConstInt):
+        raise OpError(
+            f"argument {param.name!r} of {op.name} names a dimension: it is an integer constant",
             slug="argument-kind",
         )
     if param.kind == INTS:
@@ -386,6 +542,11 @@ def _check_kind(op: OpDef[..., Any], param: Param, value: Expr) -> None:
                     f"got a value of {_spell(item.type)}",
                     slug="argument-kind",
                 )
+
+
+def _shown(value: Any) -> str:
+    """Return a value as errors show it: types by their names."""
+    return value.__name__ if isinstance(value, type) else repr(value)
 
 
 def _spell(kind: Type) -> str:
@@ -417,13 +578,31 @@ def _operand(
             raise OpError(
                 f"argument {param.name!r} of {op.name}: {error}", slug="argument-kind"
             ) from error
+    if param.kind == AXIS and isinstance(value, int) and not isinstance(value, bool):
+        return ConstInt(value, DataType.INDEX, span)
+    if param.attr_type == MemorySpace.__name__ and isinstance(value, MemorySpace):
+        return space_number(value, span)
     if param.kind == SCALAR and isinstance(value, int | float) and not isinstance(value, bool):
         dtype = attributes.get("dtype", values.get("dtype")) or element
         return literal(value, dtype, span)
     raise OpError(
-        f"argument {param.name!r} of {op.name} is {value!r}, a {param.kind} was wanted",
+        f"argument {param.name!r} of {op.name} is {_shown(value)}, {_WORDS[param.kind]} was wanted",
         slug="argument-kind",
     )
+
+
+def space_number(space: MemorySpace, span: Span = UNKNOWN_SPAN) -> ConstInt:
+    """Return a memory space as the operand of a call."""
+    return ConstInt(space.value, DataType.INDEX, span)
+
+
+def space_of_number(param: Param, value: Expr) -> MemorySpace | None:
+    """Return the memory space that an operand of a call is, None if it is anything else."""
+    if param.attr_type != MemorySpace.__name__ or not isinstance(value, ConstInt):
+        return None
+    if value.dtype is not DataType.INDEX:
+        return None
+    return next((space for space in MemorySpace if space.value == value.value), None)
 
 
 def literal(value: float, dtype: DataType | None, span: Span = UNKNOWN_SPAN) -> Expr:
@@ -450,18 +629,30 @@ def literal(value: float, dtype: DataType | None, span: Span = UNKNOWN_SPAN) -> 
 def _attribute(op: OpDef[..., Any], param: Param, value: Any) -> Any:
     if isinstance(value, ConstInt | ConstFloat):
         value = value.value
-    if param.attr_type == "RoundMode" and isinstance(value, str):
-        if value not in ROUND_MODES:
-            raise OpError(
-                f"argument {param.name!r} of {op.name} is {value!r}",
-                hint=f"write one of {', '.join(ROUND_MODES)}",
-                slug="argument-kind",
-            )
-        return ROUND_MODES[value]
-    wanted = _ATTR_TYPES.get(param.attr_type.removesuffix(" | None"), (object,))
+    kind = param.attr_type.removesuffix(" | None")
+    wanted = _ATTR_TYPES.get(kind, (object,))
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
         raise OpTypeError(
-            f"argument {param.name!r} of {op.name} is {value!r}, a {param.attr_type} was wanted",
+            f"argument {param.name!r} of {op.name} is {_shown(value)}, a {kind} was wanted",
             slug="argument-kind",
         )
+    member = _member(kind, value)
+    if member is None:
+        is_mode = kind == "RoundMode"
+        raise OpError(
+            f"argument {param.name!r} of {op.name} is {value!r}"
+            + ("" if is_mode else f", the code of no {kind}"),
+            hint=f"write one of {', '.join(ROUND_MODES)}" if is_mode else None,
+            slug="argument-kind",
+        )
+    return member
+
+
+def _member(kind: str, value: Any) -> Any:
+    """Return what a rounding mode's name or an element type's code stands for, None if nothing."""
+    if kind == "RoundMode":
+        number = ROUND_MODES.get(value) if isinstance(value, str) else value
+        return number if number in ROUND_MODES.values() else None
+    if kind == "DataType" and isinstance(value, int):
+        return BY_CODE.get(value)
     return value

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType
-from pypto._src.errors import InternalError, PyptoError
+from pypto._src.errors import InternalError, SerializeError
 from pypto._src.ir import enums
 from pypto._src.ir.base import Node
 from pypto._src.ir.nodes import (
@@ -58,12 +58,6 @@ _DEEPEST: Final = 32
 """How deep lists may be nested in the value of a keyword or attribute."""
 
 _put = object.__setattr__
-
-
-class SerializeError(PyptoError, ValueError):
-    """Bytes that are no serialised IR of this version, or IR that holds what bytes cannot."""
-
-    slug = "serialize"
 
 
 # --------------------------------------------------------------------------------------------
@@ -271,16 +265,17 @@ def _mapping(kind: _Kind) -> _Kind:
             _STR.write(writer, key)
             kind.write(writer, item)
 
-    def read(reader: _Reader) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for _ in range(reader.count()):
-            key: str = reader.take(str)
-            if key in found:
-                raise reader.fail(f"key {key!r} twice")
-            found[key] = kind.read(reader)
-        return found
+    return _Kind(write, lambda reader: _read_items(reader, lambda: kind.read(reader)))
 
-    return _Kind(write, read)
+
+def _read_items(reader: _Reader, read: Callable[[], Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for _ in range(reader.count()):
+        key: str = reader.take(str)
+        if key in found:
+            raise reader.fail(f"key {key!r} twice")
+        found[key] = read()
+    return found
 
 
 def _enum(cls: type[Enum]) -> _Kind:
@@ -333,7 +328,7 @@ def _write_any(writer: _Writer, value: Any, depth: int = 0) -> None:
         raise writer.refuse("lists", f"no more than {_DEEPEST} in each other")
     tag = next((t for t, (types, _) in enumerate(_TAGGED) if isinstance(value, types)), None)
     if tag is None:
-        raise writer.refuse(value, "a number, text, enumeration, DataType, list or node")
+        raise writer.refuse(value, "a number, text, enumeration, DataType, list, dict or node")
     writer.out.append(tag)
     _, kind = _TAGGED[tag]
     if kind is not None:
@@ -343,6 +338,12 @@ def _write_any(writer: _Writer, value: Any, depth: int = 0) -> None:
         if _ENUMS.get(cls.__name__) is not cls:
             raise writer.refuse(value, "an enumeration of the IR")
         writer.out += (cls.__name__, int(value.value))
+    elif isinstance(value, Mapping):
+        items = cast("Mapping[Any, Any]", value)
+        writer.out.append(len(items))
+        for key, item in items.items():
+            _STR.write(writer, key)
+            _write_any(writer, item, depth + 1)
     elif value is not None:
         writer.out.append(len(value))
         for item in value:
@@ -363,6 +364,8 @@ def _read_any(reader: _Reader, depth: int = 0) -> Any:
         return reader.member(_ENUMS[name])
     if types is type(None):
         return None
+    if types is Mapping:
+        return _read_items(reader, lambda: _read_any(reader, depth + 1))
     return types([_read_any(reader, depth + 1) for _ in range(reader.count())])
 
 
@@ -378,6 +381,7 @@ _TAGGED: tuple[tuple[type[Any], _Kind | None], ...] = (
     (Node, _NODE),
     (tuple, None),
     (list, None),
+    (Mapping, None),
 )
 _ATOMS: dict[str, _Kind] = {
     "bool": _BOOL,
@@ -452,18 +456,19 @@ _SHARED: Final[dict[type[Node], Callable[[Any], Node]]] = {
 # --------------------------------------------------------------------------------------------
 
 
-def _nodes_in(value: Any, depth: int = 0) -> Iterator[Node]:
+def nodes_in(value: Any, depth: int = 0) -> Iterator[Node]:
+    """Yield the nodes in the value of a field: itself, or those in its lists and mappings."""
     if isinstance(value, Node):
         yield value
     elif isinstance(value, tuple | list | Mapping) and depth <= _DEEPEST + 1:
         held = cast("Mapping[Any, Any] | Sequence[Any]", value)
         for item in held.values() if isinstance(held, Mapping) else held:
-            yield from _nodes_in(item, depth + 1)
+            yield from nodes_in(item, depth + 1)
 
 
 def _children(node: Node) -> Iterator[Node]:
     for name, _ in _parts(type(node)):
-        yield from _nodes_in(getattr(node, name))
+        yield from nodes_in(getattr(node, name))
 
 
 class _Writer:

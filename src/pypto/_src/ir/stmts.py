@@ -8,7 +8,7 @@ from typing import Any
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import InternalError
-from pypto._src.ir.base import as_tuple, defining, ignored, plain
+from pypto._src.ir.base import all_of, as_tuple, defining, ignored, not_a_span, plain, unwanted
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
 from pypto._src.ir.nodes import (
     Expr,
@@ -33,7 +33,9 @@ def as_body(value: Stmt | Sequence[Stmt]) -> Stmt:
     """Return a body; a list of statements (document 002) becomes one sequence."""
     if isinstance(value, Stmt):
         return value
-    items = tuple(value)
+    if not isinstance(value, list | tuple):
+        raise unwanted("a body", Stmt, value)
+    items = all_of("a statement of a body", value, Stmt)
     return items[0] if len(items) == 1 else SeqStmts(items)
 
 
@@ -44,9 +46,11 @@ class AssignStmt(Stmt):
     value: Expr
 
     def __init__(self, var: Var, value: Operand, span: Span = UNKNOWN_SPAN) -> None:
+        if not isinstance(var, Var):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise unwanted("the target of an assignment", Var, var)
         _put(self, "var", var)
         _put(self, "value", as_expr(value))
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class EvalStmt(Stmt):
@@ -55,8 +59,8 @@ class EvalStmt(Stmt):
     expr: Expr
 
     def __init__(self, expr: Expr, span: Span = UNKNOWN_SPAN) -> None:
-        _put(self, "expr", expr)
-        _put(self, "span", span)
+        _put(self, "expr", as_expr(expr))
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class YieldStmt(Stmt):
@@ -68,7 +72,7 @@ class YieldStmt(Stmt):
         if isinstance(value, Span):
             value, span = (), value
         _put(self, "value", as_exprs(value))
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class ReturnStmt(Stmt):
@@ -80,7 +84,7 @@ class ReturnStmt(Stmt):
         if isinstance(value, Span):
             value, span = (), value
         _put(self, "value", as_exprs(value))
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class BreakStmt(Stmt):
@@ -110,8 +114,8 @@ class IfStmt(Stmt):
         _put(self, "condition", as_expr(condition))
         _put(self, "then_body", as_body(then_body))
         _put(self, "else_body", None if else_body is None else as_body(else_body))
-        _put(self, "return_vars", as_tuple(return_vars))
-        _put(self, "span", span)
+        _put(self, "return_vars", all_of("a result", return_vars, Var))
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class ForStmt(Stmt):
@@ -153,15 +157,19 @@ class ForStmt(Stmt):
         if isinstance(return_vars, Span):  # document 002, example 3: no iter_args given
             iter_args, body, return_vars, span = (), iter_args, body, return_vars
             return_vars = () if isinstance(return_vars, Stmt) else return_vars
+        if not isinstance(loop_var, Var):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise unwanted("a loop variable", Var, loop_var)
+        if not isinstance(kind, ForKind):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise unwanted("the kind of a loop", ForKind, kind)
         _put(self, "loop_var", loop_var)
         _put(self, "start", as_expr(start))
         _put(self, "stop", as_expr(stop))
         _put(self, "step", as_expr(step))
-        _put(self, "iter_args", as_tuple(iter_args))
+        _put(self, "iter_args", all_of("a carried value", iter_args, IterArg))
         _put(self, "body", as_body(body))
-        _put(self, "return_vars", as_tuple(return_vars))
+        _put(self, "return_vars", all_of("a result", return_vars, Var))
         _put(self, "kind", kind)
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class WhileStmt(Stmt):
@@ -188,10 +196,10 @@ class WhileStmt(Stmt):
         span: Span = UNKNOWN_SPAN,
     ) -> None:
         _put(self, "condition", as_expr(condition))
-        _put(self, "iter_args", as_tuple(iter_args))
+        _put(self, "iter_args", all_of("a carried value", iter_args, IterArg))
         _put(self, "body", as_body(body))
-        _put(self, "return_vars", as_tuple(return_vars))
-        _put(self, "span", span)
+        _put(self, "return_vars", all_of("a result", return_vars, Var))
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class ScopeStmt(Stmt):
@@ -203,9 +211,11 @@ class ScopeStmt(Stmt):
     def __init__(
         self, scope_kind: ScopeKind, body: Stmt | Sequence[Stmt], span: Span = UNKNOWN_SPAN
     ) -> None:
+        if not isinstance(scope_kind, ScopeKind):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise unwanted("the kind of a scope", ScopeKind, scope_kind)
         _put(self, "scope_kind", scope_kind)
         _put(self, "body", as_body(body))
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class SeqStmts(Stmt):
@@ -214,8 +224,8 @@ class SeqStmts(Stmt):
     stmts: tuple[Stmt, ...]
 
     def __init__(self, stmts: Sequence[Stmt] = (), span: Span = UNKNOWN_SPAN) -> None:
-        _put(self, "stmts", as_tuple(stmts))
-        _put(self, "span", span)
+        _put(self, "stmts", all_of("a statement of a sequence", stmts, Stmt))
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 class OpStmts(Stmt):
@@ -230,7 +240,7 @@ class OpStmts(Stmt):
                 found = type(item).__name__
                 raise InternalError(f"OpStmts holds assignments and evaluations, got {found}")
         _put(self, "stmts", items)
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
 def _param(entry: Any) -> tuple[Var, ParamDirection]:
@@ -271,14 +281,18 @@ class Function(IRNode):
         span: Span = UNKNOWN_SPAN,
         type: FunctionType = FunctionType.Opaque,
     ) -> None:
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise unwanted("the name of a function", str, name)
+        if not isinstance(type, FunctionType):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise unwanted("the kind of a function", FunctionType, type)
         pairs = [_param(entry) for entry in params]
         _put(self, "name", name)
         _put(self, "params", tuple(var for var, _ in pairs))
         _put(self, "param_directions", tuple(direction for _, direction in pairs))
-        _put(self, "return_types", as_tuple(return_types))
+        _put(self, "return_types", all_of("a result type", return_types, Type))
         _put(self, "body", as_body(body))
         _put(self, "func_type", type)
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
     def with_body(
         self,
@@ -327,6 +341,11 @@ class Program(IRNode):
     ) -> None:
         if isinstance(functions, Mapping):
             functions = list(functions.values())
+        for function in functions:
+            if not isinstance(function, Function):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise InternalError(f"a program holds functions, got {type(function).__name__}")
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise unwanted("the name of a program", str, name)
         ordered = sorted(functions, key=lambda f: f.name)
         for first, second in pairwise(ordered):
             if first.name == second.name:
@@ -338,7 +357,7 @@ class Program(IRNode):
         _put(self, "globals_", {f.name: GlobalVar(f.name) for f in ordered})
         _put(self, "attrs", dict(attrs or {}))
         _put(self, "entry", entry)
-        _put(self, "span", span)
+        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
     @property
     def functions(self) -> dict[GlobalVar, Function]:

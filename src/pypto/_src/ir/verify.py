@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
 from pypto._src.dtypes import DataType
@@ -159,38 +159,56 @@ def structure(program: Program) -> Iterator[Diagnostic]:
         )
     functions = {function.name: function for function in program.functions_}
     for function in program.functions_:
-        yield from _placement(function.body, in_loop=False, in_region=False)
+        yield from _placement(function.body)
         for stmt in stmts_in(function.body):
             for call in _calls(stmt):
                 if isinstance(call.op, GlobalVar):
                     yield from _check_callee(call, call.op, functions)
 
 
-def _placement(body: Stmt | None, *, in_loop: bool, in_region: bool) -> Iterator[Diagnostic]:
-    codes = StructureErrorType
+class _Site(NamedTuple):
+    """A statement, and what the bodies around it allow."""
+
+    stmt: Stmt
+    is_last: bool
+    in_loop: bool
+    in_region: bool
+
+
+def _sites(body: Stmt | None, *, in_loop: bool, in_region: bool) -> list[_Site]:
+    """Return the statements of a body, the first one last, as a stack wants them."""
     stmts = statements(body)
-    for index, stmt in enumerate(stmts):
-        last = index == len(stmts) - 1
+    last = len(stmts) - 1
+    sites = [_Site(stmt, n == last, in_loop, in_region) for n, stmt in enumerate(stmts)]
+    sites.reverse()
+    return sites
+
+
+def _placement(body: Stmt) -> Iterator[Diagnostic]:
+    codes = StructureErrorType
+    stack = _sites(body, in_loop=False, in_region=False)
+    while stack:
+        stmt, is_last, in_loop, in_region = stack.pop()
         match stmt:
             case YieldStmt() if not in_region:
                 message = "a yield stands outside of loop bodies and branches"
                 yield _finding(codes.YIELD_OUTSIDE_REGION, message, stmt.span)
-            case YieldStmt() if not last:
+            case YieldStmt() if not is_last:
                 message = "statements follow a yield, which ends its body"
                 yield _finding(codes.YIELD_NOT_LAST, message, stmt.span)
-            case ReturnStmt() if not last:
+            case ReturnStmt() if not is_last:
                 message = "statements follow a return, which ends its body"
                 yield _finding(codes.RETURN_NOT_LAST, message, stmt.span)
             case BreakStmt() | ContinueStmt() if not in_loop:
                 word = "break" if isinstance(stmt, BreakStmt) else "continue"
                 yield _finding(codes.JUMP_OUTSIDE_LOOP, f"{word} outside of a loop", stmt.span)
             case IfStmt():
-                yield from _placement(stmt.then_body, in_loop=in_loop, in_region=True)
-                yield from _placement(stmt.else_body, in_loop=in_loop, in_region=True)
+                stack += _sites(stmt.else_body, in_loop=in_loop, in_region=True)
+                stack += _sites(stmt.then_body, in_loop=in_loop, in_region=True)
             case ForStmt() | WhileStmt():
-                yield from _placement(stmt.body, in_loop=True, in_region=True)
+                stack += _sites(stmt.body, in_loop=True, in_region=True)
             case ScopeStmt():
-                yield from _placement(stmt.body, in_loop=in_loop, in_region=False)
+                stack += _sites(stmt.body, in_loop=in_loop, in_region=False)
             case _:
                 pass
 
@@ -225,6 +243,9 @@ def ssa(program: Program) -> Iterator[Diagnostic]:
         yield from _Definitions(function).check()
 
 
+_Steps: TypeAlias = "Iterator[_Steps]"
+
+
 class _Definitions:
     """The definitions of one function, met in order, and which of them are known at a place."""
 
@@ -243,13 +264,23 @@ class _Definitions:
                 for dim in _variables(expr):
                     if dim not in self.places:
                         self.define(dim, var.span)
-        self.body(function.body)
+        self.run(self.body(function.body))
         stmts = statements(function.body)
         for stmt in stmts_in(function.body):
             if isinstance(stmt, ReturnStmt) and stmt is not stmts[-1]:
                 message = "a return before the end of its function"
                 self.found.append(_finding(SSAErrorType.EARLY_RETURN, message, stmt.span))
         return self.found
+
+    def run(self, steps: _Steps) -> None:
+        """Take the steps, and those that they yield before going on: no recursion over bodies."""
+        stack = [steps]
+        while stack:
+            inner = next(stack[-1], None)
+            if inner is None:
+                stack.pop()
+            else:
+                stack.append(inner)
 
     def define(self, var: Var, span: Span) -> None:
         first = self.places.get(var)
@@ -290,14 +321,17 @@ class _Definitions:
                 self.use(dims, span)
         self.define(var, span)
 
-    def body(self, body: Stmt | None, inside: Sequence[Var] = (), results: int = -1) -> None:
+    def body(self, body: Stmt | None, inside: Sequence[Var] = (), results: int = -1) -> _Steps:
         """Check a body that alone knows ``inside`` and yields ``results`` values (-1: any)."""
         mark = len(self.known)
         for var in inside:
             self.define(var, var.span)
         stmts = statements(body)
         for stmt in stmts:
-            self.stmt(stmt)
+            if isinstance(stmt, IfStmt | ForStmt | WhileStmt | ScopeStmt):
+                yield self.region(stmt)
+            else:
+                self.stmt(stmt)
         if results >= 0:
             self.yields(stmts, results)
         while len(self.known) > mark:
@@ -316,35 +350,43 @@ class _Definitions:
             self.found.append(_finding(SSAErrorType.MISSING_YIELD, message, span))
 
     def stmt(self, stmt: Stmt) -> None:
+        if isinstance(stmt, AssignStmt):
+            self.use((stmt.value,), stmt.span)
+            self.result(stmt.var, stmt.span)
+        else:
+            self.use(exprs_in(stmt), stmt.span)
+
+    def region(self, stmt: IfStmt | ForStmt | WhileStmt | ScopeStmt) -> _Steps:
         match stmt:
-            case AssignStmt():
-                self.use((stmt.value,), stmt.span)
-                self.result(stmt.var, stmt.span)
             case IfStmt():
                 self.use((stmt.condition,), stmt.span)
-                self.body(stmt.then_body, (), len(stmt.return_vars))
-                self.body(stmt.else_body, (), len(stmt.return_vars))
+                yield self.body(stmt.then_body, (), len(stmt.return_vars))
+                yield self.body(stmt.else_body, (), len(stmt.return_vars))
                 self.results(stmt)
             case ForStmt():
                 self.use((stmt.start, stmt.stop, stmt.step), stmt.span)
                 self.use([arg.initValue for arg in stmt.iter_args], stmt.span)
-                self.body(stmt.body, (stmt.loop_var, *stmt.iter_args), _carried(stmt))
+                yield self.body(stmt.body, (stmt.loop_var, *stmt.iter_args), _carried(stmt))
                 self.results(stmt)
             case WhileStmt():
-                self.while_(stmt)
+                yield self.while_(stmt)
             case ScopeStmt():  # not a scope of names: what it defines is known after it
-                for inner in statements(stmt.body):
-                    self.stmt(inner)
-            case _:
-                self.use(exprs_in(stmt), stmt.span)
+                yield self.scope(stmt)
 
-    def while_(self, stmt: WhileStmt) -> None:
+    def scope(self, stmt: ScopeStmt) -> _Steps:
+        for inner in statements(stmt.body):
+            if isinstance(inner, IfStmt | ForStmt | WhileStmt | ScopeStmt):
+                yield self.region(inner)
+            else:
+                self.stmt(inner)
+
+    def while_(self, stmt: WhileStmt) -> _Steps:
         self.use([arg.initValue for arg in stmt.iter_args], stmt.span)
         mark = len(self.known)
         for arg in stmt.iter_args:
             self.define(arg, arg.span)
         self.use((stmt.condition,), stmt.span)
-        self.body(stmt.body, (), _carried(stmt))
+        yield self.body(stmt.body, (), _carried(stmt))
         while len(self.known) > mark:
             self.known.popitem()
         self.results(stmt)
@@ -693,9 +735,16 @@ def _expressions(stmt: Stmt) -> Iterator[Expr]:
 
 
 def _calls(stmt: Stmt) -> Iterator[Call]:
-    for node in _expressions(stmt):
+    """Yield the calls among `_expressions`; variables and constants are not even looked at."""
+    stack: list[IRNode] = [node for node in exprs_in(stmt) if not isinstance(node, _LEAVES)]
+    if isinstance(stmt, ForStmt | WhileStmt):
+        stack += [arg.initValue for arg in stmt.iter_args if not isinstance(arg.initValue, _LEAVES)]
+    stack.reverse()
+    while stack:
+        node = stack.pop()
         if isinstance(node, Call):
             yield node
+        stack += [child for child in children(node) if not isinstance(child, _LEAVES)]
 
 
 # --------------------------------------------------------------------------------------------

@@ -8,13 +8,28 @@ Symbolic dimensions inside types are not children: they are reached through
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pypto._src.ir.base import FieldKind
-from pypto._src.ir.nodes import Call, Expr, GlobalVar, IRNode, IterArg, Var
+from pypto._src.ir.nodes import (
+    Call,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    Expr,
+    GlobalVar,
+    IRNode,
+    IterArg,
+    Var,
+)
 from pypto._src.ir.stmts import Function, OpStmts, Program, SeqStmts, Stmt, seq, statements
 
 N = TypeVar("N", bound=IRNode)
+
+_DEEP: Final = 60
+"""How many visits may be inside each other before expressions are rebuilt from their leaves up."""
+
+_LEAVES: Final = (Var, ConstInt, ConstFloat, ConstBool)
 
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
 _REBUILT: dict[type, tuple[tuple[str, bool], ...]] = {}
@@ -87,11 +102,16 @@ class Mutator:
     ``visit_Expr``) serves all subclasses without their own. A statement visitor returns a
     statement, or a list of statements to stand in its place. Variables at defining positions go
     through `define`, uses through ``visit_Var``.
+
+    Expressions of any depth are rebuilt, as far as no method of the subclass stands in between;
+    statements may be nested some hundred levels deep.
     """
 
     def __init__(self) -> None:
         self._methods: dict[type, Callable[[Any], Any]] = {}
         self._redefined: dict[Var, Var] = {}  # iter_args copied for a new init value
+        self._depth = 0
+        self._ready: dict[int, list[Any]] = {}  # by identity, the operands rebuilt beforehand
 
     def _method(self, cls: type[IRNode]) -> Callable[[Any], Any]:
         for base in cls.__mro__:
@@ -104,11 +124,59 @@ class Mutator:
         """Return the replacement of ``node``."""
         if self._redefined and node in self._redefined:
             return self._redefined[node]
+        if self._ready:
+            ready = self._ready.get(id(node))
+            if ready:
+                return ready.pop(0)
         cls: type[IRNode] = node.__class__
         method = self._methods.get(cls)
         if method is None:
             method = self._methods[cls] = self._method(cls)
-        return method(node)
+        depth = self._depth
+        if depth >= _DEEP and self._is_only_rebuilt(node):
+            return self._from_leaves(node)
+        self._depth = depth + 1
+        try:
+            return method(node)
+        finally:
+            self._depth = depth
+
+    def _is_only_rebuilt(self, node: IRNode) -> bool:
+        if not isinstance(node, Expr) or isinstance(node, _LEAVES):
+            return False
+        return self._method(type(node)) == self.rebuild
+
+    def _from_leaves(self, root: Expr) -> Any:
+        """Return the replacement of a deep expression, without recursion over its depth.
+
+        The operands are visited from left to right, as `rebuild` visits them.
+        """
+        outer, self._ready = self._ready, {}
+        stack: list[tuple[IRNode, Iterator[IRNode], dict[int, list[Any]]]]
+        stack = [(root, children(root), {})]
+        try:
+            while True:
+                node, rest, ready = stack[-1]
+                child = next((c for c in rest if not isinstance(c, _LEAVES)), None)
+                if child is None:
+                    stack.pop()
+                    new = self._rebuild_with(node, ready)
+                    if not stack:
+                        return new
+                    stack[-1][2].setdefault(id(node), []).append(new)
+                elif self._is_only_rebuilt(child):
+                    stack.append((child, children(child), {}))
+                else:
+                    ready.setdefault(id(child), []).append(self.visit(child))
+        finally:
+            self._ready = outer
+
+    def _rebuild_with(self, node: IRNode, ready: dict[int, list[Any]]) -> Any:
+        self._ready = ready
+        try:
+            return self.rebuild(node)
+        finally:
+            self._ready = {}
 
     def visit_Var(self, var: Var) -> Expr:
         """Replace a use of a variable."""

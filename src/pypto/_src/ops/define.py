@@ -1,9 +1,9 @@
 """The decorators that register an op, and the registry.
 
 A definition is a function whose signature and docstring are the user's manual; the decorator's
-keywords are the facts. Parameter annotations decide the kind: ``Tensor``, ``Tile``, ``Scalar``
-and ``Ints`` (a list of index expressions) are positional expressions of the call, everything
-else is a constant attribute.
+keywords are the facts. Parameter annotations decide the kind: ``Tensor``, ``Tile``, ``Scalar``,
+``Ints`` (a list of index expressions) and ``Axis`` (an integer constant) are positional
+expressions of the call, everything else is a constant attribute.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import Call
 from pypto._src.ir.opdef import (
     ATTR,
+    AXIS,
     INTS,
     REQUIRED,
     SCALAR,
     TENSOR,
     TILE,
+    Composite,
     CppSite,
     OpDef,
     Param,
@@ -34,6 +36,9 @@ R = TypeVar("R")
 
 Ints = list[Any]
 """A list of index expressions and ints: offsets, shapes, indices."""
+
+Axis = int
+"""The number of a dimension, a constant."""
 
 D = DataType
 FLOATS: Final = frozenset({D.FP16, D.FP32})
@@ -56,7 +61,17 @@ OVERLOADS: Final[dict[str, list[OpDef[..., Any]]]] = {}
 BY_PYTHON_NAME: Final[dict[tuple[str, str], OpDef[..., Any]]] = {}
 """(level, name in Python) to op: ``("block", "and_")`` is ``block.and``."""
 
-_KINDS: Final = {"Tensor": TENSOR, "Tile": TILE, "Scalar": SCALAR, "Ints": INTS}
+Space = MemorySpace
+"""A memory space that is a positional expression of the call: its number, a constant."""
+
+_KINDS: Final = {
+    "Tensor": TENSOR,
+    "Tile": TILE,
+    "Scalar": SCALAR,
+    "Space": SCALAR,
+    "Ints": INTS,
+    "Axis": AXIS,
+}
 
 
 def _params(function: Callable[..., Any]) -> tuple[Param, ...]:
@@ -74,7 +89,11 @@ def _params(function: Callable[..., Any]) -> tuple[Param, ...]:
         elif first <= index < code.co_argcount:
             default = defaults[index - first]
         kind = _KINDS.get(text, ATTR)
-        params.append(Param(name, kind, default, text if kind == ATTR else ""))
+        if text == "Space":
+            text = MemorySpace.__name__
+        elif kind != ATTR:
+            text = ""
+        params.append(Param(name, kind, default, text))
     return tuple(params)
 
 
@@ -109,7 +128,11 @@ class Facts(TypedDict, total=False):
     spaces: Spaces | Callable[[Mapping[str, Any]], Spaces] | None
     name: str | None
     overload: str | None
+    typed: bool
+    composite: Composite | None
+    with_scratch: OpDef[..., Any] | None
     unsupported: str | None
+    instead: str | None
 
 
 def _spaces_rule(
@@ -149,7 +172,12 @@ def _register(
     spaces: Spaces | Callable[[Mapping[str, Any]], Spaces] | None = None,
     name: str | None = None,
     overload: str | None = None,
+    typed: bool = False,
+    composite: Composite | None = None,
+    with_scratch: OpDef[..., Any] | None = None,
     unsupported: str | None = None,
+    instead: str | None = None,
+    listed: bool = True,
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
     def define(function: Callable[P, R]) -> OpDef[P, R]:
         params = _params(function)
@@ -177,8 +205,15 @@ def _register(
             in_place=frozenset(tiles if in_place is None else in_place),
             columns=frozenset(columns),
             spaces_rule=_spaces_rule(tiles, spaces or {}),
+            placed=bool(spaces),
+            typed=typed,
+            composite=composite,
+            with_scratch=with_scratch,
             unsupported=unsupported,
+            instead=instead,
         )
+        if not listed:
+            return op
         if op.name in REGISTRY:
             raise ValueError(f"op {op.name} is defined twice")
         REGISTRY[op.name] = op
@@ -200,6 +235,14 @@ def block_op(
     return _register("block", pipe=pipe, **facts)
 
 
+def target_form(**facts: Unpack[Facts]) -> Callable[[Callable[P, R]], OpDef[P, R]]:
+    """Make the form of an op with the scratch tiles that targets want, its last operands.
+
+    Nobody writes it, so that the registry does not list it: see `OpDef.with_scratch`.
+    """
+    return _register("block", pipe=PipeType.V, listed=False, **facts)
+
+
 def tensor_op(
     *, pipe: PipeType | Callable[[Call], PipeType] | None = None, **facts: Unpack[Facts]
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
@@ -214,6 +257,11 @@ def system_op(
     return _register("system", pipe=pipe, **facts)
 
 
+def test_op(**facts: Unpack[Facts]) -> Callable[[Callable[P, R]], OpDef[P, R]]:
+    """Register an op that only tests of the registry use; see `OpDef`."""
+    return _register("test", pipe=None, **facts)
+
+
 __all__ = [
     "ANY",
     "ARITHMETIC",
@@ -224,11 +272,15 @@ __all__ = [
     "OVERLOADS",
     "REGISTRY",
     "STORABLE",
+    "Axis",
     "Ints",
     "Scalar",
+    "Space",
     "Tensor",
     "Tile",
     "block_op",
     "system_op",
+    "target_form",
     "tensor_op",
+    "test_op",
 ]

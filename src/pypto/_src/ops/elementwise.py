@@ -126,33 +126,31 @@ def minimum(lhs: Tile, rhs: Tile) -> Tile:
 # --------------------------------------------------------------------------------------------
 
 
-def _beside(tile: Array, number: Any) -> Any:
+def beside(tile: Array, number: Any) -> Any:
     """Return a number as an element of the tile's type."""
     return np.asarray(number).astype(tile.dtype)
 
 
-def _divided(tile: Array, number: Any) -> Array:
-    divisor = _beside(tile, number)
-    if tile.dtype.kind not in "iu":
-        return tile / divisor
-    # Toward zero; 0 for a divisor of 0. 64 bits hold every quotient of 32-bit numbers.
-    top, bottom = tile.astype(np.int64), int(divisor)
-    if bottom == 0:
-        return np.zeros_like(tile)
-    down = top // bottom
-    return (down + ((down < 0) & (down * bottom != top))).astype(tile.dtype)
+def quotient(lhs: Array, rhs: Array) -> Array:
+    """Return ``lhs / rhs`` of one element type; integers are cut toward zero, and are 0 over 0."""
+    if lhs.dtype.kind not in "iu":
+        return lhs / rhs
+    down = np.asarray(lhs // rhs)  # rounded down, 0 for a divisor of 0
+    inexact = down * rhs != lhs
+    up = inexact & (rhs != 0) & ((lhs < 0) != (rhs < 0))
+    return (down + up).astype(lhs.dtype)
 
 
 @block_op(
     overload="add",
     types=tile_and_scalar,
     dtypes=ARITHMETIC,
-    numpy=lambda tile, scalar: tile + _beside(tile, scalar),
+    numpy=lambda lhs, rhs: lhs + beside(lhs, rhs),
     pto="pto.tadds",
     isa="TADDS",
 )
-def adds(tile: Tile, scalar: Scalar) -> Tile:
-    """Return ``tile + scalar`` [R, C]; integers wrap."""
+def adds(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs + rhs`` [R, C]; integers wrap."""
     ...
 
 
@@ -160,12 +158,12 @@ def adds(tile: Tile, scalar: Scalar) -> Tile:
     overload="sub",
     types=tile_and_scalar,
     dtypes=ARITHMETIC,
-    numpy=lambda tile, scalar: tile - _beside(tile, scalar),
+    numpy=lambda lhs, rhs: lhs - beside(lhs, rhs),
     pto="pto.tsubs",
     isa="TSUBS",
 )
-def subs(tile: Tile, scalar: Scalar) -> Tile:
-    """Return ``tile - scalar`` [R, C]; integers wrap."""
+def subs(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs - rhs`` [R, C]; integers wrap."""
     ...
 
 
@@ -173,12 +171,12 @@ def subs(tile: Tile, scalar: Scalar) -> Tile:
     overload="mul",
     types=tile_and_scalar,
     dtypes=ARITHMETIC,
-    numpy=lambda tile, scalar: tile * _beside(tile, scalar),
+    numpy=lambda lhs, rhs: lhs * beside(lhs, rhs),
     pto="pto.tmuls",
     isa="TMULS",
 )
-def muls(tile: Tile, scalar: Scalar) -> Tile:
-    """Return ``tile * scalar`` [R, C]; integers wrap."""
+def muls(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs * rhs`` [R, C]; integers wrap."""
     ...
 
 
@@ -186,12 +184,12 @@ def muls(tile: Tile, scalar: Scalar) -> Tile:
     overload="div",
     types=tile_and_scalar,
     dtypes=ARITHMETIC,
-    numpy=_divided,
+    numpy=lambda lhs, rhs: quotient(lhs, beside(lhs, rhs)),
     pto="pto.tdivs",
     isa="TDIVS",
 )
-def divs(tile: Tile, scalar: Scalar) -> Tile:
-    """Return ``tile / scalar`` [R, C]; integers are cut toward zero, and are 0 over 0."""
+def divs(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs / rhs`` [R, C]; integers are cut toward zero, and are 0 over 0."""
     ...
 
 
@@ -216,12 +214,12 @@ def _extreme(o: Operands) -> Type:
     overload="maximum",
     types=_extreme,
     dtypes=FLOATS,
-    numpy=lambda tile, scalar: np.maximum(tile, _beside(tile, scalar)),
+    numpy=lambda lhs, rhs: np.maximum(lhs, beside(lhs, rhs)),
     pto="pto.tmaxs",
     isa="TMAXS",
 )
-def maxs(tile: Tile, scalar: Scalar) -> Tile:
-    """Return the larger of each element of ``tile`` [R, C] and ``scalar``; NaN if one is NaN."""
+def maxs(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return the larger of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
     ...
 
 
@@ -229,12 +227,12 @@ def maxs(tile: Tile, scalar: Scalar) -> Tile:
     overload="minimum",
     types=_extreme,
     dtypes=FLOATS,
-    numpy=lambda tile, scalar: np.minimum(tile, _beside(tile, scalar)),
+    numpy=lambda lhs, rhs: np.minimum(lhs, beside(lhs, rhs)),
     pto="pto.tmins",
     isa="TMINS",
 )
-def mins(tile: Tile, scalar: Scalar) -> Tile:
-    """Return the smaller of each element of ``tile`` [R, C] and ``scalar``; NaN if one is NaN."""
+def mins(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return the smaller of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
     ...
 
 

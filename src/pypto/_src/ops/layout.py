@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.ir.enums import MemorySpace, TileLayout
 from pypto._src.ir.nodes import (
@@ -22,7 +23,16 @@ from pypto._src.ir.nodes import (
     static_shape,
 )
 from pypto._src.ir.opdef import RESULT, Operands, PtoSite, op_of
-from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt, YieldStmt
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+)
 from pypto._src.ir.stmts import statements as statements_of
 from pypto._src.ir.walk import stmts_in
 from pypto._src.lazy import lazy_module
@@ -51,6 +61,10 @@ BLOCK_BYTES: Final = 32
 _ROWS: Final = TileView()
 _COLUMN: Final = TileView(blayout=TileLayout.col_major)
 _BOX_ROWS: Final = 16
+_ROW_BYTES: Final = 512
+"""Unit in which a single row goes from Mat to Left memory, where it fills no boxes."""
+_BIAS_BYTES: Final = 64
+"""Unit in which a row goes from Mat to Bias memory."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -66,9 +80,30 @@ def effective_view(kind: TileType, space: MemorySpace | None = None) -> TileView
     """
     if kind.tile_view is not None:
         return kind.tile_view
-    if space in BOXED:
-        return BOXED[space]
+    view = None if space is None else memory_view(kind.shape, space)
+    if view is not None:
+        return view
     return _COLUMN if is_column(kind) else _ROWS
+
+
+def memory_view(shape: Sequence[Expr], space: MemorySpace) -> TileView | None:
+    """Return the view of a tile of ``shape`` in a memory of the matrix unit, None in others.
+
+    A single row in Mat is plain: it becomes a bias, or the operand of `gemv`.
+    """
+    if space is MemorySpace.Bias or (space is MemorySpace.Mat and is_row(shape)):
+        return _ROWS
+    return BOXED.get(space)
+
+
+def is_row(shape: Sequence[Expr]) -> bool:
+    """True for a shape [1, N]."""
+    return all(const_value(dim) == 1 for dim in shape[:-1])
+
+
+def _lies_unboxed(kind: TileType, view: TileView) -> bool:
+    """True for a single row in Left memory: `gemv` reads it as a vector, not as a row of boxes."""
+    return view.blayout is view.slayout is TileLayout.row_major and is_row(kind.shape)
 
 
 def is_column(kind: TileType) -> bool:
@@ -102,7 +137,7 @@ def physical_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[in
     size = kind.dtype.bytes
     if view.slayout is not TileLayout.none_box:
         down, across = box(view, size)
-        return _round_up(rows, down), _round_up(columns, across)
+        return 1 if _lies_unboxed(kind, view) else _round_up(rows, down), _round_up(columns, across)
     unit = max(1, BLOCK_BYTES // size)
     if view.blayout is TileLayout.col_major:
         return _round_up(rows, unit), columns
@@ -148,25 +183,46 @@ def check_layout(kind: TileType, space: MemorySpace, what: str = "the tile") -> 
     if view.slayout is not TileLayout.none_box:
         _check_boxes(kind, space, view, what)
         return
+    if space is MemorySpace.Bias and rows != 1:
+        raise OpError(
+            f"{what} {dims(kind.shape)} has {rows} rows, Bias memory holds single ones",
+            slug="tile-layout",
+        )
     column_major = view.blayout is TileLayout.col_major
-    count = rows if column_major else columns
+    _check_line(
+        kind,
+        what,
+        rows if column_major else columns,
+        _BIAS_BYTES if space is MemorySpace.Bias else BLOCK_BYTES,
+        ("column", "rows") if column_major else ("row", "columns"),
+    )
+
+
+def _check_line(
+    kind: TileType, what: str, count: int, unit_bytes: int, words: tuple[str, str]
+) -> None:
+    """Check that a row or column of ``count`` elements fills units of ``unit_bytes``."""
     size = count * kind.dtype.bytes
-    if size % BLOCK_BYTES == 0:
+    if size % unit_bytes == 0:
         return
-    unit = BLOCK_BYTES // kind.dtype.bytes
-    line, across = ("column", "rows") if column_major else ("row", "columns")
-    wanted = _round_up(count, unit)
+    unit = unit_bytes // kind.dtype.bytes
+    line, across = words
     raise OpError(
-        f"a {line} of {what} {dims(kind.shape)} has {size} bytes, a multiple of {BLOCK_BYTES} "
+        f"a {line} of {what} {dims(kind.shape)} has {size} bytes, a multiple of {unit_bytes} "
         "was wanted",
-        hint=f"use {wanted} {across}, or another multiple of {unit}",
+        hint=f"use {_round_up(count, unit)} {across}, or another multiple of {unit}",
         slug="tile-layout",
     )
 
 
 def _check_boxes(kind: TileType, space: MemorySpace, view: TileView, what: str) -> None:
     rows, columns = _rows_and_columns(kind)
+    if _lies_unboxed(kind, view):
+        _check_line(kind, what, columns, _ROW_BYTES, ("row", "columns"))
+        return
     down, across = box(view, kind.dtype.bytes)
+    if space is MemorySpace.Acc and rows == 1:
+        down = 1  # what gemv makes; the memory has the other rows of the box all the same
     if rows % down == 0 and columns % across == 0:
         return
     raise OpError(
@@ -186,9 +242,22 @@ def tile_type(
     their memory.
     """
     dtype = like.dtype if isinstance(like, TileType) else like
-    kind = TileType(tuple(shape), dtype, tile_view=BOXED.get(space))
+    kind = TileType(tuple(shape), dtype, tile_view=memory_view(shape, space))
     check_layout(kind, space, what)
     return kind
+
+
+def is_whole(source: Expr, view: Expr) -> bool:
+    """True if a view of a tile has all its bytes."""
+    a, b = source.type, view.type
+    assert isinstance(a, TileType)
+    assert isinstance(b, TileType)
+    return _dense_bytes(a) == _dense_bytes(b)
+
+
+def _dense_bytes(kind: TileType) -> int | None:
+    shape = static_shape(kind)
+    return None if shape is None else math.prod(shape) * kind.dtype.bytes
 
 
 def tile_space(value: Expr) -> MemorySpace:
@@ -214,6 +283,8 @@ def tile_spaces(function: Function) -> dict[Var, MemorySpace]:
         match stmt:
             case AssignStmt():
                 _learn(spaces, stmt.var, stmt.value)
+            case EvalStmt():
+                space_in(spaces, stmt.expr)
             case ForStmt() | WhileStmt():
                 for iter_arg, result in zip(stmt.iter_args, stmt.return_vars, strict=False):
                     _learn(spaces, iter_arg, iter_arg.initValue)
@@ -232,9 +303,9 @@ def _yielded(body: Stmt) -> tuple[Expr, ...]:
 
 
 def _learn(spaces: dict[Var, MemorySpace], var: Var, value: Expr) -> None:
+    space = space_in(spaces, value)
     if not isinstance(var.type, TileType):
         return
-    space = space_in(spaces, value)
     if space is None:
         space = known_space(var)
     if space is not None:
@@ -273,7 +344,8 @@ def space_in(spaces: dict[Var, MemorySpace], value: Expr) -> MemorySpace | None:
 # --------------------------------------------------------------------------------------------
 
 
-def _source_space(call: Call) -> MemorySpace:
+def source_space(call: Call) -> MemorySpace:
+    """Return the memory space of operand 0: that of a view of it."""
     return tile_space(call.args[0])
 
 
@@ -302,7 +374,7 @@ def _emit_reshape(site: PtoSite) -> None:
     types=_reshape_type,
     dtypes=STORABLE,
     view_of=0,
-    space=_source_space,
+    space=source_space,
     columns=(0, RESULT),
     numpy=lambda tile, shape: tile.reshape(shape),
     pto=_emit_reshape,
@@ -346,16 +418,19 @@ def _check_scratch(result: TileType, scratch: TileType, name: str) -> None:
     shape, room = static_shape(result), static_shape(scratch)
     if shape is None or room is None:
         return
-    unit = 32 if result.dtype.bytes == 1 else 16
-    needed = shape[0] * _round_up(shape[1], unit)
-    if math.prod(room) < needed:
+    wanted = scratch_shape(shape, result.dtype)
+    if math.prod(room) < math.prod(wanted):
         raise OpError(
             f"scratch tile {name} {dims(scratch.shape)} of pl.transpose has {math.prod(room)} "
-            f"elements, {needed} were wanted",
-            hint=f"pl.create_tile([{shape[0]}, {_round_up(shape[1], unit)}], "
-            f"dtype=pl.{result.dtype.member})",
+            f"elements, {math.prod(wanted)} were wanted",
+            hint=f"pl.create_tile({list(wanted)}, dtype=pl.{result.dtype.member})",
             slug="scratch-size",
         )
+
+
+def scratch_shape(result: Sequence[int], dtype: DataType) -> tuple[int, int]:
+    """Return the shape of a scratch tile for `transpose` to ``result`` [C, R]."""
+    return result[0], _round_up(result[1], 32 if dtype.bytes == 1 else 16)
 
 
 @block_op(

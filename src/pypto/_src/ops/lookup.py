@@ -5,17 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span, spelled_like
 from pypto._src.errors import OpError
 from pypto._src.ir.nodes import Call, Operand, as_exprs
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.serialize import deserialize as deserialize
 from pypto._src.ir.serialize import deserialize_from_file as deserialize_from_file
 from pypto._src.ir.serialize import use_registry
-from pypto._src.ops import elementwise, layout, matmul, memory, reduce, system, tensor
+from pypto._src.ops import (
+    bitwise,
+    elementwise,
+    layout,
+    matmul,
+    memory,
+    reduce,
+    select,
+    system,
+    tensor,
+    tensor_math,
+    testing,
+)
 from pypto._src.ops.define import BY_PYTHON_NAME, REGISTRY
+from pypto._src.ops.unified import Unified, named
 
-FAMILIES: Final = (elementwise, layout, matmul, memory, reduce, system, tensor)
+FAMILIES: Final = (
+    bitwise,
+    elementwise,
+    layout,
+    matmul,
+    memory,
+    reduce,
+    select,
+    system,
+    tensor,
+    tensor_math,
+    testing,
+)
 """The modules that register every op, imported here so that none is missing."""
 
 use_registry(REGISTRY.get)
@@ -34,35 +59,45 @@ def get_op(op_name: str) -> OpDef[..., Any]:
     """
     op = REGISTRY.get(op_name)
     if op is None:
-        raise OpError(
-            f"there is no op {op_name!r}",
-            hint="write a full name such as block.add; `pypto ops` lists all",
-            slug="unknown-op",
-        )
+        near = spelled_like(op_name, REGISTRY)
+        hint = f"did you mean {near}?" if near else "dir(pypto.ir.op.block) lists block ops"
+        raise OpError(f"there is no op {op_name!r}", hint=hint, slug="unknown-op")
     return op
 
 
-def create_op_call(op_name: str, args: Sequence[Operand], *rest: Any) -> Call:
+def create_op_call(
+    op_name: str,
+    args: Sequence[Operand],
+    *rest: Any,
+    kwargs: Mapping[str, Any] | None = None,
+    span: Span = UNKNOWN_SPAN,
+) -> Call:
     """Return a call of an op: ``(op_name, args, span)`` or ``(op_name, args, kwargs, span)``.
 
+    The last two may be named, too. Keywords are checked for ops that declare some.
+
     Raises:
-        OpError: there is no such op, or it refuses the operands.
+        OpError: there is no such op, it refuses the operands, or it has no such keyword.
         OpTypeError: a keyword of the wrong type.
     """
-    span, kwargs = UNKNOWN_SPAN, cast("Mapping[str, Any]", {})
+    words = kwargs or {}
     for item in rest:
         if isinstance(item, Span):
             span = item
         elif isinstance(item, Mapping):
-            kwargs = cast("Mapping[str, Any]", item)
+            words = cast("Mapping[str, Any]", item)
         else:
             raise TypeError(f"create_op_call takes kwargs and a span, got {item!r}")
     op = get_op(op_name)
     operands = as_exprs(args)
+    declared = op.get_attr_keys()
+    if not declared and words:  # an op without keywords looks at none, and keeps them
+        made = create_op_call(op_name, args, span)
+        return Call(op, made.args, words, made.type, span)
     names = [param.name for param in op.operands]
-    if len(operands) != len(names):
-        return op.call(operands, kwargs, span)
-    return op.build((), {**dict(zip(names, operands, strict=True)), **kwargs}, span)
+    if len(operands) != len(names) or not words.keys() <= set(declared):
+        return op.call(operands, words, span)
+    return op.build((), {**dict(zip(names, operands, strict=True)), **words}, span)
 
 
 class Level:
@@ -71,8 +106,8 @@ class Level:
     def __init__(self, level: str) -> None:
         self._level = level
 
-    def __getattr__(self, name: str) -> OpDef[..., Any]:
-        op = BY_PYTHON_NAME.get((self._level, name))
+    def __getattr__(self, name: str) -> OpDef[..., Any] | Unified:
+        op = named(self._level, name)
         if op is None:
             raise AttributeError(f"there is no op {name!r} in {self._level}")
         return op
@@ -81,12 +116,6 @@ class Level:
         return [name for level, name in BY_PYTHON_NAME if level == self._level]
 
 
-class Levels:
-    """All ops: ``op.block``, ``op.tensor``, ``op.system``."""
-
-    block = block_ops = Level("block")
-    tensor = tensor_ops = Level("tensor")
-    system = Level("system")
-
-
-op: Final = Levels()
+block_ops: Final = Level("block")
+tensor_ops: Final = Level("tensor")
+system_ops: Final = Level("system")

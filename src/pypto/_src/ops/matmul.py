@@ -1,4 +1,8 @@
-"""Ops of the matrix unit: operands in Left and Right memory, result in the accumulator Acc."""
+"""Ops of the matrix unit: operands in Left and Right memory, result in the accumulator Acc.
+
+Two families: ``matmul`` multiplies tiles of boxes, ``gemv`` a single row, which the unit reads as a
+vector. Neither takes the operands of the other.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import TileType, Type, const_value, same_dim, same_dims
+from pypto._src.ir.nodes import (
+    ConstInt,
+    TileType,
+    Type,
+    const_value,
+    same_dim,
+    same_dims,
+)
 from pypto._src.ir.opdef import Operands
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import Tile, block_op
 from pypto._src.ops.layout import tile_type
 from pypto._src.ops.rules import (
+    broadcast,
     called,
     check_element,
     check_same_dtype,
@@ -49,13 +61,31 @@ def _check_tile(o: Operands, index: int) -> None:
         )
 
 
-def _product(o: Operands, left: int) -> TileType:
+def _check_rows(o: Operands, left: int, *, one_row: bool) -> None:
+    """Check that the left operand is a single row exactly where the op multiplies one."""
+    rows = const_value(o.tile(left).shape[0])
+    if rows is None or (rows == 1) is one_row:
+        return
+    wanted = "a single row [1, K]" if one_row else "tiles of several rows"
+    old, new = ("gemv", "matmul") if one_row else ("matmul", "gemv")
+    operands = ", ".join(operand_name(o, i) for i in range(len(o.args)))
+    refuse(
+        o,
+        f"{called(o.op)} multiplies {wanted}, {operand_name(o, left)} is "
+        f"{dims(o.tile(left).shape)}",
+        "matmul-rows",
+        f"{called(o.op).replace(old, new)}({operands})",
+    )
+
+
+def _product(o: Operands, left: int, *, one_row: bool = False) -> TileType:
     """Check the operands at ``left`` and after it; return the type of their product."""
     right = left + 1
     for index in (left, right):
         _check_tile(o, index)
         check_element(o.op, operand_name(o, index), o.tile(index).dtype)
     check_same_dtype(o, left, right)
+    _check_rows(o, left, one_row=one_row)
     (rows, inner), (inner2, columns) = o.tile(left).shape, o.tile(right).shape
     if not same_dim(inner, inner2):
         refuse(
@@ -71,7 +101,8 @@ def _product(o: Operands, left: int) -> TileType:
                 o,
                 f"{called(o.op)} takes sizes up to {LARGEST}, got {const_value(dim)}",
                 "matmul-size",
-                "split the product into blocks and add them up with pl.matmul_acc",
+                "split the product into blocks and add them up with "
+                f"pl.{'gemv' if one_row else 'matmul'}_acc",
             )
     dtype = D.FP32 if o.tile(left).dtype.is_float() else D.INT32
     return tile_type((rows, columns), dtype, MemorySpace.Acc, "the result")
@@ -81,8 +112,43 @@ def _matmul_type(o: Operands) -> Type:
     return _product(o, 0)
 
 
+def _gemv_type(o: Operands) -> Type:
+    return _product(o, 0, one_row=True)
+
+
 def _matmul_acc_type(o: Operands) -> Type:
-    result = _product(o, 1)
+    return _accumulated(o, _product(o, 1))
+
+
+def _gemv_acc_type(o: Operands) -> Type:
+    return _accumulated(o, _product(o, 1, one_row=True))
+
+
+def _matmul_bias_type(o: Operands) -> Type:
+    return _biased(o, _product(o, 0))
+
+
+def _gemv_bias_type(o: Operands) -> Type:
+    return _biased(o, _product(o, 0, one_row=True))
+
+
+def _biased(o: Operands, result: TileType) -> Type:
+    """Check that operand 2 is a row of the columns and element type of ``result``."""
+    _check_tile(o, 2)
+    bias = o.tile(2)
+    wanted = (ConstInt(1), result.shape[1])
+    if bias.dtype is not result.dtype or not same_dims(bias.shape, wanted):
+        refuse(
+            o,
+            f"{called(o.op)} adds a row {dims(wanted)} of {result.dtype.member}, "
+            f"{operand_name(o, 2)} is {dims(bias.shape)} of {bias.dtype.member}",
+            "shape-mismatch" if bias.dtype is result.dtype else "dtype-mismatch",
+        )
+    return result
+
+
+def _accumulated(o: Operands, result: TileType) -> Type:
+    """Check that operand 0 is a tile like ``result``."""
     _check_tile(o, 0)
     acc = o.tile(0)
     if acc.dtype is not result.dtype or not same_dims(acc.shape, result.shape):
@@ -136,5 +202,142 @@ def matmul_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
     """Return ``acc`` [M, N] plus the product of ``lhs`` [M, K] and ``rhs`` [K, N], in Acc.
 
     The result takes the place of ``acc``, which must not be used afterwards.
+    """
+    ...
+
+
+@block_op(
+    pipe=PipeType.M,
+    types=_matmul_bias_type,
+    dtypes=OPERANDS,
+    space=MemorySpace.Acc,
+    spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: MemorySpace.Bias},
+    in_place=(),
+    numpy=lambda lhs, rhs, bias: _times(lhs, rhs) + bias,
+    pto="pto.tmatmul.bias",
+    isa="TMATMUL_BIAS",
+)
+def matmul_bias(lhs: Tile, rhs: Tile, bias: Tile) -> Tile:
+    """Return the product of ``lhs`` [M, K] and ``rhs`` [K, N] plus ``bias`` [1, N] in each row.
+
+    ``bias`` has the element type of the result, FP32 or INT32, and is in Bias memory: loaded to
+    Mat, then moved.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# A single row
+# --------------------------------------------------------------------------------------------
+
+
+@block_op(
+    pipe=PipeType.M,
+    types=_gemv_type,
+    dtypes=OPERANDS,
+    space=MemorySpace.Acc,
+    spaces={0: MemorySpace.Left, 1: MemorySpace.Right},
+    in_place=(),
+    numpy=_times,
+    pto="pto.tgemv",
+    isa="TGEMV",
+)
+def gemv(lhs: Tile, rhs: Tile) -> Tile:
+    """Return the product of the row ``lhs`` [1, K] and ``rhs`` [K, N]: [1, N] in Acc.
+
+    As `matmul` is for several rows. ``lhs`` has a multiple of 512 bytes.
+    """
+    ...
+
+
+@block_op(
+    pipe=PipeType.M,
+    types=_gemv_acc_type,
+    dtypes=OPERANDS,
+    space=MemorySpace.Acc,
+    spaces={0: MemorySpace.Acc, 1: MemorySpace.Left, 2: MemorySpace.Right},
+    in_place=(0,),
+    numpy=lambda acc, lhs, rhs: acc + _times(lhs, rhs),
+    pto="pto.tgemv.acc",
+    isa="TGEMV_ACC",
+)
+def gemv_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``acc`` [1, N] plus the product of the row ``lhs`` [1, K] and ``rhs`` [K, N], in Acc.
+
+    The result takes the place of ``acc``, which must not be used afterwards.
+    """
+    ...
+
+
+@block_op(
+    pipe=PipeType.M,
+    types=_gemv_bias_type,
+    dtypes=OPERANDS,
+    space=MemorySpace.Acc,
+    spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: MemorySpace.Bias},
+    in_place=(),
+    numpy=lambda lhs, rhs, bias: _times(lhs, rhs) + bias,
+    pto="pto.tgemv.bias",
+    isa="TGEMV_BIAS",
+)
+def gemv_bias(lhs: Tile, rhs: Tile, bias: Tile) -> Tile:
+    """Return the product of the row ``lhs`` [1, K] and ``rhs`` [K, N] plus ``bias`` [1, N].
+
+    ``bias`` is as `matmul_bias` takes it.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Batches
+# --------------------------------------------------------------------------------------------
+
+
+def _batch_matmul_type(o: Operands) -> Type:
+    """Return the type of [.., M, K] and [.., K, N] -> [.., M, N], leading dimensions broadcast."""
+    for index in (0, 1):
+        check_element(o.op, operand_name(o, index), o.tile(index).dtype)
+        if len(o.tile(index).shape) < 2:
+            refuse(
+                o,
+                f"{called(o.op)} takes tiles of rows and columns, {operand_name(o, index)} has "
+                f"the shape {dims(o.tile(index).shape)}",
+                "tile-rank",
+            )
+    check_same_dtype(o, 0, 1)
+    lhs, rhs = o.tile(0).shape, o.tile(1).shape
+    batch = broadcast(lhs[:-2], rhs[:-2])
+    if batch is None or not same_dim(lhs[-1], rhs[-2]):
+        refuse(
+            o,
+            f"{called(o.op)} of [.., M, K] and [.., K, N] tiles, {operand_name(o, 0)} is "
+            f"{dims(lhs)}, {operand_name(o, 1)} is {dims(rhs)}",
+            "shape-mismatch",
+        )
+    return TileType((*batch, lhs[-2], rhs[-1]), o.tile(0).dtype)
+
+
+def _batched(lhs: Array, rhs: Array) -> Array:
+    if lhs.dtype.kind == "i":
+        return lhs @ rhs  # wraps
+    return (lhs.astype(np.float32) @ rhs.astype(np.float32)).astype(lhs.dtype)
+
+
+@block_op(
+    pipe=PipeType.M,
+    types=_batch_matmul_type,
+    dtypes=OPERANDS,
+    space=MemorySpace.Acc,
+    spaces={0: MemorySpace.Left, 1: MemorySpace.Right},
+    in_place=(),
+    numpy=_batched,
+    unsupported="the matrix unit multiplies two-dimensional tiles",
+    instead="pl.matmul of each pair of two-dimensional tiles, in a loop over the batch",
+)
+def batch_matmul(lhs: Tile, rhs: Tile) -> Tile:
+    """Return the products of the matrices in ``lhs`` [.., M, K] and ``rhs`` [.., K, N].
+
+    Leading dimensions are broadcast, and the element type stays. No chip executes it: write
+    `matmul` in a loop.
     """
     ...

@@ -5,30 +5,47 @@ A region of a tensor is a box: ``offsets`` and ``shapes`` with one entry a dimen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
-from pypto._src.errors import EvaluationError, OpError
-from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.errors import EmitError, EvaluationError, OpError
+from pypto._src.ir.enums import MemorySpace, PipeType, TilePad
 from pypto._src.ir.nodes import (
     Call,
+    ConstInt,
     Expr,
     MakeTuple,
+    MemRef,
+    MemRefType,
     TensorType,
     TileType,
+    TileView,
     Type,
+    as_expr,
     const_value,
     same_dims,
+    same_tile_view,
     scalar_type,
     static_shape,
 )
-from pypto._src.ir.opdef import RESULT, CppSite, Operands, PtoSite
+from pypto._src.ir.opdef import RESULT, CppSite, Operands, PtoSite, space_of_number
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import FLOATS, STORABLE, Ints, Scalar, Tensor, Tile, block_op
-from pypto._src.ops.layout import BOXED, is_column, tile_space, tile_type
+from pypto._src.ops.define import FLOATS, STORABLE, Ints, Scalar, Space, Tensor, Tile, block_op
+from pypto._src.ops.layout import (
+    BLOCK_BYTES,
+    BOXED,
+    effective_view,
+    is_column,
+    physical_shape,
+    source_space,
+    tile_space,
+    tile_type,
+)
 from pypto._src.ops.matmul import OPERANDS
 from pypto._src.ops.rules import (
+    FROM_MAT,
     attribute,
     called,
     cast_text,
@@ -39,6 +56,7 @@ from pypto._src.ops.rules import (
     dims,
     known_size,
     known_space,
+    one_tile,
     operand_name,
     poison,
     refuse,
@@ -52,13 +70,14 @@ else:
     np = lazy_module("numpy")
 
 D = DataType
-_CUBE: Final = (MemorySpace.Left, MemorySpace.Right)
+_CUBE: Final = (MemorySpace.Left, MemorySpace.Right)  # the tiles of a product
 _SPACE_DTYPES: Final = {
     MemorySpace.Vec: STORABLE,
     MemorySpace.Mat: frozenset(d for d in STORABLE if d.get_bit() <= 32),
     MemorySpace.Left: OPERANDS,
     MemorySpace.Right: OPERANDS,
     MemorySpace.Acc: frozenset({D.FP32, D.INT32}),
+    MemorySpace.Bias: frozenset({D.FP32, D.INT32}),
 }
 """Element types of tiles by the memory they lie in."""
 
@@ -102,7 +121,9 @@ def _check_region(o: Operands, tensor: int, first: int) -> None:
             )
 
 
-def region(array: Array, offsets: Sequence[int], sizes: Sequence[int], verb: str) -> Array:
+def region(
+    array: Array, offsets: Sequence[int], sizes: Sequence[int], verb: str, what: str = "tensor"
+) -> Array:
     """Return a box of ``array`` as a view.
 
     Raises:
@@ -112,7 +133,7 @@ def region(array: Array, offsets: Sequence[int], sizes: Sequence[int], verb: str
     for begin, size, limit in zip(offsets, sizes, shape, strict=True):
         if begin < 0 or size < 0 or begin + size > limit:
             box = ", ".join(f"{b}:{b + s}" for b, s in zip(offsets, sizes, strict=True))
-            raise EvaluationError(f"{verb} [{box}] of a tensor {list(shape)}", slug="out-of-bounds")
+            raise EvaluationError(f"{verb} [{box}] of a {what} {list(shape)}", slug="out-of-bounds")
     return array[tuple(slice(b, b + s) for b, s in zip(offsets, sizes, strict=True))]
 
 
@@ -147,13 +168,23 @@ def _load_type(o: Operands) -> Type:
     return result
 
 
+def _way_to(space: MemorySpace, allowed: Sequence[MemorySpace]) -> str:
+    """Return how a tile gets to ``space`` from where an op can put it."""
+    if space in FROM_MAT and MemorySpace.Mat in allowed:
+        return (
+            "write target_memory=pl.MemorySpace.Mat, and then "
+            f"pl.move(tile, target_memory=pl.MemorySpace.{space.name})"
+        )
+    return f"write target_memory=pl.MemorySpace.{allowed[0].name}"
+
+
 def _target(o: Operands, allowed: Sequence[MemorySpace]) -> MemorySpace:
     space = attribute(o, "target_memory")
     if space not in allowed:
         names = " or ".join(s.name for s in allowed)
         raise OpError(
             f"{called(o.op)} goes to {names} memory, got {space.name}",
-            hint=f"target_memory=pl.MemorySpace.{allowed[0].name}",
+            hint=_way_to(space, allowed),
             slug="memory-space",
         )
     assert isinstance(space, MemorySpace)
@@ -332,19 +363,19 @@ def l0c_store(tile: Tile, offsets: Ints, shapes: Ints, output_tensor: Tensor) ->
 
 def _move_source(kwargs: Mapping[str, Any]) -> dict[int, MemorySpace]:
     target = kwargs.get("target_memory")
-    return {0: MemorySpace.Mat if target in _CUBE else MemorySpace.Vec}
+    return {0: MemorySpace.Mat if target in FROM_MAT else MemorySpace.Vec}
 
 
 def _move_type(o: Operands) -> Type:
     kind, name = o.tile(0), operand_name(o, 0)
-    space = _target(o, (*_CUBE, MemorySpace.Vec))
+    space = _target(o, (*FROM_MAT, MemorySpace.Vec))
     source = known_space(o.args[0])
     if source is not None:
         check_space(o.op, o.kwargs, 0, name, source)
     _check_space_dtype(o, space, kind.dtype)
     if not attribute(o, "transpose"):
         return tile_type(kind.shape, kind, space)
-    if space is MemorySpace.Vec or len(kind.shape) != 2:
+    if space not in _CUBE or len(kind.shape) != 2:
         raise OpError(
             f"{called(o.op)} transposes two-dimensional tiles from Mat to Left or Right memory, "
             f"{name} is {describe(kind)} going to {space.name}",
@@ -355,7 +386,7 @@ def _move_type(o: Operands) -> Type:
 
 
 def _move_pipe(call: Call) -> PipeType:
-    return PipeType.MTE1 if _target_space(call) in _CUBE else PipeType.V
+    return PipeType.MTE1 if _target_space(call) in FROM_MAT else PipeType.V
 
 
 def _move(tile: Array, transpose: bool = False, **_: Any) -> Array:
@@ -403,8 +434,233 @@ def _move_cpp(site: CppSite) -> None:
 def move(tile: Tile, target_memory: MemorySpace, transpose: bool = False) -> Tile:
     """Return a copy of ``tile`` [R, C] in ``target_memory``; [C, R] with ``transpose``.
 
-    From Mat to Left or Right, the memories of a product's operands, also transposed; or from Vec
-    to Vec.
+    From Mat to Left or Right, the memories of a product's operands, also transposed; a row
+    [1, C] from Mat to Bias; or from Vec to Vec.
+    """
+    ...
+
+
+@block_op(
+    types=one_tile,
+    dtypes=STORABLE - {D.UINT64},
+    in_place=(),
+    columns=(0, RESULT),
+    numpy=lambda tile: tile.copy(),
+    pto="pto.tmov",
+    isa="TMOV",
+)
+def vec_move(tile: Tile) -> Tile:
+    """Return a copy of ``tile`` [R, C] in vector memory."""
+    ...
+
+
+def _fillpad_type(o: Operands) -> Type:
+    kind, name = o.tile(0), operand_name(o, 0)
+    valid = kind.tile_view.valid_shape if kind.tile_view is not None else ()
+    if valid and not same_dims(valid, kind.shape):
+        refuse(
+            o,
+            f"{called(o.op)} takes tiles that are valid throughout, {name} {dims(kind.shape)} is "
+            f"valid in {dims(valid)}",
+            "valid-shape",
+        )
+    return one_tile(o)
+
+
+def _padded(kind: Type) -> TileType:
+    """Return the type of the result while it is filled: the padding is a part of it."""
+    assert isinstance(kind, TileType)
+    return TileType(kind.shape, kind.dtype, tile_view=TileView(pad=TilePad.zero))
+
+
+def _fillpad_pto(site: PtoSite) -> None:
+    result, kind = site.retype(None, _padded(site.call.type))
+    site.emit(f"pto.tfillpad ins({site.args[0]} : {site.arg_types[0]}) outs({result} : {kind})")
+
+
+def _fillpad_cpp(site: CppSite) -> None:
+    result = site.retype(None, _padded(site.call.type), "padded")
+    site.emit(f"TFILLPAD({result}, {site.args[0]});")
+
+
+@block_op(
+    types=_fillpad_type,
+    dtypes=[d for d in STORABLE if d.get_bit() <= 32],
+    in_place=(),
+    numpy=lambda tile: tile.copy(),
+    pto=_fillpad_pto,
+    isa=_fillpad_cpp,
+)
+def fillpad(tile: Tile) -> Tile:
+    """Return a copy of ``tile`` [R, C] with zeros where it holds no valid elements.
+
+    Tiles are loaded and computed whole, so the copy is equal to ``tile``; a tile whose type says
+    that only part of it is valid is refused.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Parts of tiles
+# --------------------------------------------------------------------------------------------
+
+
+def _view_type(o: Operands) -> Type:
+    """Return the type of a part whose bytes follow one another in the tile."""
+    check_operands(o)
+    kind, shape, offset = o.tile(0), o.ints(1), o.ints(2)
+    name = operand_name(o, 0)
+    rank = len(kind.shape)
+    if not len(shape) == len(offset) == rank:
+        refuse(
+            o,
+            f"{called(o.op)} wants {rank} sizes and {rank} offsets for {name} {dims(kind.shape)}, "
+            f"got {len(shape)} and {len(offset)}",
+            "region-rank",
+            shown=(0,),
+        )
+    whole, part = static_shape(kind), static_shape(TileType(shape, kind.dtype))
+    if whole is None or part is None:
+        refuse(
+            o,
+            f"{called(o.op)} takes constant sizes, got {dims(shape)} of {dims(kind.shape)}",
+            "tile-shape",
+            "pass what varies as offset",
+            shown=(0,),
+        )
+    if is_column(kind):
+        row = f"pl.reshape({name}, [1, {math.prod(whole)}])"
+        sizes, begin = dims((ConstInt(1), *shape[:1])), dims((ConstInt(0), *offset[:1]))
+        refuse(
+            o,
+            f"{called(o.op)} takes parts of rows, {name} is a column {dims(kind.shape)}",
+            "tile-layout",
+            f"pl.view({row}, {sizes}, {begin})" if rank == 2 else None,
+            shown=(0,),
+        )
+    if not same_tile_view(effective_view(kind), TileView()):
+        refuse(
+            o,
+            f"{called(o.op)} takes tiles that lie row by row and are valid throughout",
+            "tile-layout",
+            shown=(0,),
+        )
+    _check_bounds(o, whole, part, offset)
+    _check_dense(o, whole, part, offset)
+    return tile_type(shape, kind, MemorySpace.Vec, "the part")
+
+
+def _check_bounds(
+    o: Operands, whole: Sequence[int], part: Sequence[int], offset: Sequence[Expr]
+) -> None:
+    for axis, (limit, size, first) in enumerate(zip(whole, part, offset, strict=True)):
+        begin = const_value(first)
+        if size > limit or (begin is not None and not 0 <= begin <= limit - size):
+            at = 0 if begin is None else begin
+            refuse(
+                o,
+                f"{called(o.op)} of {at}:{at + size} in dimension {axis} is outside "
+                f"{operand_name(o, 0)} {dims(o.tile(0).shape)}",
+                "out-of-bounds",
+                shown=(0,),
+            )
+
+
+def _check_dense(
+    o: Operands, whole: Sequence[int], part: Sequence[int], offset: Sequence[Expr]
+) -> None:
+    """Check that the bytes of the part follow one another, from the beginning of a block on."""
+    kind = o.tile(0)
+    first = next((axis for axis, size in enumerate(part) if size != 1), len(part))
+    if part[first + 1 :] != whole[first + 1 :]:
+        refuse(
+            o,
+            f"{called(o.op)} takes whole rows, or a part of one row; {dims(o.ints(1))} of "
+            f"{operand_name(o, 0)} {dims(kind.shape)} is cut out of several rows",
+            "tile-layout",
+            "load the part from its tensor, or store it from there on",
+            shown=(0,),
+        )
+    known = [const_value(each) for each in offset]
+    begin = None if None in known else _linear(whole, [each or 0 for each in known])
+    if begin is not None and begin * kind.dtype.bytes % BLOCK_BYTES:
+        refuse(
+            o,
+            f"{called(o.op)} begins at byte {begin * kind.dtype.bytes} of {operand_name(o, 0)}, a "
+            f"multiple of {BLOCK_BYTES} was wanted",
+            "tile-layout",
+            shown=(0,),
+        )
+
+
+def _linear(shape: Sequence[int], index: Sequence[Any]) -> Any:
+    """Return the number of an element; of ints or of expressions."""
+    found: Any = index[0] if index else 0
+    for size, each in zip(shape[1:], index[1:], strict=True):
+        found = found * size + each
+    return found
+
+
+def _place_in_rows(call: Call) -> tuple[Expr, Expr]:
+    """Return row and column at which a part begins, dimensions before the last one collapsed."""
+    tile, _, offset = call.args
+    assert isinstance(tile.type, TileType)
+    shape, index = static_shape(tile.type), elements(offset)
+    assert shape is not None
+    known = [const_value(each) for each in index[:-1]]
+    if None not in known:
+        return as_expr(_linear(shape[:-1], known)), index[-1]
+    return as_expr(_linear(shape[:-1], index[:-1])), index[-1]
+
+
+def _part(tile: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
+    begin = _linear(tile.shape, offset) * tile.itemsize
+    if begin % BLOCK_BYTES:
+        raise EvaluationError(
+            f"pl.view begins at byte {begin} of a tile, a multiple of {BLOCK_BYTES} was wanted",
+            slug="tile-layout",
+        )
+    return region(tile, offset, shape, "pl.view takes", "tile")
+
+
+def _part_pto(site: PtoSite) -> None:
+    row, column = _place_in_rows(site.call)
+    if const_value(row) is None or const_value(column) is None:
+        # The assembler derives the valid size of the part from constants.
+        raise EmitError(
+            "the PTO dialect has no part of a tile at an offset that is known at run time only",
+            hint="write the offsets of pl.view as numbers",
+            slug="emit-op",
+        )
+    kind = site.call.type
+    assert isinstance(kind, TileType)
+    rows, columns = physical_shape(kind)
+    site.emit(
+        f"{site.dst} = pto.subset {site.args[0]}[{site.index(row)}, {site.index(column)}] "
+        f"sizes [{rows}, {columns}] : {site.arg_types[0]}"
+    )
+
+
+def _part_cpp(site: CppSite) -> None:
+    row, column = map(site.expr, _place_in_rows(site.call))
+    site.emit(f"TSUBVIEW({site.dst}, {site.args[0]}, {row}, {column});")
+
+
+@block_op(
+    pipe=None,  # moves nothing
+    types=_view_type,
+    dtypes=STORABLE,
+    view_of=0,
+    space=source_space,
+    numpy=_part,
+    pto=_part_pto,
+    isa=_part_cpp,
+)
+def view(tile: Tile, shape: Ints, offset: Ints) -> Tile:
+    """Return the part of ``tile`` [R, C] of size ``shape`` that begins at ``offset``.
+
+    Nothing is copied. The part is some whole rows, or a part of one row, and begins at a multiple
+    of 32 bytes; sizes are constant.
     """
     ...
 
@@ -446,6 +702,43 @@ def _nothing(_site: CppSite | PtoSite) -> None:
 )
 def create_tile(shape: Ints, dtype: DataType, target_memory: MemorySpace = MemorySpace.Vec) -> Tile:
     """Return a tile of constant ``shape`` with no value: scratch, or a place to write to."""
+    ...
+
+
+def _alloc_type(o: Operands) -> Type:
+    """Return the type of a description of a buffer, whose numbers are not negative."""
+    space = space_of_number(o.op.operands[0], o.args[0])
+    if space is None:
+        raise OpError(
+            f"{o.op.name} takes the constant number of a memory space first",
+            hint="pl.MemorySpace.Vec",
+            slug="memory-space",
+        )
+    for index in range(1, 4):
+        dtype, value = o.scalar(index).dtype, const_value(o.args[index])
+        lowest = -1 if index == 1 else 0  # an address of -1 is not given yet
+        if not dtype.is_int() or (value is not None and value < lowest):
+            raise OpError(
+                f"argument {o.param(index)!r} of {o.op.name} is an integer from {lowest} on, got "
+                f"{value if dtype.is_int() else f'a value of {dtype.member}'}",
+                slug="argument-kind",
+            )
+    return MemRefType()
+
+
+@block_op(
+    pipe=None,
+    types=_alloc_type,
+    numpy=lambda memory_space, addr, size, number: None,
+    pto=_nothing,
+    isa=_nothing,
+)
+def alloc(memory_space: Space, addr: Scalar, size: Scalar, id: Scalar) -> MemRef:
+    """Return the description of buffer ``id``: ``size`` bytes at ``addr`` in ``memory_space``.
+
+    It stands at the top of a function and runs nothing: tiles carry their buffers in their types.
+    An ``addr`` of -1 is not given yet.
+    """
     ...
 
 

@@ -1,20 +1,36 @@
-"""Ops that reduce each row to one element, and ops that spread a column or a row over a tile.
+"""Ops that reduce rows or columns, and ops that spread a column or a row over a tile.
 
 A column vector is a tile [R, 1]: what `row_sum` makes and `row_expand_mul` takes.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
+from pypto._src.errors import EmitError, OpError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import ConstInt, Type, const_value, same_dims
-from pypto._src.ir.opdef import RESULT, Operands
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    MakeTuple,
+    ScalarType,
+    TileType,
+    Type,
+    const_value,
+    same_dims,
+    static_shape,
+)
+from pypto._src.ir.opdef import RESULT, Composite, CppSite, Let, OpDef, Operands, PtoSite
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import FLOATS, Tile, block_op
-from pypto._src.ops.layout import tile_type
+from pypto._src.ops.define import FLOATS, STORABLE, Tile, block_op
+from pypto._src.ops.layout import is_column, reshape, tile_type
+from pypto._src.ops.memory import create_tile
 from pypto._src.ops.rules import (
+    attribute,
     called,
     check_operands,
     check_same_dtype,
@@ -53,10 +69,11 @@ def _reduction(o: Operands) -> Type:
     return tile_type((*kind.shape[:-1], ConstInt(1)), kind, MemorySpace.Vec, "the result")
 
 
-def _sum(tile: Array, _scratch: Array) -> Array:
-    if tile.dtype == np.float16:
-        return tile.sum(axis=-1, keepdims=True, dtype=np.float32).astype(np.float16)
-    return tile.sum(axis=-1, keepdims=True, dtype=tile.dtype)
+def total(values: Array, axis: int = -1, keepdims: bool = True) -> Array:
+    """Return the sum along ``axis``, of the same element type: 16-bit floats add up in 32 bits."""
+    dtype = values.dtype
+    wide = np.float32 if dtype.kind not in "iu" and dtype.itemsize < 4 else dtype
+    return np.asarray(values.sum(axis=axis, keepdims=keepdims, dtype=wide)).astype(dtype)
 
 
 # The result must not lie on the source, which is read again after the first rows are written.
@@ -105,7 +122,7 @@ def row_min(tile: Tile, tmp_tile: Tile) -> Tile:
     writes=(1,),
     in_place=(),
     columns=(RESULT,),
-    numpy=_sum,
+    numpy=lambda tile, _scratch: total(tile),
     pto="pto.trowsum",
     isa="TROWSUM",
 )
@@ -114,6 +131,207 @@ def row_sum(tile: Tile, tmp_tile: Tile) -> Tile:
 
     ``tmp_tile`` [R, C] is scratch of the same element type. Integers wrap.
     """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Along a chosen dimension
+# --------------------------------------------------------------------------------------------
+
+
+def _along_axis(o: Operands) -> Type:
+    """Return the type of a tile without dimension ``axis``, or with 1 there; a scalar for [N]."""
+    check_operands(o)
+    kind, name = o.tile(0), operand_name(o, 0)
+    axis, rank = int(attribute(o, "axis")), len(kind.shape)
+    if not -rank <= axis < rank:
+        refuse(o, f"{called(o.op)} of dimension {axis}, {name} has {rank} dimensions", "axis")
+    axis %= rank
+    if 0 < axis < rank - 1:
+        refuse(
+            o,
+            f"{called(o.op)} reduces the first or the last dimension, got dimension {axis} of "
+            f"{rank}",
+            "axis",
+        )
+    if attribute(o, "keepdim"):
+        shape = (*kind.shape[:axis], ConstInt(1), *kind.shape[axis + 1 :])
+    elif rank == 1:
+        return ScalarType(kind.dtype)
+    else:
+        shape = (*kind.shape[:axis], *kind.shape[axis + 1 :])
+    return tile_type(shape, kind, MemorySpace.Vec, "the result")
+
+
+def _by_rows(row_op: OpDef[..., Any]) -> Composite:
+    """Return what a reduction stands for unless it is one of the columns of [R, C].
+
+    y = max(x, axis=-1)  ->  s = create_tile(...); c = row_max(x, s); y = reshape(c, [R])
+    """
+
+    def expand(call: Call, let: Let) -> Expr | None:
+        (tile,) = call.args
+        kind, result = tile.type, call.type
+        assert isinstance(kind, TileType)
+        if not isinstance(result, TileType):
+            raise OpError(
+                f"{call.op.name} of a one-dimensional tile is a scalar, and the vector unit hands "
+                "none over",
+                slug="scalar-result",
+            )
+        shape, wanted = static_shape(kind), MakeTuple(result.shape)
+        if shape is None:
+            return None  # InitMemRef refuses the tile
+        if call.kwargs["axis"] % len(shape) == 0:
+            if len(shape) == 2:
+                return None
+            rows = let("rows", reshape.build([tile, [shape[0], math.prod(shape[1:])]], {}))
+            op = call.op
+            assert isinstance(op, OpDef)
+            columns = op.build([rows], {"axis": 0, "keepdim": True}, call.span)
+            return reshape.call([let("columns", columns), wanted], {}, call.span)
+        if shape[-1] == 1:
+            return reshape.call([tile, wanted], {}, call.span)
+        scratch = let("scratch", create_tile.build([list(shape), kind.dtype], {}, call.span))
+        column = row_op.build([tile, scratch], {}, call.span)
+        if same_dims(column.type.shape, result.shape):
+            return column
+        return reshape.call([let("column", column), wanted], {}, call.span)
+
+    return expand
+
+
+def _check_columns(call: Call) -> None:
+    if call.kwargs["axis"] not in (0, -2):
+        raise EmitError(
+            f"{call.op.name} along rows is several instructions",
+            hint="run passes.legalize_tiles() first",
+            slug="emit-op",
+        )
+
+
+def _columns_pto(mnemonic: str) -> Callable[[PtoSite], None]:
+    def emit(site: PtoSite) -> None:
+        _check_columns(site.call)
+        site.emit(
+            f"{mnemonic} ins({site.args[0]} : {site.arg_types[0]}) "
+            f"outs({site.dst} : {site.dst_type})"
+        )
+
+    return emit
+
+
+def _columns_cpp(name: str) -> Callable[[CppSite], None]:
+    def emit(site: CppSite) -> None:
+        _check_columns(site.call)
+        site.emit(f"{name}({site.dst}, {site.args[0]});")
+
+    return emit
+
+
+@block_op(
+    types=_along_axis,
+    dtypes=SIGNED,
+    in_place=(),
+    numpy=lambda tile, axis=0, keepdim=False: np.max(tile, axis=axis, keepdims=keepdim),
+    composite=_by_rows(row_max),
+    pto=_columns_pto("pto.tcolmax"),
+    isa=_columns_cpp("TCOLMAX"),
+)
+def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
+    """Return the largest elements of ``tile`` along dimension ``axis``; NaN where there is one.
+
+    ``axis`` is the first or the last dimension; negative ones count back. The dimension is
+    dropped, or becomes 1 with ``keepdim``. Of scalars, `pl.max` is the larger one.
+    """
+    ...
+
+
+@block_op(
+    types=_along_axis,
+    dtypes=SIGNED,
+    in_place=(),
+    numpy=lambda tile, axis=0, keepdim=False: np.min(tile, axis=axis, keepdims=keepdim),
+    composite=_by_rows(row_min),
+    pto=_columns_pto("pto.tcolmin"),
+    isa=_columns_cpp("TCOLMIN"),
+)
+def min(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
+    """Return the smallest elements of ``tile`` along dimension ``axis``; NaN where there is one.
+
+    ``axis`` is the first or the last dimension; negative ones count back. The dimension is
+    dropped, or becomes 1 with ``keepdim``. Of scalars, `pl.min` is the smaller one.
+    """
+    ...
+
+
+@block_op(
+    types=_along_axis,
+    dtypes=SIGNED,
+    in_place=(),
+    numpy=lambda tile, axis, keepdim=False: total(tile, axis, keepdim),
+    composite=_by_rows(row_sum),
+    pto=_columns_pto("pto.tcolsum"),
+    isa=_columns_cpp("TCOLSUM"),
+)
+def sum(tile: Tile, axis: int, keepdim: bool = False) -> Tile:
+    """Return the sums of ``tile`` along dimension ``axis``; FP16 is added up in 32 bits.
+
+    ``axis`` is the first or the last dimension; negative ones count back. The dimension is
+    dropped, or becomes 1 with ``keepdim``. Integers wrap.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Spreading
+# --------------------------------------------------------------------------------------------
+
+SPREAD: Final = frozenset(d for d in STORABLE if d.get_bit() <= 32)
+"""Element types that are spread without arithmetic."""
+
+
+def _row_expand_type(o: Operands) -> Type:
+    check_operands(o)
+    kind, name = o.tile(0), operand_name(o, 0)
+    if len(kind.shape) < 2:
+        refuse(
+            o,
+            f"{called(o.op)} takes a tile of rows and columns, {name} has the shape "
+            f"{dims(kind.shape)}",
+            "tile-rank",
+            f"pl.reshape({name}, {dims((ConstInt(1), *kind.shape))})",
+        )
+    return plain_tile(kind)
+
+
+# A column [R, 1] is what it spreads: the instruction fills rows, and a column is moved.
+def _row_expand_pto(site: PtoSite) -> None:
+    kind = site.call.args[0].type
+    assert isinstance(kind, TileType)
+    name = "pto.tmov" if is_column(kind) else "pto.trowexpand"
+    site.emit(
+        f"{name} ins({site.args[0]} : {site.arg_types[0]}) outs({site.dst} : {site.dst_type})"
+    )
+
+
+def _row_expand_cpp(site: CppSite) -> None:
+    kind = site.call.args[0].type
+    assert isinstance(kind, TileType)
+    site.emit(f"{'TMOV' if is_column(kind) else 'TROWEXPAND'}({site.dst}, {site.args[0]});")
+
+
+@block_op(
+    types=_row_expand_type,
+    dtypes=SPREAD,
+    in_place=(),
+    columns=(0, RESULT),
+    numpy=lambda src: np.broadcast_to(src[..., :1], src.shape).copy(),
+    pto=_row_expand_pto,
+    isa=_row_expand_cpp,
+)
+def row_expand(src: Tile) -> Tile:
+    """Return a tile [R, C] with the first element of each row of ``src`` [R, C] in all of it."""
     ...
 
 
@@ -212,6 +430,30 @@ def _spread_row(o: Operands) -> Type:
             "shape-mismatch",
         )
     return plain_tile(o.tile(0))
+
+
+def _col_expand_pto(site: PtoSite) -> None:
+    site.emit(
+        f"pto.tcolexpand ins({site.args[1]} : {site.arg_types[1]}) "
+        f"outs({site.dst} : {site.dst_type})"
+    )
+
+
+@block_op(
+    types=_spread_row,
+    dtypes=SPREAD,
+    reads=(1,),
+    in_place=(),
+    numpy=lambda target, col_vec: np.broadcast_to(col_vec, target.shape).copy(),
+    pto=_col_expand_pto,
+    isa=lambda site: site.emit(f"TCOLEXPAND({site.dst}, {site.args[1]});"),
+)
+def col_expand(target: Tile, col_vec: Tile) -> Tile:
+    """Return the row ``col_vec`` [1, C] in each row of a tile [R, C], the shape of ``target``.
+
+    The elements of ``target`` are not read.
+    """
+    ...
 
 
 @block_op(

@@ -27,6 +27,7 @@ from pypto._src.ir.nodes import (
     Type,
     Var,
     const_value,
+    same_dim,
     same_dims,
 )
 from pypto._src.ir.opdef import ATTR, REQUIRED, TILE, OpDef, Operands, op_of
@@ -48,6 +49,8 @@ BOXED: Final = {
     MemorySpace.Acc: TileView(blayout=_COL, slayout=_ROW, fractal=1024),
 }
 """How tiles lie in the memories of the matrix unit. A tile in vector memory carries no view."""
+FROM_MAT: Final = (MemorySpace.Left, MemorySpace.Right, MemorySpace.Bias)
+"""Memories that the matrix unit takes operands from; what is there came from Mat."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -57,7 +60,7 @@ BOXED: Final = {
 
 def called(op: OpDef[..., Any]) -> str:
     """Return the name under which users call ``op``."""
-    return f"pl.{op.overload}" if op.level != "system" else f"pl.{op.name}"
+    return f"pl.{op.overload}" if op.level in ("block", "tensor") else f"pl.{op.name}"
 
 
 def dims(shape: Sequence[Expr]) -> str:
@@ -233,15 +236,20 @@ def check_space(
     if allowed is None or space in allowed:
         return
     target = next(iter(allowed))
-    cube = len(allowed) == 1 and target in (MemorySpace.Left, MemorySpace.Right)
     raise OpError(
         f"{called(op)} takes {name} from {names_of(allowed)} memory, it is in {space.name}",
-        hint=_space_hint(name, space, target) if cube else None,
+        hint=_space_hint(name, space, target) if len(allowed) == 1 else None,
         slug="memory-space",
     )
 
 
-def _space_hint(name: str, space: MemorySpace, target: MemorySpace) -> str:
+def _space_hint(name: str, space: MemorySpace, target: MemorySpace) -> str | None:
+    if target is MemorySpace.Mat and space is MemorySpace.Vec:
+        return f"load {name} with target_memory=pl.MemorySpace.Mat"
+    if target is MemorySpace.Vec and space is MemorySpace.Acc:
+        return f"store {name} to a tensor, and load that"
+    if target not in FROM_MAT:
+        return None
     if space is MemorySpace.Mat:
         return f"pl.move({name}, target_memory=pl.MemorySpace.{target.name})"
     return (
@@ -368,6 +376,25 @@ def _spread_hint(o: Operands, first: int, second: int) -> str | None:
         f"give {operand_name(o, second)} the shape of {operand_name(o, first)}, "
         f"as in pl.load(tensor, {dims([ConstInt(0)] * len(shape))}, {dims(shape)})"
     )
+
+
+def _stretched(a: Expr, b: Expr) -> Expr | None:
+    """Return the dimension that two dimensions broadcast to, None if they do not."""
+    if same_dim(a, b) or const_value(b) == 1:
+        return a
+    return b if const_value(a) == 1 else None
+
+
+def broadcast(a: Sequence[Expr], b: Sequence[Expr]) -> tuple[Expr, ...] | None:
+    """Return the shape that two shapes broadcast to, aligned at their ends; None if they do not.
+
+    A dimension of 1 stretches; symbolic dimensions agree only with themselves.
+    """
+    longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
+    first = len(longer) - len(shorter)
+    found = [_stretched(x, y) for x, y in zip(longer[first:], shorter, strict=True)]
+    known = [dim for dim in found if dim is not None]
+    return (*longer[:first], *known) if len(known) == len(found) else None
 
 
 # --------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, EvaluationError, OpError
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
     Expr,
     TensorType,
     Type,
@@ -17,7 +19,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import CppSite, Operands, PtoSite
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import ANY, BY_PYTHON_NAME, Ints, Scalar, Tensor, tensor_op
+from pypto._src.ops.define import ANY, BY_PYTHON_NAME, Axis, Ints, Scalar, Tensor, tensor_op
 from pypto._src.ops.memory import elements, region
 from pypto._src.ops.rules import (
     attribute,
@@ -176,29 +178,42 @@ def read(tensor: Tensor, indices: Ints) -> Scalar:
     ...
 
 
-def _axis(o: Operands) -> int:
-    rank, axis = len(o.tensor(0).shape), int(attribute(o, "axis"))
+def check_axis(o: Operands, axis: int) -> int:
+    """Return which dimension of the tensor ``axis`` is, counted from the first.
+
+    Raises:
+        OpError: it has no such dimension.
+    """
+    rank = len(o.tensor(0).shape)
     if not -rank <= axis < rank:
         refuse(
             o,
             f"{called(o.op)} of dimension {axis}, {operand_name(o, 0)} has {rank} dimensions",
             "axis",
+            shown=(0,),
         )
-    return axis
+    return axis % rank
 
 
 def _dim_type(o: Operands) -> Type:
-    _axis(o)
+    check_axis(o, o.axis(1))
     return scalar_type(DataType.INDEX)
 
 
+def size_of(call: Call) -> Expr:
+    """Return the size that a call of `dim` stands for."""
+    tensor, axis = call.args
+    assert isinstance(tensor.type, TensorType)
+    assert isinstance(axis, ConstInt)
+    return tensor.type.shape[axis.value]
+
+
 def _size(site: CppSite | PtoSite) -> Expr:
-    kind = site.call.args[0].type
-    assert isinstance(kind, TensorType)
-    size = kind.shape[int(site.call.kwargs["axis"])]
+    size = size_of(site.call)
     if known_size(size) is None and const_value(size) is not None:
+        tensor, axis = site.call.args
         raise EmitError(
-            f"the size of {describe(kind)} in dimension {site.call.kwargs['axis']} has no name",
+            f"the size of {describe(tensor.type)} in dimension {const_value(axis)} has no name",
             hint='declare it: n = pl.dynamic("n"), and write n for -1',
             slug="emit-tile-shape",
         )
@@ -221,6 +236,6 @@ def _dim_cpp(site: CppSite) -> None:
     pto=_dim_pto,
     isa=_dim_cpp,
 )
-def dim(tensor: Tensor, axis: int) -> Scalar:
+def dim(tensor: Tensor, axis: Axis) -> Scalar:
     """Return the size of ``tensor`` in dimension ``axis``; negative axes count from the end."""
     ...

@@ -1,6 +1,7 @@
 """Names that stand for several ops: ``pl.add`` is block.add, block.adds, tensor.add, ...
 
 The kinds of the operands choose. Which ops have a name is in the ops themselves (`OVERLOADS`).
+``pl.tensor.add``, too, is two ops: tensor.add and tensor.add_scalar.
 """
 
 from __future__ import annotations
@@ -20,13 +21,24 @@ from pypto._src.ir.nodes import (
     ScalarType,
     TensorType,
     TileType,
-    TupleType,
     UnaryExpr,
     binary,
     caller_span,
     unary,
 )
-from pypto._src.ir.opdef import ATTR, INTS, REQUIRED, SCALAR, TENSOR, TILE, OpDef, kind_of
+from pypto._src.ir.opdef import (
+    ATTR,
+    AXIS,
+    INTS,
+    KIND_TYPES,
+    REQUIRED,
+    SCALAR,
+    TENSOR,
+    TILE,
+    OpDef,
+    kind_of,
+    with_span,
+)
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
 
 COMMUTATIVE: Final = frozenset({"add", "mul", "maximum", "minimum", "and_", "or_"})
@@ -36,27 +48,48 @@ SCALAR_BINARY: Final[dict[str, type[BinaryExpr]]] = {"min": Min, "max": Max}
 SCALAR_UNARY: Final[dict[str, type[UnaryExpr]]] = {"abs": Abs}
 """Unified names that also work on scalars."""
 
-_WORDS: Final = {TENSOR: "Tensor", TILE: "Tile", SCALAR: "Scalar", INTS: "list of numbers"}
+_OF_TWO_TILES: Final = {"min": "minimum", "max": "maximum"}
+"""What the reductions are called that work on two scalars, where two tiles are meant."""
+
+_WORDS: Final = {
+    TENSOR: "Tensor",
+    TILE: "Tile",
+    SCALAR: "Scalar",
+    INTS: "list of numbers",
+    AXIS: "number of a dimension",
+}
 
 
 class Unified:
-    """A name that dispatches to the op for the kinds of its operands."""
+    """A name that dispatches to the op for the kinds of its operands.
 
-    __slots__ = ("name",)
+    With a level it stands for the ops of that level only.
+    """
+
+    __slots__ = ("level", "name")
 
     def __eq__(self, other: object) -> bool:
-        return self.name == other.name if isinstance(other, Unified) else NotImplemented
+        if not isinstance(other, Unified):
+            return NotImplemented
+        return (self.name, self.level) == (other.name, other.level)
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash((self.name, self.level))
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, level: str = "") -> None:
         self.name = name
+        self.level = level
 
     @property
     def candidates(self) -> list[OpDef[..., Any]]:
         """The ops that the name stands for."""
-        return OVERLOADS.get(self.name, [])
+        found = OVERLOADS.get(self.name, [])
+        return [op for op in found if op.level == self.level] if self.level else found
+
+    @property
+    def text(self) -> str:
+        """What users write: ``pl.add``, ``pl.tensor.add``."""
+        return f"pl.{self.level}.{self.name}" if self.level else f"pl.{self.name}"
 
     @property
     def __name__(self) -> str:
@@ -67,14 +100,20 @@ class Unified:
         entries = [f"{op.name}({_parameters(op)})\n\n{op.doc}" for op in self.candidates]
         return "\n\n".join(entries)
 
+    @property
+    def __signature__(self) -> Any:
+        """The parameters of the first op, for `inspect`."""
+        return self.candidates[0].__signature__
+
     def __repr__(self) -> str:
-        return f"<pl.{self.name}: {', '.join(op.name for op in self.candidates)}>"
+        return f"<{self.text}: {', '.join(op.name for op in self.candidates)}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Build the call; numbers become constants."""
-        span = kwargs.pop("span", None) or caller_span()
-        scalar = self.scalar_form(args, kwargs, span)
-        return self.build(args, kwargs, span) if scalar is None else scalar
+        """Build the call; numbers become constants, and a span may follow as last argument."""
+        given, named, found = with_span(args, kwargs)
+        span = found or caller_span()
+        scalar = self.scalar_form(given, named, span)
+        return self.build(given, named, span) if scalar is None else scalar
 
     def scalar_form(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
@@ -99,12 +138,19 @@ class Unified:
         Raises:
             OpError: no op of this name does, or the one that does refuses them.
         """
-        candidates = OVERLOADS.get(self.name, [])
+        candidates = self.candidates
         for op in candidates:
             if _takes(op, args, kwargs):
                 return op.build(args, kwargs, span)
         if self.name in COMMUTATIVE and [_is_data(arg) for arg in args] == [False, True]:
             return self.build((args[1], args[0]), kwargs, span)
+        if self.name in _OF_TWO_TILES and len(args) == 2 and all(map(_is_data, args)):
+            other = f"pl.{_OF_TWO_TILES[self.name]}"
+            raise OpError(
+                f"{self.text} reduces one tile; the element-wise op on two is {other}",
+                hint=f"write {other}({', '.join(getattr(a, 'name', '...') for a in args)})",
+                slug="no-overload",
+            )
         return self._closest(candidates, args).build(args, kwargs, span)
 
     def _closest(
@@ -124,7 +170,7 @@ class Unified:
             wanted = dict.fromkeys(_WORDS.get(op.params[0].kind, "") for op in candidates)
             found = _WORDS.get(kind_of(args[0]), repr(args[0])) if args else "nothing"
             raise OpError(
-                f"pl.{self.name} is for a {' or '.join(filter(None, wanted))} first, got a {found}",
+                f"{self.text} is for a {' or '.join(filter(None, wanted))} first, got a {found}",
                 slug="no-overload",
             )
         enough = [op for op in same_start if len(args) <= len(op.params)]
@@ -147,18 +193,15 @@ def _is_scalar(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-_KINDS: Final = {TENSOR: TensorType, TILE: TileType, SCALAR: ScalarType, INTS: TupleType}
-
-
 def _fits(kind: str, value: Any) -> bool:
     """True if ``value`` can stand for a parameter of ``kind``."""
     if isinstance(value, Expr):
         if kind == ATTR:
             return isinstance(value.type, ScalarType)
-        return isinstance(value.type, _KINDS[kind])
+        return isinstance(value.type, KIND_TYPES[kind])
     if kind == ATTR:
         return True
-    if kind == SCALAR:
+    if kind in (SCALAR, AXIS):
         return isinstance(value, int | float)
     return kind == INTS and isinstance(value, list | tuple)
 
@@ -182,22 +225,51 @@ def _takes(op: OpDef[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) 
 
 def unified(name: str) -> OpDef[..., Any] | Unified | None:
     """Return what ``pl.<name>`` is: the op itself if it is the only one, None if there is none."""
-    found = [op for op in OVERLOADS.get(name, []) if op.level != "system"]
+    found = [op for op in OVERLOADS.get(name, []) if op.level in ("block", "tensor")]
     if not found:
         return BY_PYTHON_NAME.get(("block", name)) or BY_PYTHON_NAME.get(("tensor", name))
     alone = len(found) == 1 and name not in _ON_SCALARS
     return found[0] if alone else Unified(name)
 
 
+def named(level: str, name: str) -> OpDef[..., Any] | Unified | None:
+    """Return what ``pl.<level>.<name>`` is, None if there is no such op.
+
+    On tensors the ops with a number are the same name: ``pl.tensor.add(x, 2.0)``.
+    """
+    several = Unified(name, level)
+    if level == "tensor" and len(several.candidates) > 1:
+        return several
+    return BY_PYTHON_NAME.get((level, name))
+
+
 _ON_SCALARS: Final = {*SCALAR_BINARY, *SCALAR_UNARY, "cast"}
 
 abs = Unified("abs")
 add = Unified("add")
+and_ = Unified("and_")
 cast = Unified("cast")
 div = Unified("div")
+exp = Unified("exp")
+matmul = Unified("matmul")
 max = Unified("max")
 maximum = Unified("maximum")
 min = Unified("min")
 minimum = Unified("minimum")
 mul = Unified("mul")
+or_ = Unified("or_")
+rem = Unified("rem")
+reshape = Unified("reshape")
+row_max = Unified("row_max")
+row_sum = Unified("row_sum")
+shl = Unified("shl")
+shr = Unified("shr")
 sub = Unified("sub")
+transpose = Unified("transpose")
+view = Unified("view")
+xor = Unified("xor")
+
+tensor_add = Unified("add", "tensor")
+tensor_div = Unified("div", "tensor")
+tensor_mul = Unified("mul", "tensor")
+tensor_sub = Unified("sub", "tensor")

@@ -162,20 +162,21 @@ def _allocated_addresses(program: Program, target: Target = A2A3) -> list[Diagno
     return found
 
 
-def _by_rule(rule: str) -> Callable[[Program], list[Diagnostic]]:
+def _by_rules(*rules: str) -> Callable[[Program], list[Diagnostic]]:
     def check(program: Program) -> list[Diagnostic]:
         from pypto._src.ir.verify import IRVerifier
 
         verifier = IRVerifier()
-        verifier.enable_rule(rule)
+        for rule in rules:
+            verifier.enable_rule(rule)
         return verifier.verify(program)
 
     return check
 
 
 _CHECKS: Final[dict[IRProperty, Callable[[Program], list[Diagnostic]]]] = {
-    IRProperty.SSAForm: _by_rule("SSAVerify"),
-    IRProperty.TypeChecked: _by_rule("TypeCheck"),
+    IRProperty.SSAForm: _by_rules("SSAVerify"),
+    IRProperty.TypeChecked: _by_rules("Structure", "TypeCheck"),  # both hold of every program
     IRProperty.AllocatedMemoryAddr: _allocated_addresses,
 }
 

@@ -38,7 +38,14 @@ from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.buffers import tensor_roots
-from pypto._src.passes.liveness import Carried, Range, carried, definitions, live_ranges
+from pypto._src.passes.liveness import (
+    Carried,
+    Range,
+    carried,
+    definitions,
+    live_ranges,
+    parts,
+)
 from pypto._src.passes.normalize_stmt_structure import normalized
 from pypto._src.passes.regions import (
     Block,
@@ -112,6 +119,7 @@ class _Plan:
         self.ranges: dict[Var, Range] = {}  # of the classes' representatives
         self.space: dict[Var, MemorySpace] = {}
         self.copies: list[_Copy] = []
+        self.parts = parts(self.root)
         ranges = live_ranges(function, self.root)
         for var, _, _ in definitions(function, self.root):
             if isinstance(var.type, TileType):
@@ -154,7 +162,7 @@ class _Plan:
         self._join_updates()
         candidates.sort(key=lambda c: (-c.site.block.depth, c.site.begin, c.value.position))
         for copy in candidates:
-            if self.fits(copy.target, copy.source):
+            if copy.source not in self.parts and self.fits(copy.target, copy.source):
                 self.merge(copy.target, copy.source)
             else:
                 self._check_movable(copy)

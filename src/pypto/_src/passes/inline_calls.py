@@ -4,7 +4,7 @@ A core runs one kernel and calls nothing, so every call of a program function in
 expanded where it stands, with variables of its own. Tensors are handed over by reference, scalars
 and tiles by value. Host functions keep their calls: each call of a kernel there is a launch.
 
-Works on the form before SSA. Expects no early returns (`lower_jumps`).
+Works on the form before SSA. Expects no early returns (`ir.ssa_jumps`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import Label
 from pypto._src.errors import PassError
+from pypto._src.ir.dims import map_dims
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import (
     Call,
@@ -34,6 +35,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
+from pypto._src.ir.ssa_jumps import assign_all
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -50,9 +52,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.walk import Mutator, copy_with, functions_called, stmts_in, walk
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
-from pypto._src.passes.dims import map_dims
 from pypto._src.passes.flatten_call_expr import lift_calls
-from pypto._src.passes.lower_jumps import assign_all
 
 _P: Final = IRProperty
 

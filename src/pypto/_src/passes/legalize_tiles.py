@@ -1,5 +1,7 @@
 """LegalizeTiles: tiles become acceptable to both targets, so that emitters never choose.
 
+A call that no target executes becomes the ones that it stands for (`OpDef.composite`).
+
 Column vectors [N, 1] lie in memory column by column, which elementwise instructions refuse. The
 same bytes read as a row [1, N] are fine, so these ops work on reshaped operands:
 
@@ -20,7 +22,8 @@ from pypto._src.ir.opdef import INTS, RESULT, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt
 from pypto._src.ir.walk import uses, walk
-from pypto._src.ops.layout import reshape
+from pypto._src.ops.layout import reshape, tile_spaces
+from pypto._src.ops.rules import called
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.regions import Block, Site, number, read_by, rewrite, sites_in
 
@@ -28,7 +31,7 @@ _P: Final = IRProperty
 
 
 class LegalizeTiles(Pass):
-    """Let elementwise ops on column vectors work on rows of the same bytes."""
+    """Expand composite ops, and let elementwise ops on columns work on rows of the same bytes."""
 
     requires = IRPropertySet(_P.SSAForm, _P.TypeChecked, _P.NoNestedCalls)
     produces = IRPropertySet(_P.SSAForm, _P.TypeChecked)
@@ -51,7 +54,12 @@ def legalize_tiles() -> Pass:
 
 
 def with_legal_tiles(function: Function) -> Function:
-    """Return ``function`` with legal tiles; see `LegalizeTiles`."""
+    """Return ``function`` with legal tiles; see `LegalizeTiles`.
+
+    Raises:
+        OpError: an op gets a tile from a memory that it does not take it from.
+    """
+    tile_spaces(function)  # not every tile tells by its type where it is
     root = number(function)
     rows = _Rows(function)
     legal = rewrite(function, root, rows.edit)
@@ -79,6 +87,29 @@ class _Rows:
 
     def edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
         """Return what stands in place of a statement."""
+        return [legal for each in self._expanded(stmt) for legal in self._on_target(site, each)]
+
+    def _expanded(self, stmt: Stmt) -> Sequence[Stmt]:
+        """Return the statements that a call of a composite op stands for."""
+        op = op_of(stmt.value) if isinstance(stmt, AssignStmt) else None
+        if op is None or op.composite is None:
+            return [stmt]
+        assert isinstance(stmt, AssignStmt)
+        assert isinstance(stmt.value, Call)
+        out: list[Stmt] = []
+
+        def let(name: str, value: Expr) -> Var:
+            var = self._name(stmt.var, value.type, name)
+            out.append(_assign(var, value, stmt.span))
+            return var
+
+        try:
+            value = op.composite(stmt.value, let)
+        except OpError as error:
+            raise error.at(stmt.span) from None
+        return [stmt] if value is None else [*out, _assign(stmt.var, value, stmt.span)]
+
+    def _on_target(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
         if not isinstance(stmt, AssignStmt) or not isinstance(stmt.value, Call):
             return [stmt]
         call = stmt.value
@@ -134,16 +165,16 @@ class _Rows:
         out.append(_assign(row, call, span))
         return row
 
-    def _name(self, column: Var, kind: Type) -> Var:
-        name, count = f"{column.name}_row", 0
+    def _name(self, like: Var, kind: Type, suffix: str = "row") -> Var:
+        name, count = f"{like.name}_{suffix}", 0
         while name in self.names:
             count += 1
-            name = f"{column.name}_row{count}"
+            name = f"{like.name}_{suffix}{count}"
         self.names.add(name)
-        return Var(name, kind, column.span)
+        return Var(name, kind, like.span)
 
 
-def _assign(var: Var, value: Call, span: Span) -> Stmt:
+def _assign(var: Var, value: Expr, span: Span) -> Stmt:
     return AssignStmt(var=var, value=value, span=span)
 
 
@@ -153,11 +184,12 @@ def _refused(call: Call, tiles: Iterable[TileType], span: Span) -> PassError:
     column = next(
         (e for e in call.args if isinstance(e, Var) and column_length(e.type) is not None), None
     )
-    hint = None
+    op, hint = op_of(call), None
+    name = call.op.name if op is None else called(op)
     if column is not None:
         hint = f"read it as a row: pl.reshape({column.name}, [1, {column_length(column.type)}])"
     return PassError(
-        f"{call.op.name} does not take column vectors [N, 1]{with_what}",
+        f"{name} does not take column vectors [N, 1]{with_what}",
         span,
         hint=hint,
         slug="column-vector",

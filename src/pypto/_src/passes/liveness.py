@@ -22,7 +22,7 @@ from pypto._src.ir.nodes import (
     Var,
     same_dims,
 )
-from pypto._src.ir.opdef import op_of
+from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     ForStmt,
@@ -32,6 +32,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ir.walk import uses
+from pypto._src.ops.layout import is_whole
 from pypto._src.passes.regions import Block, Site, call_of, read_by, sites_in
 
 Segment = tuple[int, int]
@@ -107,13 +108,29 @@ def may_overwrite(call: Call, index: int) -> bool:
     )
 
 
-def _reads(site: Site) -> Iterator[tuple[Var, int]]:
+def parts(root: Block) -> frozenset[Var]:
+    """Return the tile variables that are parts of other tiles, and have only some of their bytes.
+
+    Nothing may lie on the bytes of a part alone: whoever shares its buffer has it from the begin.
+    """
+    found: set[Var] = set()
+    for site in sites_in(root):
+        stmt = site.stmt
+        if not isinstance(stmt, AssignStmt) or not isinstance(stmt.var.type, TileType):
+            continue
+        source = aliased(stmt.value)
+        if isinstance(source, Var) and (source in found or not is_whole(source, stmt.var)):
+            found.add(stmt.var)
+    return frozenset(found)
+
+
+def _reads(site: Site, partial: frozenset[Var]) -> Iterator[tuple[Var, int]]:
     """Yield the variables that a statement itself reads, each with the time."""
     stmt, now = site.stmt, 2 * site.begin
     call = call_of(stmt)
     if call is not None and isinstance(call.type, TileType):
         for index, arg in enumerate(call.args):
-            when = now if may_overwrite(call, index) else now + 1
+            when = now if arg not in partial and may_overwrite(call, index) else now + 1
             yield from ((var, when) for var in uses([arg]) if is_data(var))
         return
     yield from ((var, now) for var in uses(read_by(stmt)) if is_data(var))
@@ -216,8 +233,9 @@ def live_ranges(function: Function, root: Block) -> dict[Var, Range]:
     builder = _Builder()
     for var, block, time in definitions(function, root):
         builder.define(var, block, time)
+    partial = parts(root)
     for site in sites_in(root):
-        for var, time in _reads(site):
+        for var, time in _reads(site, partial):
             builder.use(var, site.block, time)
         for value in carried(site):
             holder = value.return_var if value.iter_arg is None else value.iter_arg

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pypto._src.diagnostics import render
+from pypto._src.diagnostics import DiagnosticSeverity, render
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.base import Pass
 
 if TYPE_CHECKING:
-    import logging
+    from pypto._src import logs
 else:
-    logging = lazy_module("logging")
+    logs = lazy_module("pypto._src.logs")
 
 
 class RunVerifier(Pass):
-    """Logs what the verifier's rules find, on the logger ``pypto``; the program stays as it is."""
+    """Logs what the verifier's rules find, by their severity; the program stays as it is."""
 
     name = "IRVerifier"
 
@@ -32,7 +32,8 @@ class RunVerifier(Pass):
         for rule in self.disabled_rules:
             verifier.disable_rule(rule)
         for diagnostic in verifier.verify(program):
-            logging.getLogger("pypto").warning("%s", render(diagnostic))
+            severe = diagnostic.severity is DiagnosticSeverity.Error
+            logs.log(logs.LogLevel.ERROR if severe else logs.LogLevel.WARN, render(diagnostic))
         return program
 
 

@@ -185,7 +185,7 @@ class _Scalar:
                 "does not hold",
                 slug="argument-range",
             )
-        if dims.setdefault(self.var, number) != number:
+        if not self.is_float and dims.setdefault(self.var, number) != number:
             raise CallError(
                 f"argument {self.name!r} of {self.function} is {number}, and a tensor has "
                 f"{dims[self.var]} in the dimension of that name",

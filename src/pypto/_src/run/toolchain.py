@@ -9,7 +9,6 @@ import contextlib
 import ctypes
 import functools
 import importlib.util
-import logging
 import os
 import platform
 import shlex
@@ -26,6 +25,7 @@ from typing import Literal
 
 from pypto._src import knobs
 from pypto._src.errors import PyptoError
+from pypto._src.logs import log_event
 
 Kind = Literal["gcc", "clang", "zig", "other"]
 
@@ -68,8 +68,6 @@ _PROBE = """\
 #include <cstdint>
 extern "C" __attribute__((visibility("default"))) std::int64_t pypto_probe() { return 910; }
 """
-
-_log = logging.getLogger("pypto")
 
 
 class ToolchainError(PyptoError, RuntimeError):
@@ -283,10 +281,11 @@ def _probe(command: tuple[str, ...]) -> Toolchain | str:
 
 @contextlib.contextmanager
 def _notice(toolchain: Toolchain) -> Generator[None]:
-    """Say what takes so long, in case it does; Python shows log warnings unless told otherwise."""
-    text = "trying the C++ compiler %s; zig builds its C++ library first, once, in about a minute"
-    text = text if toolchain.kind == "zig" else text.partition(";")[0]
-    timer = threading.Timer(NOTICE_AFTER_S, _log.warning, (text, shlex.join(toolchain.command)))
+    """Say what takes so long, in case it does."""
+    text = f"trying the C++ compiler {shlex.join(toolchain.command)}"
+    if toolchain.kind == "zig":
+        text += "; zig builds its C++ library first, once, in about a minute"
+    timer = threading.Timer(NOTICE_AFTER_S, log_event, (text,))
     timer.daemon = True
     timer.start()
     try:

@@ -18,11 +18,19 @@
 
 #include "detail/check.hpp"
 
+#include "detail/argreduce.hpp"
+#include "detail/arithmetic.hpp"
 #include "detail/broadcast.hpp"
+#include "detail/compare.hpp"
 #include "detail/elementwise.hpp"
+#include "detail/fused.hpp"
+#include "detail/index.hpp"
 #include "detail/matmul.hpp"
 #include "detail/move.hpp"
+#include "detail/quantize.hpp"
 #include "detail/reduce.hpp"
+#include "detail/sort.hpp"
 #include "detail/transfer.hpp"
+#include "detail/window.hpp"
 
 #endif

@@ -1,6 +1,8 @@
 """The errors of the parser, and what renders them."""
 
 from pypto._src.errors import (
+    ErrorCategory,
+    ErrorCode,
     InvalidOperationError,
     ParserError,
     ParserSyntaxError,
@@ -9,10 +11,13 @@ from pypto._src.errors import (
     SSAViolationError,
     UndefinedVariableError,
     UnsupportedFeatureError,
+    get_error_code,
 )
 from pypto._src.frontend.hook import ErrorRenderer
 
 __all__ = [
+    "ErrorCategory",
+    "ErrorCode",
     "ErrorRenderer",
     "InvalidOperationError",
     "ParserError",
@@ -22,4 +27,5 @@ __all__ = [
     "ScopeIsolationError",
     "UndefinedVariableError",
     "UnsupportedFeatureError",
+    "get_error_code",
 ]

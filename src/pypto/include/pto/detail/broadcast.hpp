@@ -52,8 +52,24 @@ PTO_INLINE void row_expand_pair(D& d, F& full, S& small)
     }
 }
 
+// e^(a - b). The difference is rounded to the element type T, as by two instructions.
+struct ExpDif {};
+template <class T>
+struct ExpDifOf {
+    template <class C>
+    PTO_INLINE C operator()(C a, C b) const { return exp_value(to_compute(from_compute<T>(a - b))); }
+};
+template <class Op, class T>
+using operation_t = std::conditional_t<std::is_same<Op, ExpDif>::value, ExpDifOf<T>, Op>;
+
 template <class T>
 constexpr bool expand_type_v = is_narrow_v<T> || is_any_v<T, float, int16_t, uint16_t, int32_t, uint32_t>;
+
+// Which element types an operation takes: floats, and integers but for ExpDif.
+template <class Op, bool ByteToo, class T>
+constexpr bool expand_takes_v = std::is_same<Op, ExpDif>::value
+                                    ? is_narrow_v<T> || std::is_same<T, float>::value
+                                    : expand_type_v<T> || (ByteToo && std::is_same<T, uint8_t>::value);
 
 template <class Op, bool ByteToo, class D, class A, class B>
 PTO_INLINE RecordEvent row_expand_binary(D& d, A& s0, B& s1)
@@ -61,8 +77,7 @@ PTO_INLINE RecordEvent row_expand_binary(D& d, A& s0, B& s1)
     static_assert(is_tile_data_v<D> && is_tile_data_v<A> && is_tile_data_v<B>, "operands must be tiles");
     static_assert(same_element_v<D, A, B>, "row expand: all tiles must have the same element type");
     using T = typename D::DType;
-    static_assert(expand_type_v<T> || (ByteToo && std::is_same<T, uint8_t>::value),
-                  "row expand: unsupported element type");
+    static_assert(expand_takes_v<Op, ByteToo, T>, "row expand: unsupported element type");
     static_assert(is_nd_v<D>, "row expand: the destination must be RowMajor");
     static_assert(is_nd_v<A> || is_nd_v<B>, "row expand: the full-size source must be RowMajor");
     static_assert(!A::isBoxedLayout && !B::isBoxedLayout, "row expand: sources must not be boxed");
@@ -71,13 +86,13 @@ PTO_INLINE RecordEvent row_expand_binary(D& d, A& s0, B& s1)
     fence();
     if (addressed(d, s0, s1)) {
         if constexpr (is_dn_v<A>) {
-            row_expand_pair<true, Op>(d, s1, s0);
+            row_expand_pair<true, operation_t<Op, T>>(d, s1, s0);
         } else if constexpr (is_dn_v<B>) {
-            row_expand_pair<false, Op>(d, s0, s1);
+            row_expand_pair<false, operation_t<Op, T>>(d, s0, s1);
         } else if (s0.GetValidRow() == d.GetValidRow() && s0.GetValidCol() == d.GetValidCol()) {
-            row_expand_pair<false, Op>(d, s0, s1);
+            row_expand_pair<false, operation_t<Op, T>>(d, s0, s1);
         } else {
-            row_expand_pair<true, Op>(d, s1, s0);
+            row_expand_pair<true, operation_t<Op, T>>(d, s1, s0);
         }
     }
     fence();
@@ -90,8 +105,7 @@ PTO_INLINE RecordEvent col_expand_binary(D& d, A& s0, B& s1)
     static_assert(is_tile_data_v<D> && is_tile_data_v<A> && is_tile_data_v<B>, "operands must be tiles");
     static_assert(same_element_v<D, A, B>, "column expand: all tiles must have the same element type");
     using T = typename D::DType;
-    static_assert(expand_type_v<T> || (ByteToo && std::is_same<T, uint8_t>::value),
-                  "column expand: unsupported element type");
+    static_assert(expand_takes_v<Op, ByteToo, T>, "column expand: unsupported element type");
     static_assert(is_nd_v<D> && is_nd_v<A> && is_nd_v<B>, "column expand: all tiles must be RowMajor");
     PTO_NPU_RULE((at_v<D, TileType::Vec> && at_v<A, TileType::Vec> && at_v<B, TileType::Vec>),
                  "column expand: all tiles must be Vec tiles");
@@ -99,7 +113,7 @@ PTO_INLINE RecordEvent col_expand_binary(D& d, A& s0, B& s1)
     const int rows = d.GetValidRow(), cols = d.GetValidCol();
     if (addressed(d, s0, s1) && covers(s0, rows, cols) && covers(s1, 1, cols)) {
         using E = elem_t<D>;
-        map_lines(Op{}, rows, cols, elements(d), D::Cols, Lines<E>{elements(s0), A::Cols}, Lines<E>{elements(s1), 0});
+        map_lines(operation_t<Op, T>{}, rows, cols, elements(d), D::Cols, Lines<E>{elements(s0), A::Cols}, Lines<E>{elements(s1), 0});
     }
     fence();
     return {};
@@ -208,6 +222,7 @@ PTO_DETAIL_ROW_EXPAND(TROWEXPANDMUL, Mul, true)
 PTO_DETAIL_ROW_EXPAND(TROWEXPANDDIV, Div, false)
 PTO_DETAIL_ROW_EXPAND(TROWEXPANDMAX, Max, false)
 PTO_DETAIL_ROW_EXPAND(TROWEXPANDMIN, Min, false)
+PTO_DETAIL_ROW_EXPAND(TROWEXPANDEXPDIF, ExpDif, false)
 #undef PTO_DETAIL_ROW_EXPAND
 
 // d = s0 op s1 with s1 one row.
@@ -224,6 +239,7 @@ PTO_DETAIL_COL_EXPAND(TCOLEXPANDMUL, Mul, true)
 PTO_DETAIL_COL_EXPAND(TCOLEXPANDDIV, Div, false)
 PTO_DETAIL_COL_EXPAND(TCOLEXPANDMAX, Max, false)
 PTO_DETAIL_COL_EXPAND(TCOLEXPANDMIN, Min, false)
+PTO_DETAIL_COL_EXPAND(TCOLEXPANDEXPDIF, ExpDif, false)
 #undef PTO_DETAIL_COL_EXPAND
 
 }  // namespace pto

@@ -50,6 +50,13 @@ PTO_INLINE void scalar_rule()
     static_assert(!RowMajorOnly || (is_nd_v<D> && is_nd_v<S>), "source and destination must be RowMajor");
 }
 
+// Some instructions take tiles of one and the same C++ type only.
+template <class D, class... S>
+PTO_INLINE void one_type_rule()
+{
+    static_assert((std::is_same<D, S>::value && ...), "all tiles must be of one and the same type");
+}
+
 template <class T>
 PTO_INLINE auto scalar_value(T x)
 {
@@ -57,6 +64,16 @@ PTO_INLINE auto scalar_value(T x)
 }
 
 }  // namespace detail
+
+// d = s0 + s1.
+template <class D, class A, class B, class... E, detail::if_tiles<D, A, B> = 0>
+PTO_INSTRUCTION RecordEvent TADD(D& d, A& s0, B& s1, E&... events)
+{
+    detail::vector_rule<detail::AnyNumber, D, A, B>();
+    detail::one_type_rule<D, A, B>();
+    detail::wait_all(events...);
+    return detail::elementwise(detail::Add{}, d, s0, s1);
+}
 
 // Tile with tile: d = s0 op s1.
 #define PTO_DETAIL_BINARY(NAME, OP, TYPES)                                                                             \
@@ -67,7 +84,6 @@ PTO_INLINE auto scalar_value(T x)
         detail::wait_all(events...);                                                                                   \
         return detail::elementwise(detail::OP{}, d, s0, s1);                                                           \
     }
-PTO_DETAIL_BINARY(TADD, Add, AnyNumber)
 PTO_DETAIL_BINARY(TSUB, Sub, AnyNumber)
 PTO_DETAIL_BINARY(TMUL, Mul, AnyNumber)
 PTO_DETAIL_BINARY(TMAX, Max, AnyNumber)
@@ -142,6 +158,16 @@ PTO_INSTRUCTION RecordEvent TXORS(D& d, S& s, typename S::DType x, T&, E&... eve
     return detail::elementwise(detail::BindRight<detail::Xor, C>{{}, detail::scalar_value(x)}, d, s);
 }
 
+// d = |s|.
+template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
+PTO_INSTRUCTION RecordEvent TABS(D& d, S& s, E&... events)
+{
+    detail::vector_rule<detail::FloatsAndSigned, D, S>();
+    detail::one_type_rule<D, S>();
+    detail::wait_all(events...);
+    return detail::elementwise(detail::Abs{}, d, s);
+}
+
 // Unary: d = op(s).
 #define PTO_DETAIL_UNARY(NAME, OP, TYPES)                                                                              \
     template <class D, class S, class... E, detail::if_tiles<D, S> = 0>                                                \
@@ -151,7 +177,6 @@ PTO_INSTRUCTION RecordEvent TXORS(D& d, S& s, typename S::DType x, T&, E&... eve
         detail::wait_all(events...);                                                                                   \
         return detail::elementwise(detail::OP{}, d, s);                                                                \
     }
-PTO_DETAIL_UNARY(TABS, Abs, FloatsAndSigned)
 PTO_DETAIL_UNARY(TNEG, Neg, AnyNumber)
 PTO_DETAIL_UNARY(TNOT, Not, Integers)
 PTO_DETAIL_UNARY(TRELU, Relu, AnyNumber)

@@ -54,6 +54,7 @@ enum class ReluPreMode { NoRelu = 0, NormalRelu = 1 };
 enum class AccPhase { Unspecified = 0, Partial = 2, Final = 3 };
 enum class STPhase { Unspecified = 0, Partial = 2, Final = 3 };
 enum class CmpMode { EQ, NE, LT, LE, GT, GE };
+enum class TFillPadMode { Normal, InPlace, Expand };
 
 enum class ExpAlgorithm { DEFAULT, HIGH_PRECISION };
 enum class LogAlgorithm { DEFAULT, HIGH_PRECISION };

@@ -1,4 +1,4 @@
-// Moves between tiles: TMOV, TRESHAPE, TTRANS.
+// Moves between tiles: TMOV, TRESHAPE, TSUBVIEW, TFILLPAD, TTRANS.
 #ifndef PTO_DETAIL_MOVE_HPP
 #define PTO_DETAIL_MOVE_HPP
 
@@ -47,6 +47,9 @@ PTO_INLINE RecordEvent move(D& d, S& s)
     PTO_NPU_RULE((same_element_v<D, S> || at_v<S, TileType::Acc> || at_v<D, TileType::Bias, TileType::Scaling>),
                  "TMOV: both tiles must have the same element type");
     PTO_NPU_RULE((!at_v<D, TileType::Bias> || D::Rows == 1), "TMOV: a Bias tile has one row");
+    PTO_NPU_RULE((!at_v<D, TileType::Left> || !is_nd_v<S> ||
+                  (S::Rows == 1 && (S::Cols * sizeof(typename S::DType)) % 512 == 0)),
+                 "TMOV: a Mat tile without boxes moves to Left as one row of a multiple of 512 bytes");
     PTO_NPU_RULE((!at_v<D, TileType::Bias> || (D::Cols * sizeof(typename D::DType)) % 64 == 0),
                  "TMOV: a Bias tile must be a multiple of 64 bytes wide");
     fence();
@@ -112,6 +115,100 @@ PTO_INSTRUCTION RecordEvent TRESHAPE(D& d, S& s, E&... events)
     wait_all(events...);
     d.data() = reinterpret_cast<typename D::DType*>(s.data());
     return {};
+}
+
+// d becomes the part of s that begins at (row, col); nothing is copied. d keeps its own valid size and its own row stride,
+// so that it is right if it is one line, or as wide as s.
+template <class D, class S, class... E>
+PTO_INSTRUCTION RecordEvent TSUBVIEW(D& d, S& s, const uint64_t& row, const uint64_t& col, E&... events)
+{
+    using namespace detail;
+    static_assert(is_tile_data_v<D> && is_tile_data_v<S>, "TSUBVIEW: operands must be tiles");
+    static_assert(D::Loc == S::Loc, "TSUBVIEW: both tiles must have the same location");
+    static_assert(same_element_v<D, S>, "TSUBVIEW: both tiles must have the same element type");
+    static_assert(!D::isBoxedLayout && !S::isBoxedLayout && D::isRowMajor == S::isRowMajor,
+                  "TSUBVIEW: both tiles must have the same plain layout");
+    wait_all(events...);
+    using T = elem_t<D>;
+    const bool inside = row <= static_cast<uint64_t>(S::Rows) && col <= static_cast<uint64_t>(S::Cols) &&
+                        static_cast<uint64_t>(d.GetValidRow()) <= S::Rows - row &&
+                        static_cast<uint64_t>(d.GetValidCol()) <= S::Cols - col;
+    d.data() = nullptr;
+    if (addressed(s) && require(inside, "TSUBVIEW: the part does not lie inside the tile")) {
+        const uint64_t offset = row * S::RowStride + col * S::ColStride;
+        if (offset * sizeof(T) % kTileAlign != 0) {
+            record_error(kBadAddress, "TSUBVIEW: the part does not begin at a multiple of 32 bytes");
+        } else {
+            d.data() = s.data() + offset;
+        }
+    }
+    return {};
+}
+
+namespace detail {
+
+template <class Tl, class T>
+struct RecastTile;
+template <class T, TileType L, class Old, int R, int C, BLayout B, int VR, int VC, SLayout S, int F, PadValue P,
+          CompactMode M>
+struct RecastTile<Tile<L, Old, R, C, B, VR, VC, S, F, P, M>, T> {
+    using type = Tile<L, T, R, C, B, VR, VC, S, F, P, M>;
+};
+// The tile type with elements T.
+template <class Tl, class T>
+using Recast = typename RecastTile<Tl, T>::type;
+
+}  // namespace detail
+
+// d = s where s is valid, the pad value of d's type elsewhere.
+template <TFillPadMode Mode = TFillPadMode::Normal, class D, class S, class... E, detail::if_tiles<D, S> = 0>
+PTO_INSTRUCTION RecordEvent TFILLPAD(D& d, S& s, E&... events)
+{
+    using namespace detail;
+    static_assert(D::PadVal != PadValue::Null, "TFILLPAD: the destination must have a pad value");
+    static_assert(Mode == TFillPadMode::Expand ? D::Rows >= S::Rows && D::Cols >= S::Cols : same_physical_v<D, S>,
+                  "TFILLPAD: both tiles must have the same rows and columns");
+    static_assert(sizeof(typename D::DType) == sizeof(typename S::DType),
+                  "TFILLPAD: both tiles must have the same element type");
+    PTO_NPU_RULE((same_element_v<D, S>), "TFILLPAD: both tiles must have the same element type");
+    static_assert(!at_v<D, TileType::Mat> || std::is_same<D, S>::value, "TFILLPAD: Mat tiles must be of one type");
+    static_assert(sizeof(typename D::DType) <= 4, "TFILLPAD: elements must have 1, 2 or 4 bytes");
+    PTO_NPU_RULE((at_v<D, TileType::Vec> && at_v<S, TileType::Vec>) ||
+                     (at_v<D, TileType::Mat> && at_v<S, TileType::Mat>),
+                 "TFILLPAD: both tiles must be Vec tiles or both Mat tiles");
+    PTO_NPU_RULE((at_v<D, TileType::Mat> || (is_nd_v<D> && is_nd_v<S>)),
+                 "TFILLPAD: Vec tiles must be RowMajor without boxes");
+    PTO_NPU_RULE((!at_v<D, TileType::Mat> || (is_nz_v<D> && is_nz_v<S> && D::PadVal == PadValue::Zero)),
+                 "TFILLPAD: Mat tiles must be Nz and are filled with zeros");
+    wait_all(events...);
+    fence();
+    const int rows = s.GetValidRow(), cols = s.GetValidCol();
+    if (addressed(d, s)) {
+        if constexpr (Mode != TFillPadMode::InPlace) {
+            using From = elem_t<S>;  // the same size as that of d: the bytes are moved
+            move_tile<Recast<D, From>, S>(reinterpret_cast<From*>(elements(d)), elements(s), rows, cols);
+        }
+        fill_outside<D>(elements(d), rows, cols, pad_element<D>());
+    }
+    fence();
+    return {};
+}
+
+// d is another handle of the bytes of s.
+template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
+PTO_INSTRUCTION RecordEvent TFILLPAD_INPLACE(D& d, S& s, E&... events)
+{
+    static_assert(detail::at_v<D, TileType::Vec> && detail::at_v<S, TileType::Vec>,
+                  "TFILLPAD_INPLACE: both tiles must be Vec tiles");
+    return TFILLPAD<TFillPadMode::InPlace>(d, s, events...);
+}
+// d may have more rows and columns than s.
+template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
+PTO_INSTRUCTION RecordEvent TFILLPAD_EXPAND(D& d, S& s, E&... events)
+{
+    static_assert(detail::at_v<D, TileType::Vec> && detail::at_v<S, TileType::Vec>,
+                  "TFILLPAD_EXPAND: both tiles must be Vec tiles");
+    return TFILLPAD<TFillPadMode::Expand>(d, s, events...);
 }
 
 // d(c, r) = s(r, c); the scratch tile is for the NPU.

@@ -57,6 +57,14 @@ PTO_INLINE float bf16_bits_to_float(uint16_t bits)
 }  // namespace detail
 }  // namespace pto
 
+// As <math.h> defines them; kernels name these values without including it.
+#ifndef INFINITY
+#define INFINITY (__builtin_inff ())
+#endif
+#ifndef NAN
+#define NAN (__builtin_nanf (""))
+#endif
+
 #if PTO_NATIVE_HALF
 __extension__ typedef _Float16 half;
 #else

@@ -1,4 +1,4 @@
-"""Which variables each branch and loop has to hand on: the analysis behind ConvertToSSA.
+"""Which variables each branch and loop has to hand on: the analysis behind `ssa`.
 
 Takes a body in which variables may be assigned many times and returns plain data (`Block`,
 `Region`), one record per *occurrence* of a statement, since statements may be shared. Decides

@@ -1,4 +1,4 @@
-"""break, continue and early return become conditions; ConvertToSSA does this first.
+"""break, continue and early return become conditions, as SSA form needs.
 
 Works on the form before SSA, with variables assigned many times, and leaves programs without jumps
 as they are. What follows a jump that is not always taken moves into the other branch of its `if`
@@ -47,13 +47,14 @@ def lower_jumps(program: Program) -> Program:
         PassError: a jump that cannot be lowered: a break out of a parallel loop, a return in a
             loop, a jump out of a ``with`` scope.
     """
-    new = [_function(function) for function in program.functions_]
+    new = [lower_function_jumps(function) for function in program.functions_]
     if all(a is b for a, b in zip(program.functions_, new, strict=True)):
         return program
     return program.with_functions(new)
 
 
-def _function(function: Function) -> Function:
+def lower_function_jumps(function: Function) -> Function:
+    """Return the function without jumps, itself if it has none; see `lower_jumps`."""
     jumps = [s for s in stmts_in(function.body) if isinstance(s, BreakStmt | ContinueStmt)]
     early = _has_early_return(function.body)
     if not jumps and not early:
@@ -181,9 +182,8 @@ class _Lower:
     # Jumps --------------------------------------------------------------------------------
 
     def _jump(self, stmt: Stmt, frame: _Frame | None) -> list[Stmt]:
-        if isinstance(stmt, ReturnStmt) == (frame is None or frame.is_loop):
+        if frame is None or isinstance(stmt, ReturnStmt) == frame.is_loop:
             raise _stray(stmt)
-        assert frame is not None
         out: list[Stmt] = []
         if isinstance(stmt, ReturnStmt):
             out = self._results(stmt, frame)
@@ -313,7 +313,7 @@ def _idling_for(stmt: ForStmt, body: list[Stmt], broke: Var) -> list[Stmt]:
 
 
 def _ending_while(stmt: WhileStmt, body: list[Stmt], broke: Var) -> list[Stmt]:
-    """while c: body  ->  go = c; while go: broke = False; body; go = False if broke else c."""
+    """While c: body  ->  go = c; while go: broke = False; body; go = False if broke else c."""
     span = stmt.span
     go = _flag("go", span)
     again = IfStmt(

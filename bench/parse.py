@@ -1,0 +1,147 @@
+"""What the front end costs: parsing kernels, and calling one that is specialised already.
+
+Parsing: a kernel of 200, 2,000 and 20,000 lines as a user writes it, without types, with a branch
+or a loop every 20 lines; and each example in ``examples/``. Peer is CPython's own ``ast.parse`` of
+the same text, in the same run.
+
+Calling: a warm call of a ``@pl.jit`` kernel with five arrays, against the native call inside it,
+and against an empty C function that ctypes calls with five pointers.
+
+A time is the fastest of several repetitions, with the garbage collector off while it runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import gc
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import pypto.language as pl
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+HEAD = """\
+import pypto.language as pl
+
+@pl.program
+class Kernel:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        n: pl.INT64,
+        y: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+        t = pl.load(x, [0, 0], [16, 64])
+        r = n + 1
+"""
+STRAIGHT = """\
+u = pl.load(x, [16, 0], [16, 64])
+v = pl.add(t, u)
+w = pl.mul(v, 0.5)
+t = pl.exp(w)
+r = (r + 3) * 2 - n
+u = pl.sub(t, v)
+t = pl.maximum(u, w)
+y = pl.store(t, [0, 0], [16, 64], y)
+""".splitlines()
+
+
+def kernel(lines: int) -> str:
+    """Return the text of a kernel of about ``lines`` lines."""
+    body: list[str] = []
+    while len(body) < lines:
+        body += STRAIGHT
+        body.append("if r > n:" if len(body) % 40 < 20 else "for i in pl.range(0, 4):")
+        body += [f"    {line}" for line in STRAIGHT[1:]]
+        body += STRAIGHT[:3]
+    return HEAD + "".join(f"        {line}\n" for line in body)
+
+
+def fastest(run: Callable[[], Any], seconds: float = 0.5, repeat: int = 1) -> float:
+    """Return the fastest time of ``repeat`` runs in a row, in seconds a run."""
+    best, end = float("inf"), time.perf_counter() + seconds
+    turns = range(repeat)
+    while best == float("inf") or time.perf_counter() < end:
+        gc.collect(0)
+        gc.disable()
+        start = time.perf_counter()
+        for _ in turns:
+            run()
+        best = min(best, (time.perf_counter() - start) / repeat)
+        gc.enable()
+    return best
+
+
+def parsing() -> None:
+    """Print what parsing costs."""
+    print(f"{'text':24}{'lines':>8}{'ast.parse':>12}{'pl.parse':>12}{'x ast':>8}{'us/line':>9}")
+    texts = {f"kernel of {n:,} lines": kernel(n) for n in (200, 2_000, 20_000)}
+    for path in sorted(EXAMPLES.glob("*.py")):
+        texts[path.name] = path.read_text(encoding="utf-8")
+    for name, text in texts.items():
+        lines = text.count("\n")
+        peer = min(fastest(lambda t=text: ast.parse(t)) for _ in range(2))
+        try:
+            ours = min(fastest(lambda t=text: pl.parse(t)) for _ in range(2))
+        except ValueError:
+            continue  # an example with several programs
+        print(
+            f"{name:24}{lines:8,}{peer * 1e3:9.2f} ms{ours * 1e3:9.2f} ms{ours / peer:8.2f}"
+            f"{ours / lines * 1e6:9.1f}"
+        )
+
+
+@pl.jit
+def first_rows(  # pyright: ignore  the annotations of a kernel
+    a: pl.Tensor,
+    b: pl.Tensor,
+    c: pl.Tensor,
+    d: pl.Tensor,
+    out: pl.Out[pl.Tensor],
+):
+    """Add the first elements of four arrays."""
+    left = pl.add(pl.load(a, [0, 0], [1, 16]), pl.load(b, [0, 0], [1, 16]))
+    right = pl.add(pl.load(c, [0, 0], [1, 16]), pl.load(d, [0, 0], [1, 16]))
+    return pl.store(pl.add(left, right), [0, 0], [1, 16], out)
+
+
+def calling() -> None:
+    """Print what a warm call costs."""
+    arrays = [np.ones((1, 16), np.float32) for _ in range(5)]
+    first_rows(*arrays)
+    compiled = first_rows.compile(*arrays)
+    if compiled.target != "cpu":
+        print("no C++ compiler here: calls are not measured")
+        return
+    empty = ctypes.CDLL(None).getpid  # takes no arguments and ignores five
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    native = compiled.prepared(arrays)
+    times = {
+        "empty C function, ctypes, five pointers": fastest(lambda: empty(*pointers), repeat=1000),
+        "native kernel, arguments ready": fastest(native, repeat=1000),
+        "compiled(a, b, c, d, out)": fastest(lambda: compiled(*arrays), repeat=1000),
+        "@pl.jit kernel(a, b, c, d, out)": fastest(lambda: first_rows(*arrays), repeat=1000),
+    }
+    base, ready = list(times.values())[:2]
+    print(f"\n{'call':42}{'us':>8}{'x ctypes':>10}{'over native':>13}")
+    for name, seconds in times.items():
+        over = f"{(seconds - ready) * 1e6:10.2f} us" if seconds > ready else ""
+        print(f"{name:42}{seconds * 1e6:8.2f}{seconds / base:10.1f}{over:>13}")
+
+
+def main() -> None:
+    """Measure and print both tables."""
+    print(f"CPython {platform.python_version()}, {platform.machine()}")
+    parsing()
+    calling()
+
+
+if __name__ == "__main__":
+    main()

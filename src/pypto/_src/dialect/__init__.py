@@ -1,0 +1,18 @@
+"""The PTO dialect in xDSL: parsing, verifying, printing and evaluating `.pto` files.
+
+Needs the package xdsl, which `pip install 'pypto[mlir]'` brings; nothing else of PyPTO imports this
+one unless it is asked to read a `.pto` file.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from pypto._src.errors import PyptoError
+
+if find_spec("xdsl") is None:
+    raise PyptoError(
+        "reading PTO MLIR needs the package xdsl, which is not installed",
+        hint="pip install 'pypto[mlir]'",
+        slug="missing-package",
+    )

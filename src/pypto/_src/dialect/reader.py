@@ -1,0 +1,186 @@
+"""`.pto` text -> xDSL module, with the place and the names that the text gives everything.
+
+Owns where the parser of xDSL and that of the assembler differ. Checks nothing that needs a target.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NoReturn, TypeVar
+
+from xdsl.context import Context
+from xdsl.dialects import arith, builtin, cf, func, scf
+from xdsl.ir import Operation, SSAValue
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.lexer import Span as TextSpan
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from pypto._src.diagnostics import Span
+from pypto._src.dialect.ops import MORE_ARITH, PTO
+from pypto._src.errors import ParserSyntaxError
+
+DIALECTS: Final = (builtin.Builtin, arith.Arith, func.Func, scf.Scf, cf.Cf, PTO)
+"""What a `.pto` file may consist of."""
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A parsed `.pto` file: its module, and where the text has each op."""
+
+    module: builtin.ModuleOp
+    text: str
+    filename: str
+    begins: dict[Operation, int] = field(repr=False)
+    names: dict[SSAValue, str] = field(repr=False)
+    """The name of every value, without the percent sign."""
+    comments: dict[Operation, list[str]] = field(repr=False)
+    """The comments and blank lines (empty) above an op, without their indentation."""
+    literals: dict[Operation, str] = field(repr=False)
+    """How `arith.constant` writes its number."""
+
+    def span(self, op: Operation | None) -> Span:
+        """Return the place of an op, that of the file's begin for one that has none."""
+        begin = 0 if op is None else self.begins.get(op, 0)
+        return place_of(self.text, self.filename, begin, begin)
+
+
+def place_of(text: str, filename: str, begin: int, end: int) -> Span:
+    """Return the span of ``text[begin:end]``, or up to the end of its line if that is empty."""
+    line = text.count("\n", 0, begin) + 1
+    start = text.rfind("\n", 0, begin) + 1
+    stop = text.find("\n", begin)
+    stop = len(text) if stop < 0 else stop
+    end = stop if end <= begin else min(end, stop)
+    return Span(filename, line, begin - start, line, end - start)
+
+
+class PtoParser(Parser):
+    """The parser of xDSL, which also notes places and names, and reads a type's text once."""
+
+    def __init__(self, context: Context, text: str, filename: str) -> None:
+        super().__init__(context, text, filename)
+        self.begins: dict[Operation, int] = {}
+        self.names: dict[SSAValue, str] = {}
+        self.comments: dict[Operation, list[str]] = {}
+        self.literals: dict[Operation, str] = {}
+        self._literal = ""
+
+    def has_text(self) -> bool:
+        """False for a text of nothing but blanks and comments, which is an empty module."""
+        return self._current_token.kind != MLIRTokenKind.EOF
+
+    def parse_operation(self) -> Operation:
+        """Parse an op and note where it begins."""
+        begin = self._current_token.span.start
+        op = super().parse_operation()
+        self.begins[op] = begin
+        above = self._lines_above(begin)
+        if above:
+            self.comments[op] = above
+        if isinstance(op, arith.ConstantOp):
+            self.literals[op] = self._literal
+        return op
+
+    def _lines_above(self, begin: int) -> list[str]:
+        """Return the comments and blank lines right above the line that begins at ``begin``."""
+        text = self.lexer.input.content
+        found: list[str] = []
+        end = text.rfind("\n", 0, begin)
+        if text[end + 1 : begin].strip():  # something stands before it on its line
+            return found
+        while end >= 0:
+            start = text.rfind("\n", 0, end)
+            line = text[start + 1 : end].strip()
+            if line and not line.startswith("//"):
+                break
+            found.append(line)
+            end = start
+        return found[::-1]
+
+    def parse_optional_builtin_int_or_float_attr(
+        self,
+    ) -> builtin.IntegerAttr | builtin.FloatAttr | None:
+        """Parse a number; one without a point is no float, as in ``1 : f32``."""
+        place = self._current_token.span
+        number = super().parse_optional_builtin_int_or_float_attr()
+        end = self.lexer.input.content.find("\n", place.start)
+        self._literal = "".join(self.lexer.input.content[place.start : end].split()[:1])
+        if isinstance(number, builtin.FloatAttr) and re.fullmatch(r"-|\d+", place.text):
+            digits = self.lexer.input.content[place.start :].removeprefix("-").lstrip()
+            if not re.match(r"\d+(\.|0x)|0x", digits):
+                self.raise_error(f"a float has a point: {digits.split()[0]}.0", place)
+        return number
+
+    def parse_identifier(self, context_msg: str = "") -> str:
+        """Parse a name; in arith, the predicate of a comparison may stand in quotes."""
+        if self._parser_state.dialect_stack[-1:] == ["arith"]:
+            return self.parse_identifier_or_str_literal(context_msg)
+        return super().parse_identifier(context_msg)
+
+    def parse_comma_separated_list(
+        self, delimiter: Parser.Delimiter, parse: Callable[[], T], context_msg: str = ""
+    ) -> list[T]:
+        """Parse a list; in scf, the brackets around one type and around nothing may be missing."""
+        in_scf = self._parser_state.dialect_stack[-1:] == ["scf"]
+        if in_scf and delimiter is self.Delimiter.PAREN:
+            if self._current_token.kind is MLIRTokenKind.COLON:
+                return []
+            if self._current_token.kind is not MLIRTokenKind.L_PAREN:
+                return [parse()]
+        return super().parse_comma_separated_list(delimiter, parse, context_msg)
+
+    def _register_ssa_definition(
+        self, name: str, values: Sequence[SSAValue], span: TextSpan
+    ) -> None:
+        super()._register_ssa_definition(name, values, span)
+        for index, value in enumerate(values):
+            self.names[value] = name if len(values) == 1 else f"{name}#{index}"
+
+
+def context() -> Context:
+    """Return an xDSL context with the dialects of `.pto` files."""
+    made = Context()
+    for dialect in DIALECTS:
+        made.load_dialect(dialect)
+    for op in MORE_ARITH:
+        made.load_op(op)
+    return made
+
+
+def parse(text: str, filename: str = "<pto>") -> Source:
+    """Return the module that ``text`` writes.
+
+    Raises:
+        ParserSyntaxError: the text is not of the dialect's form; with the place of the mistake.
+    """
+    parser: PtoParser | None = None
+    try:
+        parser = PtoParser(context(), text, filename)
+        module = parser.parse_module() if parser.has_text() else builtin.ModuleOp([])
+    except ParseError as error:
+        _refuse(error.msg, text, filename, error.span.start, error.span.end)
+    except RecursionError:
+        place = 0 if parser is None else parser.pos
+        _refuse("regions are nested too deeply", text, filename, place, place)
+    except (DiagnosticException, ValueError, KeyError) as error:
+        place = 0 if parser is None else parser.pos
+        _refuse(str(error), text, filename, place, place)
+    return Source(
+        module, text, filename, parser.begins, parser.names, parser.comments, parser.literals
+    )
+
+
+def _refuse(message: str, text: str, filename: str, begin: int, end: int) -> NoReturn:
+    place = place_of(text, filename, begin, end)
+    message = _WORDS.get(message.strip(), message.strip()).rstrip("!.")
+    raise ParserSyntaxError(message, place, source_lines=text.split("\n"), slug="pto-syntax")
+
+
+_WORDS: Final = {"in block definition": "expected an op, a block label or the end of the region"}
+"""Better words for messages that xDSL leaves without a beginning."""

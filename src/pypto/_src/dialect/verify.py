@@ -1,0 +1,719 @@
+"""Which parsed modules the assembler accepts, for a target, a level and its sync insertion.
+
+Owns the rules of views, tiles, functions and modules, and runs those of the op table. A fault names
+the rule that is broken; `memory` says whether the tiles fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.traits import IsTerminator, NoTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from pypto._src.dialect import ops
+from pypto._src.dialect.memory import find_overflows
+from pypto._src.dialect.ops import TileOp, declared_arch
+from pypto._src.dialect.reader import Source, parse
+from pypto._src.dialect.rules import (
+    A3,
+    A5,
+    Broken,
+    constant,
+    fits,
+)
+from pypto._src.dialect.types import (
+    DYNAMIC,
+    INDEX,
+    Layout,
+    PartitionType,
+    Pipe,
+    PtrType,
+    TensorViewType,
+    TileType,
+    as_integer,
+    bits,
+    element_bytes,
+    is_f8,
+    is_scalar,
+    is_signless,
+)
+from pypto._src.errors import ParserSyntaxError, PyptoError, VerificationError
+
+LEVELS: Final = ("level1", "level2", "level3")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the assembler is called."""
+
+    arch: str = A3
+    level: str = "level2"
+    insert_sync: bool = False
+
+
+class Fault(NamedTuple):
+    """A broken rule and the op that breaks it."""
+
+    rule: str
+    message: str
+    op: Operation
+
+
+Broke = Iterator[Broken]
+
+
+def check(text: str, filename: str = "<pto>", options: Options | None = None) -> Source:
+    """Parse a `.pto` text and verify it; return what was parsed.
+
+    Raises:
+        ParserSyntaxError: the text is not of the dialect's form.
+        VerificationError: the assembler refuses it; its slug is the rule, further faults are in
+            ``others``.
+    """
+    source = parse(text, filename)
+    faults = find_faults(source.module, options or Options())
+    if faults:
+        first, *others = (_error(source, fault) for fault in faults)
+        first.others = tuple(others)
+        raise first
+    return source
+
+
+_TARGET: Final = re.compile(r"pto\.target_arch\s*=\s*\"(\w*)\"")
+
+
+def options_of(text: str, arch: str | None = None, level: str | None = None) -> Options:
+    """Return the options that a text asks for, but for those that are given.
+
+    The target is that of the module's attribute, else a3. The level and sync insertion are those
+    of the first line, as in ``// ptoas --pto-level=level3``.
+    """
+    named_arch = _TARGET.search(text)
+    if arch is None:
+        arch = A5 if named_arch is not None and named_arch[1].lower() == A5 else A3
+    first = text.split("\n", 1)[0]
+    words = first.split()[2:] if first.startswith("// ptoas") else []
+    named = [word.partition("=")[2] for word in words if word.startswith("--pto-level=")]
+    return Options(arch, level or next(iter(named), "level2"), "--enable-insert-sync" in words)
+
+
+def as_data(options: Options) -> dict[str, str | bool]:
+    """Return options as a dictionary."""
+    return {"arch": options.arch, "level": options.level, "insert_sync": options.insert_sync}
+
+
+def faults_of(text: str, filename: str, options: Options) -> list[PyptoError]:
+    """Return every fault of a text, each with its place; see `check`."""
+    try:
+        check(text, filename, options)
+    except (ParserSyntaxError, VerificationError) as error:
+        return [error, *error.others]
+    return []
+
+
+def _error(source: Source, fault: Fault) -> VerificationError:
+    return VerificationError(
+        fault.message,
+        source.span(fault.op),
+        source_lines=source.text.split("\n"),
+        slug=fault.rule,
+    )
+
+
+def find_faults(module: ModuleOp, options: Options) -> list[Fault]:
+    """Return what the assembler refuses in a module: the options, then the text in its order."""
+    level = options.level.lower()
+    if level not in LEVELS:
+        return [Fault("level", f"the level is {options.level!r}, wanted one of {LEVELS}", module)]
+    declared = declared_arch(module)
+    archs = [options.arch] if declared is None else sorted({declared, options.arch})
+    ops_in_order = list(module.walk())
+    context = _Context(
+        archs,
+        declared or A3,
+        level,
+        options.insert_sync,
+        {op: index for index, op in enumerate(ops_in_order)},
+        {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)},
+        {_function_of(op) for op in ops_in_order if isinstance(op, ops.SetFftsOp)},
+    )
+    faults: list[Fault] = []
+    for op in ops_in_order:
+        faults += (Fault(*broken, op) for broken in _op_faults(op, context))
+    if not faults and level != "level3":
+        for op in context.functions.values():
+            faults += (Fault("memory", text, op) for text in find_overflows(op, options.arch))
+    return faults
+
+
+@dataclass(frozen=True)
+class _Context:
+    archs: Sequence[str]  # the targets whose rules hold
+    declared: str
+    level: str
+    insert_sync: bool
+    order: Mapping[Operation, int]  # the place of each op in the text
+    functions: Mapping[str, func.FuncOp]
+    with_ffts: Set[Operation]  # the functions that say where a3 keeps flags
+
+
+def _op_faults(op: Operation, context: _Context) -> Broke:
+    if isinstance(op, TileOp):
+        found = (op.broken(arch, context.declared) for arch in context.archs)
+        yield from filter(None, [next(filter(None, found), None)])
+    elif not isinstance(op, func.CallOp | scf.WhileOp):  # which `_call` and `_while` check
+        try:
+            op.verify(verify_nested_ops=False)
+        except VerifyException as error:
+            yield Broken("structure", str(error))
+            return
+    yield from _order(op, context)
+    yield from _blocks(op)
+    if op.name.startswith("arith."):
+        yield from _arith(op)
+    if op.name in _NOT_LOWERED and (op.regions or any(result.uses for result in op.results)):
+        yield Broken("not-lowered", f"the assembler has no lowering of {op.name}")
+    check_op = _CHECKS.get(type(op))
+    if check_op is not None:
+        yield from check_op(op, context)
+
+
+# --------------------------------------------------------------------------------------------
+# Any op
+# --------------------------------------------------------------------------------------------
+
+
+def _order(op: Operation, context: _Context) -> Broke:
+    """An operand that an op of the same block gives is given before."""
+    for operand in op.operands:
+        if not isinstance(operand, BlockArgument | OpResult):
+            yield Broken("dominance", "an operand is given nowhere")
+            return
+        owner = operand.owner
+        if (
+            isinstance(owner, Operation)
+            and op.parent is not None
+            and owner.parent is op.parent
+            and context.order[owner] >= context.order[op]
+        ):
+            yield Broken("dominance", "an operand is used before the op that gives it")
+
+
+def _blocks(op: Operation) -> Broke:
+    if op.has_trait(NoTerminator):
+        return
+    for region in op.regions:
+        for block in region.blocks:
+            last = block.last_op
+            if last is None or not last.has_trait(IsTerminator):
+                yield Broken("structure", f"a block of {op.name} has no terminator")
+
+
+_NOT_LOWERED: Final = frozenset({"arith.addf", "scf.parallel", "scf.forall"})
+_FLOAT_CASTS: Final = {"arith.truncf": -1, "arith.extf": 1}
+"""Casts between floats, and whether they make the number wider (1) or narrower (-1)."""
+
+
+def _arith(op: Operation) -> Broke:
+    """Scalar ops take integers without sign; casts between floats change the width."""
+    for value in (*op.operands, *op.results):
+        kind: Attribute = value.type
+        if as_integer(kind) is not None and not is_signless(kind):
+            yield Broken("scalar-type", f"{op.name} takes no {kind}")
+            return
+    if isinstance(op, ops.IndexCastUIOp) and (op.input.type == INDEX) == (op.result.type == INDEX):
+        yield Broken("cast", f"{op.name} from {op.input.type} to {op.result.type}")
+    wanted = _FLOAT_CASTS.get(op.name)
+    if wanted is not None:
+        before, after = (bits(value.type) or 0 for value in (op.operands[0], op.results[0]))
+        if (after - before) * wanted <= 0:
+            yield Broken("cast", f"{op.name} from {op.operands[0].type} to {op.results[0].type}")
+
+
+def _is_lowered(element: Attribute) -> bool:
+    """True for elements that the assembler has a C++ type for, or takes for one that it has."""
+    integer = as_integer(element)
+    if integer is not None:
+        return integer.width.data != 1
+    return isinstance(element, IndexType) or is_f8(element) or str(element) in _FLOATS
+
+
+_FLOATS: Final = frozenset({"f16", "bf16", "f32", "f64"})
+
+# --------------------------------------------------------------------------------------------
+# Casts that the assembler stumbles over
+# --------------------------------------------------------------------------------------------
+
+
+def _index_cast(op: arith.IndexCastOp, context: _Context) -> Broke:
+    """A cast between i32 and index of a value that scf carries, or that a store uses as index."""
+    source, result = op.input, op.result
+    if "i32" not in (str(source.type), str(result.type)) or not result.uses:
+        return
+    if _is_carried(source):
+        yield Broken("index-cast", "a value that scf.for or scf.if carries is cast to or from i32")
+    loaded = isinstance(source, OpResult) and isinstance(source.op, ops.LoadScalarOp)
+    if loaded and _is_place(result):
+        yield Broken("index-cast", "a loaded i32, cast to index, is the index of a store_scalar")
+
+
+_IDENTITIES: Final = {"arith.addi": 0, "arith.muli": 1, "arith.maxsi": 0}
+"""Ops that the assembler takes for their first operand, and the constants beside it."""
+
+
+def _is_place(value: SSAValue) -> bool:
+    """True if a store_scalar or addptr goes where ``value`` says, also after ``+ 0`` and such."""
+    values = [value]
+    while values:
+        value = values.pop()
+        for use in value.uses:
+            op = use.operation
+            if isinstance(op, ops.StoreScalarOp | ops.AddPtrOp) and op.offset is value:
+                return True
+            wanted = _IDENTITIES.get(op.name) if use.index == 0 else None
+            if wanted is not None and constant(op.operands[1]) == wanted:
+                values.append(op.results[0])
+    return False
+
+
+def _is_carried(value: SSAValue) -> bool:
+    if isinstance(value, OpResult):
+        return isinstance(value.op, scf.ForOp | scf.IfOp)
+    assert isinstance(value, BlockArgument)
+    parent = value.block.parent_op()
+    return isinstance(parent, scf.ForOp) and value.index > 0
+
+
+# --------------------------------------------------------------------------------------------
+# Pointers and views
+# --------------------------------------------------------------------------------------------
+
+
+def _add_ptr(op: ops.AddPtrOp, context: _Context) -> Broke:
+    if op.ptr.type != op.result.type:
+        yield Broken("same-element", f"addptr of {op.ptr.type} gives {op.result.type}")
+
+
+def _load_scalar(op: ops.LoadScalarOp, context: _Context) -> Broke:
+    assert isinstance(op.ptr.type, PtrType)
+    if op.ptr.type.data != op.value.type:
+        yield Broken("same-element", f"a load through {op.ptr.type} gives {op.value.type}")
+
+
+def _store_scalar(op: ops.StoreScalarOp, context: _Context) -> Broke:
+    assert isinstance(op.ptr.type, PtrType)
+    if op.ptr.type.data != op.value.type:
+        yield Broken("same-element", f"{op.value.type} is stored through {op.ptr.type}")
+
+
+def _make_view(op: ops.MakeTensorViewOp, context: _Context) -> Broke:
+    assert isinstance(op.result.type, TensorViewType)
+    rank = len(op.result.type.data.dims)
+    if not len(op.shape) == len(op.strides) == rank:
+        yield Broken(
+            "rank", f"{len(op.shape)} sizes and {len(op.strides)} strides for {rank} dimensions"
+        )
+        return
+    if rank > 5:
+        yield Broken("rank", f"a view of {rank} dimensions, wanted at most 5")
+    layout = op.attributes.get("layout")
+    if not isinstance(layout, Layout):  # others mean nothing
+        return
+    inferred = _inferred_layout(
+        [constant(size) for size in op.shape], [constant(stride) for stride in op.strides]
+    )
+    if inferred is not None and layout.data not in inferred:
+        yield Broken("layout", f"the layout is {layout.data}, the strides say {inferred[0]}")
+
+
+def _inferred_layout(
+    shape: Sequence[int | None], strides: Sequence[int | None]
+) -> tuple[str, ...] | None:
+    """Return the layouts that constant sizes and strides allow, None if one is not constant."""
+    if None in shape or None in strides or len(shape) < 2:
+        return None
+    rows, cols = shape[-2:]
+    row_step, col_step = strides[-2:]
+    if row_step == 1 and 1 in (rows, cols):
+        return "dn", "nd"
+    if rows == 1:
+        return "nd", "dn"
+    if row_step == 1 and col_step == rows and cols != 1:
+        return ("dn",)
+    return ("nd", "nz") if len(shape) == 5 and rows == 16 else ("nd",)
+
+
+def _view_dim(op: ops.GetTensorViewDimOp, context: _Context) -> Broke:
+    assert isinstance(op.view.type, TensorViewType)
+    dim, rank = constant(op.dim), len(op.view.type.data.dims)
+    if dim is not None and not 0 <= dim < rank:
+        yield Broken("bounds", f"dimension {dim} of a view of {rank}")
+
+
+def _partition(op: ops.PartitionViewOp, context: _Context) -> Broke:
+    view, result = op.view.type, op.result.type
+    assert isinstance(view, TensorViewType)
+    assert isinstance(result, PartitionType)
+    dims, found = view.data.dims, result.data.dims
+    if not len(op.offsets) == len(op.sizes) == len(dims):
+        yield Broken(
+            "rank", f"{len(op.offsets)} offsets and {len(op.sizes)} sizes of {len(dims)} dimensions"
+        )
+        return
+    if view.data.element != result.data.element:
+        yield Broken("same-element", f"a part of {view} is {result}")
+    for index, (dim, start, size) in enumerate(zip(dims, op.offsets, op.sizes, strict=True)):
+        wanted = found[index] if len(found) == len(dims) else DYNAMIC
+        message = _extent(dim, constant(start), constant(size), wanted)
+        if message is not None:
+            yield Broken("bounds", f"dimension {index}: {message}")
+            return
+
+
+def _extent(dim: int, offset: int | None, size: int | None, wanted: int) -> str | None:
+    if offset is not None and offset < 0:
+        return f"the offset is {offset}"
+    if size is None:
+        return None
+    if size <= 0:
+        return f"the size is {size}"
+    if not fits(size, wanted):
+        return f"the size is {size}, the result has {wanted}"
+    if dim != DYNAMIC and size + (offset or 0) > dim:
+        return f"{size} from {offset or 0} on lie outside of {dim}"
+    return None
+
+
+# --------------------------------------------------------------------------------------------
+# Tiles
+# --------------------------------------------------------------------------------------------
+
+
+def _alloc(op: ops.AllocTileOp, context: _Context) -> Broke:
+    tile = _tile(op.result)
+    for name, value, size in (
+        ("valid_row", op.valid_row, tile.valid_row),
+        ("valid_col", op.valid_col, tile.valid_col),
+    ):
+        if (value is None) == (size == DYNAMIC):
+            what = "missing" if value is None else "given"
+            yield Broken("valid-operand", f"{name} is {what}, the type has {size}")
+    if (op.addr is not None) != (context.level == "level3"):
+        what = "has no address" if op.addr is None else "has an address"
+        yield Broken("level", f"the tile {what} at {context.level}")
+    if not _is_lowered(tile.element) and any(
+        not isinstance(use.operation, _ALIASES) for use in op.result.uses
+    ):
+        yield Broken("element-type", f"the assembler has no C++ type for {tile.element}")
+
+
+_ALIASES: Final = (ops.ReshapeOp, ops.BitcastOp, ops.SubsetOp)
+
+
+def _tile(value: SSAValue) -> ops.Tile:
+    assert isinstance(value.type, TileType)
+    return value.type.data
+
+
+def _set_valid_shape(op: ops.SetValidShapeOp, context: _Context) -> Broke:
+    if _tile(op.tile).valid != (DYNAMIC, DYNAMIC):
+        yield Broken("valid-shape", "the tile's valid shape is fixed, wanted valid=?x?")
+    elif not isinstance(op.tile, OpResult) or not isinstance(op.tile.op, ops.AllocTileOp):
+        yield Broken("valid-shape", "the tile is not allocated in this function")
+
+
+def _subset(op: ops.SubsetOp, context: _Context) -> Broke:
+    if not 1 <= len(op.offsets) <= 2:
+        yield Broken("rank", f"{len(op.offsets)} offsets into a tile")
+
+
+def _reshape(op: ops.ReshapeOp, context: _Context) -> Broke:
+    source, result = _tile(op.source), _tile(op.result)
+    if source.space != result.space:
+        yield Broken("address-space", f"from {source.space} to {result.space}")
+    for tile in (source, result):
+        width = bits(tile.element)
+        if width is None or is_f8(tile.element):
+            yield Broken("element-type", f"no reshape of elements of {tile.element}")
+            return
+    sizes = [tile.rows * tile.cols * (bits(tile.element) or 0) for tile in (source, result)]
+    if sizes[0] != sizes[1]:
+        yield Broken("shape", f"{sizes[0]} bits are reshaped to {sizes[1]}")
+    elif (source.slayout == "none_box") != (result.slayout == "none_box"):
+        yield Broken("layout", f"from slayout={source.slayout} to {result.slayout}")
+
+
+def _bitcast(op: ops.BitcastOp, context: _Context) -> Broke:
+    source, result = _tile(op.source), _tile(op.result)
+    if source.space != result.space:
+        yield Broken("address-space", f"from {source.space} to {result.space}")
+    elif is_f8(source.element) or is_f8(result.element):
+        yield Broken("element-type", f"no bitcast of {source.element} to {result.element}")
+    elif source.element == result.element and source != result:
+        yield Broken("same-element", f"both have elements of {source.element}: use treshape")
+    elif source.shape != result.shape:
+        yield Broken("shape", f"from {source.shape} to {result.shape}: use treshape")
+    elif element_bytes(source.element) != element_bytes(result.element):
+        yield Broken("element-size", f"from {source.element} to {result.element}")
+
+
+def _assign(op: ops.AssignOp, context: _Context) -> Broke:
+    if context.level != "level3":
+        yield Broken("level", f"tassign at {context.level}, wanted level3")
+    elif context.insert_sync:
+        yield Broken("level", "tassign together with automatic sync insertion")
+
+
+def _get_value(op: ops.GetValueOp, context: _Context) -> Broke:
+    tile = _tile(op.source)
+    if tile.space != "vec":
+        yield Broken("address-space", f"the tile is in {tile.space}, wanted vec")
+    elif not is_scalar(op.value.type):
+        yield Broken("scalar-type", f"an element is read as {op.value.type}")
+    elif tile.element != op.value.type:
+        yield Broken("same-element", f"an element of {tile.element} is read as {op.value.type}")
+
+
+def _set_value(op: ops.SetValueOp, context: _Context) -> Broke:
+    if not is_scalar(op.value.type):
+        yield Broken("scalar-type", f"an element is written as {op.value.type}")
+
+
+def _print(op: ops.PrintOp, context: _Context) -> Broke:
+    if not is_scalar(op.value.type):
+        yield Broken("scalar-type", f"a value of {op.value.type} is printed")
+
+
+# --------------------------------------------------------------------------------------------
+# Control flow
+# --------------------------------------------------------------------------------------------
+
+
+def _for(op: scf.ForOp, context: _Context) -> Broke:
+    if not all(is_signless(bound.type) or bound.type == IndexType() for bound in op.operands[:3]):
+        yield Broken("scalar-type", f"a loop over {op.lb.type}")
+    yield from _carried_tiles(op.iter_args, [*op.body.block.args[1:], *op.results])
+
+
+def _while(op: scf.WhileOp, context: _Context) -> Broke:
+    inside = [arg for region in op.regions for block in region.blocks for arg in block.args]
+    before, after = ([arg.type for arg in region.block.args] for region in op.regions)
+    ends = [region.block.last_op for region in op.regions]
+    wanted = [value.type for value in op.arguments]
+    if before != wanted or after != [value.type for value in op.results]:
+        yield Broken("yields", "the blocks of scf.while take values of other types")
+        return
+    for end, types, skipped in zip(ends, (after, wanted), (1, 0), strict=True):
+        if end is None or [value.type for value in end.operands[skipped:]] != types:
+            yield Broken("yields", "scf.while hands on values of other types")
+            return
+    yield from _carried_tiles(op.arguments, [*inside, *op.results])
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, ops.SectionOp):
+            yield Broken("section", "scf.while in a section")
+        parent = parent.parent_op()
+
+
+def _carried_tiles(initial: Sequence[SSAValue], carried: Sequence[SSAValue]) -> Broke:
+    """A loop carries no tile that something uses."""
+    if not any(isinstance(value.type, TileType) for value in initial):
+        return
+    passing = (scf.YieldOp, scf.ConditionOp)
+    for value in carried:
+        if isinstance(value.type, TileType) and any(
+            not isinstance(use.operation, passing) for use in value.uses
+        ):
+            yield Broken("carried-tile", "a loop carries a tile: write one tile in place")
+            return
+
+
+def _if(op: scf.IfOp, context: _Context) -> Broke:
+    wanted = [result.type for result in op.results]
+    if wanted and not op.false_region.blocks:
+        yield Broken("yields", "scf.if gives values and has no else")
+        return
+    for region in (op.true_region, op.false_region):
+        last = region.blocks.last.last_op if region.blocks.last is not None else None
+        if last is not None and [value.type for value in last.operands] != wanted:
+            yield Broken("yields", "a branch of scf.if yields values of other types")
+
+
+# --------------------------------------------------------------------------------------------
+# Synchronization
+# --------------------------------------------------------------------------------------------
+
+_CROSS_CORE: Final = {
+    ops.SyncSetOp: frozenset({"PIPE_FIX", "PIPE_MTE3"}),
+    ops.SyncWaitOp: frozenset({"PIPE_V", "PIPE_MTE1", "PIPE_MTE2", "PIPE_MTE3", "PIPE_FIX"}),
+}
+"""The pipes that signal and wait between cores on a5."""
+
+
+def _cross_core(op: ops.WordsOp, context: _Context) -> Broke:
+    pipe = op.attributes["word0"]
+    assert isinstance(pipe, Pipe)
+    if A5 in context.archs and pipe.data not in _CROSS_CORE[type(op)]:
+        yield Broken("pipe", f"{op.name} with {pipe.data} on a5")
+    if A3 in context.archs and _function_of(op) not in context.with_ffts:
+        yield Broken("ffts", "a3 needs pto.set_ffts in the function")
+
+
+def _function_of(op: Operation) -> Operation:
+    while not isinstance(op, func.FuncOp):
+        parent = op.parent_op()
+        if parent is None:
+            return op
+        op = parent
+    return op
+
+
+# --------------------------------------------------------------------------------------------
+# Tiles handed from one core to the other
+# --------------------------------------------------------------------------------------------
+
+
+def _reserve(op: ops.ReserveBufferOp, context: _Context) -> Broke:
+    """The assembler places the buffer where it places tiles."""
+    is_placed = str(op.attributes.get("auto")) == "false" and "base" in op.attributes
+    if is_placed != (context.level == "level3"):
+        what = "has a base" if is_placed else "has no base"
+        yield Broken("level", f"the buffer {what} at {context.level}")
+
+
+def _initialize_pipe(op: ops.InitializePipeOp, context: _Context) -> Broke:
+    if A3 in context.archs and "gm_slot_buffer" not in op.names:
+        yield Broken("operand-count", "a3 needs a gm_slot_buffer in global memory")
+
+
+# --------------------------------------------------------------------------------------------
+# Functions and modules
+# --------------------------------------------------------------------------------------------
+
+
+def _module(op: ModuleOp, context: _Context) -> Broke:
+    for name in op.attributes:
+        if "." not in name:
+            yield Broken("attribute", f"the module attribute {name!r} has no dialect before it")
+    functions = [each for each in op.ops if isinstance(each, func.FuncOp)]
+    bodies = [each for each in functions if not each.is_declaration]
+    entries = bodies if len(bodies) == 1 else [each for each in bodies if _is_entry(each)]
+    for each in entries:
+        if each.function_type.outputs:
+            yield Broken("entry", f"the entry @{each.sym_name.data} returns a value")
+    yield from _recursion(bodies)
+
+
+def _is_entry(op: func.FuncOp) -> bool:
+    return any(name in op.attributes for name in ("pto.entry", "hacc.entry"))
+
+
+def _recursion(functions: Sequence[func.FuncOp]) -> Broke:
+    calls = {
+        each.sym_name.data: sorted(
+            {call.callee.string_value() for call in each.walk() if isinstance(call, func.CallOp)}
+        )
+        for each in functions
+    }
+    done: set[str] = set()
+    for start in calls:
+        path: list[tuple[str, Iterator[str]]] = [(start, iter(calls[start]))]
+        active = {start}
+        while path:
+            name, rest = path[-1]
+            callee = next((each for each in rest if each not in done), None)
+            if callee is None:
+                done.add(name)
+                active.discard(name)
+                path.pop()
+            elif callee in active:
+                yield Broken("recursion", f"@{callee} calls itself")
+                return
+            else:
+                active.add(callee)
+                path.append((callee, iter(calls.get(callee, ()))))
+
+
+_TAIL_HINTS: Final = ("barrier-all", "mte3-to-s-event0")
+
+
+def _function(op: func.FuncOp, context: _Context) -> Broke:
+    hint = op.attributes.get("pto.auto_sync_tail_hint")
+    if isinstance(hint, StringAttr) and hint.data not in _TAIL_HINTS:
+        yield Broken(
+            "attribute", f"the tail hint is {hint.data!r}, wanted {' or '.join(_TAIL_HINTS)}"
+        )
+    if op.is_declaration and (op.sym_visibility is None or op.sym_visibility.data != "private"):
+        yield Broken("declaration", f"the declaration @{op.sym_name.data} is not private")
+    kind: FunctionType = op.function_type
+    for each in (*kind.inputs, *kind.outputs):
+        if not _is_parameter(each):
+            yield Broken("parameter-type", f"a function takes or returns no {each}")
+            return
+    if len(kind.outputs) > 1:
+        yield Broken("result-count", f"@{op.sym_name.data} returns {len(kind.outputs)} values")
+
+
+def _is_parameter(kind: Attribute) -> bool:
+    if isinstance(kind, PtrType):
+        return _is_lowered(kind.data)
+    if isinstance(kind, IntegerType | IndexType | TileType | MemRefType):
+        return True
+    return _is_lowered(kind)
+
+
+def _call(op: func.CallOp, context: _Context) -> Broke:
+    name = op.callee.string_value()
+    target = context.functions.get(name)
+    if target is None:
+        yield Broken("call", f"there is no function @{name}")
+        return
+    wanted = target.function_type
+    if [value.type for value in op.operands] != list(wanted.inputs):
+        yield Broken("call", f"@{name} takes {wanted.inputs}")
+    elif [value.type for value in op.results] != list(wanted.outputs):
+        yield Broken("call", f"@{name} returns {wanted.outputs}")
+
+
+_CHECKS: Final[Mapping[type[Operation], Callable[..., Broke]]] = {
+    ModuleOp: _module,
+    func.FuncOp: _function,
+    func.CallOp: _call,
+    arith.IndexCastOp: _index_cast,
+    scf.ForOp: _for,
+    scf.WhileOp: _while,
+    scf.IfOp: _if,
+    ops.AddPtrOp: _add_ptr,
+    ops.LoadScalarOp: _load_scalar,
+    ops.StoreScalarOp: _store_scalar,
+    ops.MakeTensorViewOp: _make_view,
+    ops.GetTensorViewDimOp: _view_dim,
+    ops.PartitionViewOp: _partition,
+    ops.AllocTileOp: _alloc,
+    ops.SetValidShapeOp: _set_valid_shape,
+    ops.SubsetOp: _subset,
+    ops.ReshapeOp: _reshape,
+    ops.BitcastOp: _bitcast,
+    ops.AssignOp: _assign,
+    ops.GetValueOp: _get_value,
+    ops.SetValueOp: _set_value,
+    ops.PrintOp: _print,
+    ops.SyncSetOp: _cross_core,
+    ops.SyncWaitOp: _cross_core,
+    ops.ReserveBufferOp: _reserve,
+    **dict.fromkeys(ops.INITIALIZE_PIPE_OPS, _initialize_pipe),
+}

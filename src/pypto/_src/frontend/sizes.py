@@ -1,0 +1,153 @@
+"""Integers that are known while a kernel is parsed, and differences of integers that are not.
+
+``i + 16`` minus ``i`` is 16 whatever ``i`` is; ``rows // 2`` is 32 where ``rows`` was set to 64 and
+to nothing else. Knows scalars; nothing of syntax, slices or ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from pypto._src.frontend.scalars import fits
+from pypto._src.ir.nodes import (
+    Add,
+    BinaryExpr,
+    Cast,
+    ConstInt,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Max,
+    Min,
+    Mul,
+    Neg,
+    ScalarType,
+    Sub,
+    Var,
+    as_expr,
+    binary,
+    same_dim,
+)
+
+_ON_NUMBERS: Final[dict[type[Expr], Callable[[int, int], int]]] = {
+    Add: lambda a, b: a + b,
+    Sub: lambda a, b: a - b,
+    Mul: lambda a, b: a * b,
+    FloorDiv: lambda a, b: a // b,
+    FloorMod: lambda a, b: a % b,
+    Min: min,
+    Max: max,
+}
+_SUMS: Final = frozenset({Add, Sub, Mul, Neg})
+_FEWEST_BITS: Final = 32  # of sums that are taken apart; in fewer bits they wrap
+_DEEPEST: Final = 20  # of an expression that is a number; deeper ones are computed at run time
+
+
+def number_of(value: Any, known: Mapping[Var, int], deepest: int = _DEEPEST) -> int | None:
+    """Return the integer that a value is; ``known`` says which variables are numbers."""
+    if isinstance(value, int):
+        return value
+    if isinstance(value, ConstInt):
+        return value.value
+    if isinstance(value, Var):
+        return known.get(value)
+    if not isinstance(value, Expr) or not deepest:
+        return None
+    found: int | None = None
+    if isinstance(value, Neg | Cast):
+        operand = number_of(value.operand, known, deepest - 1)
+        found = -operand if isinstance(value, Neg) and operand is not None else operand
+    elif isinstance(value, BinaryExpr) and type(value) in _ON_NUMBERS:
+        left = number_of(value.left, known, deepest - 1)
+        right = None if left is None else number_of(value.right, known, deepest - 1)
+        divides = isinstance(value, FloorDiv | FloorMod)
+        if left is not None and right is not None and not (divides and right == 0):
+            found = _ON_NUMBERS[type(value)](left, right)
+    return found if found is not None and _holds(value, found) else None
+
+
+def _holds(value: Expr, number: int) -> bool:
+    """True if the type of a scalar has ``number``; else computing it wraps."""
+    kind = value.type
+    return isinstance(kind, ScalarType) and kind.dtype.is_int() and fits(number, kind.dtype)
+
+
+def difference(end: Any, begin: Any, known: Mapping[Var, int]) -> int | Expr:
+    """Return ``end - begin`` of two integers; a number where what is not known cancels."""
+    if isinstance(end, int) and isinstance(begin, int):
+        return end - begin
+    constant = 0
+    terms: dict[Expr, int] = {}
+    todo: list[tuple[Any, int]] = [(begin, -1), (end, 1)]
+    while todo:
+        value, factor = todo.pop()
+        parts = _parts(value, factor, known)
+        if parts is not None:
+            todo += parts
+            continue
+        number = number_of(value, known)
+        if number is None:
+            _add(terms, value, factor)
+        else:
+            constant += factor * number
+    return constant if not terms else _sum(constant, terms)
+
+
+def _parts(value: Any, factor: int, known: Mapping[Var, int]) -> Sequence[tuple[Any, int]] | None:
+    """Return the terms of a sum, each with its factor, None for what is a term itself."""
+    kind = value.__class__
+    if kind is Var or kind is int or kind is ConstInt:
+        return None
+    if kind is Cast:
+        return ((value.operand, factor),) if _widens(value) else None
+    if kind not in _SUMS or value.type.dtype.get_bit() < _FEWEST_BITS:
+        return None
+    if kind is Neg:
+        return ((value.operand, -factor),)
+    if kind is not Mul:
+        return (value.right, factor if kind is Add else -factor), (value.left, factor)
+    by = number_of(value.right, known)
+    if by is not None:
+        return ((value.left, factor * by),)
+    by = number_of(value.left, known)
+    return None if by is None else ((value.right, factor * by),)
+
+
+def _widens(value: Cast) -> bool:
+    source = value.operand.type
+    return (
+        isinstance(source, ScalarType)
+        and source.dtype.is_int()
+        and value.dtype.is_int()
+        and value.dtype.get_bit() >= source.dtype.get_bit()
+    )
+
+
+def _add(terms: dict[Expr, int], value: Expr, factor: int) -> None:
+    same = value
+    if value not in terms and not isinstance(value, Var):
+        same = next((term for term in terms if same_dim(term, value)), value)
+    total = terms.get(same, 0) + factor
+    if total:
+        terms[same] = total
+    else:
+        terms.pop(same, None)
+
+
+def _sum(constant: int, terms: Mapping[Expr, int]) -> int | Expr:
+    """Return the sum as an expression, what is added before what is subtracted."""
+    parts = sorted(terms.items(), key=lambda part: part[1] < 0)
+    found: Expr | None = None
+    if not parts or (constant and parts[0][1] < 0):
+        found, constant = as_expr(constant), 0
+    for term, factor in parts:
+        part = term if abs(factor) == 1 else binary(Mul, term, as_expr(abs(factor)))
+        if found is None:
+            found = part if factor > 0 else binary(Sub, as_expr(0), part)
+        else:
+            found = binary(Add if factor > 0 else Sub, found, part)
+    assert found is not None
+    if constant:
+        found = binary(Add if constant > 0 else Sub, found, as_expr(abs(constant)))
+    return found.value if isinstance(found, ConstInt) else found

@@ -1,0 +1,368 @@
+"""Slices: ``t[r0:r1, c0:c1]`` is one load or view, ``out[...] = tile`` one store.
+
+A slice of a tensor is a tile where the function computes with tiles, else a view of the tensor; a
+slice of a tile is a part of it. Knows which op a slice means and how its bounds become offsets and
+sizes; what the op makes of them is the op's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast
+
+from pypto._src.errors import ParserError, ParserTypeError, UnsupportedFeatureError
+from pypto._src.frontend import control
+from pypto._src.frontend.calls import op_call
+from pypto._src.frontend.context import Callee, Context
+from pypto._src.frontend.environment import items_of
+from pypto._src.frontend.messages import describe, spell, spell_dims
+from pypto._src.frontend.sizes import difference, number_of
+from pypto._src.ir.enums import FunctionType
+from pypto._src.ir.nodes import (
+    DYNAMIC_DIM,
+    ConstInt,
+    Expr,
+    ScalarType,
+    ShapedType,
+    TensorType,
+    TileType,
+    as_expr,
+    const_value,
+    same_dim,
+    same_dims,
+)
+from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.stmts import EvalStmt, Function
+from pypto._src.ops import memory, tensor, tensor_math
+
+_WHOLE: Final = slice(None)
+_LEAVES: Final = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store})
+
+
+class _Region(NamedTuple):
+    """A box of a tensor or tile: where it begins and its size in each dimension."""
+
+    begins: list[Any]
+    sizes: list[Any]  # a number, or an expression of what is known at run time
+
+
+def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
+    """Return the load, view or part that ``base[...]`` means.
+
+    Raises:
+        ParserTypeError: an index is no slice, or a tile would have a size known at run time only.
+    """
+    kind = base.type
+    assert isinstance(kind, ShapedType)
+    region = _region(ctx, node, kind)
+    if isinstance(kind, TileType):
+        _check_constant(ctx, node, region)
+        return op_call(ctx, memory.view, (base, region.sizes, region.begins), {}, node)
+    if _computes_with_tiles(ctx.home):
+        _check_constant(ctx, node, region)
+        return op_call(ctx, memory.load, (base, region.begins, region.sizes), {}, node)
+    return op_call(ctx, tensor.view, (base, region.sizes, region.begins), {}, node)
+
+
+def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> None:
+    """Append what ``target = value`` means: a store that the tensor's name stands for.
+
+    Raises:
+        UnsupportedFeatureError: the target is no variable that names a tensor.
+        ParserTypeError: the value is neither tile nor tensor, or does not fit.
+    """
+    name = target.value
+    base = ctx.value(name)
+    if not isinstance(base, Expr) or not isinstance(base.type, TensorType):
+        raise _no_tensor(ctx, target, base)
+    if not isinstance(name, ast.Name):
+        raise UnsupportedFeatureError(
+            f"{ctx.source.text(name)} has no name to which the written tensor could be assigned",
+            ctx.span(target),
+            hint=f"write t = {ctx.source.text(name)} before, and t[...] = here",
+            slug="target",
+        )
+    region = _region(ctx, target, base.type)
+    kind = value.type if isinstance(value, Expr) else None
+    if isinstance(value, Expr) and isinstance(kind, ShapedType):
+        _check_fits(ctx, target, region, value)
+    if isinstance(kind, TileType):
+        stored = op_call(ctx, memory.store, (value, region.begins, region.sizes, base), {}, target)
+    elif isinstance(kind, TensorType):
+        stored = op_call(ctx, tensor_math.assemble, (base, value, region.begins), {}, target)
+    else:
+        raise _no_tile(ctx, target, base.type, region, value, source)
+    if ctx.strict_ssa:
+        ctx.block.append(EvalStmt(stored, ctx.span(target).up_to(ctx.span(source))))
+    else:
+        ctx.assign(name.id, stored, name, source=source)
+
+
+# --------------------------------------------------------------------------------------------
+# Bounds
+# --------------------------------------------------------------------------------------------
+
+
+def _region(ctx: Context, node: ast.Subscript, kind: ShapedType) -> _Region:
+    """Return the box that the indices of a subscript mean, dimensions left out being whole."""
+    index = ctx.value(node.slice)
+    items = _per_dimension(ctx, node, index, len(kind.shape))
+    region = _Region([], [])
+    for axis, (given, dim) in enumerate(zip(items, kind.shape, strict=True)):
+        if _is_whole(given) and isinstance(dim, ConstInt) and dim.value != DYNAMIC_DIM:
+            region.begins.append(0)
+            region.sizes.append(dim.value)
+            continue
+        if not isinstance(given, slice):
+            raise _no_slice(ctx, node, items)
+        item = cast("slice[Any, Any, Any]", given)
+        if item.step is not None and number_of(item.step, ctx.constants) != 1:
+            raise ParserTypeError(
+                "a slice has no step: it is one region of the tensor",
+                ctx.span(node),
+                hint="leave the step out",
+                slug="subscript",
+            )
+        begin = _bound(ctx, node, item.start, 0, axis, dim)
+        end = _bound(ctx, node, item.stop, dim, axis, dim)
+        region.begins.append(begin)
+        region.sizes.append(_size(ctx, node, axis, begin, end))
+    return region
+
+
+def _is_whole(index: Any) -> bool:
+    return index.__class__ is slice and index.start is index.stop is index.step is None
+
+
+def _per_dimension(ctx: Context, node: ast.Subscript, index: Any, rank: int) -> list[Any]:
+    """Return one index a dimension; ``...`` and what is left out stand for whole dimensions."""
+    given: list[Any] = list(cast("tuple[Any, ...]", index)) if type(index) is tuple else [index]
+    places = [at for at, item in enumerate(given) if item is ...]
+    count = len(given) - len(places)
+    if count > rank or len(places) > 1:
+        problem = "more than one '...'" if count <= rank else f"{count} indices"
+        raise ParserTypeError(
+            f"{ctx.source.text(node)} has {problem} for {rank} dimensions",
+            ctx.span(node),
+            slug="subscript",
+        )
+    at = places[0] if places else len(given)
+    return [*given[:at], *[_WHOLE] * (rank - count), *given[at + 1 :]]
+
+
+def _bound(
+    ctx: Context, node: ast.Subscript, bound: Any, default: Any, axis: int, dim: Expr
+) -> Any:
+    """Return a bound; a negative number counts from the end, as in Python."""
+    value = default if bound is None else bound
+    integer = isinstance(value, int) or (
+        isinstance(value, Expr) and isinstance(value.type, ScalarType) and value.type.dtype.is_int()
+    )
+    if not integer or isinstance(value, bool):
+        raise ParserTypeError(
+            f"the bound of a slice is an integer, got {describe(value)}",
+            ctx.span(node),
+            hint="divide with //" if isinstance(value, float) and value.is_integer() else None,
+            slug="subscript",
+        )
+    number = number_of(value, ctx.constants)
+    from_end = number is not None and number < 0
+    if (from_end or value is dim) and const_value(dim) == DYNAMIC_DIM:
+        raise ParserTypeError(
+            f"{ctx.source.text(node.value)} has a size without a name in dimension {axis}, where "
+            "the slice ends",
+            ctx.span(node),
+            hint='declare it: n = pl.dynamic("n"), and write n for -1',
+            slug="slice-size",
+        )
+    if number is None:
+        return value
+    return difference(dim, -number, ctx.constants) if from_end else number
+
+
+def _size(ctx: Context, node: ast.Subscript, axis: int, begin: Any, end: Any) -> Any:
+    size = difference(end, begin, ctx.constants)
+    if isinstance(size, int) and size <= 0:
+        raise ParserTypeError(
+            f"the slice of dimension {axis} ends {_where(size)} it begins",
+            ctx.span(node),
+            slug="slice-size",
+        )
+    return size
+
+
+def _where(size: int) -> str:
+    return "where" if size == 0 else f"{-size} before"
+
+
+def _check_constant(ctx: Context, node: ast.Subscript, region: _Region) -> None:
+    """Raise an error for a size that is known only at run time, where a tile would have it."""
+    for axis, size in enumerate(region.sizes):
+        if not isinstance(size, int):
+            raise ParserTypeError(
+                f"the slice of dimension {axis} has the size {size}, which is known only at run "
+                "time; tiles have constant sizes",
+                ctx.span(node),
+                hint=f"write {_resized(ctx, node, {axis: 16})}",
+                slug="slice-size",
+            )
+
+
+def _check_fits(ctx: Context, target: ast.Subscript, region: _Region, value: Expr) -> None:
+    """Raise an error if what is written has another size than the region; ranks are the op's."""
+    kind = value.type
+    assert isinstance(kind, ShapedType)
+    sizes = [as_expr(size) for size in region.sizes]
+    if len(sizes) != len(kind.shape) or same_dims(sizes, kind.shape):
+        return
+    wanted = {
+        axis: const_value(dim)
+        for axis, (size, dim) in enumerate(zip(sizes, kind.shape, strict=True))
+        if not same_dim(size, dim)
+    }
+    fitting = {axis: size for axis, size in wanted.items() if size is not None}
+    raise ParserTypeError(
+        f"{describe(value)} is written to a region of size {spell_dims(sizes)}",
+        ctx.span(target),
+        hint=f"write {_resized(ctx, target, fitting)}" if len(fitting) == len(wanted) else None,
+        slug="shape-mismatch",
+    )
+
+
+def _resized(ctx: Context, node: ast.Subscript, sizes: Mapping[int, int]) -> str:
+    """Return the text of a subscript with slices of these sizes."""
+    index = node.slice
+    places = index.elts if isinstance(index, ast.Tuple) else [index]
+    texts = [ctx.source.text(place) for place in places]
+    for axis, size in sizes.items():
+        texts += [":"] * (axis + 1 - len(texts))
+        place = places[axis] if axis < len(places) else None
+        lower = place.lower if isinstance(place, ast.Slice) else None
+        begin = "" if lower is None else ctx.source.text(lower)
+        texts[axis] = f"{begin}:{begin} + {size}" if begin not in ("", "0") else f"{begin}:{size}"
+    return f"{ctx.source.text(node.value)}[{', '.join(texts)}]"
+
+
+# --------------------------------------------------------------------------------------------
+# What cannot be
+# --------------------------------------------------------------------------------------------
+
+
+def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> ParserError:
+    """Return the error of an index that is no slice, such as that of one element or row."""
+    text = ctx.source.text(node.value)
+    index = node.slice
+    places = index.elts if isinstance(index, ast.Tuple) else [index]
+    numbers = not any(isinstance(item, slice) for item in items)
+    odd = next(item for item in items if not isinstance(item, slice))
+    if items_of(odd) is not None or not isinstance(odd, int | Expr):
+        hint = None
+    elif numbers and isinstance(node.ctx, ast.Load):
+        inner = ", ".join(ctx.source.text(place) for place in places)
+        hint = f"write pl.tensor.read({text}, [{inner}])"
+    else:
+        hint = f"write {text}[{', '.join(_as_slice(ctx, place) for place in places)}]"
+    return ParserTypeError(
+        f"an index of {describe(ctx.value(node.value))} is a slice, got {describe(odd)}",
+        ctx.span(node),
+        hint=hint,
+        slug="subscript",
+    )
+
+
+def _as_slice(ctx: Context, place: ast.expr) -> str:
+    text = ctx.source.text(place)
+    if isinstance(place, ast.Slice) or (isinstance(place, ast.Constant) and place.value is ...):
+        return text
+    if isinstance(place, ast.Constant) and isinstance(place.value, int):
+        return f"{place.value}:{place.value + 1}"
+    return f"{text}:{text} + 1"
+
+
+def _no_tensor(ctx: Context, target: ast.Subscript, base: Any) -> ParserError:
+    text = ctx.source.text(target.value)
+    hint = None
+    if isinstance(base, Expr) and isinstance(base.type, TileType):
+        hint = f"store the parts in a tensor, or compute all of {text} at once"
+    return UnsupportedFeatureError(
+        f"{describe(base)} has no parts that can be assigned; tensors have",
+        ctx.span(target),
+        hint=hint,
+        slug="target",
+    )
+
+
+def _no_tile(
+    ctx: Context,
+    target: ast.Subscript,
+    kind: TensorType,
+    region: _Region,
+    value: Any,
+    source: ast.expr,
+) -> ParserError:
+    hint = None
+    is_number = isinstance(value, int | float) or (
+        isinstance(value, Expr) and isinstance(value.type, ScalarType)
+    )
+    if is_number and all(isinstance(size, int) for size in region.sizes):
+        text = ctx.source.text(source)
+        hint = f"write pl.full({region.sizes}, pl.{kind.dtype.member}, {text})"
+    return ParserTypeError(
+        f"a tile or tensor is written to {spell(kind)}, got {describe(value)}",
+        ctx.span(source),
+        hint=hint,
+        slug="target",
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# Where a function runs
+# --------------------------------------------------------------------------------------------
+
+
+def _computes_with_tiles(home: Context) -> bool:
+    """True if a slice of a tensor is a tile in a function, False if it is a view."""
+    if home.on_tiles is None:
+        if home.func_type is FunctionType.Opaque:
+            home.on_tiles = not _is_host(home)
+        else:
+            home.on_tiles = home.func_type is FunctionType.InCore
+    return home.on_tiles
+
+
+def _is_host(home: Context) -> bool:
+    """True if an Opaque function has scopes, or calls functions and uses no block op by name.
+
+    Its role proper (`ir.roles`) follows from the ops that it has, slices included; a slice needs
+    it before.
+    """
+    calls = tiles = False
+    todo: list[Any] = list(home.node.body)
+    while todo:
+        node = todo.pop()
+        if node.__class__ in _LEAVES or not isinstance(node, ast.AST):
+            continue
+        for value in vars(node).values():
+            if value.__class__ is list:
+                todo += value
+            elif isinstance(value, ast.AST):
+                todo.append(value)
+        if isinstance(node, ast.Call):
+            callee = home.peek(node.func)
+            if callee is control.incore:
+                return True
+            if isinstance(callee, OpDef):
+                tiles = tiles or callee.level == "block"
+            elif isinstance(callee, Function | Callee) or _is_method(home, node.func):
+                calls = True
+    return calls and not tiles
+
+
+def _is_method(home: Context, func: ast.expr) -> bool:
+    return (
+        isinstance(func, ast.Attribute)
+        and isinstance(func.value, ast.Name)
+        and func.value.id == home.self_name
+        and home.functions.method(func.attr) is not None
+    )

@@ -1,0 +1,382 @@
+"""SSA form: every definition gets its own variable, and yields, iter_args and results are supplied.
+
+Branches hand on what they assign through `return_vars`, loops through `IterArg`s; which variables
+those are is decided in `ssa_plan`. A variable that the function defines once keeps its name (and
+stays the same object); others are numbered, see docs/decisions/0003-ssa-names.md.
+
+The builder and the pass ConvertToSSA both use `to_ssa`. Expects no jumps (`ssa_jumps`) and knows
+nothing of calls between functions, which the pass expands before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from pypto._src.diagnostics import Label, Span
+from pypto._src.errors import PassError
+from pypto._src.ir.dims import map_dims
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    IterArg,
+    MakeTuple,
+    MemRef,
+    TupleGetItemExpr,
+    Type,
+    Var,
+    exprs_of_type,
+    same_type,
+)
+from pypto._src.ir.opdef import op_of
+from pypto._src.ir.ssa_plan import Block, Branching, Plan, Region, Trail
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    ReturnStmt,
+    ScopeStmt,
+    SeqStmts,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    seq,
+)
+from pypto._src.ir.text import python_print
+from pypto._src.ir.walk import Mutator, copy_with, uses, walk
+
+
+def to_ssa(function: Function) -> Function:
+    """Return ``function`` in SSA form; one that is in it already is returned as it is.
+
+    The function has no break, continue or early return: `ssa_jumps.lower_function_jumps`.
+
+    Raises:
+        PassError: a variable is read without being assigned on every way there, or changes its
+            type from one way to another.
+    """
+    parameters = dict.fromkeys(function.params)
+    symbols = (v for p in function.params for v in uses(exprs_of_type(p.type)))
+    parameters.update(dict.fromkeys(symbols))
+    plan = Plan(function.body, [var.name for var in parameters])
+    body = _Rewrite(function, plan, list(parameters)).block(plan.block, function.body)
+    return function if body is function.body else function.with_body(body)
+
+
+class _Names:
+    """Hands out the names of definitions, no name twice."""
+
+    def __init__(self, function: Function, counts: Mapping[str, int], parameters: Sequence[Var]):
+        self._counts = counts
+        self._taken = {node.name for node in walk(function) if isinstance(node, Var)}
+        self._next: dict[str, int] = {var.name: 1 for var in parameters}
+        self._iter_names: set[str] = set()
+
+    def definition(self, name: str) -> str:
+        """Return the name of the next definition of ``name``: itself if there is only one."""
+        if self._counts[name] == 1:
+            return name
+        return self._numbered(name, self._next.get(name, 0), name)
+
+    def iter_arg(self, name: str) -> str:
+        """Return a name for what a loop carries of ``name``."""
+        base = name if name.endswith("_iter") else f"{name}_iter"
+        if base not in self._taken:
+            self._taken.add(base)
+            return base
+        return self._numbered(base, self._next.get(base, 1), base)
+
+    def explicit_iter_arg(self, name: str, result: str) -> str:
+        """Return the name of an iter_arg of the source: its own, unless others have that name.
+
+        ``result`` is the name of what the loop returns for it, which may be the same.
+        """
+        others = self._counts.get(name, 0) - (name == result)
+        if others <= 0 and name not in self._iter_names:
+            self._iter_names.add(name)
+            return name
+        return self.iter_arg(name)
+
+    def _numbered(self, base: str, number: int, key: str) -> str:
+        while f"{base}_{number}" in self._taken:
+            number += 1
+        self._next[key] = number + 1
+        self._taken.add(f"{base}_{number}")
+        return f"{base}_{number}"
+
+
+class _Rewrite(Mutator):
+    """Walks forward with the present variable of each variable of the source."""
+
+    def __init__(self, function: Function, plan: Plan, parameters: Sequence[Var]) -> None:
+        super().__init__()
+        self._names = _Names(function, plan.counts, parameters)
+        self._written = plan.written
+        self._now: Trail[Var, Expr] = Trail()
+        self._span = function.span  # of the statement being rewritten
+        for var in parameters:
+            self._now.put(var, var)
+
+    def block(self, block: Block, old: Stmt) -> Stmt:
+        """Return ``block``, which is the body ``old``, rewritten."""
+        return _close(block, old, self._statements(block), (), old.span)
+
+    def _statements(self, block: Block) -> list[Stmt]:
+        regions = iter(block.regions)
+        out: list[Stmt] = []
+        for stmt in block.stmts:
+            self._span = stmt.span
+            match stmt:
+                case AssignStmt():
+                    out.append(self._assign(stmt))
+                case EvalStmt() | YieldStmt() | ReturnStmt():
+                    out.append(self.rebuild(stmt))
+                case _:
+                    out.append(self._region(next(regions)))
+        return out
+
+    def _assign(self, stmt: AssignStmt) -> Stmt:
+        value = self.visit(stmt.value)
+        var = self._define(stmt.var, self._kind(stmt.var.type, value.type))
+        same = var is stmt.var and value is stmt.value
+        return stmt if same else AssignStmt(var=var, value=value, span=stmt.span)
+
+    def _region(self, region: Region) -> Stmt:
+        match region.stmt:
+            case IfStmt() as stmt:
+                return self._if(region, stmt)
+            case ScopeStmt() as stmt:
+                return _copy(stmt, {"body": self.block(region.blocks[0], stmt.body)})
+            case stmt:
+                return self._loop(region, stmt)
+
+    def _if(self, region: Region, stmt: IfStmt) -> Stmt:
+        condition = self.visit(stmt.condition)
+        then, other = region.blocks
+        then_stmts, then_values = self._branch(then, region.merged)
+        else_stmts, else_values = self._branch(other, region.merged)
+        merges = zip(region.merged, then_values, else_values, strict=True)
+        merged = [self._merge(stmt, *merge) for merge in merges]
+        then_body = _close(then, stmt.then_body, then_stmts, [a for _, a, _ in merged], stmt.span)
+        else_body = stmt.else_body
+        if else_body is not None or merged:
+            old = SeqStmts(stmts=()) if else_body is None else else_body
+            else_body = _close(other, old, else_stmts, [b for _, _, b in merged], stmt.span)
+        yielded = _yielded(then_stmts)
+        results = [
+            self._define(
+                var, self._kind(var.type, yielded[i].type if i < len(yielded) else var.type)
+            )
+            for i, var in enumerate(region.results)
+        ]
+        results += [self._define(var, a.type) for var, a, _ in merged]
+        self._name_results(region, results)
+        return _copy(
+            stmt,
+            {
+                "condition": condition,
+                "then_body": then_body,
+                "else_body": else_body,
+                "return_vars": tuple(results),
+            },
+        )
+
+    def _branch(self, block: Block, merged: Sequence[Var]) -> tuple[list[Stmt], list[Expr | None]]:
+        mark = self._now.mark()
+        stmts = self._statements(block)
+        values = [self._now.values.get(var) for var in merged]
+        self._now.undo(mark)
+        return stmts, values
+
+    def _merge(
+        self, stmt: IfStmt, var: Var, then: Expr | None, other: Expr | None
+    ) -> tuple[Var, Expr, Expr]:
+        if then is None or other is None:
+            raise self._half_assigned(stmt, var)
+        if not same_type(then.type, other.type):
+            raise self._two_types(stmt.span, var, then.type, other.type, "two branches")
+        return var, then, other
+
+    def _loop(self, region: Region, stmt: ForStmt | WhileStmt) -> Stmt:
+        changes: dict[str, Any] = {}
+        if isinstance(stmt, ForStmt):
+            changes = {name: self.visit(getattr(stmt, name)) for name in ("start", "stop", "step")}
+        explicit_inits = [self.visit(arg.initValue) for arg in stmt.iter_args]
+        inits = [self._init(stmt, var) for var in region.merged]
+        mark = self._now.mark()
+        explicit = [
+            self._explicit(arg, init, result.name)
+            for arg, init, result in zip(
+                stmt.iter_args, explicit_inits, region.results, strict=True
+            )
+        ]
+        carried = [self._carry(var, init) for var, init in zip(region.merged, inits, strict=True)]
+        if isinstance(stmt, ForStmt):
+            changes["loop_var"] = self._define(stmt.loop_var, stmt.loop_var.type)
+        else:
+            changes["condition"] = self.visit(stmt.condition)
+        [block] = region.blocks
+        stmts = self._statements(block)
+        values = [self._now.values[var] for var in region.merged]
+        self._now.undo(mark)
+        for var, arg, value in zip(region.merged, carried, values, strict=True):
+            if not same_type(arg.type, value.type):
+                raise self._two_types(stmt.span, var, arg.type, value.type, "turns of this loop")
+        changes["iter_args"] = (*explicit, *carried)
+        changes["body"] = _close(block, stmt.body, stmts, values, stmt.span)
+        results = [
+            self._define(var, self._kind(var.type, arg.type))
+            for var, arg in zip(region.results, explicit, strict=True)
+        ]
+        results += [
+            self._define(var, arg.type) for var, arg in zip(region.merged, carried, strict=True)
+        ]
+        self._name_results(region, results)
+        changes["return_vars"] = tuple(results)
+        return _copy(stmt, changes)
+
+    def _name_results(self, region: Region, results: Sequence[Var]) -> None:
+        # A variable that is both yielded by the source and merged has the yielded value after.
+        for var, result in zip(region.results, results, strict=False):
+            self._now.put(var, result)
+
+    def _init(self, stmt: Stmt, var: Var) -> Expr:
+        value = self._now.values.get(var)
+        if value is None:
+            raise self._loop_assigned(stmt, var)
+        return value
+
+    def _explicit(self, arg: IterArg, init: Expr, result: str) -> IterArg:
+        name = self._names.explicit_iter_arg(arg.name, result)
+        kind = self._kind(arg.type, init.type)
+        new = arg
+        if not (name == arg.name and kind is arg.type and init is arg.initValue):
+            new = IterArg(name, kind, init, arg.span)
+        self._now.put(arg, new)
+        return new
+
+    def _carry(self, var: Var, init: Expr) -> IterArg:
+        arg = IterArg(self._names.iter_arg(var.name), init.type, init, var.span)
+        self._now.put(var, arg)
+        return arg
+
+    # Variables and expressions ------------------------------------------------------------
+
+    def _define(self, var: Var, kind: Type) -> Var:
+        new = var
+        if not isinstance(var, MemRef):
+            name = self._names.definition(var.name)
+            if type(var) is not Var or name != var.name or kind is not var.type:
+                new = Var(name, kind, var.span)
+        self._now.put(var, new)
+        return new
+
+    def _kind(self, declared: Type, found: Type) -> Type:
+        """Return ``declared``, unless it depends on variables that have new names in ``found``."""
+        if self._is_symbolic(declared) and not same_type(declared, found):
+            return found
+        return declared
+
+    def _is_symbolic(self, kind: Type) -> bool:
+        return any(var in self._written for var in uses(exprs_of_type(kind)))
+
+    def visit_Var(self, var: Var) -> Expr:
+        """Replace a variable of the source by its present definition."""
+        now = self._now.values.get(var)
+        if now is None and var in self._written:
+            raise self._unassigned(var)
+        return var if now is None else now
+
+    def rebuild(self, node: Any) -> Any:
+        """Rebuild ``node``; derive its type anew if that depends on renamed variables."""
+        new = super().rebuild(node)
+        if new is node or not isinstance(new, Expr) or not self._is_symbolic(new.type):
+            return new
+        op = op_of(new)
+        if isinstance(new, Call) and op is not None:
+            return op.call(new.args, new.kwargs, new.span)
+        match new:
+            case MakeTuple():
+                return MakeTuple(new.elements, new.span)
+            case TupleGetItemExpr():
+                return TupleGetItemExpr(new.tuple, new.index, new.span)
+            case _:
+                return copy_with(new, {"type": map_dims(new.type, self.visit)})
+
+    # Errors -------------------------------------------------------------------------------
+
+    def _unassigned(self, var: Var) -> PassError:
+        return self._error(
+            self._span,
+            var,
+            f"'{var.name}' is read here, and some ways to this statement do not assign it",
+            f"assign '{var.name}' before",
+        )
+
+    def _half_assigned(self, stmt: IfStmt, var: Var) -> PassError:
+        return self._error(
+            stmt.span,
+            var,
+            f"'{var.name}' is assigned in one branch of this if only, and read after it",
+            f"assign '{var.name}' before the if",
+        )
+
+    def _loop_assigned(self, stmt: Stmt, var: Var) -> PassError:
+        return self._error(
+            stmt.span,
+            var,
+            f"'{var.name}' is first assigned in this loop, and read by the next turn or after it",
+            f"assign '{var.name}' before the loop",
+        )
+
+    def _error(self, span: Span, var: Var, message: str, hint: str) -> PassError:
+        for other, value in self._now.values.items():
+            if other.name == var.name and not same_type(other.type, var.type):
+                return self._two_types(span, var, value.type, var.type, "the ways to this place")
+        place = Label(self._written[var], f"'{var.name}' is assigned here")
+        return PassError(message, span, hint, slug="maybe-unassigned", related=(place,))
+
+    def _two_types(self, span: Span, var: Var, a: Type, b: Type, where: str) -> PassError:
+        return PassError(
+            f"'{var.name}' has different types on {where}: {python_print(a)} and {python_print(b)}",
+            span,
+            f"give '{var.name}' one shape and element type, or use another name",
+            slug="merge-type",
+            related=(Label(self._written[var], f"'{var.name}' is assigned here"),),
+        )
+
+
+def _copy(stmt: Branching, changes: Mapping[str, Any]) -> Stmt:
+    """Return ``stmt`` with other fields, itself if they are the ones it has."""
+    return (
+        stmt
+        if all(_same(getattr(stmt, k), v) for k, v in changes.items())
+        else copy_with(stmt, changes)
+    )
+
+
+def _same(old: Any, new: Any) -> bool:
+    if not isinstance(old, tuple):
+        return old is new
+    items = cast("tuple[Any, ...]", old)
+    return len(items) == len(new) and all(a is b for a, b in zip(items, new, strict=True))
+
+
+def _yielded(stmts: Sequence[Stmt]) -> tuple[Expr, ...]:
+    last = stmts[-1] if stmts else None
+    return last.value if isinstance(last, YieldStmt) else ()
+
+
+def _close(block: Block, old: Stmt, stmts: list[Stmt], values: Sequence[Expr], span: Span) -> Stmt:
+    """Return ``stmts``, which were ``block``, as a body that yields ``values`` besides its own.
+
+    ``old``, the body of the block, is returned if nothing changed.
+    """
+    if not values:
+        return old if _same(block.stmts, stmts) else seq(stmts)
+    own = _yielded(stmts)
+    if stmts and isinstance(stmts[-1], YieldStmt):
+        span = stmts.pop().span
+    return seq([*stmts, YieldStmt((*own, *values), span)])

@@ -1,0 +1,505 @@
+"""``@pl.jit``: a kernel that is specialised, compiled and run when it is called with arrays.
+
+Decides what a call specialises on, and keeps one compiled program a combination. Parsing is the
+front end's work, with constants and sizes put into the names around the function; compiling is
+the driver's.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, overload
+
+from pypto._src.driver import CompiledProgram, TargetName, compile_program
+from pypto._src.dtypes import MEMBERS, DataType
+from pypto._src.errors import CallError, ParserTypeError
+from pypto._src.frontend.context import Context, Errors
+from pypto._src.frontend.decorators import unwrapped
+from pypto._src.frontend.environment import Environment, function_environment
+from pypto._src.frontend.functions import Alone, Method, Options, ProgramParser
+from pypto._src.frontend.source import function_source
+from pypto._src.frontend.types import parameter_type
+from pypto._src.ir.annotations import InOut, Out, Tensor
+from pypto._src.ir.enums import FunctionType
+from pypto._src.ir.nodes import ConstInt, ScalarType, TensorType, Var, caller_span
+from pypto._src.ir.stmts import Program
+from pypto._src.lazy import lazy_module
+from pypto._src.passes.pipelines import OptimizationStrategy
+from pypto._src.run.arguments import is_array, type_text
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+_CONSTANTS: Final = (int, float, bool, str, DataType)
+
+
+class _Array(NamedTuple):
+    """A tensor parameter; ``kind`` is None where the annotation is a bare ``pl.Tensor``."""
+
+    name: str
+    kind: TensorType | None
+    default: Any
+
+    @property
+    def is_fixed(self) -> bool:
+        """True if every call has the same shape and element type."""
+        return self.kind is not None and all(isinstance(dim, ConstInt) for dim in self.kind.shape)
+
+
+class _Number(NamedTuple):
+    """A scalar that the kernel gets at run time."""
+
+    name: str
+    kind: ScalarType
+    default: Any
+
+
+class _Constant(NamedTuple):
+    """A Python value that is part of the kernel."""
+
+    name: str
+    kind: type
+    default: Any
+
+
+_Parameter = _Array | _Number | _Constant
+_NONE: Final = object()
+
+
+class JitFunction:
+    """A kernel that compiles itself for the arguments it is called with.
+
+    ``kernel(a, b, out)`` runs it in place on NumPy arrays, or anything that NumPy can view through
+    DLPack; ``kernel.lower(...)`` returns the program for such arguments, ``kernel.compile(...)``
+    what a call would run. In place of an array both take ``pl.Tensor[[64, 64], pl.FP32]``.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        frame: FrameType,
+        options: Options,
+        target: TargetName,
+        strategy: OptimizationStrategy,
+    ) -> None:
+        function = unwrapped(func)
+        self._source, self._node = function_source(function)
+        self._environment = function_environment(function, frame)
+        self._options = options
+        self._target: TargetName = target
+        self._strategy = strategy
+        self.__name__ = self._node.name
+        self.__qualname__: str = function.__qualname__
+        self.__module__: str = function.__module__
+        self.__doc__: str | None = function.__doc__
+        header = Method(
+            self._source, self._node, self._environment, options, Alone(), Errors()
+        ).context
+        self._parameters = _parameters(header, self._node.args, function)
+        self._environment.frame = None  # the kernel outlives the frame
+        self._passed = [i for i, p in enumerate(self._parameters) if not isinstance(p, _Constant)]
+        self._takes_all = len(self._passed) == len(self._parameters)
+        self._keys = [_key_of(parameter) for parameter in self._parameters]
+        self._made: dict[tuple[Any, ...], CompiledProgram] = {}
+        self._lock = threading.Lock()
+        self.misses: list[str] = []
+        """Why each compilation happened, in order: what no earlier call had."""
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the kernel, compiled for these arguments now if no earlier call had their kinds.
+
+        Raises:
+            CallError: the arguments do not fit the parameters.
+            ParserError: the kernel makes no sense for these arguments.
+            PyptoError: what passes and compilers report.
+        """
+        try:
+            if named or len(args) != len(self._parameters):
+                args = self._arranged(args, named)
+            try:
+                made = self._made[self._key(args)]
+            except (KeyError, AttributeError, TypeError):
+                made = self._make(args)
+            return made.run(args if self._takes_all else [args[i] for i in self._passed])
+        except CallError as error:
+            error.at(caller_span())
+            raise
+
+    def lower(self, *args: Any, **named: Any) -> Program:
+        """Return the program for these arguments, as parsed: no pass has run.
+
+        Raises:
+            CallError, ParserError: as in a call.
+        """
+        views = zip(self._parameters, self._arranged(args, named), strict=True)
+        return self._lower([self._view(p, a) if isinstance(p, _Array) else a for p, a in views])
+
+    def compile(self, *args: Any, **named: Any) -> CompiledProgram:
+        """Return what a call with these arguments runs; it takes them without the constants.
+
+        Raises:
+            CallError, ParserError, PyptoError: as in a call.
+        """
+        return self._make(self._arranged(args, named))
+
+    def __repr__(self) -> str:
+        return f"<pl.jit {self.__qualname__}({', '.join(p.name for p in self._parameters)})>"
+
+    def __get__(self, instance: object, owner: type | None = None) -> JitFunction:
+        """Return itself: a kernel is no method."""
+        return self
+
+    def _arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments in the order of the parameters."""
+        found: list[Any] = list(args)
+        rest = dict(named)
+        for parameter in self._parameters[len(args) :]:
+            value = rest.pop(parameter.name, parameter.default)
+            if value is _NONE:
+                raise self._refusal(f"argument {parameter.name!r} is missing", "argument-count")
+            found.append(value)
+        if rest or len(found) > len(self._parameters):
+            what = f"argument {next(iter(rest))!r}" if rest else f"{len(args)} arguments"
+            raise self._refusal(f"{self.__name__} does not take {what}", "argument-count")
+        return tuple(found)
+
+    def _refusal(self, message: str, slug: str) -> CallError:
+        names = ", ".join(p.name for p in self._parameters)
+        return CallError(message, hint=f"call it as {self.__name__}({names})", slug=slug)
+
+    def _make(self, args: tuple[Any, ...]) -> CompiledProgram:
+        views = [
+            self._view(parameter, arg) if isinstance(parameter, _Array) else arg
+            for parameter, arg in zip(self._parameters, args, strict=True)
+        ]
+        key = self._key(views)
+        with self._lock:
+            made = self._made.get(key)
+            if made is None:
+                program = self._lower(views)
+                reason = self._reason(key)
+                made = compile_program(
+                    program, self._target, entry=self.__name__, strategy=self._strategy
+                )
+                self.misses.append(reason)
+                self._made[key] = made
+            if not any(isinstance(arg, Tensor) for arg in args):
+                # An array of another library has a key of its own, which then leads here as well.
+                self._made[self._key(args)] = made
+        return made
+
+    def _key(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple([key(arg) for key, arg in zip(self._keys, args, strict=True)])
+
+    def _lower(self, args: Sequence[Any]) -> Program:
+        constants: dict[str, Any] = {}
+        sizes: dict[Var, int] = {}
+        kinds: dict[str, TensorType] = {}
+        for parameter, arg in zip(self._parameters, args, strict=True):
+            match parameter:
+                case _Constant():
+                    constants[parameter.name] = self._constant(parameter, arg)
+                case _Array(kind=TensorType() as kind):
+                    self._measure(parameter, kind, arg.shape, sizes)
+                case _Array():
+                    kinds[parameter.name] = self._tensor_type(parameter, arg)
+                case _Number():
+                    continue
+        spelled = {_hidden(name): kind for name, kind in kinds.items()}
+        environment = _Around(self._environment, {**constants, **spelled}, sizes)
+        parser = ProgramParser(self.__name__, {})
+        parser.add(
+            self._source, _specialised(self._node, constants, kinds), environment, self._options
+        )
+        return parser.finish(self._source.span(self._node), entry=self.__name__)
+
+    def _constant(self, parameter: _Constant, arg: Any) -> Any:
+        is_bool = isinstance(arg, bool) and parameter.kind is not bool
+        wanted = (int, float) if parameter.kind is float else parameter.kind
+        if isinstance(arg, wanted) and not is_bool:
+            return arg
+        raise CallError(
+            f"argument {parameter.name!r} of {self.__name__} is {arg!r}; a Python "
+            f"{parameter.kind.__name__} was wanted, which becomes part of the kernel",
+            slug="argument-kind",
+        )
+
+    def _view(self, parameter: _Array, arg: Any) -> Array | _Abstract:
+        """Return what has shape and dtype of an argument."""
+        if is_array(arg):
+            return arg
+        if isinstance(arg, Tensor) and arg.dtype is not None:
+            return _Abstract(tuple(arg.shape), arg.dtype.numpy)
+        if hasattr(arg, "__dlpack__"):
+            return np.from_dlpack(cast("Any", arg))
+        raise CallError(
+            f"argument {parameter.name!r} of {self.__name__} is a {type(arg).__name__}; an array "
+            "was wanted",
+            hint=f"np.asarray({parameter.name}, np.float32)",
+            slug="argument-kind",
+        )
+
+    def _tensor_type(self, parameter: _Array, arg: Array | _Abstract) -> TensorType:
+        dtype = _element_types().get(arg.dtype)
+        if dtype is not None:
+            return TensorType(arg.shape, dtype)
+        raise CallError(
+            f"argument {parameter.name!r} of {self.__name__} is an array of {arg.dtype}, which is "
+            "no element type of a kernel",
+            hint=f"pass {parameter.name}.astype(np.float32)",
+            slug="argument-dtype",
+        )
+
+    def _measure(
+        self,
+        parameter: _Array,
+        kind: TensorType,
+        shape: tuple[int, ...],
+        sizes: dict[Var, int],
+    ) -> None:
+        """Note the sizes that an argument gives to symbolic dimensions."""
+        fits = len(shape) == len(kind.shape)
+        for dim, size in zip(kind.shape, shape, strict=False):
+            if isinstance(dim, Var):
+                fits = fits and sizes.setdefault(dim, size) == size
+        if not fits:
+            raise CallError(
+                f"argument {parameter.name!r} of {self.__name__} is an array {list(shape)}; "
+                f"{type_text(kind)} was wanted"
+                + "".join(f", with {dim.name} = {size}" for dim, size in sizes.items()),
+                slug="argument-shape",
+            )
+
+    def _reason(self, key: tuple[Any, ...]) -> str:
+        """Return what sets a call apart from the most similar one before."""
+        if not self._made:
+            return f"{self.__name__}: first call"
+        nearest = min(
+            self._made, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True))
+        )
+        parts = [
+            f"{parameter.name} is {_shown(new)}, was {_shown(old)}"
+            for parameter, old, new in zip(self._parameters, nearest, key, strict=True)
+            if old != new
+        ]
+        return f"{self.__name__}: {'; '.join(parts)}"
+
+
+class _Around(Environment):
+    """What names mean around one specialisation."""
+
+    __slots__ = ("_sizes",)
+
+    def __init__(self, outer: Environment, names: Mapping[str, Any], sizes: dict[Var, int]) -> None:
+        super().__init__((names, *outer.layers), outer.frame)
+        self._sizes = sizes
+
+    def get(self, name: str) -> Any:
+        """Return what ``name`` stands for; a symbolic dimension with a known size is that size."""
+        value = super().get(name)
+        return self._sizes.get(value, value) if isinstance(value, Var) else value
+
+
+def _parameters(ctx: Context, args: ast.arguments, function: Any) -> list[_Parameter]:
+    listed = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+    for odd in (args.vararg, args.kwarg):
+        if odd is not None:
+            raise ParserTypeError(
+                "kernels do not have '*' before a parameter", ctx.span(odd), slug="annotation"
+            )
+    positional = function.__defaults__ or ()
+    first = len(args.posonlyargs) + len(args.args) - len(positional)
+    defaults = {arg.arg: value for arg, value in zip(listed[first:], positional, strict=False)}
+    defaults.update(function.__kwdefaults__ or {})
+    found: dict[str, _Parameter] = {}
+    # A dimension may be a scalar parameter that stands later.
+    for arg in sorted(listed, key=lambda arg: isinstance(arg.annotation, ast.Subscript)):
+        found[arg.arg] = _parameter(ctx, arg, defaults.get(arg.arg, _NONE))
+    return [found[arg.arg] for arg in listed]
+
+
+def _parameter(ctx: Context, arg: ast.arg, default: Any) -> _Parameter:
+    node = arg.annotation
+    if node is None:
+        raise ParserTypeError(
+            f"parameter {arg.arg!r} has no type",
+            ctx.span(arg),
+            hint=f"write {arg.arg}: pl.Tensor, or {arg.arg}: int for a constant",
+            slug="annotation",
+        )
+    inner = _inside(ctx, node)
+    meant = ctx.peek(inner)
+    if meant is Tensor:
+        return _Array(arg.arg, None, default)
+    if isinstance(meant, type) and meant in _CONSTANTS:
+        return _Constant(arg.arg, meant, default)
+    kind, _ = parameter_type(ctx, node)
+    if isinstance(kind, TensorType):
+        return _Array(arg.arg, kind, default)
+    if isinstance(kind, ScalarType):
+        ctx.names.bind(arg.arg, Var(arg.arg, kind, ctx.span(arg)))
+        return _Number(arg.arg, kind, default)
+    raise ParserTypeError(
+        f"parameter {arg.arg!r} is neither an array nor a number: Python cannot pass it",
+        ctx.span(node),
+        hint=f"write {arg.arg}: pl.Tensor",
+        slug="annotation",
+    )
+
+
+def _inside(ctx: Context, node: ast.expr) -> ast.expr:
+    """Return what stands in ``pl.Out[...]`` or ``pl.InOut[...]``, else ``node``."""
+    if isinstance(node, ast.Subscript) and ctx.peek(node.value) in (Out, InOut):
+        return node.slice
+    return node
+
+
+def _hidden(name: str) -> str:
+    """Return the name under which a specialisation finds a parameter's type."""
+    return f"type of {name}"
+
+
+def _specialised(
+    node: ast.FunctionDef, constants: Mapping[str, Any], kinds: Mapping[str, TensorType]
+) -> ast.FunctionDef:
+    """Return a definition without its constant parameters, and with the types it is called with."""
+
+    def one(arg: ast.arg) -> ast.arg:
+        annotation = arg.annotation
+        if arg.arg not in kinds or annotation is None:
+            return arg
+        name = ast.Name(_hidden(arg.arg), ast.Load())
+        made = copy.copy(arg)
+        if isinstance(annotation, ast.Subscript):
+            ast.copy_location(name, annotation.slice)
+            made.annotation = copy.copy(annotation)
+            made.annotation.slice = name
+        else:
+            made.annotation = ast.copy_location(name, annotation)
+        return made
+
+    args = node.args
+    listed = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+    made = copy.copy(node)
+    kept = [one(arg) for arg in listed if arg.arg not in constants]
+    made.args = ast.arguments(posonlyargs=[], args=kept, kwonlyargs=[], kw_defaults=[], defaults=[])
+    return made
+
+
+def _key_of(parameter: _Parameter) -> Callable[[Any], Any]:
+    """Return the function from an argument to what a specialisation of it depends on."""
+    match parameter:
+        case _Array(kind=None):
+            return _kind_of_array
+        case _Array():
+            return _nothing if parameter.is_fixed else _shape_of_array
+        case _Constant():
+            return _constant_key
+        case _Number():
+            return _nothing
+
+
+def _kind_of_array(arg: Any) -> Any:
+    return arg.shape, arg.dtype
+
+
+def _shape_of_array(arg: Any) -> Any:
+    return arg.shape
+
+
+def _constant_key(arg: Any) -> Any:
+    return type(arg), arg  # 1, 1.0 and True are three constants
+
+
+def _nothing(_arg: Any) -> None:
+    return None
+
+
+class _Abstract(NamedTuple):
+    """Shape and dtype of an array that is not there."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+@functools.cache
+def _element_types() -> dict[Any, DataType]:
+    """Return the element types by their NumPy dtype."""
+    found: dict[Any, DataType] = {}
+    for dtype in MEMBERS.values():
+        if dtype.numpy_name is not None:
+            found.setdefault(dtype.numpy, dtype)
+    return found
+
+
+def _shown(part: Any) -> str:
+    """Return one part of a key as text: that of a constant, of an array, of a shape."""
+    if not isinstance(part, tuple):
+        return str(part)
+    items = cast("tuple[Any, ...]", part)
+    if items and isinstance(items[0], type):
+        return repr(items[1])
+    if items and isinstance(items[0], tuple):
+        return f"{items[1]} {list(cast('tuple[int, ...]', items[0]))}"
+    return str(list(items))
+
+
+@overload
+def jit(func: Callable[..., Any], /) -> JitFunction: ...
+@overload
+def jit(
+    func: None = None,
+    *,
+    type: FunctionType = ...,
+    target: TargetName = ...,
+    strategy: OptimizationStrategy = ...,
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
+def jit(
+    func: Callable[..., Any] | None = None,
+    *,
+    type: FunctionType = FunctionType.Opaque,  # noqa: A002  as in pl.function
+    target: TargetName = "cpu",
+    strategy: OptimizationStrategy = OptimizationStrategy.Default,
+) -> Any:
+    """Make a Python function a kernel that compiles itself for the arguments it is called with.
+
+    Parameters are annotated with
+
+    * ``pl.Tensor``: any array; the kernel is specialised on its shape and element type;
+    * ``pl.Tensor[[M, 64], pl.FP32]``: such an array; the kernel is specialised on the sizes of
+      symbolic dimensions (``M = pl.dynamic("M")``), which are plain numbers in its body;
+    * ``pl.FP32`` and other element types: a number at run time;
+    * ``int``, ``float``, ``bool``, ``str``, ``pl.DataType``: a constant, part of the kernel.
+
+    Directions are written as ever: ``out: pl.Out[pl.Tensor]``. Parameters may have defaults.
+
+    Args:
+        func: The function; without it ``jit(...)`` returns the decorator.
+        type: Where the function runs, as in ``pl.function``.
+        target: ``cpu`` or ``interpreter``, as in ``pypto.runtime.compile``.
+        strategy: The passes that run.
+
+    Raises:
+        ParserError: the parameters are no parameters of a kernel. Mistakes in the body are found
+            by the first call.
+    """
+    options = Options(type, strict_ssa=False)
+    if func is None:
+
+        def decorate(func: Callable[..., Any]) -> JitFunction:
+            frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+            return JitFunction(func, frame, options, target, strategy)
+
+        return decorate
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    return JitFunction(func, frame, options, target, strategy)

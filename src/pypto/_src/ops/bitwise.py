@@ -1,0 +1,483 @@
+"""Ops on the bits of integers, shifts, and the remainder, which belongs to no other family.
+
+All run on the vector pipe. Two tiles must agree in shape and element type; a number beside a tile
+has the tile's element type. What the assembler has no instruction for on A2/A3 becomes ones that
+it has: logic on 32 bits works on the same bytes as elements of 16 bits, and a number beside
+32-bit elements fills a tile first. Remainders get their scratch tile in LegalizeTiles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import EmitError
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    MakeTuple,
+    TileType,
+    Type,
+    const_value,
+    static_shape,
+)
+from pypto._src.ir.opdef import Composite, CppSite, Let, OpDef, Operands, PtoSite
+from pypto._src.lazy import lazy_module
+from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
+from pypto._src.ops.elementwise import beside
+from pypto._src.ops.layout import is_column, reshape
+from pypto._src.ops.memory import create_tile, full
+from pypto._src.ops.rules import (
+    called,
+    check_same_dtype,
+    check_same_shape,
+    members,
+    one_tile,
+    operand_name,
+    refuse,
+    tile_and_scalar,
+    two_tiles,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+D = DataType
+BITS: Final = INTEGERS | {D.INT8, D.UINT8}
+"""Element types of logic and of shifts by a tile."""
+BITS_AND_NUMBER: Final = BITS - {D.UINT32}
+"""Element types of logic with a number: the assembler fills no tile of UINT32 with it."""
+REMAINDERS: Final = frozenset({D.FP32, D.INT32})
+
+
+# --------------------------------------------------------------------------------------------
+# Logic on two tiles
+# --------------------------------------------------------------------------------------------
+
+
+def _halves(kind: Type) -> TileType:
+    """Return the type of a tile of 32-bit elements read as twice as many 16-bit ones."""
+    assert isinstance(kind, TileType)
+    shape = static_shape(kind)
+    if shape is None:
+        raise EmitError("a tile of 32-bit elements has no constant shape", slug="emit-shape")
+    return TileType([*shape[:-1], 2 * shape[-1]], D.INT16, kind.memref)
+
+
+def _logic(mnemonic: str) -> Callable[[PtoSite], None]:
+    """Return the form of an instruction on tiles that takes elements of up to 16 bits."""
+
+    def emit(site: PtoSite) -> None:
+        kind, tiles = site.call.type, site.call.args
+        assert isinstance(kind, TileType)
+        operands = list(zip(site.args, site.arg_types, strict=True))
+        result = site.dst, site.dst_type
+        if kind.dtype.bytes > 2:
+            operands = [site.retype(tile, _halves(tile.type)) for tile in tiles]
+            result = site.retype(None, _halves(kind))
+        names, types = (", ".join(column) for column in zip(*operands, strict=True))
+        site.emit(f"{mnemonic} ins({names} : {types}) outs({result[0]} : {result[1]})")
+
+    return emit
+
+
+def _with_scratch(o: Operands) -> Type:
+    """Return the type of two tiles and a scratch tile of their type: [R, C]."""
+    kind = two_tiles(o)
+    check_same_dtype(o, 0, 2)
+    check_same_shape(o, 0, 2)
+    return kind
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=BITS,
+    numpy=lambda lhs, rhs: lhs & rhs,
+    pto=_logic("pto.tand"),
+    isa="TAND",
+)
+def and_(lhs: Tile, rhs: Tile) -> Tile:
+    """Return the bits that are set in both ``lhs`` and ``rhs`` [R, C], element by element."""
+    ...
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=BITS,
+    numpy=lambda lhs, rhs: lhs | rhs,
+    pto=_logic("pto.tor"),
+    isa="TOR",
+)
+def or_(lhs: Tile, rhs: Tile) -> Tile:
+    """Return the bits that are set in ``lhs`` or ``rhs`` [R, C] or both, element by element."""
+    ...
+
+
+@block_op(
+    types=_with_scratch,
+    dtypes=BITS,
+    reads=(0, 1),
+    writes=(2,),
+    in_place=(),  # the instruction reads its sources after it has written
+    numpy=lambda lhs, rhs, _scratch: lhs ^ rhs,
+    pto=_logic("pto.txor"),
+    isa="TXOR",
+)
+def xor(lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
+    """Return the bits that are set in just one of ``lhs`` and ``rhs`` [R, C].
+
+    ``tmp`` [R, C] is scratch of the same element type.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Logic on a tile and a number
+# --------------------------------------------------------------------------------------------
+
+
+def _on_filled(on_tiles: OpDef[..., Any]) -> Composite:
+    """Return what logic with a number stands for where elements have 32 bits.
+
+    y = ands(x, 7)  ->  n = full(...); y = and_(x, n)
+    """
+
+    def expand(call: Call, let: Let) -> Expr | None:
+        tile, number, *scratch = call.args
+        kind = tile.type
+        assert isinstance(kind, TileType)
+        if kind.dtype.bytes <= 2:
+            return None
+        words = {"dtype": kind.dtype}
+        filled = full.call([MakeTuple(kind.shape), number], words, call.span)
+        return on_tiles.call([tile, let("filled", filled), *scratch], {}, call.span)
+
+    return expand
+
+
+def _bits_and_number(o: Operands) -> Type:
+    """Return the type of logic on a tile and a number: [R, C], s -> [R, C]."""
+    dtype = o.tile(0).dtype
+    if dtype is D.UINT32:  # of two tiles it exists
+        refuse(
+            o,
+            f"{called(o.op)} of a tile and a number takes elements of {members(o.op.dtypes)}, "
+            f"{operand_name(o, 0)} has {dtype.member}",
+            "element-type",
+            note="the A2/A3 chip fills no tile of UINT32 with a number; load one from a tensor",
+            shown=(0,),
+        )
+    return tile_and_scalar(o)
+
+
+def _number_and_scratch(o: Operands) -> Type:
+    """Return the type of a tile, a number and a scratch tile of the tile's type: [R, C]."""
+    kind = _bits_and_number(o)
+    check_same_dtype(o, 0, 2)
+    check_same_shape(o, 0, 2)
+    return kind
+
+
+@block_op(
+    overload="and_",
+    types=_bits_and_number,
+    dtypes=BITS_AND_NUMBER,
+    in_place=(),  # the assembler wants source and result apart, here and below
+    numpy=lambda lhs, rhs: lhs & beside(lhs, rhs),
+    composite=_on_filled(and_),
+    pto="pto.tands",
+    isa="TANDS",
+)
+def ands(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return the bits that are set in both ``rhs`` and each element of ``lhs`` [R, C]."""
+    ...
+
+
+@block_op(
+    overload="or_",
+    types=_bits_and_number,
+    dtypes=BITS_AND_NUMBER,
+    in_place=(),
+    numpy=lambda lhs, rhs: lhs | beside(lhs, rhs),
+    composite=_on_filled(or_),
+    pto="pto.tors",
+    isa="TORS",
+)
+def ors(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return the bits that are set in ``rhs`` or in each element of ``lhs`` [R, C] or both."""
+    ...
+
+
+@block_op(
+    overload="xor",
+    types=_number_and_scratch,
+    dtypes=BITS_AND_NUMBER,
+    reads=(0,),
+    writes=(2,),
+    in_place=(),
+    numpy=lambda lhs, rhs, _scratch: lhs ^ beside(lhs, rhs),
+    composite=_on_filled(xor),
+    pto="pto.txors",
+    isa="TXORS",
+)
+def xors(lhs: Tile, rhs: Scalar, tmp: Tile) -> Tile:
+    """Return the bits that are set in just one of ``rhs`` and each element of ``lhs`` [R, C].
+
+    ``tmp`` [R, C] is scratch of the same element type.
+    """
+    ...
+
+
+@block_op(
+    types=one_tile,
+    dtypes={D.INT16, D.UINT16},
+    numpy=lambda tile: ~tile,
+    pto="pto.tnot",
+    isa="TNOT",
+)
+def not_(tile: Tile) -> Tile:
+    """Return each element of ``tile`` [R, C] with its bits inverted."""
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Shifts
+# --------------------------------------------------------------------------------------------
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=BITS,
+    numpy=lambda lhs, rhs: np.left_shift(lhs, rhs),
+    pto="pto.tshl",
+    isa="TSHL",
+)
+def shl(lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``lhs`` [R, C] shifted to the left by ``rhs`` [R, C] bits, element by element.
+
+    Bits that leave the element are lost. A negative count, or one of at least the element's
+    width, gives 0.
+    """
+    ...
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=BITS,
+    numpy=lambda lhs, rhs: np.right_shift(lhs, rhs),
+    pto="pto.tshr",
+    isa="TSHR",
+)
+def shr(lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``lhs`` [R, C] shifted to the right by ``rhs`` [R, C] bits, element by element.
+
+    Signed elements keep their sign, unsigned ones are filled with zeros. A negative count, or
+    one of at least the element's width, gives 0, of a negative element -1.
+    """
+    ...
+
+
+def _by_number(other: str) -> Callable[[Operands], Type]:
+    """Return the rule of a shift by a number; ``other`` shifts the other way."""
+
+    def rule(o: Operands) -> Type:
+        kind, count = tile_and_scalar(o), const_value(o.args[1])
+        if count is not None and count < 0:
+            refuse(
+                o,
+                f"{called(o.op)} by {count} bits, a count of 0 or more was wanted",
+                "shift",
+                f"pl.{other}({operand_name(o, 0)}, {-count})",
+                shown=(0,),
+            )
+        return kind
+
+    return rule
+
+
+@block_op(
+    overload="shl",
+    types=_by_number("shr"),
+    dtypes=INTEGERS,
+    numpy=lambda lhs, rhs: np.left_shift(lhs, beside(lhs, rhs)),
+    pto="pto.tshls",
+    isa="TSHLS",
+)
+def shls(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs`` [R, C] shifted to the left by ``rhs`` bits.
+
+    Bits that leave the element are lost. A constant count is not negative; a negative one at run
+    time, or one of at least the element's width, gives 0.
+    """
+    ...
+
+
+@block_op(
+    overload="shr",
+    types=_by_number("shl"),
+    dtypes=INTEGERS,
+    numpy=lambda lhs, rhs: np.right_shift(lhs, beside(lhs, rhs)),
+    pto="pto.tshrs",
+    isa="TSHRS",
+)
+def shrs(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs`` [R, C] shifted to the right by ``rhs`` bits.
+
+    Signed elements keep their sign, unsigned ones are filled with zeros. A constant count is not
+    negative; a negative one at run time, or one of at least the element's width, gives 0, of a
+    negative element -1.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Remainders
+# --------------------------------------------------------------------------------------------
+
+_SCRATCH_STEP: Final = 8  # elements of 32 bits in a block of tile memory
+_REPEAT: Final = 64  # elements of 32 bits that one step of an instruction works on
+
+
+def remainder(lhs: Array, rhs: Array) -> Array:
+    """Return ``lhs - floor(lhs / rhs) * rhs`` of one element type, rounded once.
+
+    It has the sign of ``rhs``; a zero has that of ``lhs``. Over 0 integers give 0, floats NaN.
+    """
+    if lhs.dtype.kind in "iu":
+        return np.mod(lhs, rhs)
+    left = np.fmod(lhs, rhs)
+    return np.where((left != 0) & ((left < 0) != (rhs < 0)), left + rhs, left)
+
+
+def _scratch_columns(columns: int) -> int:
+    """Return how wide the scratch of a remainder of two tiles is: a row, and two more a step."""
+    wanted = columns + 2 * -(-columns // _REPEAT)
+    return -(-wanted // _SCRATCH_STEP) * _SCRATCH_STEP
+
+
+def _given_scratch(wider: bool) -> Composite:
+    """Return what a remainder stands for: itself with a scratch tile, on rows for columns.
+
+    y = rem(a, b)  ->  s = create_tile(...); y = rem(a, b, s)
+    """
+
+    def expand(call: Call, let: Let) -> Expr | None:
+        kind = call.type
+        assert isinstance(kind, TileType)
+        shape = static_shape(kind)
+        if shape is None:
+            return None  # InitMemRef refuses the tile
+        args = list(call.args)
+        if is_column(kind):
+            args = [_as_row(arg, let) for arg in args]
+            shape = (1, math.prod(shape))
+        result = TileType(shape, kind.dtype)
+        width = _scratch_columns(shape[-1]) if wider else shape[-1]
+        room = create_tile.build([[*shape[:-1], width], kind.dtype], {}, call.span)
+        value = Call(call.op, [*args, let("scratch", room)], {}, result, call.span)
+        if not is_column(kind):
+            return value
+        return reshape.call([let("result", value), MakeTuple(kind.shape)], {}, call.span)
+
+    return expand
+
+
+def _as_row(value: Expr, let: Let) -> Expr:
+    kind = value.type
+    if not isinstance(kind, TileType):
+        return value
+    row = [1, math.prod(static_shape(kind) or ())]
+    return let("row", reshape.build([value, row], {}))
+
+
+def _without_scratch(site: PtoSite | CppSite) -> None:
+    raise EmitError(
+        f"{site.call.op.name} works in a scratch tile",
+        hint="run passes.legalize_tiles() first, which gives it one",
+        slug="emit-op",
+    )
+
+
+def _remainder_type(o: Operands) -> Type:
+    kind = two_tiles(o)
+    check_same_dtype(o, 0, 2)
+    return kind
+
+
+@target_form(
+    name="rem",
+    overload="rem",
+    types=_remainder_type,
+    dtypes=REMAINDERS,
+    reads=(0, 1),
+    writes=(2,),
+    in_place=(),
+    numpy=lambda lhs, rhs, _scratch: remainder(lhs, rhs),
+    pto="pto.trem",
+    isa="TREM",
+)
+def rem_on_target(lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
+    """Return what `rem` of ``lhs`` and ``rhs`` is; ``tmp`` is scratch."""
+    ...
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=REMAINDERS,
+    in_place=(),
+    numpy=remainder,
+    composite=_given_scratch(wider=True),
+    with_scratch=rem_on_target,
+    pto=_without_scratch,
+    isa=_without_scratch,
+)
+def rem(lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``lhs - floor(lhs / rhs) * rhs`` [R, C], which has the sign of ``rhs``.
+
+    Over 0 it is 0 for integers and NaN for floats. The A2/A3 chip computes it of integers exactly
+    up to a magnitude of 2**24.
+    """
+    ...
+
+
+@target_form(
+    name="rems",
+    overload="rem",
+    types=_number_and_scratch,
+    dtypes=REMAINDERS,
+    reads=(0,),
+    writes=(2,),
+    in_place=(),
+    numpy=lambda lhs, rhs, _scratch: remainder(lhs, beside(lhs, rhs)),
+    pto="pto.trems",
+    isa="TREMS",
+)
+def rems_on_target(lhs: Tile, rhs: Scalar, tmp: Tile) -> Tile:
+    """Return what `rems` of ``lhs`` and ``rhs`` is; ``tmp`` is scratch."""
+    ...
+
+
+@block_op(
+    overload="rem",
+    types=tile_and_scalar,
+    dtypes=REMAINDERS,
+    in_place=(),
+    numpy=lambda lhs, rhs: remainder(lhs, beside(lhs, rhs)),
+    composite=_given_scratch(wider=False),
+    with_scratch=rems_on_target,
+    pto=_without_scratch,
+    isa=_without_scratch,
+)
+def rems(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs - floor(lhs / rhs) * rhs`` [R, C], which has the sign of ``rhs``.
+
+    Over 0 it is 0 for integers and NaN for floats. The A2/A3 chip computes it of integers exactly
+    up to a magnitude of 2**24.
+    """
+    ...

@@ -1,0 +1,596 @@
+"""Ops that compare and that choose between elements, and sums and differences of three operands.
+
+All run on the vector pipe. The user's masks are tiles like the operands, 1 where true and 0 where
+false; the vector unit knows only packed bits. LegalizeTiles puts these in: a comparison becomes one
+that gives bits and a choice between 1 and 0, a choice compares its mask with 0 first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import EmitError
+from pypto._src.ir.nodes import (
+    Call,
+    Cast,
+    ConstFloat,
+    ConstInt,
+    Expr,
+    MakeTuple,
+    Ne,
+    ScalarType,
+    TileType,
+    TileView,
+    Type,
+    const_value,
+    same_dims,
+    static_shape,
+)
+from pypto._src.ir.opdef import RESULT, Composite, CppSite, Let, OpDef, Operands, PtoSite, literal
+from pypto._src.lazy import lazy_module
+from pypto._src.ops.define import (
+    ARITHMETIC,
+    FLOATS,
+    STORABLE,
+    Axis,
+    Scalar,
+    Tile,
+    block_op,
+    target_form,
+)
+from pypto._src.ops.elementwise import add, adds, beside, maximum, mul, sub, subs
+from pypto._src.ops.layout import is_column, reshape
+from pypto._src.ops.memory import create_tile, full, vec_move
+from pypto._src.ops.rules import (
+    attribute,
+    called,
+    check_operands,
+    check_same_dtype,
+    check_same_shape,
+    plain_tile,
+    refuse,
+    tile_and_scalar,
+    two_tiles,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+D = DataType
+FILLED: Final = FLOATS | {D.INT16, D.INT32}
+"""Element types that the assembler fills tiles with."""
+COMPARED: Final = FLOATS | {D.INT32}
+"""Element types that the vector unit compares; of integers it only tells equal ones."""
+
+EQ, NE, LT, LE, GT, GE = range(6)
+MODES: Final = ("EQ", "NE", "LT", "LE", "GT", "GE")
+"""Names of the comparisons, at their numbers."""
+
+
+def _several(site: PtoSite | CppSite) -> None:
+    raise EmitError(
+        f"{site.call.op.name} is several instructions",
+        hint="run passes.legalize_tiles() first",
+        slug="emit-op",
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# A number for all elements, and slopes
+# --------------------------------------------------------------------------------------------
+
+
+@block_op(
+    types=tile_and_scalar,
+    dtypes=FILLED,
+    reads=(),
+    in_place=(),
+    numpy=lambda target, scalar: np.full(target.shape, beside(target, scalar), target.dtype),
+    pto=lambda site: site.emit(
+        f"pto.texpands ins({site.args[1]} : {site.arg_types[1]}) outs({site.dst} : {site.dst_type})"
+    ),
+    isa=lambda site: site.emit(f"TEXPANDS({site.dst}, {site.args[1]});"),
+)
+def expands(target: Tile, scalar: Scalar) -> Tile:
+    """Return a tile like ``target`` [R, C] whose elements all are ``scalar``.
+
+    The elements of ``target`` do not matter.
+    """
+    ...
+
+
+def _leaky(tile: Array, slope: Any) -> Array:
+    return np.where(tile > 0, tile, tile * slope)
+
+
+def _element(number: Expr) -> DataType:
+    kind = number.type
+    assert isinstance(kind, ScalarType)
+    return kind.dtype
+
+
+def _lrelu_pto(site: PtoSite) -> None:
+    slope = site.call.args[1]  # single precision beside tiles of any element type
+    if isinstance(slope, ConstFloat):
+        slope = ConstFloat(slope.value, D.FP32)
+    name = site.expr(slope if _element(slope) is D.FP32 else Cast(slope, D.FP32))
+    site.emit(
+        f"pto.tlrelu ins({site.args[0]}, {name} : {site.arg_types[0]}, f32) "
+        f"outs({site.dst} : {site.dst_type})"
+    )
+
+
+@block_op(
+    types=tile_and_scalar,
+    dtypes=FLOATS,
+    numpy=lambda tile, slope: _leaky(tile, beside(tile, slope)),
+    pto=_lrelu_pto,
+    isa="TLRELU",
+)
+def lrelu(tile: Tile, slope: Scalar) -> Tile:
+    """Return each element of ``tile`` [R, C], or ``slope`` times it where it is not above 0."""
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Three operands
+# --------------------------------------------------------------------------------------------
+
+
+def _three(o: Operands) -> Type:
+    """Return the type of an op on a tile, a tile or number, and a tile: [R, C]."""
+    check_operands(o)
+    check_same_dtype(o, 0, 1)
+    check_same_dtype(o, 0, 2)
+    if isinstance(o.args[1].type, TileType):
+        check_same_shape(o, 0, 1)
+    check_same_shape(o, 0, 2)
+    return plain_tile(o.tile(0))
+
+
+def _one_by_one(first: OpDef[..., Any], second: OpDef[..., Any]) -> Composite:
+    """Return what an op on three operands stands for: y = second(first(a, b), c).
+
+    The assembler's own forms for three operands add the last one even where they should subtract.
+    """
+
+    def expand(call: Call, let: Let) -> Expr:
+        lhs, rhs, rhs2 = call.args
+        part = let("part", first.call([lhs, rhs], {}, call.span))
+        return second.call([part, rhs2], {}, call.span)
+
+    return expand
+
+
+@block_op(
+    types=_three,
+    dtypes=ARITHMETIC,
+    numpy=lambda lhs, rhs, rhs2: lhs + rhs + rhs2,
+    composite=_one_by_one(add, add),
+    pto=_several,
+    isa=_several,
+)
+def addc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
+    """Return ``lhs + rhs + rhs2`` [R, C], element by element; integers wrap."""
+    ...
+
+
+@block_op(
+    types=_three,
+    dtypes=ARITHMETIC,
+    numpy=lambda lhs, rhs, rhs2: lhs + beside(lhs, rhs) + rhs2,
+    composite=_one_by_one(adds, add),
+    pto=_several,
+    isa=_several,
+)
+def addsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
+    """Return ``lhs + rhs + rhs2`` [R, C] with a number ``rhs``; integers wrap."""
+    ...
+
+
+@block_op(
+    types=_three,
+    dtypes=ARITHMETIC,
+    numpy=lambda lhs, rhs, rhs2: lhs - rhs - rhs2,
+    composite=_one_by_one(sub, sub),
+    pto=_several,
+    isa=_several,
+)
+def subc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
+    """Return ``lhs - rhs - rhs2`` [R, C], element by element; integers wrap."""
+    ...
+
+
+@block_op(
+    types=_three,
+    dtypes=ARITHMETIC,
+    numpy=lambda lhs, rhs, rhs2: lhs - beside(lhs, rhs) - rhs2,
+    composite=_one_by_one(subs, sub),
+    pto=_several,
+    isa=_several,
+)
+def subsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
+    """Return ``lhs - rhs - rhs2`` [R, C] with a number ``rhs``; integers wrap."""
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Packed bits, as the vector unit compares and chooses
+# --------------------------------------------------------------------------------------------
+
+
+def _compare(lhs: Array, rhs: Any, mode: int) -> Array:
+    """Return where a comparison holds. A NaN is unequal to everything, neither less nor greater."""
+    compare: Any = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+    held: Array = compare[mode](lhs, rhs)
+    return held
+
+
+_STEP: Final = 32  # bytes that rows of a tile are a multiple of
+_SCRATCH: Final = 16  # elements of UINT32 that a choice works in
+
+
+def _bits_type(o: Operands) -> Type:
+    """Return the type of packed bits for a tile [.., C]: [R, C up to 32s], C / 8 bytes of it valid.
+
+    One bit an element, the lowest first; the width is what all targets take.
+    """
+    two_tiles(o)
+    shape = static_shape(o.tile(0)) or (1,)
+    rows, columns = math.prod(shape[:-1]), shape[-1]
+    view = TileView(valid_shape=[rows, -(-columns // 8)])
+    return TileType([rows, -(-columns // _STEP) * _STEP], D.UINT8, tile_view=view)
+
+
+def _bits(lhs: Array, rhs: Array, _per_byte: int, cmp_type: int = EQ) -> Array:
+    columns: int = lhs.shape[-1]
+    held = _compare(lhs, rhs, cmp_type).reshape(-1, columns)
+    room = -(-columns // _STEP) * _STEP - -(-columns // 8)
+    return np.pad(np.packbits(held, axis=1, bitorder="little"), ((0, 0), (0, room)))
+
+
+def _mode(call: Call) -> str:
+    mode: int = call.kwargs["cmp_type"]
+    return MODES[mode]
+
+
+def _bits_pto(site: PtoSite) -> None:
+    lhs, rhs = site.args[:2]
+    left, right = site.arg_types[:2]
+    site.emit(
+        f"pto.tcmp ins({lhs}, {rhs} {{cmpMode = #pto<cmp {_mode(site.call).lower()}>}} : "
+        f"{left}, {right}) outs({site.dst} : {site.dst_type})"
+    )
+
+
+def _bits_cpp(site: CppSite) -> None:
+    lhs, rhs = site.args[:2]
+    kind = site.call.type
+    assert isinstance(kind, TileType)
+    assert kind.tile_view is not None
+    # Where a row of bits ends; the model of the chip on other CPUs counts on it.
+    site.emit(f"{site.dst}.SetValidCol({const_value(kind.tile_view.valid_shape[1])});")
+    site.emit(f"TCMP({site.dst}, {lhs}, {rhs}, CmpMode::{_mode(site.call)});")
+
+
+@target_form(
+    name="cmp",
+    types=_bits_type,
+    dtypes=COMPARED,
+    in_place=(),
+    numpy=_bits,
+    pto=_bits_pto,
+    isa=_bits_cpp,
+)
+def cmp_on_target(lhs: Tile, rhs: Tile, per_byte: Axis, cmp_type: int = EQ) -> Tile:
+    """Return the bits that tell where ``lhs`` and ``rhs`` compare; ``per_byte`` is 8."""
+    ...
+
+
+def _chosen_type(o: Operands) -> Type:
+    check_same_dtype(o, 1, 2)
+    check_same_shape(o, 1, 2)
+    return plain_tile(o.tile(1))
+
+
+def _chosen(mask: Array, lhs: Array, rhs: Array, _scratch: Array) -> Array:
+    columns = lhs.shape[-1]
+    bits = np.unpackbits(mask, axis=1, bitorder="little")[:, :columns].astype(bool)
+    return np.where(bits.reshape(lhs.shape), lhs, rhs)
+
+
+@target_form(
+    name="sel",
+    types=_chosen_type,
+    dtypes=STORABLE,
+    reads=(0, 1, 2),
+    writes=(3,),
+    in_place=(),
+    numpy=_chosen,
+    pto="pto.tsel",
+    isa="TSEL",
+)
+def sel_on_target(mask: Tile, lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
+    """Return ``lhs`` where the bits of ``mask`` are set, else ``rhs``; ``tmp`` is scratch."""
+    ...
+
+
+def _as_row(value: Expr, let: Let) -> Expr:
+    """Return a tile as the target compares it: columns and narrow tiles as a row of their bytes.
+
+    A5 wants the bits in a tile of the same shape, and rows of that have 32 bytes, one an element.
+    So it does not take fewer than 32 elements; A2/A3 does.
+    """
+    kind = value.type
+    assert isinstance(kind, TileType)
+    shape = static_shape(kind) or (1,)
+    size = math.prod(shape)
+    if not is_column(kind) and (shape[-1] % _STEP == 0 or size % _STEP):
+        return value
+    return let("row", reshape.build([value, [1, size]], {}))
+
+
+def _filled(like: Expr, value: float, let: Let, name: str) -> Expr:
+    """Return a tile like another, of one value."""
+    kind = like.type
+    assert isinstance(kind, TileType)
+    number = literal(value, kind.dtype)
+    return let(name, full.build([kind.shape, kind.dtype, number], {}))
+
+
+def _held(lhs: Expr, rhs: Expr, mode: int, let: Let) -> tuple[Expr, bool]:
+    """Return bits that tell where a comparison holds, and whether they say where it does not.
+
+    The vector unit compares integers for equality only: a <= b is max(a, b) == b.
+    """
+    kind, inverted = lhs.type, False
+    assert isinstance(kind, TileType)
+    if kind.dtype.is_int():
+        inverted = mode in (NE, LT, GT)
+        if mode in (LE, GT):
+            lhs = let("larger", maximum.build([lhs, rhs], {}))
+        elif mode in (GE, LT):
+            rhs = let("larger", maximum.build([lhs, rhs], {}))
+        mode = EQ
+    operands = (lhs, rhs, ConstInt(8, D.INDEX))
+    types = cmp_on_target.types(Operands(cmp_on_target, operands, {}))
+    return let("bits", Call(cmp, operands, {"cmp_type": mode}, types)), inverted
+
+
+def _choice(bits: tuple[Expr, bool], yes: Expr, no: Expr, let: Let) -> Call:
+    held, inverted = bits
+    yes, no = (no, yes) if inverted else (yes, no)
+    tmp = let("scratch", create_tile.build([[1, _SCRATCH], D.UINT32], {}))
+    assert isinstance(yes.type, TileType)
+    return Call(sel, (held, yes, no, tmp), {}, plain_tile(yes.type))
+
+
+def _is_static(call: Call) -> bool:
+    return isinstance(call.type, TileType) and static_shape(call.type) is not None
+
+
+def _shaped(value: Call, call: Call, let: Let) -> Expr:
+    """Return the result in the shape that the call has; see `_as_row`."""
+    kind, found = call.type, value.type
+    assert isinstance(kind, TileType)
+    assert isinstance(found, TileType)
+    if same_dims(kind.shape, found.shape):
+        return Call(value.op, value.args, value.kwargs, value.type, call.span)
+    return reshape.call([let("result", value), MakeTuple(kind.shape)], {}, call.span)
+
+
+# --------------------------------------------------------------------------------------------
+# Comparison
+# --------------------------------------------------------------------------------------------
+
+
+def _check_mode(o: Operands) -> None:
+    mode = attribute(o, "cmp_type")
+    if mode not in range(len(MODES)):
+        names = ", ".join(f"{number} {name}" for number, name in enumerate(MODES))
+        refuse(
+            o,
+            f"{called(o.op)} knows no comparison {mode}",
+            "argument-kind",
+            f"cmp_type is one of {names}",
+        )
+
+
+def _compared(o: Operands) -> Type:
+    _check_mode(o)
+    return two_tiles(o)
+
+
+def _compared_with_number(o: Operands) -> Type:
+    _check_mode(o)
+    return tile_and_scalar(o)
+
+
+def _mask(lhs: Array, rhs: Any, cmp_type: int = EQ) -> Array:
+    return _compare(lhs, rhs, cmp_type).astype(lhs.dtype)
+
+
+def _as_choice(call: Call, let: Let) -> Expr | None:
+    """Return what a comparison stands for: y = cmp(a, b)  ->  y = sel(bits of it, 1, 0)."""
+    if not _is_static(call):
+        return None  # InitMemRef refuses the tile
+    lhs = _as_row(call.args[0], let)
+    number = not isinstance(call.args[1].type, TileType)
+    rhs = _number(lhs, call.args[1], let) if number else _as_row(call.args[1], let)
+    bits = _held(lhs, rhs, call.kwargs.get("cmp_type", EQ), let)
+    yes, no = _filled(lhs, 1, let, "ones"), _filled(lhs, 0, let, "zeros")
+    return _shaped(_choice(bits, yes, no, let), call, let)
+
+
+def _number(like: Expr, number: Expr, let: Let) -> Expr:
+    kind = like.type
+    assert isinstance(kind, TileType)
+    return let("number", full.build([kind.shape, kind.dtype, number], {}))
+
+
+@block_op(
+    types=_compared,
+    dtypes=COMPARED,
+    in_place=(),
+    numpy=_mask,
+    composite=_as_choice,
+    with_scratch=cmp_on_target,
+    pto=_several,
+    isa=_several,
+)
+def cmp(lhs: Tile, rhs: Tile, cmp_type: int = EQ) -> Tile:
+    """Return 1 where ``lhs`` and ``rhs`` [R, C] compare, else 0, of their element type.
+
+    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
+    equal. A NaN is unequal to everything, and neither less nor greater.
+    """
+    ...
+
+
+@block_op(
+    types=_compared_with_number,
+    dtypes=COMPARED,
+    in_place=(),
+    numpy=lambda lhs, rhs, cmp_type=EQ: _mask(lhs, beside(lhs, rhs), cmp_type),
+    composite=_as_choice,
+    pto=_several,
+    isa=_several,
+)
+def cmps(lhs: Tile, rhs: Scalar, cmp_type: int = EQ) -> Tile:
+    """Return 1 where ``lhs`` [R, C] and the number ``rhs`` compare, else 0; see `cmp`.
+
+    The result has the element type of ``lhs``.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Choice
+# --------------------------------------------------------------------------------------------
+
+
+def _selected(o: Operands) -> Type:
+    """Return the type of a mask and two tiles: [R, C]."""
+    check_operands(o)
+    check_same_dtype(o, 1, 2)
+    check_same_shape(o, 1, 2)
+    check_same_shape(o, 1, 0)
+    return plain_tile(o.tile(1))
+
+
+def _as_choice_by_zero(call: Call, let: Let) -> Expr | None:
+    """Return what a choice stands for: y = sel(m, a, b)  ->  y = sel(bits of m == 0, b, a)."""
+    if not _is_static(call):
+        return None
+    mask, lhs, rhs = [_as_row(arg, let) for arg in call.args]
+    zeros = _filled(mask, 0, let, "zeros")
+    return _shaped(_choice(_held(mask, zeros, EQ, let), rhs, lhs, let), call, let)
+
+
+def _by_mask(mask: Array, lhs: Array, rhs: Array) -> Array:
+    return np.where(mask != 0, lhs, rhs)
+
+
+@block_op(
+    types=_selected,
+    dtypes=COMPARED,
+    in_place=(),
+    numpy=_by_mask,
+    composite=_as_choice_by_zero,
+    with_scratch=sel_on_target,
+    pto=_several,
+    isa=_several,
+)
+def sel(mask: Tile, lhs: Tile, rhs: Tile) -> Tile:
+    """Return the elements of ``lhs`` [R, C] where ``mask`` is not 0, else those of ``rhs``.
+
+    ``mask`` [R, C] is what `cmp` and `cmps` give; it may have another element type.
+    """
+    ...
+
+
+def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
+    """Return what prelu stands for: y = prelu(a, s)  ->  y = sel(bits of a > 0, a, a * s)."""
+    if not _is_static(call):
+        return None
+    tile, slope = [_as_row(arg, let) for arg in call.args[:2]]
+    scaled = let("scaled", mul.build([tile, slope], {}))
+    bits = _held(tile, _filled(tile, 0, let, "zeros"), GT, let)
+    return _shaped(_choice(bits, tile, scaled, let), call, let)
+
+
+@block_op(
+    types=_three,
+    dtypes=FLOATS,
+    reads=(0, 1),
+    writes=(2,),
+    in_place=(),
+    numpy=lambda tile, slope, _scratch: _leaky(tile, slope),
+    composite=_as_choice_by_sign,
+    pto=_several,
+    isa=_several,
+)
+def prelu(tile: Tile, slope: Tile, tmp: Tile) -> Tile:
+    """Return each element of ``tile`` [R, C], or ``slope`` [R, C] times it if it is not above 0.
+
+    ``tmp`` [R, C] is scratch of the same element type.
+    """
+    ...
+
+
+def _either(call: Call, _let: Let) -> Expr | None:
+    """Return the tile that a constant chooses, None if the choice is made at run time."""
+    lhs, rhs, mode = call.args
+    if isinstance(mode, ConstInt | ConstFloat):
+        return vec_move.call([lhs if mode.value != 0 else rhs], {}, call.span)
+    return None
+
+
+def _zero(mode: Expr) -> Expr:
+    return literal(0, _element(mode))
+
+
+def _sels_pto(site: PtoSite) -> None:
+    mode = site.call.args[2]
+    condition = site.expr(Ne(mode, _zero(mode), D.BOOL))
+    moves = [
+        f"  pto.tmov ins({name} : {kind}) outs({site.dst} : {site.dst_type})"
+        for name, kind in zip(site.args[:2], site.arg_types[:2], strict=True)
+    ]
+    for line in (f"scf.if {condition} {{", moves[0], "} else {", moves[1], "}"):
+        site.emit(line)
+
+
+def _sels_cpp(site: CppSite) -> None:
+    mode = site.call.args[2]
+    lines: Sequence[str] = (
+        f"if ({site.expr(Ne(mode, _zero(mode), D.BOOL))}) {{",
+        f"    TMOV({site.dst}, {site.args[0]});",
+        "} else {",
+        f"    TMOV({site.dst}, {site.args[1]});",
+        "}",
+    )
+    for line in lines:
+        site.emit(line)
+
+
+@block_op(
+    types=two_tiles,
+    dtypes=STORABLE - {D.UINT64},
+    in_place=(),
+    columns=(0, 1, RESULT),
+    numpy=lambda lhs, rhs, select_mode: (lhs if select_mode != 0 else rhs).copy(),
+    composite=_either,
+    pto=_sels_pto,
+    isa=_sels_cpp,
+)
+def sels(lhs: Tile, rhs: Tile, select_mode: Scalar) -> Tile:
+    """Return all of ``lhs`` [R, C] if the number ``select_mode`` is not 0, else all of ``rhs``."""
+    ...

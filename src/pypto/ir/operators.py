@@ -1,0 +1,53 @@
+"""Scalar operators as functions: both operands are promoted to one element type."""
+
+from pypto._src.ir.build import (
+    add,
+    bit_and,
+    bit_not,
+    bit_or,
+    bit_shift_left,
+    bit_shift_right,
+    bit_xor,
+    eq,
+    floordiv,
+    ge,
+    gt,
+    le,
+    lt,
+    max_,
+    min_,
+    mod,
+    mul,
+    ne,
+    neg,
+    sub,
+    truediv,
+)
+from pypto._src.ir.build import cast_ as cast
+from pypto._src.ir.build import pow_ as pow
+
+__all__ = [
+    "add",
+    "bit_and",
+    "bit_not",
+    "bit_or",
+    "bit_shift_left",
+    "bit_shift_right",
+    "bit_xor",
+    "cast",
+    "eq",
+    "floordiv",
+    "ge",
+    "gt",
+    "le",
+    "lt",
+    "max_",
+    "min_",
+    "mod",
+    "mul",
+    "ne",
+    "neg",
+    "pow",
+    "sub",
+    "truediv",
+]

@@ -1,0 +1,225 @@
+"""Running `.pto` texts on arrays: recorded runs, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("xdsl")
+
+from pypto._src.dialect.evaluate import Machine, evaluate
+from pypto._src.dialect.meaning import MEANINGS
+from pypto._src.dialect.reader import parse
+from pypto._src.dialect.table import TABLE
+from pypto._src.errors import CallError, EvaluationError
+from tests.dialect.recorded import Run, runs
+
+NOT_EVALUATED = {
+    "pto.tstore_fp",  # quantization by a tile of factors: nothing recorded says what it computes
+    "pto.tmov.fp",
+    "pto.textract_fp",
+    "pto.tinsert_fp",
+    "pto.trandom",  # a5 only, and of no recorded run
+    "pto.thistogram",
+    "pto.tpack",
+}
+OPS = sorted({run.op for run in runs()})
+
+
+def bound(run: Run, dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Return the relative and absolute error that a result may have."""
+    if run.tolerance is not None:
+        return run.tolerance, run.tolerance
+    return (1e-4, 1e-5) if dtype == np.float32 else (4e-3, 2e-3)
+
+
+def check_run(run: Run) -> None:
+    """Assert that the outputs of a run hold what was recorded."""
+    arguments = [value.copy() if value.ndim else value[()] for value in run.arguments]
+    evaluate(parse(run.text, run.id), run.entry, arguments, simulator=True)
+    for place, wanted in run.results.items():
+        found = arguments[place]
+        assert found.dtype == wanted.dtype
+        if wanted.dtype.kind in "iu":
+            np.testing.assert_array_equal(found, wanted, err_msg=f"{run.id}, argument {place}")
+        else:
+            rtol, atol = bound(run, wanted.dtype)
+            np.testing.assert_allclose(found, wanted, rtol, atol, err_msg=f"{run.id}, {place}")
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_recorded_runs(op: str) -> None:
+    """All recorded runs of an op give the recorded numbers within their bound."""
+    chosen = [run for run in runs() if run.op == op]
+    for run in chosen:
+        check_run(run)
+    print(f"{op}: {len(chosen)} runs")
+
+
+def test_recorded_runs_are_there() -> None:
+    """The selection has runs of every op that the larger set has."""
+    assert len(runs()) >= 500
+    assert len(OPS) >= 120
+
+
+def test_every_tile_op_has_a_meaning() -> None:
+    """The ops of the table are evaluated, but for a few that are listed with their reason."""
+    assert set(TABLE) - set(MEANINGS) == NOT_EVALUATED
+    assert set(MEANINGS) <= set(TABLE)
+
+
+KERNEL = """
+!T = !pto.tile_buf<vec, 16x16xf32>
+!V = !pto.tensor_view<?x?xf32>
+!P = !pto.partition_tensor_view<16x16xf32>
+module {
+  func.func @k(%x: !pto.ptr<f32>, %row: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c16 = arith.constant 16 : index
+    %v = pto.make_tensor_view %x, shape = [%c16, %c16], strides = [%c16, %c1] : !V
+    %p = pto.partition_view %v, offsets = [%row, %c0], sizes = [%c16, %c16] : !V -> !P
+    %t = pto.alloc_tile : !T
+    pto.tload ins(%p : !P) outs(%t : !T)
+    pto.tneg ins(%t : !T) outs(%t : !T)
+    pto.tstore ins(%t : !T) outs(%p : !P)
+    return
+  }
+}
+"""
+
+
+def test_arrays_are_written_in_place() -> None:
+    """A kernel changes the array that it gets."""
+    x = np.arange(256, dtype=np.float32).reshape(16, 16)
+    evaluate(parse(KERNEL), "k", [x, 0])
+    np.testing.assert_array_equal(x, -np.arange(256, dtype=np.float32).reshape(16, 16))
+
+
+def test_access_outside_of_an_array_is_refused() -> None:
+    """A region that leaves the array is reported at the op that reads it."""
+    x = np.zeros((16, 16), np.float32)
+    with pytest.raises(EvaluationError, match="reaches element 16 to 271 of 256") as caught:
+        evaluate(parse(KERNEL, "k.pto"), "k", [x, 1])
+    assert str(caught.value.span) == "k.pto:13:4"
+
+
+@pytest.mark.parametrize(
+    ("entry", "arguments", "message"),
+    [
+        ("main", [], "there is no function @main; there are k"),
+        ("k", [0], "@k takes 2 arguments, got 1"),
+        ("k", [np.zeros(256, np.float16), 0], "!pto.ptr<f32> takes a dense array of float32"),
+        ("k", [np.zeros((16, 32), np.float32)[:, ::2], 0], "takes a dense array"),
+    ],
+)
+def test_wrong_calls(entry: str, arguments: list[Any], message: str) -> None:
+    """A function that is not there, and arguments that are not what it takes, are refused."""
+    with pytest.raises(CallError, match=message.replace("(", r"\(")):
+        evaluate(parse(KERNEL), entry, arguments)
+
+
+def scalar(body: str, kind: str, value: Any) -> Any:
+    """Return ``%r`` of a body that gets ``%x`` of a type."""
+    text = f"func.func @f(%x: {kind}) -> {kind} {{\n{body}\nreturn %r : {kind}\n}}\n"
+    [result] = evaluate(parse(text), "f", [value])
+    return result
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "value", "wanted"),
+    [
+        ("%c = arith.constant 1 : i8\n%r = arith.addi %x, %c : i8", "i8", 127, -128),
+        ("%c = arith.constant -3 : i32\n%r = arith.divsi %x, %c : i32", "i32", 7, -2),
+        ("%c = arith.constant -3 : i32\n%r = arith.floordivsi %x, %c : i32", "i32", 7, -3),
+        ("%c = arith.constant -3 : i32\n%r = arith.remsi %x, %c : i32", "i32", 7, 1),
+        ("%c = arith.constant 3 : i32\n%r = arith.divui %x, %c : i32", "i32", -1, 1431655765),
+        ("%c = arith.constant 4 : i16\n%r = arith.ceildivsi %x, %c : i16", "i16", 9, 3),
+        ("%c = arith.constant 1 : i32\n%r = arith.shrui %x, %c : i32", "i32", -2, 2147483647),
+        ("%w = arith.extui %x : i8 to i32\n%r = arith.trunci %w : i32 to i8", "i8", -1, -1),
+        ("%i = arith.fptosi %x : f32 to i32\n%r = arith.sitofp %i : i32 to f32", "f32", -2.7, -2),
+    ],
+)
+def test_scalars(body: str, kind: str, value: float, wanted: float) -> None:
+    """Scalar ops have the width and the sign that they say."""
+    assert scalar(body, kind, value) == wanted
+
+
+@pytest.mark.parametrize("value", [1.0, float("nan")])
+def test_comparisons_with_nan(value: float) -> None:
+    """Ordered comparisons with NaN are false, unordered ones true."""
+    body = "%b = arith.cmpf {} , %x, %x : f32\n%r = arith.uitofp %b : i1 to f32"
+    is_nan = np.isnan(value)
+    assert scalar(body.format("oeq"), "f32", value) == (not is_nan)
+    assert scalar(body.format("une"), "f32", value) == is_nan
+    assert scalar(body.format("uno"), "f32", value) == is_nan
+    assert scalar(body.format("ule"), "f32", value) == 1
+
+
+def test_tiles_at_one_address_share_their_bytes() -> None:
+    """At level 3 two tiles at overlapping addresses are one memory."""
+    text = """
+!T = !pto.tile_buf<vec, 1x8xf32>
+!I = !pto.tile_buf<vec, 1x8xi32>
+func.func @f(%x: f32) -> i32 {
+  %a = arith.constant 64 : i64
+  %c = arith.constant 5 : index
+  %t = pto.alloc_tile addr = %a : !T
+  %u = pto.alloc_tile addr = %a : !I
+  pto.texpands ins(%x : f32) outs(%t : !T)
+  %r = pto.tgetval ins(%u, %c : !I, index) outs : i32
+  return %r : i32
+}
+"""
+    assert evaluate(parse(text), "f", [1.0]) == (0x3F800000,)
+
+
+def test_tiles_are_handed_from_core_to_core() -> None:
+    """What one function pushes, the other pops, in its order."""
+    text = """
+!T = !pto.tile_buf<vec, 1x8xf32>
+module {
+  func.func @cube(%x: f32) attributes {pto.entry} {
+    %t = pto.alloc_tile : !T
+    pto.texpands ins(%x : f32) outs(%t : !T)
+    pto.tpush_to_aiv(%t : !T) {split = 0}
+    return
+  }
+  func.func @vect(%p: !pto.ptr<f32>) attributes {pto.entry} {
+    %c = arith.constant 0 : index
+    %t = pto.tpop_from_aic {split = 0} -> !T
+    %v = pto.tgetval ins(%t, %c : !T, index) outs : f32
+    pto.store_scalar %v, %p[%c] : !pto.ptr<f32>, f32
+    pto.tfree_from_aic {split = 0}
+    return
+  }
+}
+"""
+    machine, out = Machine(parse(text)), np.zeros(1, np.float32)
+    machine.call("cube", 3.0)
+    machine.call("vect", out)
+    assert out[0] == 3.0
+    with pytest.raises(EvaluationError, match="finds no tile"):
+        machine.call("vect", out)
+
+
+def test_numbers_that_only_the_simulator_gives() -> None:
+    """A cast to an integer type takes the nearest number that it holds, but in the simulator."""
+    text = """
+!T = !pto.tile_buf<vec, 1x8xf32>
+!I = !pto.tile_buf<vec, 1x8xi32>
+func.func @f(%x: f32) -> i32 {
+  %c = arith.constant 0 : index
+  %t = pto.alloc_tile : !T
+  %u = pto.alloc_tile : !I
+  pto.texpands ins(%x : f32) outs(%t : !T)
+  pto.tcvt ins(%t {rmode = #pto<round_mode TRUNC>} : !T) outs(%u : !I)
+  %r = pto.tgetval ins(%u, %c : !I, index) outs : i32
+  return %r : i32
+}
+"""
+    source = parse(text)
+    assert evaluate(source, "f", [1e20]) == (2147483647,)
+    assert evaluate(source, "f", [1e20], simulator=True) == (-2147483648,)

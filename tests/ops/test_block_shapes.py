@@ -1,0 +1,490 @@
+"""Block ops that change shapes: reductions, spreading, rows times matrices, parts, buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto._src.dtypes import DataType
+from pypto._src.errors import OpError, OpTypeError
+from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Max,
+    MemRefType,
+    Min,
+    ScalarType,
+    TileType,
+    TileView,
+    UnknownType,
+    Var,
+    same_type,
+    scalar_type,
+)
+from pypto._src.ir.stmts import Program
+from pypto._src.ops import layout, matmul, memory, reduce, testing
+from pypto._src.ops.lookup import create_op_call
+from pypto._src.ops.rules import BOXED
+from tests.cases import AnyOp, Array, call
+from tests.ops.arrays import apply
+
+D = DataType
+ACC, BIAS, LEFT, MAT = MemorySpace.Acc, MemorySpace.Bias, MemorySpace.Left, MemorySpace.Mat
+
+
+def tile(name: str, shape: list[int], dtype: DataType = D.FP32, space: Any = None) -> Var:
+    view = layout.memory_view([ConstInt(dim) for dim in shape], space) if space else None
+    return Var(name, TileType(shape, dtype, None, view))
+
+
+x, cube = tile("x", [16, 32]), tile("cube", [4, 8, 16])
+line, flat = tile("line", [1, 512]), tile("flat", [64])
+column = tile("column", [16, 1])
+i = Var("i", ScalarType(D.INT64))
+row = tile("row", [1, 256], D.FP16, LEFT)
+rows = tile("rows", [16, 256], D.FP16, LEFT)
+matrix = tile("matrix", [256, 32], D.FP16, MemorySpace.Right)
+bias = tile("bias", [1, 32], D.FP32, BIAS)
+sums, sums16 = tile("sums", [1, 32], D.FP32, ACC), tile("sums16", [16, 32], D.FP32, ACC)
+
+
+# --------------------------------------------------------------------------------------------
+# Types
+# --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("made", "shape", "dtype", "view"),
+    [
+        (call(reduce.sum, x, 0), [32], D.FP32, None),
+        (call(reduce.sum, x, 0, True), [1, 32], D.FP32, None),
+        (call(reduce.max, x, -1), [16], D.FP32, None),
+        (call(reduce.min, x, axis=1, keepdim=True), [16, 1], D.FP32, None),
+        (call(reduce.max, x), [32], D.FP32, None),
+        (call(reduce.sum, cube, -3), [8, 16], D.FP32, None),
+        (call(reduce.sum, cube, 2), [4, 8], D.FP32, None),
+        (call(reduce.row_expand, x), [16, 32], D.FP32, None),
+        (call(reduce.col_expand, x, tile("r", [1, 32])), [16, 32], D.FP32, None),
+        (call(memory.vec_move, column), [16, 1], D.FP32, None),
+        (call(memory.fillpad, x), [16, 32], D.FP32, None),
+        (call(memory.view, x, [4, 32], [i, 0]), [4, 32], D.FP32, None),
+        (call(memory.view, line, [1, 64], [0, i * 64]), [1, 64], D.FP32, None),
+        (call(matmul.gemv, row, matrix), [1, 32], D.FP32, BOXED[ACC]),
+        (call(matmul.gemv_acc, sums, row, matrix), [1, 32], D.FP32, BOXED[ACC]),
+        (call(matmul.gemv_bias, row, matrix, bias), [1, 32], D.FP32, BOXED[ACC]),
+        (call(matmul.matmul_bias, rows, matrix, bias), [16, 32], D.FP32, BOXED[ACC]),
+        (
+            call(matmul.batch_matmul, tile("p", [3, 1, 8, 16]), tile("q", [2, 16, 4])),
+            [3, 2, 8, 4],
+            D.FP32,
+            None,
+        ),
+        (call(memory.move, tile("m", [1, 32], D.FP32, MAT), BIAS), [1, 32], D.FP32, TileView()),
+        (call(memory.move, tile("m", [1, 256], D.FP16, MAT), LEFT), [1, 256], D.FP16, BOXED[LEFT]),
+    ],
+)
+def test_types(made: Call, shape: list[int], dtype: DataType, view: TileView | None) -> None:
+    """Each rule gives shape, element type and view of the result."""
+    assert same_type(made.type, TileType(shape, dtype, None, view))
+
+
+def test_a_vector_becomes_a_scalar() -> None:
+    """Where no dimension is left, the result is a scalar of the element type."""
+    assert call(reduce.sum, flat, 0).type == scalar_type(D.FP32)
+    assert call(reduce.max, tile("h", [32], D.INT16)).type == scalar_type(D.INT16)
+
+
+def test_scalars_have_the_same_names() -> None:
+    """Beside tiles, the names mean the larger and the smaller of two scalars."""
+    larger, smaller = pl.max(i, 3), pl.min(2, i)
+    assert isinstance(larger, Max)
+    assert isinstance(smaller, Min)
+    assert str(larger) == "max(i, 3)"
+    assert str(pl.max(x, axis=1)) == "pl.block.max(x, axis=1, keepdim=False)"
+    assert str(pl.view(x, [4, 32], [8, 0])) == "pl.block.view(x, [4, 32], [8, 0])"
+
+
+def test_two_tiles_have_another_op() -> None:
+    """The names of reductions do not compare two tiles; the error names what does."""
+    larger: Any = pl.max
+    with pytest.raises(OpError) as caught:
+        larger(x, x)
+    assert caught.value.message == (
+        "pl.max reduces one tile; the element-wise op on two is pl.maximum"
+    )
+    assert caught.value.hint == "write pl.maximum(x, x)"
+
+
+@pytest.mark.parametrize(
+    ("made", "pipe", "space"),
+    [
+        (call(matmul.gemv, row, matrix), PipeType.M, ACC),
+        (call(matmul.matmul_bias, rows, matrix, bias), PipeType.M, ACC),
+        (call(memory.move, tile("m", [1, 32], D.FP32, MAT), BIAS), PipeType.MTE1, BIAS),
+        (call(memory.vec_move, x), PipeType.V, MemorySpace.Vec),
+        (call(memory.view, x, [4, 32], [8, 0]), None, MemorySpace.Vec),
+        (call(reduce.col_expand, x, tile("r", [1, 32])), PipeType.V, MemorySpace.Vec),
+    ],
+)
+def test_pipes_and_memories(made: Call, pipe: PipeType | None, space: MemorySpace) -> None:
+    """Each call runs on its pipe and leaves its result in its memory."""
+    op: Any = made.op
+    assert (op.pipe_of(made), op.space_of(made)) == (pipe, space)
+
+
+# --------------------------------------------------------------------------------------------
+# Refusals
+# --------------------------------------------------------------------------------------------
+
+
+class Refused(NamedTuple):
+    """A call that a rule refuses, and what it says."""
+
+    op: AnyOp
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    slug: str
+    message: str
+    hint: str | None = None
+
+
+REFUSED = [
+    Refused(reduce.sum, (x, 2), {}, "axis", "pl.sum of dimension 2, x has 2 dimensions"),
+    Refused(
+        reduce.max,
+        (cube, 1),
+        {},
+        "axis",
+        "pl.max reduces the first or the last dimension, got dimension 1 of 3",
+    ),
+    Refused(
+        reduce.min,
+        (tile("narrow", [4, 32]), 1),
+        {},
+        "tile-layout",
+        "a row of the result [4] has 16 bytes, a multiple of 32 was wanted",
+        "use 8 columns, or another multiple of 8",
+    ),
+    Refused(
+        reduce.sum,
+        (tile("bytes", [32, 32], D.INT8), 0),
+        {},
+        "element-type",
+        "pl.sum takes elements of INT16, INT32, FP16, FP32, bytes has INT8",
+        "pl.cast(pl.cast(bytes, pl.FP16), pl.FP32)",
+    ),
+    Refused(
+        reduce.row_expand,
+        (flat,),
+        {},
+        "tile-rank",
+        "pl.row_expand takes a tile of rows and columns, flat has the shape [64]",
+        "pl.reshape(flat, [1, 64])",
+    ),
+    Refused(
+        reduce.col_expand,
+        (x, x),
+        {},
+        "shape-mismatch",
+        "pl.col_expand takes a row [1, 32] beside [16, 32], x has the shape [16, 32]",
+    ),
+    Refused(
+        memory.fillpad,
+        (Var("p", TileType([16, 32], D.FP32, None, TileView(valid_shape=[16, 20]))),),
+        {},
+        "valid-shape",
+        "pl.fillpad takes tiles that are valid throughout, p [16, 32] is valid in [16, 20]",
+    ),
+    Refused(
+        memory.view,
+        (x, [4], [0]),
+        {},
+        "region-rank",
+        "pl.view wants 2 sizes and 2 offsets for x [16, 32], got 1 and 1",
+    ),
+    Refused(
+        memory.view,
+        (x, [i, 32], [0, 0]),
+        {},
+        "tile-shape",
+        "pl.view takes constant sizes, got [i, 32] of [16, 32]",
+        "pass what varies as offset",
+    ),
+    Refused(
+        memory.view,
+        (x, [4, 32], [13, 0]),
+        {},
+        "out-of-bounds",
+        "pl.view of 13:17 in dimension 0 is outside x [16, 32]",
+    ),
+    Refused(
+        memory.view,
+        (x, [4, 16], [0, 0]),
+        {},
+        "tile-layout",
+        "pl.view takes whole rows, or a part of one row; [4, 16] of x [16, 32] is cut out of "
+        "several rows",
+        "load the part from its tensor, or store it from there on",
+    ),
+    Refused(
+        memory.view,
+        (line, [1, 64], [0, 12]),
+        {},
+        "tile-layout",
+        "pl.view begins at byte 48 of line, a multiple of 32 was wanted",
+    ),
+    Refused(
+        memory.view,
+        (column, [8, 1], [8, 0]),
+        {},
+        "tile-layout",
+        "pl.view takes parts of rows, column is a column [16, 1]",
+        "pl.view(pl.reshape(column, [1, 16]), [1, 8], [0, 8])",
+    ),
+    Refused(
+        memory.view,
+        (sums16, [4, 32], [0, 0]),
+        {},
+        "memory-space",
+        "pl.view takes sums16 from Vec memory, it is in Acc",
+        "store sums16 to a tensor, and load that",
+    ),
+    Refused(
+        matmul.gemv,
+        (rows, matrix),
+        {},
+        "matmul-rows",
+        "pl.gemv multiplies a single row [1, K], rows is [16, 256]",
+        "pl.matmul(rows, matrix)",
+    ),
+    Refused(
+        matmul.matmul_acc,
+        (sums, row, matrix),
+        {},
+        "matmul-rows",
+        "pl.matmul_acc multiplies tiles of several rows, row is [1, 256]",
+        "pl.gemv_acc(sums, row, matrix)",
+    ),
+    Refused(
+        matmul.gemv_acc,
+        (sums16, row, matrix),
+        {},
+        "shape-mismatch",
+        "pl.gemv_acc adds to a tile [1, 32] of FP32, sums16 is [16, 32] of FP32",
+    ),
+    Refused(
+        matmul.matmul_bias,
+        (rows, matrix, tile("wide", [1, 48], D.FP32, BIAS)),
+        {},
+        "shape-mismatch",
+        "pl.matmul_bias adds a row [1, 32] of FP32, wide is [1, 48] of FP32",
+    ),
+    Refused(
+        matmul.gemv_bias,
+        (row, matrix, tile("ints", [1, 32], D.INT32, BIAS)),
+        {},
+        "dtype-mismatch",
+        "pl.gemv_bias adds a row [1, 32] of FP32, ints is [1, 32] of INT32",
+    ),
+    Refused(
+        matmul.gemv_bias,
+        (row, matrix, sums),
+        {},
+        "memory-space",
+        "pl.gemv_bias takes sums from Bias memory, it is in Acc",
+        "load sums with target_memory=pl.MemorySpace.Mat, then "
+        "pl.move(sums, target_memory=pl.MemorySpace.Bias)",
+    ),
+    Refused(
+        matmul.batch_matmul,
+        (tile("p", [2, 8, 16]), tile("q", [3, 16, 4])),
+        {},
+        "shape-mismatch",
+        "pl.batch_matmul of [.., M, K] and [.., K, N] tiles, p is [2, 8, 16], q is [3, 16, 4]",
+    ),
+    Refused(
+        memory.move,
+        (tile("m", [1, 64], D.FP16, MAT),),
+        {"target_memory": LEFT},
+        "tile-layout",
+        "a row of the tile [1, 64] has 128 bytes, a multiple of 512 was wanted",
+        "use 256 columns, or another multiple of 256",
+    ),
+    Refused(
+        memory.move,
+        (tile("m", [1, 24], D.FP32, MAT),),
+        {"target_memory": BIAS},
+        "tile-layout",
+        "a row of the tile [1, 24] has 96 bytes, a multiple of 64 was wanted",
+        "use 32 columns, or another multiple of 16",
+    ),
+    Refused(
+        memory.move,
+        (tile("m", [16, 32], D.FP32, MAT),),
+        {"target_memory": BIAS},
+        "tile-layout",
+        "the tile [16, 32] has 16 rows, Bias memory holds single ones",
+    ),
+    Refused(
+        memory.move,
+        (tile("m", [1, 32], D.FP16, MAT),),
+        {"target_memory": BIAS},
+        "element-type",
+        "Bias memory holds no elements of FP16",
+    ),
+    Refused(
+        memory.alloc,
+        (i, 0, 64, 1),
+        {},
+        "memory-space",
+        "block.alloc takes the constant number of a memory space first",
+        "pl.MemorySpace.Vec",
+    ),
+    Refused(
+        memory.alloc,
+        (MemorySpace.Vec, -2, 64, 1),
+        {},
+        "argument-kind",
+        "argument 'addr' of block.alloc is an integer from -1 on, got -2",
+    ),
+    Refused(
+        memory.alloc,
+        (MemorySpace.Vec, 0, 1.5, 1),
+        {},
+        "argument-kind",
+        "argument 'size' of block.alloc is an integer from 0 on, got a value of FP32",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "case", REFUSED, ids=[f"{c.op.name}-{c.slug}-{k}" for k, c in enumerate(REFUSED)]
+)
+def test_refusal(case: Refused) -> None:
+    """What no target executes is refused with what was found, what was wanted, and a hint."""
+    with pytest.raises(OpError) as caught:
+        case.op.build(case.args, case.kwargs)
+    error = caught.value
+    assert (error.slug, error.message, error.hint) == (case.slug, case.message, case.hint)
+
+
+# --------------------------------------------------------------------------------------------
+# Values
+# --------------------------------------------------------------------------------------------
+
+
+def by_loops(values: Array, axis: int, combine: Any) -> Array:
+    """Reduce along an axis, a Python number at a time."""
+    lines = np.moveaxis(values, axis, -1)
+    flat_lines = lines.reshape(-1, lines.shape[-1])
+    found = [combine([number.item() for number in each]) for each in flat_lines]
+    return np.array(found).reshape(lines.shape[:-1])
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("dtype", [D.FP16, D.FP32, D.INT16, D.INT32])
+def test_reductions(dtype: DataType, axis: int) -> None:
+    """Along either dimension the extremes and sums are those of a loop."""
+    values = np.random.default_rng(3).integers(-50, 50, (5, 7)).astype(dtype.numpy)
+    for op, combine in ((reduce.max, max), (reduce.min, min), (reduce.sum, sum)):
+        wanted = by_loops(values, axis, combine)
+        np.testing.assert_array_equal(apply(op, values, axis=axis, keepdim=False), wanted)
+        kept = apply(op, values, axis=axis, keepdim=True)
+        np.testing.assert_array_equal(kept, np.expand_dims(wanted, axis))
+        assert kept.dtype == dtype.numpy
+
+
+def test_sums_wrap_and_half_sums_do_not_stall() -> None:
+    """Integers wrap in their width; sums of FP16 are added up in 32 bits."""
+    wide = np.full((1, 4), 20000, np.int16)
+    assert apply(reduce.sum, wide, axis=1).tolist() == [80000 - 65536]
+    ones = np.ones((4096, 1), np.float16)
+    assert apply(reduce.sum, ones, axis=0).tolist() == [4096.0]
+
+
+def test_extremes_of_nan() -> None:
+    """One NaN makes the column NaN, wherever it is."""
+    values = np.array([[1, np.nan, 3], [np.nan, 2, 1]], np.float32)
+    for op, last in ((reduce.max, 3), (reduce.min, 1)):
+        np.testing.assert_array_equal(apply(op, values, axis=0), [np.nan, np.nan, last])
+
+
+def test_spreading() -> None:
+    """A column goes over rows, a row over the shape of another tile."""
+    values = np.arange(6, dtype=np.int8).reshape(2, 3)
+    assert apply(reduce.row_expand, values).tolist() == [[0, 0, 0], [3, 3, 3]]
+    assert apply(reduce.col_expand, values, values[1:]).tolist() == [[3, 4, 5], [3, 4, 5]]
+
+
+def test_products_with_a_bias() -> None:
+    """The bias is added to each row, integers in 32 bits."""
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-128, 128, (4, 64)), rng.integers(-128, 128, (64, 8))
+    c = rng.integers(-(2**20), 2**20, (1, 8)).astype(np.int32)
+    for op, left in ((matmul.matmul_bias, a), (matmul.gemv_bias, a[:1])):
+        found = apply(op, left.astype(np.int8), b.astype(np.int8), c)
+        assert found.dtype == np.int32
+        np.testing.assert_array_equal(found, left @ b + c)
+
+
+def test_batches() -> None:
+    """Leading dimensions broadcast; the element type stays, and integers wrap in it."""
+    rng = np.random.default_rng(1)
+    a = rng.integers(-3, 4, (3, 1, 2, 4)).astype(np.float16)
+    b = rng.integers(-3, 4, (2, 4, 5)).astype(np.float16)
+    found = apply(matmul.batch_matmul, a, b)
+    assert found.dtype == np.float16
+    np.testing.assert_array_equal(found, np.einsum("abij,bjk->abik", np.tile(a, (1, 2, 1, 1)), b))
+    eights = np.full((1, 8, 8), 8, np.int8)
+    assert apply(matmul.batch_matmul, eights, eights)[0, 0, 0] == 0  # 512
+
+
+def test_a_part_is_no_copy() -> None:
+    """What is written to a part is in its tile."""
+    values = np.zeros((8, 16), np.float32)
+    part = apply(memory.view, values, (2, 16), (4, 0))
+    part[...] = 1
+    assert values.sum(axis=1).tolist() == [0, 0, 0, 0, 16, 16, 0, 0]
+
+
+# --------------------------------------------------------------------------------------------
+# Buffers, and the op of the tests
+# --------------------------------------------------------------------------------------------
+
+
+def test_alloc_is_made_printed_and_read() -> None:
+    """The op is built from numbers or with the memory space, prints it, and reads back."""
+    numbers = [ConstInt(value, D.INDEX) for value in (5, -1, 16384, 3)]
+    made = create_op_call("block.alloc", numbers)
+    assert isinstance(made.type, MemRefType)
+    assert str(made) == "pl.block.alloc(pl.MemorySpace.Acc, -1, 16384, 3)"
+    assert str(call(memory.alloc, ACC, -1, 16384, 3)) == str(made)
+    text = """\
+# pypto.program: K
+import pypto.language as pl
+
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self):
+        mem_vec_0: pl.MemRefType = pl.block.alloc(pl.MemorySpace.Vec, -1, 2048, 0)"""
+    program = pl.parse(text)
+    assert isinstance(program, Program)
+    assert str(program) == text
+
+
+def test_the_op_of_the_tests_can_be_called() -> None:
+    """Its attributes are optional and of their kinds; the call has no value."""
+    bare, full = call(testing.op), call(testing.op, int_attr=3, string_attr="a", bool_attr=False)
+    assert isinstance(bare.type, UnknownType)
+    assert (str(bare), dict(bare.kwargs)) == ("pl.test.op()", {})
+    assert dict(full.kwargs) == {"int_attr": 3, "string_attr": "a", "bool_attr": False}
+    assert testing.op.get_attr_keys() == ["int_attr", "string_attr", "bool_attr"]
+    with pytest.raises(OpTypeError, match="a bool was wanted"):
+        call(testing.op, bool_attr=1)
+    assert apply(testing.op, **full.kwargs) is None

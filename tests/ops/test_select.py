@@ -1,0 +1,222 @@
+"""Comparing and choosing at the values where they go wrong, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto._src.driver import compile_program
+from pypto._src.dtypes import DataType
+from pypto._src.emit.cpp import CodeGenerator
+from pypto._src.emit.pto import PTOCodegen
+from pypto._src.errors import EmitError, OpError
+from pypto._src.interp.evaluate import evaluate
+from pypto._src.ir.nodes import TileType, Var
+from pypto._src.ir.roles import kernels
+from pypto._src.ir.stmts import Program
+from pypto._src.ops import select
+from pypto._src.run.toolchain import find_toolchain
+from pypto.passes import convert_to_ssa, init_mem_ref
+from tests.cases import AnyOp, Case, kernel_for, small
+from tests.natively import compile_together, lowered, words
+from tests.ops.arrays import apply, array
+
+D = DataType
+INF, NAN = math.inf, math.nan
+LEFT = [NAN, NAN, 1.0, INF, -INF, -0.0, 1.0, 2.0]
+RIGHT = [NAN, 1.0, NAN, INF, INF, 0.0, 2.0, 1.0]
+HELD = {
+    0: [0, 0, 0, 1, 0, 1, 0, 0],
+    1: [1, 1, 1, 0, 1, 0, 1, 1],
+    2: [0, 0, 0, 0, 1, 0, 1, 0],
+    3: [0, 0, 0, 1, 1, 1, 1, 0],
+    4: [0, 0, 0, 0, 0, 0, 0, 1],
+    5: [0, 0, 0, 1, 0, 1, 0, 1],
+}
+LOW, HIGH = -(2**31), 2**31 - 1
+
+
+@pytest.mark.parametrize("dtype", [D.FP16, D.FP32])
+@pytest.mark.parametrize("mode", HELD)
+def test_comparison_with_nan(mode: int, dtype: DataType) -> None:
+    """A NaN is unequal to everything, itself too, and neither less nor greater."""
+    found = apply(select.cmp, array(LEFT, dtype), array(RIGHT, dtype), cmp_type=mode)
+    assert found.dtype == dtype.numpy
+    assert found[0].tolist() == HELD[mode]
+
+
+@pytest.mark.parametrize("mode", HELD)
+def test_comparison_with_a_nan_number(mode: int) -> None:
+    """A number that is NaN is unequal to every element."""
+    found = apply(select.cmps, array([NAN, 1.0, INF], D.FP32), NAN, cmp_type=mode)
+    assert found[0].tolist() == [float(mode == 1)] * 3
+
+
+@pytest.mark.parametrize(
+    ("mode", "wanted"),
+    [
+        (0, [0, 0, 1]),
+        (1, [1, 1, 0]),
+        (2, [1, 0, 0]),
+        (3, [1, 0, 1]),
+        (4, [0, 1, 0]),
+        (5, [0, 1, 1]),
+    ],
+)
+def test_compiled_comparison_of_far_integers(mode: int, wanted: list[int]) -> None:
+    """Integers whose difference does not fit compare right, made of equality and the larger one."""
+    toolchain = find_toolchain()
+    if toolchain is None:
+        pytest.skip("no C++ compiler")
+    case = Case(select.cmp, (((1, 8), (1, 8)),), (D.INT32,), attrs={"cmp_type": mode})
+    built = kernel_for(case, D.INT32)
+    lhs = np.array([[LOW, HIGH, HIGH, 0, 0, 0, 0, 0]], np.int32)
+    rhs = np.array([[HIGH, LOW, HIGH, 0, 0, 0, 0, 0]], np.int32)
+    out, compiled = np.zeros((1, 8), np.int32), np.zeros((1, 8), np.int32)
+    evaluate(built.function, [lhs, rhs, out])
+    [native] = compile_together([lowered(built.function)], toolchain)
+    native(words([lhs, rhs, compiled]))
+    assert out[0, :3].tolist() == wanted
+    assert compiled.tolist() == out.tolist()
+
+
+@pytest.mark.parametrize("dtype", [D.FP16, D.FP32, D.INT32])
+@pytest.mark.parametrize("shape", [(16, 1), (3, 16)])
+def test_compiled_choice_of_few_elements(shape: tuple[int, int], dtype: DataType) -> None:
+    """Tiles of fewer than 32 elements in a row, too, are compared and chosen from."""
+    toolchain = find_toolchain()
+    if toolchain is None:
+        pytest.skip("no C++ compiler")
+    built = kernel_for(Case(select.sel, ((shape,) * 3,), (dtype,)), dtype)
+    arguments = built.arguments(small)
+    wanted = np.where(arguments[0] != 0, arguments[1], arguments[2])
+    [native] = compile_together([lowered(built.function)], toolchain)
+    native(words(arguments))
+    assert arguments[-1].tolist() == wanted.tolist()
+
+
+def test_choice_by_any_mask() -> None:
+    """Everything but 0 chooses the first tile: NaN and negative numbers too, -0 does not."""
+    mask = array([0.0, -0.0, NAN, -1.0, 1e-40, INF], D.FP32)
+    found = apply(select.sel, mask, array([1] * 6, D.FP32), array([2] * 6, D.FP32))
+    assert found[0].tolist() == [2, 2, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("tile", "slope", "wanted"),
+    [(2.0, INF, 2.0), (2.0, NAN, 2.0), (-2.0, 0.5, -1.0), (0.0, INF, NAN), (NAN, 0.5, NAN)],
+)
+def test_slopes_do_not_touch_what_is_above_zero(tile: float, slope: float, wanted: float) -> None:
+    """Only elements that are not above 0 meet their slope, whatever it is."""
+    x, s = array([tile], D.FP32), array([slope], D.FP32)
+    np.testing.assert_equal(float(apply(select.prelu, x, s, s)[0, 0]), wanted)
+    np.testing.assert_equal(float(apply(select.lrelu, x, slope)[0, 0]), wanted)
+
+
+def test_three_operands_go_from_left_to_right() -> None:
+    """The last operand is subtracted, too."""
+    a, b, c = (array([n], D.INT32) for n in (10, 3, 4))
+    found = [
+        apply(select.addc, a, b, c),
+        apply(select.subc, a, b, c),
+        apply(select.addsc, a, 3, c),
+        apply(select.subsc, a, 3, c),
+    ]
+    assert [int(each[0, 0]) for each in found] == [17, 3, 17, 3]
+
+
+# --------------------------------------------------------------------------------------------
+# Choice at run time
+# --------------------------------------------------------------------------------------------
+
+CHOICE = """
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(
+        self, x: pl.Tensor[[16, 32], pl.FP32], y: pl.Tensor[[16, 32], pl.FP32],
+        n: pl.Scalar[pl.INT64], out: pl.Out[pl.Tensor[[16, 32], pl.FP32]],
+    ) -> pl.Tensor[[16, 32], pl.FP32]:
+        a = pl.load(x, [0, 0], [16, 32])
+        b = pl.load(y, [0, 0], [16, 32])
+        out = pl.store(pl.sels(a, b, n), [0, 0], [16, 32], out)
+        return out
+"""
+
+
+def chosen() -> Program:
+    return pl.parse_program(CHOICE)
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+@pytest.mark.parametrize(("n", "wanted"), [(0, 2.0), (1, 1.0), (-3, 1.0)])
+def test_tiles_chosen_at_run_time(
+    n: int, wanted: float, backend: Literal["cpu", "interpreter"]
+) -> None:
+    """A number that is not 0 chooses the first tile as a whole."""
+    if backend == "cpu" and find_toolchain() is None:
+        pytest.skip("no C++ compiler")
+    x, y = np.full((16, 32), 1, np.float32), np.full((16, 32), 2, np.float32)
+    out = np.zeros((16, 32), np.float32)
+    compile_program(chosen(), backend)(x, y, n, out)
+    assert (out == wanted).all()
+
+
+# --------------------------------------------------------------------------------------------
+# Refusals
+# --------------------------------------------------------------------------------------------
+
+
+def tile(shape: list[int], dtype: DataType = D.FP32, name: str = "t") -> Var:
+    return Var(name, TileType(shape, dtype))
+
+
+@pytest.mark.parametrize("op", [select.cmp, select.cmps])
+@pytest.mark.parametrize("mode", [-1, 6])
+def test_unknown_comparison(op: AnyOp, mode: int) -> None:
+    """A comparison has one of six numbers; the hint names them."""
+    second: Any = tile([4, 8]) if op is select.cmp else 1.0
+    with pytest.raises(OpError) as caught:
+        op.build([tile([4, 8]), second], {"cmp_type": mode})
+    assert caught.value.message == f"pl.{op.python_name} knows no comparison {mode}"
+    assert caught.value.hint == "cmp_type is one of 0 EQ, 1 NE, 2 LT, 3 LE, 4 GT, 5 GE"
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "message"),
+    [
+        (select.sel, (tile([4, 8]), tile([8, 8]), tile([8, 8])), "have different shapes"),
+        (select.sel, (tile([4, 8]), tile([4, 8]), tile([4, 8], D.INT32)), "different element type"),
+        (select.cmp, (tile([4, 16], D.INT16), tile([4, 16], D.INT16)), "takes elements of INT32"),
+        (select.addc, (tile([4, 8]), tile([4, 8]), tile([8, 8])), "have different shapes"),
+        (select.subsc, (tile([4, 8]), 1, tile([4, 8], D.FP16)), "have different element types"),
+        (select.prelu, (tile([4, 8]), tile([8, 8]), tile([4, 8])), "have different shapes"),
+        (select.sels, (tile([4, 8]), tile([8, 8]), 1), "have different shapes"),
+    ],
+)
+def test_operands_that_do_not_fit(op: AnyOp, args: tuple[Any, ...], message: str) -> None:
+    """Operands of one call agree in shape and element type."""
+    with pytest.raises(OpError, match=message):
+        op.build(args, {})
+
+
+def test_masks_of_another_type() -> None:
+    """The mask of a choice may have another element type than the tiles."""
+    found = select.sel.build((tile([4, 8], D.INT32), tile([4, 8]), tile([4, 8])), {})
+    assert found.type == TileType([4, 8], D.FP32)
+
+
+def test_what_passes_write_out() -> None:
+    """An op of several instructions has no text where LegalizeTiles has not written it out."""
+    case = Case(select.addc, (((16, 16),) * 3,))
+    program = Program([kernel_for(case, D.FP32).function], "p")
+    placed = init_mem_ref()(convert_to_ssa()(program))
+    [kernel] = kernels(placed)
+    with pytest.raises(EmitError, match=r"block\.addc is several instructions"):
+        PTOCodegen().generate(placed)
+    with pytest.raises(EmitError, match=r"block\.addc is several instructions"):
+        CodeGenerator().generate(kernel)
