@@ -9,8 +9,6 @@ from random import Random
 
 import pytest
 
-pytest.importorskip("xdsl")
-
 from pypto._src.dialect.reader import Source, parse
 from pypto._src.dialect.verify import Options, faults_of, find_faults
 from pypto._src.errors import ParserSyntaxError

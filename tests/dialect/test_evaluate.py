@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("xdsl")
-
 from pypto._src.dialect.evaluate import Machine, evaluate
 from pypto._src.dialect.meaning import MEANINGS
 from pypto._src.dialect.reader import parse

@@ -10,8 +10,6 @@ from random import Random
 import numpy as np
 import pytest
 
-pytest.importorskip("xdsl")
-
 import pypto.language as pl
 from pypto import ir
 from pypto._src.demo import Case, cases, examples_directory

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-pytest.importorskip("xdsl")
-
 from pypto import ir
 from pypto._src.dialect.evaluate import evaluate
 from pypto._src.dialect.printer import print_source

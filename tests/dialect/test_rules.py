@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-
-pytest.importorskip("xdsl")
-
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func
 from xdsl.parser import Parser

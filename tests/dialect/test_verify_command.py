@@ -28,14 +28,12 @@ def test_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_accepted_file(capsys: pytest.CaptureFixture[str]) -> None:
     """A good file gives one line and status 0; its first line says the level."""
-    pytest.importorskip("xdsl")
     assert cli.main(["verify", str(GOLDEN)]) == 0
     assert capsys.readouterr().out == f"{GOLDEN}: accepted for a3 at level3\n"
 
 
 def test_refused_file(capsys: pytest.CaptureFixture[str]) -> None:
     """A bad file gives the fault at its place and status 1; another target may take it."""
-    pytest.importorskip("xdsl")
     assert cli.main(["verify", str(BROKEN)]) == 1
     out, err = capsys.readouterr()
     assert out == ""
@@ -48,7 +46,6 @@ def test_refused_file(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     """``--json`` prints the options and the faults as data."""
-    pytest.importorskip("xdsl")
     assert cli.main(["verify", str(BROKEN), "--json"]) == 1
     assert json.loads(capsys.readouterr().out) == {
         "file": str(BROKEN),
@@ -68,14 +65,12 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_level_that_is_given_counts(capsys: pytest.CaptureFixture[str]) -> None:
     """At level 2 no tile may have an address."""
-    pytest.importorskip("xdsl")
     assert cli.main(["verify", str(GOLDEN), "--level", "level2"]) == 1
     assert capsys.readouterr().err.count("[level]") == 9
 
 
 def test_text_of_another_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A syntax error is reported at its line, a missing file by its name."""
-    pytest.importorskip("xdsl")
     path = tmp_path / "k.pto"
     path.write_text("module {\n  func.func @k( {\n}\n")
     assert cli.main(["verify", str(path)]) == 1
@@ -86,7 +81,6 @@ def test_text_of_another_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_target_of_the_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without ``--arch`` the module says the target; with it both must take the text."""
-    pytest.importorskip("xdsl")
     text = BROKEN.read_text(encoding="utf-8")
     path = tmp_path / "k.pto"
     path.write_text(text.replace("module {", 'module attributes {pto.target_arch = "a5"} {'))
