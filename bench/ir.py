@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import argparse
 import ast
-import gc
 import platform
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from support.timing import fastest
 
 import pypto.language as pl
 from pypto import ir
@@ -138,24 +138,14 @@ def operations(size: int) -> dict[str, Callable[[], Any]]:
     }
 
 
-def fastest(sizes: Sequence[int], seconds: float) -> dict[int, dict[str, float]]:
+def fastest_times(sizes: Sequence[int], seconds: float) -> dict[int, dict[str, float]]:
     """Return the fastest time of each operation at each size, in seconds per statement."""
     work = {size: operations(size) for size in sizes}
     best = {size: dict.fromkeys(work[size], float("inf")) for size in sizes}
     for _ in range(7):
         for size in sizes:
             for name, run in work[size].items():
-                deadline = time.perf_counter() + seconds
-                while True:
-                    gc.collect(0)
-                    gc.disable()
-                    start = time.perf_counter()
-                    run()
-                    end = time.perf_counter()
-                    gc.enable()
-                    best[size][name] = min(best[size][name], (end - start) / size)
-                    if end > deadline:
-                        break
+                best[size][name] = min(best[size][name], fastest(run, seconds) / size)
     return best
 
 
@@ -167,7 +157,7 @@ def main() -> None:
     options = parser.parse_args()
     sizes = [int(part) for part in options.sizes.split(",")]
     print(f"CPython {platform.python_version()}, {platform.machine()}; times in us per statement")
-    best = fastest(sizes, options.seconds)
+    best = fastest_times(sizes, options.seconds)
     first = best[sizes[0]]
     heads = "".join(f"{f'{size:,}':>10} {'x ast':>7} {'growth':>7}" for size in sizes)
     print(f"{'':12}{heads}")

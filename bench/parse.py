@@ -1,8 +1,9 @@
 """What the front end costs: parsing kernels, and calling one that is specialised already.
 
 Parsing: a kernel of 200, 2,000 and 20,000 lines as a user writes it, without types, with a branch
-or a loop every 20 lines; and each example in ``examples/``. Peer is CPython's own ``ast.parse`` of
-the same text, in the same run.
+or a loop every 20 lines; each example in ``examples/``; and of paged attention the program alone,
+without the arguments and the reference that follow it. Peer is CPython's own ``ast.parse`` of the
+same text, in the same run.
 
 Calling: a warm call of a ``@pl.jit`` kernel with five arrays, against the native call inside it,
 and against an empty C function that ctypes calls with five pointers.
@@ -14,69 +15,13 @@ from __future__ import annotations
 
 import ast
 import ctypes
-import gc
 import platform
-import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
+from support.texts import EXAMPLES, kernel, program_only
+from support.timing import fastest
 
 import pypto.language as pl
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
-HEAD = """\
-import pypto.language as pl
-
-@pl.program
-class Kernel:
-    @pl.function(type=pl.FunctionType.InCore)
-    def kernel(
-        self,
-        x: pl.Tensor[[64, 64], pl.FP32],
-        n: pl.INT64,
-        y: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
-    ):
-        t = pl.load(x, [0, 0], [16, 64])
-        r = n + 1
-"""
-STRAIGHT = """\
-u = pl.load(x, [16, 0], [16, 64])
-v = pl.add(t, u)
-w = pl.mul(v, 0.5)
-t = pl.exp(w)
-r = (r + 3) * 2 - n
-u = pl.sub(t, v)
-t = pl.maximum(u, w)
-y = pl.store(t, [0, 0], [16, 64], y)
-""".splitlines()
-
-
-def kernel(lines: int) -> str:
-    """Return the text of a kernel of about ``lines`` lines."""
-    body: list[str] = []
-    while len(body) < lines:
-        body += STRAIGHT
-        body.append("if r > n:" if len(body) % 40 < 20 else "for i in pl.range(0, 4):")
-        body += [f"    {line}" for line in STRAIGHT[1:]]
-        body += STRAIGHT[:3]
-    return HEAD + "".join(f"        {line}\n" for line in body)
-
-
-def fastest(run: Callable[[], Any], seconds: float = 0.5, repeat: int = 1) -> float:
-    """Return the fastest time of ``repeat`` runs in a row, in seconds a run."""
-    best, end = float("inf"), time.perf_counter() + seconds
-    turns = range(repeat)
-    while best == float("inf") or time.perf_counter() < end:
-        gc.collect(0)
-        gc.disable()
-        start = time.perf_counter()
-        for _ in turns:
-            run()
-        best = min(best, (time.perf_counter() - start) / repeat)
-        gc.enable()
-    return best
 
 
 def parsing() -> None:
@@ -85,6 +30,7 @@ def parsing() -> None:
     texts = {f"kernel of {n:,} lines": kernel(n) for n in (200, 2_000, 20_000)}
     for path in sorted(EXAMPLES.glob("*.py")):
         texts[path.name] = path.read_text(encoding="utf-8")
+    texts["paged attention alone"] = program_only(texts["paged_attention.py"])
     for name, text in texts.items():
         lines = text.count("\n")
         peer = min(fastest(lambda t=text: ast.parse(t)) for _ in range(2))

@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+# Tests run in several processes: threads of NumPy's products would wait for one another, spinning.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 GOLDEN = Path(__file__).parent / "golden"
 USED_GOLDEN = pytest.StashKey[set[str]]()
 

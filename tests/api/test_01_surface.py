@@ -37,10 +37,7 @@ def words(text: str) -> list[str]:
 
 
 # Names of later work, and the issue that brings them. Nothing stands in for them until then.
-PLANNED: dict[tuple[str, str], int] = {
-    ("pypto.passes", "outline_incore_scopes"): 5,
-    ("pypto.passes", "convert_tensor_to_block_ops"): 5,
-}
+PLANNED: dict[tuple[str, str], int] = {}
 
 # ------------------------------------------------------------------------------------- 1.1 pypto
 

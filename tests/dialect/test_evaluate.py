@@ -7,11 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pypto.language as pl
 from pypto._src.dialect.evaluate import Machine, evaluate
 from pypto._src.dialect.meaning import MEANINGS
 from pypto._src.dialect.reader import parse
 from pypto._src.dialect.table import TABLE
+from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import CallError, EvaluationError
+from pypto._src.interp.evaluate import Evaluator
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from tests.dialect.recorded import Run, runs
 
 NOT_EVALUATED = {
@@ -221,3 +225,33 @@ func.func @f(%x: f32) -> i32 {
     source = parse(text)
     assert evaluate(source, "f", [1e20]) == (2147483647,)
     assert evaluate(source, "f", [1e20], simulator=True) == (-2147483648,)
+
+
+@pytest.mark.parametrize("dtype", [pl.FP16, pl.BF16], ids=lambda dtype: dtype.member)
+def test_store_from_the_accumulator_rounds(dtype: pl.DataType) -> None:
+    """FP32 sums are stored as 16-bit floats: rounded to the nearest, as the interpreter does."""
+    program = pl.parse_program(f"""
+import pypto.language as pl
+
+@pl.program
+class Product:
+    @pl.function(type=pl.FunctionType.InCore)
+    def product(
+        self,
+        a: pl.Tensor[[16, 16], pl.FP32],
+        b: pl.Tensor[[16, 16], pl.FP32],
+        out: pl.Out[pl.Tensor[[16, 16], pl.{dtype.member}]],
+    ):
+        mat_a = pl.load(a, [0, 0], [16, 16], target_memory=pl.MemorySpace.Mat)
+        mat_b = pl.load(b, [0, 0], [16, 16], target_memory=pl.MemorySpace.Mat)
+        left = pl.move(mat_a, target_memory=pl.MemorySpace.Left)
+        right = pl.move(mat_b, target_memory=pl.MemorySpace.Right)
+        out = pl.store(pl.matmul(left, right), [0, 0], [16, 16], out)
+""")
+    a, b = np.random.default_rng(1).random((2, 16, 16), np.float32)
+    found, wanted = (np.zeros((16, 16), dtype.numpy) for _ in range(2))
+    lowered = PassManager.get_strategy(OptimizationStrategy.PTOAS).run_passes(program)
+    evaluate(parse(PTOCodegen().generate(lowered)), "product", [a, b, found])
+    Evaluator(program).call("product", [a, b, wanted])
+    np.testing.assert_array_equal(found.view(np.uint16), wanted.view(np.uint16))
+    assert not np.array_equal(wanted.astype(np.float32), a @ b)  # something is rounded

@@ -26,7 +26,7 @@ from tests.passes.build import random_kernel
 from tests.properties.kernels import random_matrix_source, random_source
 from tests.properties.test_programs import COUNTS, arguments, main, tensors
 
-GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "pto").glob("*.pto"))
+GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "pto" / "kernels").glob("*.pto"))
 
 
 @cache

@@ -1,8 +1,8 @@
-"""The emitted text of every op row is accepted, re-prints identically, and means the same."""
+"""The texts that `tests/golden/pto` keeps are accepted, re-print identically, and mean the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,51 +10,159 @@ import pytest
 from pypto import ir
 from pypto._src.dialect.evaluate import evaluate
 from pypto._src.dialect.printer import print_source
+from pypto._src.dialect.reader import Source
 from pypto._src.dialect.verify import check, find_faults, options_of
-from pypto._src.emit.pto import PTOCodegen
-from pypto._src.errors import PyptoError
+from pypto._src.dtypes import DataType
 from pypto._src.interp.evaluate import Evaluator
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
-from tests.cases import CASES, BuiltKernel, Case, kernel_for
-
-STRATEGIES = list(OptimizationStrategy)
-ROWS = [case for case in CASES if not case.no_kernel]
-OPS = sorted({case.op.name for case in ROWS})
+from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, Var
+from tests.cases import Array
+from tests.emit.pto_forms import FORMS
+from tests.emit.pto_texts import LEVELS, OPS, emitted, forms, rows, texts
 
 
-def kernels(op: str) -> Iterator[tuple[str, Case, BuiltKernel]]:
-    """Yield a kernel for each element type and each shapes of the rows of an op."""
-    for case in ROWS:
-        if case.op.name == op:
-            for dtype in case.dtypes:
-                for shapes in case.shapes or ((),):
-                    name = f"{case.name} {dtype.member} {shapes}"
-                    yield name, case, kernel_for(case, dtype, shapes)
+def accepted(text: str, name: str) -> Source:
+    """Assert that a text is accepted for both targets and re-prints identically."""
+    source = check(text, name, options_of(text, "a3"))
+    assert find_faults(source.module, options_of(text, "a5")) == [], name
+    assert print_source(source) == text, name
+    return source
 
 
-def emitted(program: ir.Program, strategy: OptimizationStrategy) -> str | None:
-    """Return the text of a program, None if PTO has no form for it, which another test judges."""
-    after = PassManager.get_strategy(strategy).run_passes(program)
-    try:
-        return PTOCodegen().generate(after)
-    except PyptoError:
-        return None
+def assert_same(found: list[Any], wanted: list[Any], name: str) -> None:
+    """Compare arrays bit by bit."""
+    for one, other in zip(found, wanted, strict=True):
+        if isinstance(one, np.ndarray):
+            pair: list[Array] = [one, other]
+            left, right = (np.ascontiguousarray(array).view(np.uint8) for array in pair)
+            np.testing.assert_array_equal(left, right, err_msg=name)
 
 
 @pytest.mark.parametrize("op", OPS)
 def test_row_is_accepted_and_means_the_same(op: str) -> None:
-    """For both targets; the results are those of the interpreter, bit by bit."""
-    for index, (name, case, built) in enumerate(kernels(op)):
-        program = ir.Program([built.function], "row", entry=built.function.name)
-        text = emitted(program, STRATEGIES[index % len(STRATEGIES)])
-        if text is None:
-            continue
-        source = check(text, name, options_of(text, "a3"))
-        assert find_faults(source.module, options_of(text, "a5")) == [], name
-        assert print_source(source) == text, name
-        wanted = built.arguments(case.values)
-        found = [array.copy() for array in wanted]
-        Evaluator(program).call(built.function.name, wanted)
-        evaluate(source, built.function.name, found)
-        for one, other in zip(found, wanted, strict=True):
-            np.testing.assert_array_equal(one.view(np.uint8), other.view(np.uint8), err_msg=name)
+    """For both targets and at both levels; the results are the interpreter's, bit by bit."""
+    for row in rows(op):
+        arguments = row.built.arguments(row.case.values)
+        wanted = [array.copy() for array in arguments]
+        Evaluator(row.program).call(row.built.function.name, wanted)
+        for strategy in row.strategies:
+            source = accepted(emitted(row.program, strategy), row.name)
+            found = [array.copy() for array in arguments]
+            evaluate(source, row.built.function.name, found)
+            assert_same(found, wanted, f"{op} {row.name} {strategy}")
+
+
+@pytest.mark.parametrize("folder", ["examples", "random"])
+def test_other_texts_are_accepted(folder: str) -> None:
+    """So are the examples and the drawn kernels, whose results other tests compare."""
+    for path, text in texts(folder):
+        accepted(text, path)
+
+
+# --------------------------------------------------------------------------------------------
+# Forms
+# --------------------------------------------------------------------------------------------
+
+SIZES = {"M": 32, "N": 64}
+"""What the symbolic dimensions of the forms are."""
+NUMBERS = (0, 1, 2, 3, 5)
+"""What their scalars of integer types are, one after the other."""
+
+
+def _size(dim: Expr, scalars: dict[str, int], named: dict[str, int]) -> int:
+    if isinstance(dim, ConstInt):
+        return dim.value
+    if isinstance(dim, Var):
+        return named[dim.name] if dim.name in named else scalars[dim.name]
+    return 2 * scalars["n"]  # the one expression that is a dimension
+
+
+def _array(
+    kind: TensorType, scalars: dict[str, int], named: dict[str, int], rng: np.random.Generator
+) -> Array:
+    shape = tuple(_size(dim, scalars, named) for dim in kind.shape)
+    if kind.dtype.is_float():
+        # Halves and quarters, so that sums are exact in whatever order.
+        return (rng.integers(-16, 16, shape) / 4).astype(kind.dtype.numpy)
+    return rng.integers(0, 48, shape).astype(kind.dtype.numpy)
+
+
+def _arguments(
+    function: ir.Function, turn: int, sizes: dict[str, int]
+) -> tuple[list[Any], list[Any]]:
+    """Return arguments for a call, and what the text wants besides: the symbolic dimensions."""
+    rng = np.random.default_rng(turn)
+    scalars: dict[str, Any] = {}
+    types = {v.name: v.type for v in function.params}
+    numbers = {name: kind.dtype for name, kind in types.items() if isinstance(kind, ScalarType)}
+    for index, (name, dtype) in enumerate(numbers.items()):
+        number = NUMBERS[(turn + 2 * index) % len(NUMBERS)]
+        if function.name == "loop_of_any_step":
+            number = [(0, 10, 3), (9, -4, -2), (5, 5, 1), (-7, 7, 5), (3, 9, -1)][turn][index]
+        if function.name == "size_of_a_parameter":
+            number = 16
+        scalars[name] = (0.75 + number) if dtype.is_float() else number
+    out = [
+        scalars[v.name] if isinstance(v.type, ScalarType) else _array(v.type, scalars, sizes, rng)
+        for v in function.params
+        if isinstance(v.type, ScalarType | TensorType)
+    ]
+    named = {
+        dim.name: sizes[dim.name]
+        for v in function.params
+        if isinstance(v.type, TensorType)
+        for dim in v.type.shape
+        if isinstance(dim, Var) and dim.name in sizes
+    }
+    return out, list(named.values())
+
+
+def _typed(function: ir.Function, values: list[Any]) -> list[Any]:
+    """Return values as the text has them: scalars typed, elements that are read signless."""
+    out: list[Any] = []
+    for var, value in zip(function.params, values, strict=True):
+        kind = var.type
+        if isinstance(kind, ScalarType):
+            out.append(value if kind.dtype is DataType.INDEX else kind.dtype.numpy.type(value))
+        elif value.dtype.kind == "u" and function.name.startswith("elements"):
+            out.append(value.view(f"i{value.dtype.itemsize}"))
+        else:
+            out.append(value)
+    return out
+
+
+def _copies(values: list[Any]) -> list[Any]:
+    return [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_form_is_accepted_and_means_the_same(name: str) -> None:
+    """Kernels of control flow, scalars and run-time places mean what the interpreter says."""
+    program = forms()[name]
+    (function,) = program.functions_
+    for strategy in LEVELS:
+        source = accepted(emitted(program, strategy), name)
+        for turn in range(len(NUMBERS)):
+            values, sizes = _arguments(function, turn, SIZES)
+            wanted, found = _copies(values), _copies(values)
+            Evaluator(program).call(function.name, wanted)
+            evaluate(source, function.name, [*_typed(function, found), *sizes])
+            assert_same(found, wanted, f"{name} {strategy} {turn}")
+
+
+EMPTY = ("sizes_at_run_time", "column_at_run_time", "rank_4", "rank_5", "product_in_steps")
+"""Forms whose tensors may have no elements."""
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_forms_on_empty_tensors(name: str) -> None:
+    """A dimension of 0 makes loops without turns, and nothing is touched."""
+    program = forms()[name]
+    (function,) = program.functions_
+    for strategy in LEVELS:
+        source = accepted(emitted(program, strategy), name)
+        values, sizes = _arguments(function, 0, {"M": 0, "N": 64})
+        assert 0 in sizes
+        wanted, found = _copies(values), _copies(values)
+        Evaluator(program).call(function.name, wanted)
+        evaluate(source, function.name, [*_typed(function, found), *sizes])
+        assert_same(found, wanted, f"{name} {strategy}")

@@ -13,7 +13,7 @@ import pypto._src.cli as cli
 from pypto._src.errors import PyptoError
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = ROOT / "tests" / "golden" / "pto" / "matmul.level3.pto"
+GOLDEN = ROOT / "tests" / "golden" / "pto" / "kernels" / "matmul.level3.pto"
 BROKEN = Path(__file__).parent / "broken" / "add-of-bytes-on-a3.pto"
 
 

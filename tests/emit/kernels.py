@@ -1,10 +1,5 @@
 """Kernels in the language for the tests of the emitters."""
 
-# The operators and results of these functions mean something to PyPTO's front end only.
-# pyright: reportInvalidTypeArguments=false, reportOperatorIssue=false, reportArgumentType=false
-# pyright: reportAssignmentType=false, reportReturnType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false, reportUnnecessaryComparison=false
-
 from __future__ import annotations
 
 import pypto.language as pl

@@ -14,10 +14,11 @@ import pytest
 
 import pypto.language as pl
 from pypto import backend, codegen, ir
+from pypto._src import build_output
 from pypto._src.build_output import wrap_assembled
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp import kernel_file
-from pypto._src.errors import EmitError
+from pypto._src.errors import AssemblerError, EmitError
 from pypto._src.ir.nodes import TensorType, Var, scalar_type
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function, Program, ReturnStmt
@@ -206,6 +207,74 @@ def test_assembler_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ir.compile(twice(), tmp_path / "out")
     source = tmp_path / "out" / "ptoas" / "add.pto"
     assert str(caught.value) == f"ptoas refuses {source}\nloc(3): error: no such op"
+
+
+def refusing(folder: Path, *messages: str, code: int = 1) -> str:
+    """Return the path of a program that says ``messages`` and fails.
+
+    In them ``{source}`` stands for the path of the text, ``{tadd}`` for the line of its tadd.
+    """
+    body = (
+        "lines = Path(source).read_text().split('\\n')\n"
+        "tadd = next((i + 1 for i, line in enumerate(lines) if 'pto.tadd' in line), 0)\n"
+        f"for message in {list(messages)}:\n"
+        "    print(message.format(source=source, tadd=tadd), file=sys.stderr)\n"
+        f"sys.exit({code})\n"
+    )
+    return str(assembler(folder, body))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script with a first line")
+def test_refusals_are_at_the_kernels_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place in the text becomes the place of the statement that the line was written for."""
+    path = refusing(
+        tmp_path,
+        'loc("{source}":{tadd}:5): error: first fault',
+        "{source}:1:1: error: of no statement",
+        'loc("kernel.py":7:12): error: second fault',
+        "Error: Failed to parse MLIR.",
+    )
+    monkeypatch.setenv("PTOAS", path)
+    with pytest.raises(AssemblerError) as caught:
+        ir.compile(twice(), tmp_path / "out", OptimizationStrategy.PTOAS)
+    error = caught.value
+    line = 1 + next(i for i, text in enumerate(TEXT.split("\n")) if "pl.add(" in text)
+    assert (error.span.filename, error.span.begin_line) == ("<string>", line)
+    assert error.label == "first fault"
+    assert [(each.span.begin_line, each.text) for each in error.related] == [(7, "second fault")]
+    assert error.hint == f"pypto verify {tmp_path / 'out' / 'ptoas' / 'add.pto'}"
+    assert error.message.split("\n")[-1] == "Error: Failed to parse MLIR."
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script with a first line")
+def test_an_assembler_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crash without a message is reported at the kernel."""
+    monkeypatch.setenv("PTOAS", refusing(tmp_path, code=139))
+    with pytest.raises(AssemblerError, match="it ends with code 139 and says nothing") as caught:
+        ir.compile(twice(), tmp_path / "out")
+    assert caught.value.slug == "assembler"
+    line: int = caught.value.span.begin_line
+    assert TEXT.split("\n")[line - 1].lstrip().startswith(("def", "@pl"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script with a first line")
+def test_an_assembler_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that takes too long is ended."""
+    monkeypatch.setattr(build_output, "ASSEMBLER_TIMEOUT_S", 0.5)
+    monkeypatch.setenv("PTOAS", str(assembler(tmp_path, "import time\ntime.sleep(60)\n")))
+    with pytest.raises(RuntimeError, match=r"ptoas takes more than 0 s on .*add\.pto"):
+        ir.compile(twice(), tmp_path / "out")
+
+
+def test_an_assembler_that_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is no program is named, with what to do."""
+    path = tmp_path / "ptoas"
+    path.write_bytes(b"\x7fELF no program")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PTOAS", str(path))
+    with pytest.raises(AssemblerError, match="ptoas cannot be started: ") as caught:
+        ir.compile(twice(), tmp_path / "out")
+    assert caught.value.hint == "set PTOAS to the path of ptoas, or pass skip_ptoas=True"
 
 
 def test_wrapped_scalars() -> None:

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import pypto.language as pl
-from pypto._src.diagnostics import Span
+from pypto._src.driver import compile_program
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp import CodeGenerator, kernel_file
 from pypto._src.emit.cpp_types import ScalarText
-from pypto._src.errors import EmitError
-from pypto._src.ir.enums import FunctionType, MemorySpace, ParamDirection, PipeType
+from pypto._src.errors import EmitError, EvaluationError
+from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.nodes import (
     And,
     Eq,
@@ -27,20 +27,17 @@ from pypto._src.ir.nodes import (
     FloorMod,
     Ge,
     Lt,
-    MemRef,
+    MakeTuple,
     Or,
     TensorType,
-    TileType,
     Var,
     Xor,
     binary,
     scalar_type,
 )
-from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnStmt, SeqStmts
-from pypto._src.ops import memory, system
-from pypto._src.ops.elementwise import add
+from pypto._src.ir.stmts import AssignStmt, Function, Program, ReturnStmt, SeqStmts
+from pypto._src.ops import memory
 from tests.emit.kernels import (
-    BlockOfRows,
     Branches,
     Clashes,
     Fibonacci,
@@ -53,147 +50,11 @@ from tests.emit.native import lowered, run, text_of
 
 ROOT = Path(__file__).parents[2]
 
-# Document 000, "Three-Phase Generation": the examples of phases 1, 2 and 3, one after the other.
-DOCUMENT = """\
-__aicore__ __attribute__((always_inline)) void runSimpleAdd(__gm__ int64_t* args)
-{
-    // Unpack arguments
-    __gm__ float* x = reinterpret_cast<__gm__ float*>(args[0]);
-    __gm__ float* y = reinterpret_cast<__gm__ float*>(args[1]);
-    __gm__ float* output = reinterpret_cast<__gm__ float*>(args[2]);
-
-    // Global tensor declarations
-    using xShapeDim5 = Shape<1, 1, 1, 128, 64>;
-    using xStrideDim5 = Stride<1, 1, 1, 64, 1>;
-    using xGlobalType = GlobalTensor<float, xShapeDim5, xStrideDim5>;
-    xGlobalType xGlobal(x);
-
-    using yShapeDim5 = Shape<1, 1, 1, 128, 64>;
-    using yStrideDim5 = Stride<1, 1, 1, 64, 1>;
-    using yGlobalType = GlobalTensor<float, yShapeDim5, yStrideDim5>;
-    yGlobalType yGlobal(y);
-
-    using outputShapeDim5 = Shape<1, 1, 1, 128, 64>;
-    using outputStrideDim5 = Stride<1, 1, 1, 64, 1>;
-    using outputGlobalType = GlobalTensor<float, outputShapeDim5, outputStrideDim5>;
-    outputGlobalType outputGlobal(output);
-
-    // Tile type definitions and allocations
-    using tile_xType = Tile<TileType::Vec, float, 128, 64, BLayout::RowMajor, -1, -1>;
-    tile_xType tile_x(128, 64);
-    TASSIGN(tile_x, 0x0);
-
-    using tile_yType = Tile<TileType::Vec, float, 128, 64, BLayout::RowMajor, -1, -1>;
-    tile_yType tile_y(128, 64);
-    TASSIGN(tile_y, 0x10000);
-
-    using tile_zType = Tile<TileType::Vec, float, 128, 64, BLayout::RowMajor, -1, -1>;
-    tile_zType tile_z(128, 64);
-    TASSIGN(tile_z, 0x20000);
-
-    // Function body
-    TLOAD(tile_x, xGlobal);
-    TLOAD(tile_y, yGlobal);
-    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    TADD(tile_z, tile_x, tile_y);
-    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    TSTORE(outputGlobal, tile_z);
-}
-"""
-
 
 def body_of(text: str) -> str:
     """Return the lines between ``// Function body`` and the end of the function."""
     body = text.split("    // Function body\n")[1].split("\n}\n")[0]
     return "\n".join(line.removeprefix("    ") for line in body.splitlines())
-
-
-# --------------------------------------------------------------------------------------------
-# Document 000
-# --------------------------------------------------------------------------------------------
-
-
-def simple_add() -> Function:
-    """Return the document's kernel with its addresses and flags, statement by statement."""
-    shape = [128, 64]
-    x, y, output = (Var(n, TensorType(shape, DataType.FP32)) for n in ("x", "y", "output"))
-
-    def tile(name: str, address: int) -> Var:
-        place = MemRef(MemorySpace.Vec, address, 128 * 64 * 4)
-        return Var(name, TileType(shape, DataType.FP32, place))
-
-    def flag(op: Any, first: PipeType, second: PipeType) -> EvalStmt:
-        return EvalStmt(op(set_pipe=first, wait_pipe=second, event_id=0))
-
-    tile_x, tile_y, tile_z = tile("tile_x", 0), tile("tile_y", 0x10000), tile("tile_z", 0x20000)
-    zero: list[Any] = [0, 0]
-    store: Any = memory.store(tile_z, zero, shape, output)  # pyright: ignore[reportArgumentType]
-    result = Var("result", output.type)
-    body = SeqStmts(
-        [
-            AssignStmt(tile_x, memory.load(x, zero, shape)),  # pyright: ignore[reportArgumentType]
-            AssignStmt(tile_y, memory.load(y, zero, shape)),  # pyright: ignore[reportArgumentType]
-            flag(system.sync_src, PipeType.MTE2, PipeType.V),
-            flag(system.sync_dst, PipeType.MTE2, PipeType.V),
-            AssignStmt(tile_z, add(tile_x, tile_y)),  # pyright: ignore[reportArgumentType]
-            flag(system.sync_src, PipeType.V, PipeType.MTE3),
-            flag(system.sync_dst, PipeType.V, PipeType.MTE3),
-            AssignStmt(result, store),
-            ReturnStmt([result]),
-        ]
-    )
-    params = [x, y, (output, ParamDirection.Out)]
-    return Function("simple_add", params, [output.type], body, type=FunctionType.InCore)
-
-
-def test_simple_add_is_the_documents_text() -> None:
-    """Document 000's kernel, built by hand as it says, has its text letter for letter."""
-    assert text_of(simple_add()) == DOCUMENT
-
-
-def test_simple_add_from_the_language() -> None:
-    """From Python source, only addresses differ, and the kernel waits for its store at the end."""
-    expected = DOCUMENT.replace("0x10000", "0x8000").replace("0x20000", "0x10000")
-    expected = expected.replace("tile_z);\n}", "tile_z);\n    pipe_barrier(PIPE_ALL);\n}")
-    assert text_of(lowered(SimpleAdd)) == expected
-
-
-def test_simple_add_computes_the_sum() -> None:
-    """The document's text, compiled against the CPU headers, adds."""
-    x, y = (np.random.default_rng(s).random((128, 64), np.float32) for s in (1, 2))
-    out = np.zeros_like(x)
-    run(lowered(SimpleAdd), x, y, out)
-    np.testing.assert_array_equal(out, x + y)
-
-
-# What the document writes, what we write, and why.
-DIFFERENCES = (
-    (
-        "TASSIGN(inputGlobal, input + first_iter * 128 + 0);",
-        "TASSIGN(input_32x128Global, input + first_iter * 128 + 0);",
-        "TLOAD takes a GlobalTensor whose shape is the tile's, so a part has an object of its own",
-    ),
-    (
-        "__gm__ bfloat16* input",
-        "__gm__ bfloat16_t* input",
-        "the tile library's type has this name",
-    ),
-    (
-        "first_iter = first_0;",
-        "int64_t first_iter = first_0;",
-        "C++ declares a variable before it is assigned",
-    ),
-)
-
-
-@pytest.mark.parametrize(("document", "ours", "reason"), DIFFERENCES)
-def test_forced_differences(document: str, ours: str, reason: str) -> None:
-    """Where document and tile library disagree, the text is one that the library takes."""
-    lines = [line.strip() for line in text_of(lowered(BlockOfRows)).splitlines()]
-    assert [line for line in lines if line.startswith(ours)], reason
-    assert not [line for line in lines if line.startswith(document)]
 
 
 # --------------------------------------------------------------------------------------------
@@ -239,6 +100,113 @@ def test_carried_scalars_change_together(n: int, expected: int) -> None:
     np.testing.assert_array_equal(out, np.full((8, 8), expected, np.int32))
 
 
+CHOICES = {
+    "conditional": (
+        """\
+z = x if n > 3 else y
+return pl.store(pl.load(z, [n, 0], [8, 64]), [0, 0], [8, 64], out)""",
+        [
+            "__gm__ float* _if_tmp;",
+            "_if_tmpGlobalType _if_tmpGlobal;",
+            "_if_tmpGlobal = xGlobal;",
+            "_if_tmp = x;",
+            "_if_tmpGlobal = yGlobal;",
+            "_if_tmp = y;",
+            "TASSIGN(_if_tmp_8x64Global, _if_tmp + n * 64 + 0);",
+        ],
+    ),
+    "swap": (
+        """\
+a = x
+b = y
+for i in pl.range(0, 24, 8):
+    out = pl.store(pl.load(a, [i, 0], [8, 64]), [i, 0], [8, 64], out)
+    c = a
+    a = b
+    b = c
+return pl.store(pl.load(a, [0, 0], [8, 64]), [32, 0], [8, 64], out)""",
+        [
+            "__gm__ float* a_iter = x;",
+            "__gm__ float* b_iter = y;",
+            "TASSIGN(a_iter_8x64Global, a_iter + i * 64 + 0);",
+            "__gm__ float* a_iter_next = b_iter;",
+            "__gm__ float* b_iter_next = a_iter;",
+            "a_iter = a_iter_next;",
+            "b_iter = b_iter_next;",
+            "TASSIGN(a_iter_8x64Global, a_iter + 0 * 64 + 0);",
+        ],
+    ),
+    "views": (
+        """\
+z = pl.view(x, [8, 64], [n, 0])
+if n > 3:
+    z = pl.view(y, [8, 64], [8, 0])
+return pl.store(pl.load(z, [0, 0], [8, 64]), [0, 0], [8, 64], out)""",
+        ["__gm__ float* z_2;", "z_2 = (y + 8 * 64 + 0);", "z_2 = (x + n * 64 + 0);"],
+    ),
+}
+
+
+@pytest.mark.parametrize("n", [2, 5])
+@pytest.mark.parametrize("name", CHOICES)
+def test_tensors_chosen_at_run_time(name: str, n: int) -> None:
+    """A tensor that a branch or a loop chooses has a pointer of its own, next to its object."""
+    body, wanted = CHOICES[name]
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    program = pl.parse_program(
+        f"""
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(
+        self, x: pl.Tensor[[64, 64], pl.FP32], y: pl.Tensor[[64, 64], pl.FP32],
+        out: pl.Out[pl.Tensor[[64, 64], pl.FP32]], n: pl.Scalar[pl.INT64],
+    ) -> pl.Tensor[[64, 64], pl.FP32]:
+{lines}"""
+    )
+    text = [line.strip() for line in text_of(lowered(program)).splitlines()]
+    assert [line for line in text if line in wanted] == wanted
+    x, y = (np.random.default_rng(s).random((64, 64), np.float32) for s in (1, 2))
+    out, expected = np.zeros_like(x), np.zeros_like(x)
+    compile_program(program)(x, y, out, n)
+    compile_program(program, "interpreter")(x, y, expected, n)
+    assert expected.any()
+    np.testing.assert_array_equal(out, expected)
+
+
+STEPS = """
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(
+        self, x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+        start: pl.Scalar[pl.INT64], stop: pl.Scalar[pl.INT64], step: pl.Scalar[pl.INT64],
+    ) -> pl.Tensor[[64, 64], pl.FP32]:
+        for i in pl.range(start, stop, step):
+            out = pl.store(pl.load(x, [i, 0], [8, 64]), [i, 0], [8, 64], out)
+        return out
+"""
+
+
+@pytest.mark.parametrize(("start", "stop", "step"), [(0, 64, 8), (56, 0, -16), (0, 64, -8)])
+def test_steps_known_at_run_time(start: int, stop: int, step: int) -> None:
+    """A loop counts up or down as the sign of its step says."""
+    program = pl.parse_program(STEPS)
+    x = np.random.default_rng(1).random((64, 64), np.float32)
+    out, expected = np.zeros_like(x), np.zeros_like(x)
+    compile_program(program)(x, out, start, stop, step)
+    compile_program(program, "interpreter")(x, expected, start, stop, step)
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+def test_a_step_of_zero_is_reported(target: Any) -> None:
+    """Compiled and interpreted alike, a loop whose step is 0 is an error."""
+    x = np.zeros((64, 64), np.float32)
+    with pytest.raises(EvaluationError, match="the step of a loop is zero"):
+        compile_program(pl.parse_program(STEPS), target)(x, x.copy(), 0, 64, 0)
+
+
 # --------------------------------------------------------------------------------------------
 # Regions
 # --------------------------------------------------------------------------------------------
@@ -258,18 +226,6 @@ def test_regions_compute() -> None:
     expected = np.zeros((64, 128), np.float32)
     expected[33:49, 64:96] = x[24:40, 96:128] * c[24:40]
     np.testing.assert_array_equal(out, expected)
-
-
-def test_symbolic_shape_is_refused() -> None:
-    """A tensor of unknown size is refused at its parameter, with its shape."""
-    n = Var("n", scalar_type(DataType.INDEX))
-    span = Span("kernel.py", 7, 5)
-    x = Var("x", TensorType([n, 64], DataType.FP32), span)
-    function = Function("k", [x], [], ReturnStmt([]), type=FunctionType.InCore)
-    with pytest.raises(EmitError) as caught:
-        text_of(function)
-    assert str(caught.value) == "tensor 'x' has the size [n, 64]; C++ kernels take constant sizes"
-    assert caught.value.place is span
 
 
 # --------------------------------------------------------------------------------------------
@@ -374,6 +330,44 @@ def test_scalar_values(expr: Any) -> None:
     assert out[0, 0] == np.int64(expected).astype(np.int32)
 
 
+def test_what_is_no_scalar_is_refused() -> None:
+    """A tuple has no C++ text; the error says what was found."""
+    with pytest.raises(EmitError, match="a kernel cannot compute MakeTuple as a scalar"):
+        ScalarText(lambda var: var.name).text(MakeTuple([A, B]))
+
+
+FLOATS = ["a // b", "a % b", "a ** b", "pl.min(a, b)", "pl.max(a, b)", "abs(a - b)", "-a * 2.0"]
+SPECIAL = [7.5, -7.5, 0.0, -0.0, 3.0, -0.3, 1e3, float("inf"), float("-inf"), float("nan")]
+
+
+@pytest.mark.parametrize("dtype", ["FP32", "FP16"])
+@pytest.mark.parametrize("source", FLOATS)
+def test_scalar_floats(source: str, dtype: str) -> None:
+    """Float arithmetic that C++ lacks has the interpreter's values: NaN, infinities, signs of 0."""
+    kind = f"pl.Tensor[[1, 16], pl.{dtype}]"
+    program = pl.parse_program(
+        f"""
+@pl.program
+class K:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(
+        self, out: pl.Out[{kind}], a: pl.Scalar[pl.{dtype}], b: pl.Scalar[pl.{dtype}]
+    ) -> {kind}:
+        return pl.store(pl.full([1, 16], pl.{dtype}, {source}), [0, 0], [1, 16], out)
+"""
+    )
+    native, interpreter = compile_program(program), compile_program(program, "interpreter")
+    out = np.zeros((1, 16), np.float32 if dtype == "FP32" else np.float16)
+    expected = np.zeros_like(out)
+    for a in SPECIAL:
+        for b in SPECIAL:
+            native(out, a, b)
+            interpreter(expected, a, b)
+            np.testing.assert_array_equal(out, expected, err_msg=f"{a} {b}")
+            known = ~np.isnan(expected)
+            assert (np.signbit(out) == np.signbit(expected))[known].all(), (a, b)
+
+
 def test_conditions_text() -> None:
     """Where compilers warn about the precedence of logical operators there are parentheses."""
     less, more = binary(Lt, A, B + 1), binary(Ge, B, C)
@@ -384,6 +378,8 @@ def test_conditions_text() -> None:
     assert text(And(both, less, DataType.BOOL)) == "a < b + 1 && b >= c && a < b + 1"
     assert text(Xor(less, more, DataType.BOOL)) == "(a < b + 1) != (b >= c)"
     assert text(binary(Eq, A, B)) == "a == b"
+    assert text(binary(Lt, A + B, A + B)) == "false"
+    assert text(binary(Ge, A, A)) == "true"
 
 
 # --------------------------------------------------------------------------------------------

@@ -28,6 +28,26 @@ for i in pl.range(0, 64, 8):
     if i > m:
         break
     out = pl.store(pl.load(x, [i, 0], [8, 64]), [i, 0], [8, 64], out)""",
+    "return in a loop": """\
+for i in pl.range(0, 64, 8):
+    if i == n:
+        return out
+    out = pl.store(pl.load(x, [i, 0], [8, 64]), [i, 0], [8, 64], out)
+    if i > m:
+        return out
+out = pl.store(pl.load(x, [0, 0], [8, 64]), [56, 0], [8, 64], out)""",
+    "return in inner loops": """\
+for i in pl.range(0, 64, 16):
+    for j in pl.range(0, 16, 8):
+        if i + j == m:
+            return out
+        out = pl.store(pl.load(x, [i + j, 0], [8, 64]), [i + j, 0], [8, 64], out)
+k = n
+while k < 64:
+    if b and k > 20:
+        return out
+    out = pl.store(pl.load(x, [0, 0], [8, 64]), [k // 8 * 8, 0], [8, 64], out)
+    k = k + 8""",
     "parallel loop": """\
 for i in pl.parallel(0, 64, 8):
     out = pl.store(pl.mul(pl.load(x, [i, 0], [8, 64]), f), [i, 0], [8, 64], out)""",

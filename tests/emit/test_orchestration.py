@@ -16,6 +16,7 @@ from pypto._src.emit.orchestration import (
 )
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType, FunctionType
+from pypto._src.ir.roles import outermost
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.pipelines import PassManager
 from pypto._src.run.toolchain import find_toolchain
@@ -231,3 +232,54 @@ def test_kernel_is_no_orchestration() -> None:
         generate_orchestration(source, kernel)
     assert str(caught.value) == "function 'scale' is a kernel, not an orchestration"
     assert caught.value.hint == "mark it with @pl.function(type=pl.FunctionType.Orchestration)"
+
+
+def test_two_levels() -> None:
+    """An orchestration that another one calls is a function of the same text, written once."""
+    block = "pl.Tensor[[16, 64], pl.FP32]"
+    source = pl.parse_program(
+        f"@pl.program\nclass P:\n{KERNELS}\n"
+        "    @pl.function(type=pl.FunctionType.Orchestration)\n"
+        f"    def twice(self, x: {block}, f: pl.FP32, out: pl.Out[{block}]) -> {block}:\n"
+        "        made = pl.create_tensor([16, 64], pl.FP32)\n"
+        "        made = self.scale(x, f, made)\n"
+        "        out = self.scale(made, f + 1.0, out)\n"
+        "        return out\n"
+        "    @pl.function(type=pl.FunctionType.Orchestration)\n"
+        f"    def main(self, x: {block}, out: pl.Out[{block}]) -> {block}:\n"
+        "        first = pl.create_tensor([16, 64], pl.FP32)\n"
+        "        first = self.twice(x, 2.0, first)\n"
+        "        out = self.twice(first, 3.0, out)\n"
+        "        return out\n"
+    )
+    lowered = PassManager.get_strategy().run_passes(source)
+    [main] = outermost(lowered)
+    assert main.name == "main"
+    result = generate_orchestration(lowered, main)
+    assert result.func_name_to_id == {"scale": 0}
+    nested, _, rest = result.code.partition('extern "C" {')
+    lines = [line.strip() for line in nested.partition("static void ")[2].splitlines()]
+    assert [line for line in lines if line and "//" not in line and "<" not in line] == [
+        "host_twice(PTO2Runtime* rt, Tensor& x, float f, Tensor& out)",
+        "{",
+        "uint64_t made_0_shapes[2] = {16, 64};",
+        "Tensor made_0 = make_tensor(made_0_shapes, 2, DataType::FLOAT32);",
+        "PTOParam params_t0[] = {",
+        "make_input_param(x),",
+        "make_scalar_param(float_to_u64(f)),",
+        "make_output_param(made_0),",
+        "};",
+        "pto2_rt_submit_task(rt, 0, PTO2_WORKER_VECTOR, params_t0, 3);",
+        "PTOParam params_t1[] = {",
+        "make_input_param(made_0),",
+        "make_scalar_param(float_to_u64(f + 1.0f)),",
+        "make_output_param(out),",
+        "};",
+        "pto2_rt_submit_task(rt, 0, PTO2_WORKER_VECTOR, params_t1, 3);",
+        "}",
+    ]
+    calls = [line.strip() for line in rest.splitlines() if "host_twice" in line]
+    assert calls == [
+        "host_twice(rt, ext_x, 2.0f, first_0);",
+        "host_twice(rt, first_0, 3.0f, ext_out);",
+    ]

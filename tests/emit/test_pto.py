@@ -1,4 +1,4 @@
-"""The PTO MLIR emitter: document 001's example, each of its sections, the traps of the assembler.
+"""The PTO MLIR emitter: each section of its text, and the traps of the assembler.
 
 What the assembler does with each form was measured outside; the tests fix the forms.
 """
@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import pypto.language as pl
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import EmitError
@@ -73,7 +72,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ops.define import REGISTRY
 from pypto._src.passes.init_mem_ref import InitMemRef
-from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy, PassManager
+from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy
 from tests.passes.build import Block, call, random_kernel, seq, tensor
 
 D = DataType
@@ -131,111 +130,8 @@ def joined(text: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------
-# Document 001
+# Parameters, views and types
 # --------------------------------------------------------------------------------------------
-
-PROGRAM = """\
-import pypto.language as pl
-
-@pl.program
-class MulKernel:
-    @pl.function
-    def mul_kernel_2d(self,
-                     a: pl.Tensor[[32, 32], pl.FP32],
-                     b: pl.Tensor[[32, 32], pl.FP32],
-                     c: pl.Tensor[[32, 32], pl.FP32]):
-        # Load tiles
-        tile_a = pl.load(a, [0, 0], [32, 32])
-        tile_b = pl.load(b, [0, 0], [32, 32])
-
-        # Multiply
-        tile_c = pl.mul(tile_a, tile_b)
-
-        # Store result
-        pl.store(tile_c, [0, 0], [32, 32], c)
-"""
-"""The input of document 001's complete example, to the letter."""
-
-EXAMPLE = """\
-module {
-  func.func @mul_kernel_2d(%arg0: !pto.ptr<f32>,
-                          %arg1: !pto.ptr<f32>,
-                          %arg2: !pto.ptr<f32>) {
-    // Constants
-    %c32 = arith.constant 32 : index
-    %c1 = arith.constant 1 : index
-    %c0 = arith.constant 0 : index
-
-    // Tensor views
-    %3 = pto.make_tensor_view %arg0, shape = [%c32, %c32]
-         strides = [%c32, %c1] : !pto.tensor_view<?x?xf32>
-    %4 = pto.make_tensor_view %arg1, shape = [%c32, %c32]
-         strides = [%c32, %c1] : !pto.tensor_view<?x?xf32>
-    %5 = pto.make_tensor_view %arg2, shape = [%c32, %c32]
-         strides = [%c32, %c1] : !pto.tensor_view<?x?xf32>
-
-    // Allocations
-    %0 = pto.alloc_tile : !pto.tile_buf<loc=vec, dtype=f32, rows=32, cols=32, ...>
-    %1 = pto.alloc_tile : !pto.tile_buf<loc=vec, dtype=f32, rows=32, cols=32, ...>
-    %2 = pto.alloc_tile : !pto.tile_buf<loc=vec, dtype=f32, rows=32, cols=32, ...>
-
-    // Load tile_a
-    %6 = pto.partition_view %3, offsets = [%c0, %c0], sizes = [%c32, %c32]
-         : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<32x32xf32>
-    pto.tload ins(%6 : !pto.partition_tensor_view<32x32xf32>)
-              outs(%0 : !pto.tile_buf<...>)
-
-    // Load tile_b
-    %7 = pto.partition_view %4, offsets = [%c0, %c0], sizes = [%c32, %c32]
-         : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<32x32xf32>
-    pto.tload ins(%7 : !pto.partition_tensor_view<32x32xf32>)
-              outs(%1 : !pto.tile_buf<...>)
-
-    // Multiply
-    pto.tmul ins(%0 : !pto.tile_buf<...>, %1 : !pto.tile_buf<...>)
-             outs(%2 : !pto.tile_buf<...>)
-
-    // Store tile_c
-    %8 = pto.partition_view %5, offsets = [%c0, %c0], sizes = [%c32, %c32]
-         : !pto.tensor_view<?x?xf32> -> !pto.partition_tensor_view<32x32xf32>
-    pto.tstore ins(%2 : !pto.tile_buf<...>)
-               outs(%8 : !pto.partition_tensor_view<32x32xf32>)
-
-    return
-  }
-}
-"""
-"""The output of document 001's complete example, to the letter."""
-
-FORCED_DIFFERENCES = (
-    ("module {", "// ptoas --pto-level=level2 --enable-insert-sync\nmodule {", 1),
-    # The text fits one set of the assembler's options; the first line says which.
-    ("[%c32, %c32]\n         strides", "[%c32, %c32],\n         strides", 3),
-    # The assembler wants a comma before `strides`.
-    ("ins(%0 : !pto.tile_buf<...>, %1 : ", "ins(%0, %1 : !pto.tile_buf<...>, ", 1),
-    # It wants all operands before all types.
-    ("!pto.tile_buf<loc=vec, dtype=f32, rows=32, cols=32, ...>", VEC, 3),
-    ("!pto.tile_buf<...>", VEC, 6),
-    # The dots are the document's; a type has all its fields.
-    ("// Load tile_a", "// kernel.py:11", 1),
-    ("// Load tile_b", "// kernel.py:12", 1),
-    ("// Multiply", "// kernel.py:15", 1),
-    ("// Store tile_c", "// kernel.py:18", 1),
-    # A comment names the user's line, so that a message of the assembler leads to it.
-)
-"""What document 001's example shows, what is written instead, how often."""
-
-
-def test_the_complete_example_of_document_001() -> None:
-    """The document's program gives the document's text but for the forced differences."""
-    expected = EXAMPLE
-    for shown, written, count in FORCED_DIFFERENCES:
-        assert expected.count(shown) == count, shown
-        expected = expected.replace(shown, written)
-    program = pl.parse(PROGRAM, "kernel.py")
-    assert isinstance(program, Program)
-    passed = PassManager.get_strategy(LEVEL2).run_passes(program)
-    assert PTOCodegen().generate(passed) == expected
 
 
 def test_scalars_are_parameters_of_their_own_type() -> None:
@@ -425,8 +321,8 @@ def test_whole_kernels(
     """Whole kernels at both levels have the recorded text, each time the same."""
     text = compiled(make(), strategy)
     assert compiled(make(), strategy) == text
-    level = "level2" if strategy is LEVEL2 else "level3"
-    golden(f"pto/{make.__name__}.{level}.pto", text)
+    level = "" if strategy is LEVEL2 else ".level3"
+    golden(f"pto/kernels/{make.__name__}{level}.pto", text)
 
 
 def scoping_errors(text: str) -> list[str]:

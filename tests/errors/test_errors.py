@@ -105,7 +105,7 @@ PROSE = {
     "annotation-undefined-dim", "async-kernel", "cast-mode", "division", "function-on-class",
     "host-branch", "kernel-recursion", "kwargs", "lambda-kernel", "load-acc", "match",
     "misplaced-range", "operator-scratch", "out-never-written", "star-args", "step-zero",
-    "unsupported-expressions", "unused-result", "view-offset", "while-values-condition",
+    "unsupported-expressions", "unused-result", "while-values-condition",
     "yield-unnamed",
 }  # fmt: skip
 """Errors whose hint begins with "write" and goes on in words: there are several ways to do it."""

@@ -1,9 +1,5 @@
 """Kernels as users write them, in a file: decorators find their source here."""
 
-# The annotations of kernels are a language of their own, and their bodies are not run as Python.
-# pyright: basic, reportInvalidTypeForm=false, reportInvalidTypeArguments=false
-# pyright: reportArgumentType=false, reportAssignmentType=false, reportOperatorIssue=false
-
 from __future__ import annotations
 
 from collections.abc import Callable

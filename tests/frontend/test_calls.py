@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
+import pypto.language as pl
+from pypto import runtime
 from pypto._src.errors import (
     InvalidOperationError,
+    ParserError,
     ParserOpError,
     ParserSyntaxError,
     ParserTypeError,
@@ -387,3 +393,54 @@ class P:
     main = program(text).get_function("main")
     assert main is not None
     assert [d.name for d in main.param_directions] == ["In", "Out"]
+
+
+TRANSPOSES = """
+@pl.program
+class Transposes:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[24, 40], pl.FP32],
+        first: pl.Out[pl.Tensor[[40, 24], pl.FP32]],
+        second: pl.Out[pl.Tensor[[40, 24], pl.FP32]],
+        third: pl.Out[pl.Tensor[[40, 24], pl.FP32]],
+    ):
+        tile = x[...]
+        first[...] = pl.transpose(tile, 0, 1)
+        second[...] = pl.block.transpose(tile, axis1=-1, axis2=0)
+        third[...] = pl.transpose(tile, pl.create_tile([40, 32], pl.FP32))
+"""
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_transpose_by_axes(target: Any) -> None:
+    """A tile is transposed with a scratch tile of the user or, by axes, with one of ours."""
+    x = np.arange(24 * 40, dtype=np.float32).reshape(24, 40)
+    outs = [np.zeros((40, 24), np.float32) for _ in range(3)]
+    runtime.compile(pl.parse_program(TRANSPOSES), target=target)(x, *outs)
+    assert [(out == x.T).all() for out in outs] == [True] * 3
+
+
+@pytest.mark.parametrize("axes", ["0, 0", "0, 2", "-1, 1"])
+def test_transpose_of_wrong_axes(axes: str) -> None:
+    """The two axes are the two of the tile."""
+    text = TRANSPOSES.replace("0, 1)", f"{axes})")
+    with pytest.raises(ParserError, match="swaps rows and columns of a two-dimensional tile"):
+        pl.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("named", "plain"),
+    [
+        ("pl.exp(input=t)", "pl.exp(t)"),
+        ("pl.cast(input=t, target_type=pl.FP16)", "pl.cast(t, pl.FP16)"),
+        ("pl.reshape(input=t, shape=[32, 128])", "pl.reshape(t, [32, 128])"),
+        ("pl.view(input=x, shape=[8, 64], offset=[0, 0])", "pl.view(x, [8, 64], [0, 0])"),
+        ("pl.row_max(input=t, tmp_tile=s)", "pl.row_max(t, s)"),
+    ],
+)
+def test_first_operand_by_name(named: str, plain: str) -> None:
+    """The first operand of a unified name is ``input``, of a tile as of a tensor."""
+    before = "t = pl.load(x, [0, 0], [64, 64])\ns = pl.create_tile([64, 64], pl.FP32)\n"
+    assert body(X, f"{before}y = {named}") == body(X, f"{before}y = {plain}")

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 import pypto.language as pl
-from pypto._src.errors import CallError, EvaluationError, PyptoError
+from pypto import ir, runtime
+from pypto._src.build_output import CCECodegen
+from pypto._src.errors import CallError, EmitError, EvaluationError, PyptoError
 from pypto._src.frontend.text import parse_program
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.passes.pipelines import PassManager
 
 Array = np.ndarray[Any, Any]
 HEAD = 'import pypto.language as pl\n\nM = pl.dynamic("M")\nN = pl.dynamic("N")\n\n'
@@ -163,3 +166,32 @@ def f(n: pl.INT64, x: pl.Tensor[[8, 16], pl.FP32], out: pl.Out[pl.Tensor[[8, 16]
         out,
     )
     np.testing.assert_array_equal(out, np.full((8, 16), expected, np.float32))
+
+
+UNNAMED = """
+@pl.program
+class Unnamed:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self, x: pl.Tensor[[-1, 64], pl.FP32], out: pl.Out[pl.Tensor[[-1, 64], pl.FP32]]
+    ):
+        for i in pl.range(0, x.shape[0], 8):
+            out[i : i + 8] = x[i : i + 8] + 1.0
+"""
+
+
+def test_dimension_without_a_name() -> None:
+    """The passes and the interpreter take a dimension -1; C++ says what to write for it."""
+    whole = parse_program(UNNAMED)
+    x = np.arange(24 * 64, dtype=np.float32).reshape(24, 64)
+    out = np.zeros_like(x)
+    runtime.compile(whole, target="interpreter")(x, out)
+    assert (out == x + 1).all()
+    lowered = PassManager.get_strategy().run_passes(whole)
+    kind = lowered.functions_[0].params[0].type
+    assert isinstance(kind, ir.TensorType)
+    assert kind.memref is not None
+    assert kind.memref.size_ == 0  # known at the call
+    with pytest.raises(EmitError) as caught:
+        CCECodegen().generate(lowered)
+    assert caught.value.hint == 'declare it: n = pl.dynamic("n"), and write n for -1'

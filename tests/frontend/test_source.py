@@ -124,6 +124,44 @@ def test_other_errors_go_to_the_previous_hook(tmp_path: Path) -> None:
     assert "Traceback" in result.stderr
 
 
+LOST = """\
+import pypto.language as pl
+@pl.function
+def f(n: pl.INT64) -> pl.INT64:
+    return n + 1
+
+"""
+CONSOLE = """\
+import code
+lines = iter(TEXT.splitlines())
+def read(prompt):
+    for line in lines:
+        return line
+    raise EOFError
+code.interact("", read, exitmsg="")
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="the newer prompts keep their text")
+@pytest.mark.parametrize(
+    ("args", "text", "place"),
+    [
+        (["-i", "-q", "-"], LOST, "<stdin>"),
+        (["-c", f"TEXT = {LOST!r}\n{CONSOLE}"], "", "<console>"),
+        (["-c", f"exec({LOST!r})"], "", "<string>"),
+    ],
+    ids=["prompt", "console", "exec"],
+)
+def test_text_that_is_not_kept(tmp_path: Path, args: list[str], text: str, place: str) -> None:
+    """At a prompt and in ``exec`` the error says what to do, and nothing else."""
+    lines = [line for line in run(tmp_path, *args, text=text).stderr.splitlines() if line.strip()]
+    lines = [line.replace(">>> ", "").replace("... ", "") for line in lines]
+    assert [line for line in lines if line.strip()] == [
+        f"error: the source text of 'f' ({place}) cannot be read  [no-source]",
+        "  = hint: put the kernel in a file, or use pl.parse(text)",
+    ]
+
+
 def test_text_in_linecache(monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook cell, which is only in linecache, is found like a file."""
     name = "<cell 1>"

@@ -22,7 +22,7 @@ from pypto._src.run.toolchain import Toolchain
 Array = npt.NDArray[Any]
 
 INCLUDE = Path(__file__).parents[2] / "src" / "pypto" / "include"
-WARNINGS = ("-Wall", "-Wextra", "-Werror")
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fno-exceptions")
 
 PRELUDE = "#include <cstdint>\n#include <pto/pto-inst.hpp>\nusing namespace pto;\n"
 CONTROL = """

@@ -353,7 +353,12 @@ def test_reductions(library: Library, op: str, dtype: str) -> None:
         wide = a.astype(np.float64 if dtype in FLOATS else np.int64)
         expected = np.asarray(function(wide, axis=axis, keepdims=True)).astype(DTYPES[dtype])
         units = 2.0**-20 if dtype == "float" else 2.0**-7 if dtype == "bfloat16_t" else 2.0**-10
-        close(out, expected, units * 4 if dtype in FLOATS and "SUM" in op else 0.0)
+        tolerance = units * 4 if dtype in FLOATS and "SUM" in op else 0.0
+        if tolerance and dtype == "float":
+            # At least four partial sums: where terms cancel, their magnitudes bound the error.
+            length = a.shape[axis]
+            tolerance = max(tolerance, 2.0**-24 * (length / 4 + 4) * np.abs(wide).sum(axis).max())
+        close(out, expected, tolerance)
 
 
 @pytest.mark.parametrize("op", ["TROWMAX", "TROWMIN", "TCOLMAX", "TCOLMIN"])

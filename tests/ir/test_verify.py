@@ -601,7 +601,7 @@ def test_report() -> None:
     assert str(caught.value) == (
         "IR verification report\n"
         "======================\n"
-        "1 errors, 0 warnings\n"
+        "1 error, 0 warnings\n"
         "[1] error SSAVerify 1 (MULTIPLE_ASSIGNMENT) at k.py:4:4\n"
         "    variable 'x' is assigned a second time\n"
         "    k.py:3:4: first assigned here\n"
@@ -616,7 +616,7 @@ def test_report_without_errors() -> None:
     assert ir.IRVerifier.generate_report([warning]) == (
         "IR verification report\n"
         "======================\n"
-        "0 errors, 1 warnings\n"
+        "0 errors, 1 warning\n"
         "[1] warning Style 0\n"
         "    long name\n"
         "    hint: shorten it\n"

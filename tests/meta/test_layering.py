@@ -23,6 +23,7 @@ errors
 knobs
 logs testing
 dtypes
+ir.static
 ir.base ir.enums
 ir.highlight
 ir.nodes
@@ -76,7 +77,7 @@ dialect
 run.*
 run
 build_output
-driver
+checks driver
 jit
 demo
 cli

@@ -175,7 +175,7 @@ REFUSED = [
         (tile("bytes", [32, 32], D.INT8), 0),
         {},
         "element-type",
-        "pl.sum takes elements of INT16, INT32, FP16, FP32, bytes has INT8",
+        "pl.sum takes elements of INT16, INT32, UINT16, UINT32, FP16, FP32, bytes has INT8",
         "pl.cast(pl.cast(bytes, pl.FP16), pl.FP32)",
     ),
     Refused(

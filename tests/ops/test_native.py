@@ -31,7 +31,7 @@ _LIMITS = [127, 128, -129, 255, 256, 32767, 32768, -32769, 65504, 65520, 65535, 
 _WIDE = [2.0**24 + 1, 2.0**31 - 128, 2.0**31, -(2.0**31), 2.0**32, 2.0**63, -(2.0**63), 2.0**64]
 # Sums are added up in the machine's order, so their terms neither cancel nor overflow.
 _SUMS = (reduce.row_sum, reduce.sum, matmul.matmul, matmul.matmul_acc, matmul.gemv)
-_EXTREMES = (
+EXTREMES = (
     elementwise.maximum,
     elementwise.minimum,
     elementwise.maxs,
@@ -154,7 +154,7 @@ def copies(args: list[Array]) -> list[Array]:
 
 def compare(subject: Subject, native: NativeKernel) -> None:
     case = subject.case
-    bounds, signed_zero = case.tolerance(subject.dtype), case.op not in _EXTREMES
+    bounds, signed_zero = case.tolerance(subject.dtype), case.op not in EXTREMES
     for number, args in enumerate(arguments(case, subject.built)):
         note = f"{subject}, inputs {number}"
         direct, after, compiled = copies(args), copies(args), copies(args)

@@ -76,7 +76,10 @@ def test_an_overflow_names_the_peak_and_what_is_live_there() -> None:
         (2, "tile_y: [128, 256] FP32, 131072 bytes"),
     ]
     assert error.hint is not None
-    assert error.hint.startswith("halve the tile 'tile_x': pl.block.load(x, [0, 0], [64, 256]")
+    assert error.hint == (
+        "work on 64 rows at a time, tile_x as pl.block.load(x, [0, 0], [64, 256], "
+        "target_memory=pl.MemorySpace.Vec): then 131072 bytes are needed"
+    )
 
 
 def test_a_long_list_of_live_tiles_is_cut() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
 from pypto._src.ir.nodes import TileType, Var, static_shape
 from pypto._src.ir.stmts import Function
@@ -136,3 +137,74 @@ def test_an_expanding_op_on_columns_is_refused() -> None:
     kernel = block.function([x, out], [block.store("r", b, [0, 0], out)])
     with pytest.raises(PassError, match=r"row_expand_sub does not take column vectors"):
         with_legal_tiles(kernel)
+
+
+def compared(dtype: DataType, *, kept: bool = False) -> Function:
+    """Return a kernel that compares two tiles and chooses by the mask, which it may store, too."""
+    block = Block()
+    x, y, out, mask = (tensor(name, [32, 64], dtype) for name in ("x", "y", "out", "mask"))
+    a = block.load("a", x, [0, 0], [32, 64])
+    b = block.load("b", y, [0, 0], [32, 64])
+    m = block.let("m", "block.cmp", a, b, cmp_type=4)
+    c = block.let("c", "block.sel", m, a, b)
+    stored = [block.store("r", c, [0, 0], out)]
+    if kept:
+        stored.append(block.store("k", m, [0, 0], mask))
+    return block.function([x, y, out, mask], stored)
+
+
+def test_a_choice_by_a_comparison_takes_its_bits() -> None:
+    """The mask of 1 and 0 between a comparison and a choice is not made."""
+    assert listing(with_legal_tiles(compared(FP32))).splitlines() == [
+        "a = load(x, [0, 0], [32, 64])",
+        "b = load(y, [0, 0], [32, 64])",
+        "c_bits = cmp(a, b, 8)",
+        "c_scratch = create_tile([1, 16])",
+        "c = sel(c_bits, a, b, c_scratch)",
+        "r = store(c, [0, 0], [32, 64], out)",
+        "return r",
+    ]
+
+
+def test_a_mask_that_is_read_stays() -> None:
+    """Where somebody else reads the mask, it is made; the choice takes bits all the same."""
+    lines = listing(with_legal_tiles(compared(FP32, kept=True))).splitlines()
+    assert [line for line in lines if " = cmp(" in line or " = sel(" in line] == [
+        "m_bits = cmp(a, b, 8)",
+        "m = sel(m_bits, m_ones, m_zeros, m_scratch)",
+        "c_bits = cmp(a, b, 8)",
+        "c = sel(c_bits, a, b, c_scratch)",
+    ]
+
+
+def test_integers_of_16_bits_are_compared_as_floats() -> None:
+    """a > b is max(a, b) != b; what is equal is told by floats, which hold 16 bits exactly."""
+    assert listing(with_legal_tiles(compared(DataType.UINT16))).splitlines()[2:9] == [
+        "c_larger = maximum(a, b)",
+        "c_signed = reshape(c_larger, [32, 64], 18)",
+        "c_wide = cast(c_signed)",
+        "c_signed1 = reshape(b, [32, 64], 18)",
+        "c_wide1 = cast(c_signed1)",
+        "c_bits = cmp(c_wide, c_wide1, 8)",
+        "c_scratch = create_tile([1, 16])",
+    ]
+
+
+def test_unsigned_elements_are_reduced_as_signed_ones() -> None:
+    """Half of the range subtracted, their order is that of signed ones."""
+    block, dtype = Block(), DataType.UINT16
+    x, out = tensor("x", [16, 64], dtype), tensor("out", [16, 1], dtype)
+    a = block.load("a", x, [0, 0], [16, 64])
+    tmp = block.let("tmp", "block.create_tile", [16, 64], dtype=dtype)
+    m = block.let("m", "block.row_max", a, tmp)
+    function = block.function([x, out], [block.store("r", m, [0, 0], out)])
+    assert listing(with_legal_tiles(function)).splitlines()[2:10] == [
+        "m_moved = subs(a, pl.const(32768, pl.UINT16))",
+        "m_signed = reshape(m_moved, [16, 64], 18)",
+        "m_signed1 = reshape(tmp, [16, 64], 18)",
+        "m_found = row_max(m_signed, m_signed1)",
+        "m_back = reshape(m_found, [16, 1], 34)",
+        "m_back_row = reshape(m_back, [1, 16])",
+        "m_row = adds(m_back_row, pl.const(32768, pl.UINT16))",
+        "m = reshape(m_row, [16, 1])",
+    ]

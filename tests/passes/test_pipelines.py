@@ -17,6 +17,8 @@ from tests.passes.test_framework import assigned_twice
 NAMES = [
     "ConvertToSSA",
     "FlattenCallExpr",
+    "OutlineIncoreScopes",
+    "ConvertTensorToBlockOps",
     "RunVerifier",
     "LegalizeTiles",
     "InitMemRef",

@@ -16,7 +16,7 @@ from pypto._src.ir.stmts import EvalStmt, ForStmt, Function, Program, Stmt
 from pypto._src.ir.walk import copy_with
 from pypto._src.ops.define import REGISTRY
 from pypto._src.passes.allocate_memory_addr import with_addresses
-from pypto._src.passes.happens_before import check_sync
+from pypto._src.passes.happens_before import FlagIdentity, check_sync
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.insert_sync import InsertSync, is_sync, with_sync
 from pypto._src.passes.memory_reuse import with_shared_buffers
@@ -363,8 +363,13 @@ def test_random_kernels_are_synchronised(data: st.DataObject, size: int, share: 
     assert report.fallbacks == 0
 
 
-def test_more_flags_than_events_across_a_loop_become_barriers() -> None:
-    """Nine carried flags of one pair are live through the loop: the ninth is a full barrier."""
+def test_more_flags_than_events_across_a_loop_become_barriers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Nine carried flags of one pair are live through the loop: the ninth is a full barrier.
+
+    The log says so, with the kernel, the pair and the lines.
+    """
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [256, 128])
 
     def body(inner: Block, i: Var, args: list[Any]) -> Sequence[Var]:
@@ -375,15 +380,113 @@ def test_more_flags_than_events_across_a_loop_become_barriers() -> None:
 
     [last] = block.loop({"o": out}, body, stop=4)
     kernel = with_memrefs(block.function([x, out], [last]))
-    result, report = with_sync(kernel)
+    with caplog.at_level(0, logger="pypto"):
+        result, report = with_sync(kernel)
     assert errors(result) == []
-    assert report.fallbacks > 0
-    assert report.full_barriers == report.fallbacks + 1
+    assert report.fallbacks == 2
+    assert report.full_barriers == 2
+    [record] = caplog.records
+    assert record.getMessage() == (
+        "kernel 'k': no event is free for 2 flags (V -> MTE2); a barrier of all pipes stands for "
+        "them: at the end of the loop at line 1"
+    )
+    # The barrier at the end of the loop does for all the other flags to its next turn.
+    assert (report.flags, report.carried) == (9, 0)
+
+
+# --------------------------------------------------------------------------------------------
+# Two tiles by turns
+# --------------------------------------------------------------------------------------------
+
+
+def two_by_turns() -> Function:
+    """Return a loop that loads, negates and stores a tile, and then another one."""
+    block, x, out = Block(), tensor("x", [512, 128]), tensor("out", [512, 128])
+
+    def body(inner: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+        ping = inner.load("ping", x, [i * 128, 0], [64, 128])
+        pong = inner.load("pong", x, [i * 128 + 64, 0], [64, 128])
+        first = inner.let("first", "block.neg", ping)
+        o1 = inner.store("o1", first, [i * 128, 0], args[0])
+        second = inner.let("second", "block.neg", pong)
+        return [inner.store("o2", second, [i * 128 + 64, 0], o1)]
+
+    [last] = block.loop({"o": out}, body, stop=4)
+    return with_memrefs(block.function([x, out], [last]))
+
+
+def test_two_tiles_by_turns_overlap() -> None:
+    """Each tile has flags of its own forth and back; those for the second one are primed."""
+    result, report = with_sync(two_by_turns())
+    assert errors(result) == []
+    assert (report.flags, report.carried, report.full_barriers, report.fallbacks) == (8, 4, 1, 0)
+    lines = listing(result).splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("for"))
+    assert lines[:begin] == ["set MTE3->V 0", "set V->MTE2 0"]
+    assert lines[begin + 1 : begin + 5] == [
+        "  ping = load(x, [i * 128, 0], [64, 128])",
+        "  set MTE2->V 0",
+        "  wait V->MTE2 0",
+        "  pong = load(x, [i * 128 + 64, 0], [64, 128])",
+    ]
+    # The first tile is handed back at the end of the turn, where its loader would wait first.
+    assert lines[-8:-4] == ["  wait V->MTE2 1", "  wait MTE3->V 1", "  yield o2", "-> o_out"]
+    assert lines[-4:-2] == ["wait MTE3->V 0", "wait V->MTE2 0"]
+
+
+def test_nothing_can_be_left_out_of_two_tiles_by_turns() -> None:
+    """Without any set, wait or barrier, or any whole flag, the checker reports an error."""
+    result = synchronised(two_by_turns())
+    for place in range(len(sync_sites(result))):
+        assert errors(without(result, place))
+    root = number(result)
+    flags: dict[str, list[Stmt]] = {}
+    for site in sync_sites(result):
+        flags.setdefault(str(site.stmt).partition("(")[2], []).append(site.stmt)
+    for text, stmts in flags.items():
+        gone = set(stmts)
+        rest = rewrite(result, root, lambda _, stmt, gone=gone: [] if stmt in gone else [stmt])
+        assert errors(rest), text
 
 
 # --------------------------------------------------------------------------------------------
 # The pass
 # --------------------------------------------------------------------------------------------
+
+
+@given(st.data(), st.integers(5, 40))
+def test_by_source_no_flag_is_taken_by_another_pipe(data: st.DataObject, size: int) -> None:
+    """Flags of one source have events of their own: also right where the target is no identity."""
+    kernel = random_kernel(lambda below: data.draw(st.integers(0, below - 1)), size)
+    result, _ = with_sync(with_memrefs(kernel), by_source=True)
+    assert errors(result) == []
+    found = check_sync(result, identity=FlagIdentity.SOURCE)
+    assert [d for d in found if d.severity is DiagnosticSeverity.Error] == []
+
+
+def test_by_source_shares_out_the_events() -> None:
+    """The two targets of the loads get four events each, where each alone would get eight."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [64, 128])
+    tiles = [block.load(f"a{i}", x, [0, 0], [8, 128]) for i in range(7)]
+    last = out
+    for i, tile in enumerate(tiles):
+        block.let(f"b{i}", "block.neg", tile)
+        last = block.store(f"o{i}", tile, [8 * i, 0], last)
+    kernel = with_memrefs(block.function([x, out], [last]))
+    events: dict[bool, dict[str, set[str]]] = {}
+    for by_source in (False, True):
+        result, _ = with_sync(kernel, by_source=by_source)
+        used = events[by_source] = {}
+        for line in listing(result).splitlines():
+            if line.startswith("set MTE2"):
+                _, pair, event = line.split()
+                used.setdefault(pair, set()).add(event)
+    assert {pair: len(found) for pair, found in events[False].items()} == {
+        "MTE2->V": 7,
+        "MTE2->MTE3": 7,
+    }
+    assert events[True]["MTE2->V"].isdisjoint(events[True]["MTE2->MTE3"])
+    assert sum(map(len, events[True].values())) == 8
 
 
 def test_functions_that_synchronise_by_hand_stay() -> None:

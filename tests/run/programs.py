@@ -1,8 +1,5 @@
 """Programs that the tests of running call."""
 
-# The annotations of kernels are a language of their own, and their bodies are not run as Python.
-# pyright: basic, reportInvalidTypeArguments=false, reportOperatorIssue=false
-# pyright: reportArgumentType=false, reportAssignmentType=false, reportReturnType=false
 # ruff: noqa: RET504  a store's result is named, as in the documents
 
 from __future__ import annotations

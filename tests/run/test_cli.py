@@ -184,6 +184,28 @@ def test_usage_errors(double: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert text == "pypto show: error: --after goes with ir\n"
 
 
+def test_run_on_the_arguments_of_a_case(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A program of the list CASES runs on what its inputs make of the seed."""
+    path = Path(double)
+    path.write_text(
+        DOUBLE
+        + """
+import numpy as np
+from pypto.runtime import Case
+
+def inputs(rng):
+    x = np.full((8, 16), rng.integers(100), np.float32)
+    return {"x": x, "out": np.zeros_like(x)}
+
+CASES = [Case("double", Double, inputs, lambda **_: {}, 0.0)]
+"""
+    )
+    words = ("run", double, "--target", "interpreter", "--json", "--seed")
+    for seed in ("1", "2"):
+        [result] = json.loads(output(capsys, *words, seed))["results"]
+        assert result["sum"] == 2 * 8 * 16 * np.random.default_rng(int(seed)).integers(100)
+
+
 def test_run_on_both_targets(double: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The same seed gives the same checksum on the CPU and in the interpreter."""
     found: list[dict[str, Any]] = []

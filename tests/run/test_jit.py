@@ -14,12 +14,6 @@ from pypto import ir
 from pypto._src.errors import CallError, ParserError
 from pypto._src.run.toolchain import find_toolchain
 
-# A kernel's annotations are not types to a type checker.
-# pyright: reportInvalidTypeForm=false, reportInvalidTypeArguments=false
-# pyright: reportUnknownParameterType=false, reportAssignmentType=false
-# pyright: reportArgumentType=false, reportUnknownVariableType=false
-# pyright: reportUnknownMemberType=false
-
 M = pl.dynamic("M")
 Array = np.ndarray[Any, Any]
 
@@ -273,8 +267,8 @@ def test_parameters_without_meaning() -> None:
     with pytest.raises(ParserError, match="parameter 'x' has no type") as caught:
 
         @pl.jit
-        def untyped(x):  # type: ignore[no-untyped-def]  # pyright: ignore
-            return x
+        def untyped(x):  # pyright: ignore
+            return x  # pyright: ignore
 
     assert caught.value.hint == "write x: pl.Tensor, or x: int for a constant"
     with pytest.raises(ParserError, match="parameter 't' is neither an array nor a number"):
@@ -290,7 +284,7 @@ def test_mistakes_in_the_body() -> None:
     @pl.jit(target="interpreter")
     def wrong(x: pl.Tensor, out: pl.Out[pl.Tensor]):
         tile = pl.load(x, [0, 0], [8, 8])
-        return pl.store(pl.expo(tile), [0, 0], [8, 8], out)
+        return pl.store(pl.expo(tile), [0, 0], [8, 8], out)  # pyright: ignore
 
     x = np.ones((8, 8), np.float32)
     for _ in range(2):

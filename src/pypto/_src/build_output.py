@@ -10,35 +10,31 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from threading import get_ident
-from typing import Final
+from typing import Final, NamedTuple
 
 from pypto._src import knobs
 from pypto._src.backend import BackendType, is_backend_configured, set_backend_type
+from pypto._src.diagnostics import Label, Span
 from pypto._src.emit.cpp import kernel_file
-from pypto._src.emit.cpp_types import (
-    bit_cast_lines,
-    c_type,
-    pipe_text,
-    row_major,
-    shape_text,
-    stride_text,
-)
+from pypto._src.emit.cpp_options import DEFAULT, CppOptions
+from pypto._src.emit.cpp_types import bit_cast_lines, c_type
 from pypto._src.emit.orchestration import OrchestrationResult, generate_orchestration
 from pypto._src.emit.pto import PTOCodegen
-from pypto._src.errors import EmitError
-from pypto._src.ir.enums import CoreType, FunctionType, PipeType
+from pypto._src.errors import AssemblerError, EmitError
+from pypto._src.ir.dims import dimension_vars
+from pypto._src.ir.enums import CoreType
 from pypto._src.ir.nodes import ScalarType, TensorType, dtype_of
-from pypto._src.ir.roles import core_type, kernels
+from pypto._src.ir.roles import core_type, kernels, outermost
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.logs import log_event
 from pypto._src.passes.base import PassContext, VerificationLevel
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
-from pypto._src.run.toolchain import run
+from pypto._src.run.toolchain import Finished, run
 
 ASSEMBLER: Final = "ptoas"
 ASSEMBLER_TIMEOUT_S: Final = 60.0
@@ -67,8 +63,8 @@ def compile(  # noqa: A001  the name of the user's documents
     Raises:
         PyptoError: a pass or an emitter refuses the program.
         ValueError: the program has several orchestration functions.
-        RuntimeError: ``verification_level`` inside a `PassContext`, which has its own; or the
-            assembler fails.
+        RuntimeError: ``verification_level`` inside a `PassContext`, which has its own.
+        AssemblerError: the assembler refuses a kernel; the error is at the kernel's own line.
     """
     if verification_level is not None and PassContext.current() is not None:
         raise RuntimeError(
@@ -125,16 +121,17 @@ def _orchestration(program: Program) -> OrchestrationResult | None:
 
 
 def _orchestrations(program: Program) -> list[Function]:
-    return [f for f in program.functions_ if f.func_type is FunctionType.Orchestration]
+    """Return the orchestration functions that no other one calls; those are written with it."""
+    return list(outermost(program))
 
 
 def _kernel_path(function: Function, suffix: str) -> str:
     return f"kernels/{_FOLDERS[core_type(function)]}/{function.name}{suffix}"
 
 
-def cce_files(program: Program) -> dict[str, str]:
+def cce_files(program: Program, options: CppOptions = DEFAULT) -> dict[str, str]:
     """Return the C++ files of a program after the passes, by path in the output folder."""
-    files = {_kernel_path(f, ".cpp"): kernel_file(f) for f in kernels(program)}
+    files = {_kernel_path(f, ".cpp"): kernel_file(f, options=options) for f in kernels(program)}
     host = _orchestration(program)
     if host is not None:
         files |= _host_files(program, host, config=True)
@@ -189,10 +186,23 @@ def kernel_config(source: str, host: OrchestrationResult) -> str:
 # --------------------------------------------------------------------------------------------
 
 
+class _PtoText(NamedTuple):
+    """The text of one kernel."""
+
+    function: Function
+    text: str
+    place_of: Callable[[int], Span]  # the place in the user's source of a line of the text
+
+    @staticmethod
+    def of(program: Program, function: Function) -> _PtoText:
+        codegen = PTOCodegen()
+        text = codegen.generate(program.with_functions([function]))
+        return _PtoText(function, text, codegen.place_of)
+
+
 def _pto_files(program: Program, folder: Path, *, assemble: bool) -> dict[str, str]:
-    functions = kernels(program)
-    texts = {f: PTOCodegen().generate(program.with_functions([f])) for f in functions}
-    files = {_kernel_path(f, ".pto"): text for f, text in texts.items()}
+    texts = [_PtoText.of(program, function) for function in kernels(program)]
+    files = {_kernel_path(each.function, ".pto"): each.text for each in texts}
     host = _orchestration(program)
     assembler = find_assembler() if assemble else None
     if assemble and assembler is None:
@@ -201,8 +211,8 @@ def _pto_files(program: Program, folder: Path, *, assemble: bool) -> dict[str, s
             "assembled; set PTOAS to the path of ptoas, or pass skip_ptoas=True"
         )
     if assembler is not None:
-        for function, text in texts.items():
-            files |= _assembled(assembler, function, text, folder)
+        for each in texts:
+            files |= _assembled(assembler, each, folder)
     if host is not None:
         files |= _host_files(program, host, config=assembler is not None)
     return files
@@ -223,21 +233,60 @@ def find_assembler() -> str | None:
     return shutil.which(ASSEMBLER)
 
 
-def _assembled(assembler: str, function: Function, text: str, folder: Path) -> dict[str, str]:
-    source = folder / "ptoas" / f"{function.name}.pto"
+def _assembled(assembler: str, kernel: _PtoText, folder: Path) -> dict[str, str]:
+    source = folder / "ptoas" / f"{kernel.function.name}.pto"
     output = source.with_suffix(".cpp")
-    write_file(source, text)
+    write_file(source, kernel.text)
     # The first line of the text says for which options it is.
-    options = shlex.split(text.partition("\n")[0].removeprefix(f"// {ASSEMBLER}"))
+    options = shlex.split(kernel.text.partition("\n")[0].removeprefix(f"// {ASSEMBLER}"))
     command = [assembler, str(source), "-o", str(output), *options]
-    done = run(command, timeout_s=ASSEMBLER_TIMEOUT_S)
+    try:
+        done = run(command, timeout_s=ASSEMBLER_TIMEOUT_S)
+    except OSError as error:
+        raise AssemblerError(
+            f"{assembler} cannot be started: {error.strerror or error}",
+            hint="set PTOAS to the path of ptoas, or pass skip_ptoas=True",
+        ) from None
     if done.code is None:
-        raise RuntimeError(f"{ASSEMBLER} takes more than {ASSEMBLER_TIMEOUT_S:.0f} s on {source}")
+        raise AssemblerError(
+            f"{ASSEMBLER} takes more than {ASSEMBLER_TIMEOUT_S:.0f} s on {source}",
+            kernel.function.span,
+        )
     if done.code != 0 or not output.exists():
-        errors = [line for line in done.stderr.splitlines() if "error" in line.lower()]
-        raise RuntimeError("\n".join([f"{ASSEMBLER} refuses {source}", *errors[:20]]))
-    wrapped = wrap_assembled(function, output.read_text(encoding="utf-8"))
-    return {_kernel_path(function, ".cpp"): wrapped}
+        raise _refused(kernel, source, done)
+    wrapped = wrap_assembled(kernel.function, output.read_text(encoding="utf-8"))
+    return {_kernel_path(kernel.function, ".cpp"): wrapped}
+
+
+_REFUSAL: Final = re.compile(
+    r"(?:loc\()?\"?(?P<file>[^\":]+)\"?:(?P<line>\d+):(?P<column>\d+)\)?: error: (?P<text>.*)"
+)
+"""How the assembler names a place: ``loc("add.pto":12:5): error: ...``."""
+_MOST_REFUSALS: Final = 20
+
+
+def _refused(kernel: _PtoText, source: Path, done: Finished) -> AssemblerError:
+    """Return the assembler's errors, at the places of the user's source that they are for."""
+    lines = [line for line in done.stderr.splitlines() if "error" in line.lower()]
+    found = [match for line in lines if (match := _REFUSAL.search(line))]
+    labels = [Label(_place(kernel, source, match), match["text"]) for match in found]
+    labels = [label for label in labels if label.span.begin_line > 0][:_MOST_REFUSALS]
+    if not lines:  # it died
+        lines = [f"it ends with code {done.code} and says nothing"]
+    return AssemblerError(
+        "\n".join([f"{ASSEMBLER} refuses {source}", *lines[:_MOST_REFUSALS]]),
+        labels[0].span if labels else kernel.function.span,
+        hint=f"pypto verify {source}",
+        label=labels[0].text if labels else "",
+        related=labels[1:],
+    )
+
+
+def _place(kernel: _PtoText, source: Path, match: re.Match[str]) -> Span:
+    line = int(match["line"])
+    if Path(match["file"]).name == source.name:
+        return kernel.place_of(line)
+    return Span(match["file"], line, max(int(match["column"]) - 1, 0))
 
 
 def wrap_assembled(function: Function, text: str) -> str:
@@ -258,6 +307,8 @@ def wrap_assembled(function: Function, text: str) -> str:
             assert isinstance(param.type, ScalarType)
             lines += bit_cast_lines(f"arg{index}", param.type.dtype, word)
             passed.append(f"arg{index}")
+    symbolic = enumerate(dimension_vars(function), len(function.params))
+    passed += [f"args[{index}]" for index, _ in symbolic]
     call = f"{function.name}({', '.join(passed)});"
     return "\n".join(
         [
@@ -282,42 +333,13 @@ def wrap_assembled(function: Function, text: str) -> str:
 class CCECodegen:
     """Writes a program after the passes as C++ files."""
 
+    def __init__(self, options: CppOptions = DEFAULT) -> None:
+        self.options = options
+
     def generate(self, program: Program) -> Mapping[str, str]:
         """Return the texts by path: kernels, orchestration and ``kernel_config.py``.
 
         Raises:
             EmitError: the program has a part without C++ form, or several orchestrations.
         """
-        return cce_files(program)
-
-
-class TypeConverter:
-    """Spells pipes, events, shapes and strides as the tile library does."""
-
-    def ConvertPipeType(self, pipe: PipeType) -> str:
-        """Return ``PIPE_V`` for a pipe."""
-        return pipe_text(pipe)
-
-    def ConvertEventId(self, event_id: int) -> str:
-        """Return ``EVENT_ID3`` for 3.
-
-        Raises:
-            ValueError: there is no such event.
-        """
-        if not 0 <= event_id < 8:
-            raise ValueError(f"event {event_id} does not exist: there are 0 to 7")
-        return f"EVENT_ID{event_id}"
-
-    def GenerateShapeType(self, dims: Sequence[int]) -> str:
-        """Return ``Shape<1, 1, 1, 128, 64>`` for [128, 64]."""
-        return shape_text(_one_to_five(dims))
-
-    def GenerateStrideType(self, shape: Sequence[int]) -> str:
-        """Return ``Stride<1, 1, 1, 64, 1>`` for a dense array of shape [128, 64]."""
-        return stride_text(row_major(_one_to_five(shape)))
-
-
-def _one_to_five(dims: Sequence[int]) -> Sequence[int]:
-    if not 1 <= len(dims) <= 5:
-        raise ValueError(f"{len(dims)} dimensions were given, 1 to 5 are possible")
-    return dims
+        return cce_files(program, self.options)

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src import build_output, demo
 from pypto._src.backend import BackendType
-from pypto._src.diagnostics import Span, wants_colour
+from pypto._src.checks import Stage, check_program
+from pypto._src.diagnostics import Diagnostic, Span, render, wants_colour
 from pypto._src.driver import (
     TARGETS,
     CompiledProgram,
@@ -33,12 +34,19 @@ from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import CallError, PyptoError
 from pypto._src.frontend.text import is_printed_text, parse_program
+from pypto._src.interp.strict import ORDERS
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text import python_print
 from pypto._src.knobs import KnobError
 from pypto._src.lazy import lazy_module
-from pypto._src.passes.base import Pass
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.base import Pass, PassContext
+from pypto._src.passes.happens_before import FlagIdentity
+from pypto._src.passes.memory_plan import MemoryPlan
+from pypto._src.passes.pipelines import OPTIONAL, OptimizationStrategy, PassManager
+from pypto._src.passes.statistics import PassStatistics
+from pypto._src.run.calls import Calls, calls_of, depends_on_values
+from pypto._src.run.drawing import draw
+from pypto._src.run.tasks import Tasks, tasks_of
 from pypto._src.run.toolchain import find_toolchain, no_compiler_message
 from pypto._src.statement.printer import to_statement_text
 from pypto._src.statement.reader import from_statement_text, is_statement_text
@@ -96,11 +104,51 @@ def _parser() -> argparse.ArgumentParser:
     machine.add_argument("--json", action="store_true", help="print JSON instead of text")
     both = [file, machine]
 
-    show = commands.add_parser("show", parents=both, help="print a program or its generated code")
+    show = commands.add_parser(
+        "show", parents=[machine], help="print a program, its generated code or its tasks"
+    )
     show.add_argument(
-        "form", nargs="?", choices=("ir", "cpp", "mlir"), default="ir", help="default: %(default)s"
+        "file",
+        nargs="?",  # behind --graph, whose value it seems to be
+        metavar="FILE[:NAME]",
+        help="a Python file, which is executed, and the program in it if there are several",
+    )
+    show.add_argument(
+        "form",
+        nargs="?",
+        choices=("ir", "cpp", "mlir", "memory"),
+        default="ir",
+        help="default: %(default)s",
     )
     show.add_argument("--after", metavar="PASS", help="with ir: print it as it is after this pass")
+    show.add_argument(
+        "--with",
+        action="append",
+        default=[],
+        dest="optional",
+        metavar="PASS",
+        help=f"with ir: run this optional pass too, in the order given: {', '.join(OPTIONAL)}",
+    )
+    show.add_argument(
+        "--stats",
+        action="store_true",
+        help="with ir: print what each pass took and changed, instead of the program",
+    )
+    show.add_argument(
+        "--graph",
+        nargs="?",
+        const="",
+        metavar="OUT",
+        help="the tasks of a run and what each waits for: as text, or drawn to OUT.svg or OUT.html",
+    )
+    show.add_argument(
+        "--static",
+        action="store_true",
+        help="with --graph: the calls as they stand in the text, without running anything",
+    )
+    show.add_argument(
+        "-o", metavar="FILE.html", dest="output", help="with memory: draw the plan to this page"
+    )
     show.set_defaults(command=_show)
 
     convert = commands.add_parser(
@@ -129,11 +177,33 @@ def _parser() -> argparse.ArgumentParser:
     )
     compile_.set_defaults(command=_compile)
 
-    run = commands.add_parser("run", parents=both, help="run a program on random arguments")
+    run = commands.add_parser(
+        "run", parents=both, help="run a program on random arguments, or those of an example"
+    )
     run.add_argument("--target", choices=TARGETS, default="cpu", help="default: %(default)s")
     run.add_argument("--entry", metavar="FUNCTION", help="the function to call")
     run.add_argument("--seed", type=int, default=0, help="of the arguments; default: %(default)s")
+    run.add_argument(
+        "--strict",
+        nargs="?",
+        const="late",
+        choices=ORDERS,
+        help="interpret the kernels as a core runs them, with every race and unwritten byte an "
+        "error; the order of the pipes, by default: %(const)s",
+    )
     run.set_defaults(command=_run)
+
+    check = commands.add_parser(
+        "check", parents=both, help="check all that can be checked without running a program"
+    )
+    check.add_argument(
+        "--flags",
+        choices=[identity.value for identity in FlagIdentity],
+        default=FlagIdentity.PAIR.value,
+        help="what tells two flags apart: both pipes and the event, or the raising pipe and the "
+        "event; default: %(default)s",
+    )
+    check.set_defaults(command=_check)
 
     verify = commands.add_parser(
         "verify", parents=[machine], help="check a .pto file as the assembler does"
@@ -178,8 +248,19 @@ def load(text: str) -> Program:
         PyptoError: the file fails, or has no such program, or several and no name is given.
         OSError: the file cannot be read.
     """
+    return load_case(text)[0]
+
+
+def load_case(text: str) -> tuple[Program, demo.Case | None]:
+    """Return the program that ``FILE[:NAME]`` means, and the example's case that it is, if any.
+
+    Raises:
+        PyptoError: as `load` does.
+        OSError: the file cannot be read.
+    """
     path, name = _split(text)
-    found = programs_in(path)
+    variables = _execute(path)
+    found = _programs(variables)
     names = ", ".join(found)
     if name is None and len(found) == 1:
         [name] = found
@@ -199,7 +280,10 @@ def load(text: str) -> Program:
     if name not in found:
         raise CallError(f"{path} defines no {name!r}; it defines {names}", slug="program-name")
     program = found[name]
-    return program if isinstance(program, Program) else Program([program], program.name)
+    if not isinstance(program, Program):
+        return Program([program], program.name), None
+    cases: Sequence[demo.Case] = variables.get("CASES", ())
+    return program, next((case for case in cases if case.program is program), None)
 
 
 def _split(text: str) -> tuple[Path, str | None]:
@@ -215,11 +299,15 @@ def programs_in(path: Path) -> dict[str, Program | Function]:
         PyptoError: the file fails.
         OSError: the file cannot be read.
     """
+    return _programs(_execute(path))
+
+
+def _execute(path: Path) -> dict[str, Any]:
     path.open("rb").close()  # a missing file is our business, one that it opens is not
     folder = str(path.parent.absolute())
     sys.path.insert(0, folder)  # as Python does for a script
     try:
-        variables = runpy.run_path(str(path))
+        return runpy.run_path(str(path))
     except PyptoError:
         raise
     except Exception as error:
@@ -227,6 +315,9 @@ def programs_in(path: Path) -> dict[str, Program | Function]:
     finally:
         if folder in sys.path:
             sys.path.remove(folder)
+
+
+def _programs(variables: Mapping[str, Any]) -> dict[str, Program | Function]:
     for kind in (Program, Function):
         found: dict[int, tuple[str, Program | Function]] = {}
         for name, value in variables.items():
@@ -262,13 +353,78 @@ def _print_json(value: object) -> None:
     print(json.dumps(value, indent=2))
 
 
+_DRAWINGS: Final = (".svg", ".html", ".txt")
+
+
 def _show(args: argparse.Namespace) -> int:
-    if args.after is not None and args.form != "ir":
-        print("pypto show: error: --after goes with ir", file=sys.stderr)
+    if args.file is None and args.graph and Path(args.graph).suffix not in _DRAWINGS:
+        args.file, args.graph = args.graph, ""  # pypto show --graph FILE
+    wrong = _wrong_show(args)
+    if wrong is not None:
+        print(f"pypto show: error: {wrong}", file=sys.stderr)
         return 2
+    return _show_code(args) if args.graph is None else _show_graph(args)
+
+
+def _wrong_show(args: argparse.Namespace) -> str | None:
+    if args.file is None:
+        return "the following arguments are required: FILE[:NAME]"
+    if args.output is not None and (args.form != "memory" or args.graph is not None):
+        return "-o goes with memory"
+    if args.graph is None:
+        if args.static:
+            return "--static goes with --graph"
+        given = {"--after": args.after, "--with": args.optional, "--stats": args.stats}
+        wrong = [name for name, value in given.items() if value and args.form != "ir"]
+        return f"{wrong[0]} goes with ir" if wrong else None
+    if args.form != "ir" or args.after is not None or args.optional or args.stats:
+        return "--graph goes without a form and without --after"
+    if args.graph and Path(args.graph).suffix not in _DRAWINGS:
+        return f"--graph writes {', '.join(_DRAWINGS)}, not {args.graph}"
+    return None
+
+
+def _show_graph(args: argparse.Namespace) -> int:
+    drawn = _drawn(args.file, args.static)
+    if args.json:
+        _print_json(drawn.as_data())
+    elif args.graph:
+        build_output.write_file(Path(args.graph), draw(drawn, Path(args.graph).suffix))
+        print(args.graph)
+    else:
+        sys.stdout.write(draw(drawn, ".txt"))
+    return 0
+
+
+def _drawn(file: str, static: bool) -> Tasks | Calls:
+    """Return the tasks of a run, or the calls where there are no arguments to run with.
+
+    The arguments are those of the example's case, else random ones, unless the tasks depend on
+    their values.
+    """
+    program, case = load_case(file)
+    entry = entry_function(program).name
+    if static or (case is None and depends_on_values(program, entry)):
+        return calls_of(program, entry)
+    if case is not None:
+        values = case.inputs(np.random.default_rng(demo.SEED))
+    else:
+        values = compile_program(program, "interpreter", entry=entry).random_arguments()
+    return tasks_of(program, entry, list(values.values()))
+
+
+def _show_code(args: argparse.Namespace) -> int:
     program = load(args.file)
+    if args.form == "ir" and args.stats:
+        statistics = PassStatistics()
+        with PassContext([statistics]):
+            _after(program, args.after or "AllocateMemoryAddr", args.optional)
+        print(statistics.report())
+        return 0
     if args.form == "ir":
-        texts = {program.name: python_print(_after(program, args.after))}
+        texts = {program.name: python_print(_after(program, args.after, args.optional))}
+    elif args.form == "memory":
+        return _show_memory(program, args)
     else:
         texts = kernel_texts(program, args.form)
     if args.json:
@@ -278,6 +434,18 @@ def _show(args: argparse.Namespace) -> int:
         if len(texts) > 1:
             print(f"// {name}")
         print(text.rstrip("\n"))
+    return 0
+
+
+def _show_memory(program: Program, args: argparse.Namespace) -> int:
+    plan = MemoryPlan.of(PassManager.get_strategy().run_passes(program))
+    if args.output is not None:
+        build_output.write_file(Path(args.output), plan.html())
+        print(args.output)
+    elif args.json:
+        _print_json(plan.as_data())
+    else:
+        print(plan)
     return 0
 
 
@@ -338,11 +506,13 @@ def _load_either(text: str) -> Program:
     return load(text)
 
 
-def _after(program: Program, name: str | None) -> Program:
-    """Return the program as the pass called ``name`` leaves it."""
-    if name is None:
+def _after(program: Program, name: str | None, optional: Sequence[str]) -> Program:
+    """Return the program as the pass called ``name`` leaves it; of None, if any are optional."""
+    if name is None and not optional:
         return program
-    manager = PassManager()
+    manager = _manager(optional)
+    if name is None:
+        name = manager.pass_names[-1]
     if name not in manager.pass_names:
         raise CallError(
             f"there is no pass {name!r}",
@@ -353,6 +523,14 @@ def _after(program: Program, name: str | None) -> Program:
     for each in passes:
         program = each(program)
     return program
+
+
+def _manager(optional: Sequence[str]) -> PassManager:
+    try:
+        return PassManager.get_strategy(optional=optional)
+    except ValueError as error:
+        hint = f"one of {', '.join(OPTIONAL)}"
+        raise CallError(str(error).partition(";")[0], hint=hint, slug="pass-name") from None
 
 
 def kernel_texts(program: Program, form: str) -> dict[str, str]:
@@ -385,10 +563,63 @@ def _compile(args: argparse.Namespace) -> int:
     return 0
 
 
+def _check(args: argparse.Namespace) -> int:
+    path, name = _split(args.file)
+    if name is None:
+        found = programs_in(path)
+        programs = {
+            n: p if isinstance(p, Program) else Program([p], p.name) for n, p in found.items()
+        }
+    else:
+        programs = {name: load(args.file)}
+    if not programs:
+        load(args.file)  # says that there is none
+    identity = FlagIdentity(args.flags)
+    outcomes = {n: list(check_program(p, identity)) for n, p in programs.items()}
+    if args.json:
+        rows = [_check_row(n, stages) for n, stages in outcomes.items()]
+        _print_json({"file": str(path), "programs": rows})
+    for n, stages in () if args.json else outcomes.items():
+        print(f"{path}: {n}")
+        for stage in stages:
+            print(f"  {stage.name:<7} {stage.summary}")
+        for finding in (d for stage in stages for d in stage.findings):
+            print(render(finding, colour=wants_colour()), file=sys.stderr)
+    return int(any(stage.errors for stages in outcomes.values() for stage in stages))
+
+
+def _check_row(name: str, stages: Sequence[Stage]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "checks": {stage.name: stage.summary for stage in stages},
+        "findings": [_finding_row(stage.name, d) for stage in stages for d in stage.findings],
+    }
+
+
+def _finding_row(check: str, finding: Diagnostic) -> dict[str, Any]:
+    span = finding.span
+    return {
+        "check": check,
+        "severity": finding.severity.name.lower(),
+        "rule": finding.rule_name,
+        "message": finding.message,
+        "file": span.filename,
+        "line": span.begin_line,
+        "column": span.begin_column + 1,
+        "hint": finding.hint,
+    }
+
+
 def _run(args: argparse.Namespace) -> int:
-    program = load(args.file)
-    compiled = compile_program(program, args.target, entry=args.entry)
-    arguments = compiled.random_arguments(args.seed)
+    program, case = load_case(args.file)
+    target = args.target if args.strict is None else "interpreter"
+    compiled = compile_program(
+        program, target, entry=args.entry, strict=args.strict or False, seed=args.seed
+    )
+    if case is not None and compiled.entry == entry_function(program).name:
+        arguments = case.inputs(np.random.default_rng(args.seed))
+    else:
+        arguments = compiled.random_arguments(args.seed)
     begin = time.perf_counter()
     returned = compiled(*arguments.values())
     seconds = time.perf_counter() - begin

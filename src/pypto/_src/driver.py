@@ -13,22 +13,31 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from pypto._src import knobs
 from pypto._src.emit.cpp import kernel_file
-from pypto._src.errors import CallError
+from pypto._src.emit.cpp_options import DEFAULT, CppOptions
+from pypto._src.emit.host import host_text
+from pypto._src.emit.writer import source_comment
+from pypto._src.errors import CallError, EmitError
 from pypto._src.interp.evaluate import Evaluator
-from pypto._src.ir.enums import FunctionType
-from pypto._src.ir.nodes import TensorType, caller_span, static_shape
-from pypto._src.ir.roles import Role, role
+from pypto._src.interp.strict import ORDERS, OrderName, StrictEvaluator
+from pypto._src.ir.dims import dimension_vars
+from pypto._src.ir.nodes import ConstInt, TensorType, Var, caller_span
+from pypto._src.ir.roles import Role, outermost, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.ir.walk import functions_called
 from pypto._src.lazy import lazy_module
+from pypto._src.logs import log_event
+from pypto._src.passes.memory_plan import MemoryPlan
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
-from pypto._src.run.arguments import Bound, Signature, is_array
+from pypto._src.run.arguments import Bound, Signature, SizeWords, is_array
 from pypto._src.run.effects import Effects, effects
 from pypto._src.run.graph import thread_count
 from pypto._src.run.host import HostProgram, Kernel
 from pypto._src.run.native import MAX_CHECKED_TENSORS, KernelError, load_kernel
+from pypto._src.run.profile import Profile, Timing
+from pypto._src.run.scheduler import NativeHost
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
 
 if TYPE_CHECKING:
@@ -58,6 +67,7 @@ class CompiledProgram:
         sources: Mapping[str, str],
         signature: Signature,
         run: Callable[[Bound], Any],
+        profile: Profile | None = None,
     ) -> None:
         self.program = program
         """The program that runs: after the passes on the CPU, as given in the interpreter."""
@@ -69,6 +79,7 @@ class CompiledProgram:
         """The C++ that was compiled, by kernel."""
         self._signature = signature
         self._run = run
+        self._profile = profile
 
     @property
     def signature(self) -> str:
@@ -111,6 +122,23 @@ class CompiledProgram:
             return _as_given(found, bound.values, args)
         return tuple([_as_given(item, bound.values, args) for item in found])  # pyright: ignore[reportUnknownVariableType]
 
+    @property
+    def profile(self) -> Mapping[str, Timing]:
+        """Calls and seconds of each kernel so far; empty but with ``CppOptions(profile=True)``."""
+        return {} if self._profile is None else self._profile.timings()
+
+    @property
+    def memory_plan(self) -> MemoryPlan:
+        """Which on-chip bytes each tile of the kernels has, and when.
+
+        Raises:
+            PyptoError: what the passes report, where they have not run before.
+        """
+        program = self.program
+        if self.target == "interpreter":
+            program = PassManager.get_strategy(OptimizationStrategy.Default).run_passes(program)
+        return MemoryPlan.of(program)
+
     def prepared(self, args: Sequence[Any]) -> Callable[[], Any]:
         """Return what runs the program on these arguments, checked here and not at each run.
 
@@ -138,6 +166,9 @@ def compile_program(
     *,
     entry: str | None = None,
     strategy: OptimizationStrategy = OptimizationStrategy.Default,
+    options: CppOptions = DEFAULT,
+    strict: OrderName | bool = False,
+    seed: int = 0,
 ) -> CompiledProgram:
     """Return a program ready to be called on this machine.
 
@@ -145,9 +176,15 @@ def compile_program(
         program: A program, or one function.
         target: ``cpu`` compiles the kernels with the C++ compiler found here; without one it warns
             and goes on as ``interpreter``, which evaluates the program on NumPy.
-        entry: The function that a call runs. If None: the only orchestration function, else the
-            program's own entry, else its only function.
+        entry: The function that a call runs. If None: the only orchestration function that no
+            other one calls, else the program's own entry, else its only function.
         strategy: The passes that run first, for ``cpu``.
+        options: Additions to the C++ of the kernels, for ``cpu``: `CppOptions`.
+        strict: For ``interpreter``: run the kernels after the passes as the pipes of a core do,
+            with every race, unwritten byte and wrong flag an error (docs/synchronisation.md).
+            ``late`` (or True): all work starts as early and completes as late as it may;
+            ``random``: any order, given by ``seed``; ``exhaustive``: all orders.
+        seed: Of ``strict="random"``.
 
     Raises:
         PyptoError: what passes, emitters and compiler report about the program.
@@ -155,18 +192,26 @@ def compile_program(
     """
     if target not in TARGETS:
         raise ValueError(f"target is {target!r}; it is one of {', '.join(TARGETS)}")
+    if strict not in (*ORDERS, True, False):
+        raise ValueError(f"strict is {strict!r}; it is a bool or one of {', '.join(ORDERS)}")
+    if strict and target != "interpreter":
+        raise ValueError(f"strict={strict!r} goes with target='interpreter'")
     whole = Program([program], program.name) if isinstance(program, Function) else program
     name = entry_function(whole, entry).name
     toolchain = find_toolchain() if target == "cpu" else None
     if toolchain is not None:
-        return _for_cpu(whole, name, toolchain, strategy)
+        return _for_cpu(whole, name, toolchain, strategy, options)
     if target == "cpu":
         warnings.warn(
             f"the program runs in the interpreter, which is slower: {no_compiler_message()}",
             RuntimeWarning,
             stacklevel=2,
         )
-    return _for_interpreter(whole, name)
+    if strict:
+        whole = PassManager(strategy).run_passes(whole)
+        order = "late" if strict is True else strict
+        return _for_interpreter(whole, name, StrictEvaluator(whole, order, seed))
+    return _for_interpreter(whole, name, Evaluator(whole))
 
 
 def entry_function(program: Program, name: str | None = None) -> Function:
@@ -194,17 +239,17 @@ def entry_function(program: Program, name: str | None = None) -> Function:
 
 
 def _marked(program: Program) -> str | None:
-    hosts = [f.name for f in program.functions_ if f.func_type is FunctionType.Orchestration]
-    return hosts[0] if len(hosts) == 1 else program.entry
+    hosts = outermost(program)
+    return hosts[0].name if len(hosts) == 1 else program.entry
 
 
-def _for_interpreter(program: Program, name: str) -> CompiledProgram:
+def _for_interpreter(program: Program, name: str, evaluator: Evaluator) -> CompiledProgram:
     verifier = IRVerifier()
     verifier.enable_rule("TypeCheck")
     verifier.verify_or_throw(program)
     function = entry_function(program, name)
     signature = Signature(function, effects(program)[name].writes)
-    evaluator, lock = Evaluator(program), threading.Lock()
+    lock = threading.Lock()
 
     def run(bound: Bound) -> Any:
         with lock:
@@ -214,18 +259,28 @@ def _for_interpreter(program: Program, name: str) -> CompiledProgram:
 
 
 def _for_cpu(
-    program: Program, name: str, toolchain: Toolchain, strategy: OptimizationStrategy
+    program: Program,
+    name: str,
+    toolchain: Toolchain,
+    strategy: OptimizationStrategy,
+    options: CppOptions,
 ) -> CompiledProgram:
     lowered = PassManager(strategy).run_passes(program)
     function = entry_function(lowered, name)
     found = effects(lowered)
     signature = Signature(function, found[name].writes)
     functions = kernels_of(lowered, function)
-    sources = {kernel.name: kernel_file(kernel) for kernel in functions}
-    kernels = _compile(functions, sources, found, toolchain)
-    is_kernel = name in kernels
-    run = _kernel_run(kernels[name], function) if is_kernel else _host_run(lowered, name, kernels)
-    return CompiledProgram(lowered, function, "cpu", sources, signature, run)
+    sources = {kernel.name: kernel_file(kernel, options=options) for kernel in functions}
+    profile = Profile(kernel.name for kernel in functions) if options.profile else None
+    kernels = _compile(functions, sources, found, toolchain, profile)
+    if name in kernels:
+        run = _kernel_run(kernels[name], function)
+    else:
+        # Counters belong to Python's host: its kernels take one more word.
+        counted = profile is not None
+        native = None if counted else _native_host(lowered, function, kernels, toolchain)
+        run = _host_run(lowered, name, kernels) if native is None else native.launch
+    return CompiledProgram(lowered, function, "cpu", sources, signature, run, profile)
 
 
 def kernels_of(program: Program, entry: Function) -> list[Function]:
@@ -249,6 +304,7 @@ def _compile(
     sources: Mapping[str, str],
     found: Mapping[str, Effects],
     toolchain: Toolchain,
+    profile: Profile | None,
 ) -> dict[str, Kernel]:
     def compile_one(function: Function) -> Kernel:
         source = sources[function.name]
@@ -258,7 +314,8 @@ def _compile(
             include_dirs=[INCLUDE],
             tensor_bytes=_tensor_bytes(function),
         )
-        return Kernel(function, native, found[function.name])
+        run = native if profile is None else profile.recorded(function.name, native)
+        return Kernel(function, run, found[function.name])
 
     if len(functions) < 2:
         return {function.name: compile_one(function) for function in functions}
@@ -267,31 +324,36 @@ def _compile(
         return {function.name: kernel for function, kernel in zip(functions, made, strict=True)}
 
 
-def _tensor_bytes(function: Function) -> list[int]:
-    """Return for each parameter the bytes of its tensor, 0 for a scalar.
+def _tensor_bytes(function: Function) -> list[int | str]:
+    """Return for each parameter the bytes of its tensor, 0 for a scalar; see `launcher_source`.
 
     Empty, so that nothing is checked, if a tensor is not dense or there are too many of them.
     """
-    sizes: list[int] = []
+    words = enumerate((*function.params, *dimension_vars(function)))
+    names = {var: f"args[{index}]" for index, var in words}
+    sizes: list[int | str] = []
     for param in function.params:
         kind = param.type
         if not isinstance(kind, TensorType):
             sizes.append(0)
             continue
-        shape = static_shape(kind)
-        if shape is None or kind.tensor_view is not None:
+        constant = [dim.value for dim in kind.shape if isinstance(dim, ConstInt)]
+        symbolic = [names[dim] for dim in kind.shape if isinstance(dim, Var)]
+        if len(constant) + len(symbolic) < len(kind.shape) or kind.tensor_view is not None:
             return []
-        sizes.append(math.prod(shape) * kind.dtype.bytes)
+        count = math.prod(constant) * kind.dtype.bytes
+        sizes.append(" * ".join([str(count), *symbolic]) if symbolic else count)
     return sizes if len(sizes) <= MAX_CHECKED_TENSORS else []
 
 
 def _kernel_run(kernel: Kernel, function: Function) -> Callable[[Bound], Any]:
     """Return what runs a kernel without a host function, in the calling thread."""
     native, results = kernel.native, kernel.results
+    sizes = SizeWords(function)
 
     def run(bound: Bound) -> Any:
         try:
-            native(bound.words)
+            native(bound.words + sizes.words(bound.values) if sizes else bound.words)
         except KernelError as error:
             raise error.at(function.span) from None
         if len(results) == 1:
@@ -299,6 +361,25 @@ def _kernel_run(kernel: Kernel, function: Function) -> Callable[[Bound], Any]:
         return tuple([bound.values[index] for index in results]) or None
 
     return run
+
+
+def _native_host(
+    program: Program, function: Function, kernels: Mapping[str, Kernel], toolchain: Toolchain
+) -> NativeHost | None:
+    """Return the host function as compiled C++; None if Python is to run it, which is logged."""
+    if knobs.HOST.get() == "python":
+        return None
+    results = {name: kernel.results for name, kernel in kernels.items()}
+    try:
+        text = host_text(program, function, results)
+    except EmitError as error:
+        place = f" ({source_comment(error.place)})" if source_comment(error.place) else ""
+        log_event(f"{function.name} runs in Python, task by task: {error.message}{place}")
+        return None
+    functions = {f.name: f for f in program.functions_}
+    return NativeHost(
+        function, text, kernels, functions, toolchain=toolchain, include_dirs=[INCLUDE]
+    )
 
 
 def _host_run(program: Program, name: str, kernels: Mapping[str, Kernel]) -> Callable[[Bound], Any]:

@@ -321,6 +321,12 @@ class EmitError(PyptoError, ValueError):
     slug = "emit"
 
 
+class AssemblerError(PyptoError, RuntimeError):
+    """The PTO assembler refuses a kernel's text, or does not come to an end with it."""
+
+    slug = "assembler"
+
+
 class EvaluationError(PyptoError, RuntimeError):
     """Running a program found a mistake in it: a region out of bounds, a poisoned read."""
 

@@ -143,6 +143,16 @@ NUM_THREADS = Count(
     "as many as the CPU has",
     "how many threads run the kernels of an orchestration",
 )
+HOST = Choice(
+    "PYPTO_HOST",
+    ("native", "python"),
+    "what runs orchestration functions on the CPU: compiled C++, or Python, one task at a time",
+)
+SANITIZE = Choice(
+    "PYPTO_SANITIZE",
+    ("none", "address,undefined", "thread"),
+    "build with these sanitizers, whose runtime Python must have been started with",
+)
 VERIFY_LEVEL = Choice(
     "PYPTO_VERIFY_LEVEL", ("basic", "none"), "what is verified between compiler passes"
 )
@@ -164,6 +174,8 @@ KNOBS: tuple[Knob, ...] = (
     CXX,
     CACHE_DIR,
     NUM_THREADS,
+    HOST,
+    SANITIZE,
     VERIFY_LEVEL,
     DEBUG,
     BACKTRACE,

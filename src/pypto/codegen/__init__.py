@@ -1,16 +1,26 @@
 """From programs after the passes to text: PTO, C++ kernels, C++ orchestration."""
 
-from pypto._src.build_output import CCECodegen, TypeConverter
-from pypto._src.emit.cpp import CodeGenerator
+from pypto._src.build_output import CCECodegen
+from pypto._src.emit.cpp import CodeGenerator, TileCollector
+from pypto._src.emit.cpp_context import CodeContext
+from pypto._src.emit.cpp_isa import ISAMapper
+from pypto._src.emit.cpp_options import CppOptions
+from pypto._src.emit.cpp_types import TypeConverter
 from pypto._src.emit.orchestration import OrchestrationResult, generate_orchestration
 from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.writer import CodeEmitter
 from pypto._src.ir.roles import core_type as infer_function_core_type
 
 __all__ = [
     "CCECodegen",
+    "CodeContext",
+    "CodeEmitter",
     "CodeGenerator",
+    "CppOptions",
+    "ISAMapper",
     "OrchestrationResult",
     "PTOCodegen",
+    "TileCollector",
     "TypeConverter",
     "generate_orchestration",
     "infer_function_core_type",

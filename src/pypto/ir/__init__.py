@@ -141,6 +141,7 @@ if TYPE_CHECKING:
     )
     from pypto._src.ops.lookup import create_op_call, get_op, is_op_registered
     from pypto._src.passes.base import PassContext, VerificationLevel, VerificationMode
+    from pypto._src.passes.memory_plan import MemoryPlan
     from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
     from pypto._src.statement.form import verify_statement_form
     from pypto._src.statement.printer import to_statement_text
@@ -233,6 +234,7 @@ __getattr__ = lazy_names(
         "PassContext": "pypto._src.passes.base",
         "VerificationLevel": "pypto._src.passes.base",
         "VerificationMode": "pypto._src.passes.base",
+        "MemoryPlan": "pypto._src.passes.memory_plan",
         "OptimizationStrategy": "pypto._src.passes.pipelines",
         "PassManager": "pypto._src.passes.pipelines",
         "from_statement_text": "pypto._src.statement.reader",
@@ -328,6 +330,7 @@ __all__ = [
     "Max",
     "MemRef",
     "MemRefType",
+    "MemoryPlan",
     "MemorySpace",
     "Min",
     "Mul",

@@ -21,8 +21,34 @@ from pypto._src.frontend.control import (
 )
 from pypto._src.frontend.decorators import function, inline, program
 from pypto._src.frontend.inline import InlineFunction
+from pypto._src.frontend.names import (
+    BF16,
+    BOOL,
+    FP4,
+    FP8,
+    FP8E4M3FN,
+    FP8E5M2,
+    FP16,
+    FP32,
+    HF4,
+    HF8,
+    INDEX,
+    INT4,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT4,
+    UINT8,
+    UINT16,
+    UINT32,
+    UINT64,
+    InOut,
+    Out,
+    Scalar,
+)
 from pypto._src.frontend.text import loads, loads_program, parse, parse_program
-from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor, Tile
+from pypto._src.ir.annotations import Tensor, Tile
 from pypto._src.ir.enums import (
     CoreType,
     ForKind,
@@ -150,35 +176,14 @@ from pypto._src.ops.unified import (
 )
 from pypto.language import block, parser, system, tensor
 
-BF16 = DataType.BF16
-BOOL = DataType.BOOL
-FP16 = DataType.FP16
-FP32 = DataType.FP32
-FP4 = DataType.FP4
-FP8E4M3FN = DataType.FP8E4M3FN
-FP8E5M2 = DataType.FP8E5M2
-HF4 = DataType.HF4
-HF8 = DataType.HF8
-INDEX = DataType.INDEX
-INT16 = DataType.INT16
-INT32 = DataType.INT32
-INT4 = DataType.INT4
-INT64 = DataType.INT64
-INT8 = DataType.INT8
-UINT16 = DataType.UINT16
-UINT32 = DataType.UINT32
-UINT4 = DataType.UINT4
-UINT64 = DataType.UINT64
-UINT8 = DataType.UINT8
-FP8 = DataType.FP8
 ND = TensorLayout.ND
 DN = TensorLayout.DN
 NZ = TensorLayout.NZ
 
 if TYPE_CHECKING:
     from pypto._src.jit import jit
-
-__getattr__ = lazy_names(__name__, {"jit": "pypto._src.jit"})
+else:  # to a type checker it would stand for any name
+    __getattr__ = lazy_names(__name__, {"jit": "pypto._src.jit"})
 
 __all__ = [
     "BF16",

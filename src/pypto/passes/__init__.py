@@ -23,22 +23,33 @@ from pypto._src.passes.base import (
     get_verified_properties,
     verify_properties,
 )
+from pypto._src.passes.common_subexpr import common_subexpr
+from pypto._src.passes.convert_tensor_to_block_ops import convert_tensor_to_block_ops
 from pypto._src.passes.convert_to_ssa import convert_to_ssa
+from pypto._src.passes.dead_code import dead_code
 from pypto._src.passes.flatten_call_expr import flatten_call_expr
 from pypto._src.passes.flatten_single_stmt import flatten_single_stmt
+from pypto._src.passes.happens_before import FlagIdentity, check_sync
 from pypto._src.passes.init_mem_ref import init_mem_ref
 from pypto._src.passes.inline_calls import inline_calls
 from pypto._src.passes.insert_sync import insert_sync
 from pypto._src.passes.legalize_tiles import legalize_tiles
+from pypto._src.passes.loop_invariant_motion import loop_invariant_motion
 from pypto._src.passes.memory_reuse import basic_memory_reuse
 from pypto._src.passes.normalize_stmt_structure import normalize_stmt_structure
+from pypto._src.passes.outline_incore_scopes import outline_incore_scopes
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.rewrite import RewritePass
 from pypto._src.passes.run_verifier import run_verifier
+from pypto._src.passes.simplify import simplify
+from pypto._src.passes.statistics import PassRecord, PassStatistics
+from pypto._src.passes.unroll_loops import unroll_loops
 
 __all__ = [
     "CallbackInstrument",
     "Diagnostic",
     "DiagnosticSeverity",
+    "FlagIdentity",
     "IRProperty",
     "IRPropertySet",
     "IRVerifier",
@@ -49,6 +60,9 @@ __all__ = [
     "PassInstrument",
     "PassManager",
     "PassPipeline",
+    "PassRecord",
+    "PassStatistics",
+    "RewritePass",
     "SSAErrorType",
     "TypeCheckErrorType",
     "VerificationInstrument",
@@ -56,7 +70,11 @@ __all__ = [
     "VerificationMode",
     "allocate_memory_addr",
     "basic_memory_reuse",
+    "check_sync",
+    "common_subexpr",
+    "convert_tensor_to_block_ops",
     "convert_to_ssa",
+    "dead_code",
     "flatten_call_expr",
     "flatten_single_stmt",
     "get_default_verification_level",
@@ -65,7 +83,11 @@ __all__ = [
     "inline_calls",
     "insert_sync",
     "legalize_tiles",
+    "loop_invariant_motion",
     "normalize_stmt_structure",
+    "outline_incore_scopes",
     "run_verifier",
+    "simplify",
+    "unroll_loops",
     "verify_properties",
 ]

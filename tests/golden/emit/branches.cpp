@@ -46,42 +46,48 @@ __aicore__ __attribute__((always_inline)) void runBranches(__gm__ int64_t* args)
     TASSIGN(tile_2, 0x200);
 
     // Function body
-    // kernels.py:79
+    // kernels.py:74
     TASSIGN(x_8x16Global, x + 0 * 16 + 0);
     TLOAD(tile_0, x_8x16Global);
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    // kernels.py:80
+    // kernels.py:75
     int64_t row_0 = 0;
-    // kernels.py:81
+    // kernels.py:76
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     int64_t row_2;
     using tile_3Type = Tile<TileType::Vec, float, 8, 16, BLayout::RowMajor, -1, -1>;
     tile_3Type tile_3(8, 16);
     TASSIGN(tile_3, 0x200);
     if (n > 3) {
-        // kernels.py:82
+        // kernels.py:77
         TMULS(tile_1, tile_0, 2.0f);
-        // kernels.py:83
+        // kernels.py:78
         int64_t row_1 = n * 2;
         row_2 = row_1;
         tile_3 = tile_1;
     } else {
-        // kernels.py:85
+        // kernels.py:80
         TNEG(tile_2, tile_0);
         row_2 = row_0;
         tile_3 = tile_2;
     }
-    // kernels.py:81
+    // kernels.py:76
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    // kernels.py:86
+    // kernels.py:81
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    using out_2ShapeDim5 = Shape<1, 1, 1, 32, 16>;
+    using out_2StrideDim5 = Stride<1, 1, 1, 16, 1>;
+    using out_2GlobalType = GlobalTensor<float, out_2ShapeDim5, out_2StrideDim5>;
+    out_2GlobalType out_2Global;
     if (n != 0) {
-        // kernels.py:87
+        // kernels.py:82
         TASSIGN(out_8x16Global, out + row_2 * 16 + 0);
         TSTORE(out_8x16Global, tile_3);
+        out_2Global = outGlobal;
     } else {
+        out_2Global = outGlobal;
     }
-    // kernels.py:88
+    // kernels.py:83
     pipe_barrier(PIPE_ALL);
 }
 

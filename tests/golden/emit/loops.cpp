@@ -45,38 +45,38 @@ __aicore__ __attribute__((always_inline)) void runLoops(__gm__ int64_t* args)
     TASSIGN(total_1, 0x0);
 
     // Function body
-    // kernels.py:60
+    // kernels.py:55
     for (int64_t r = 0; r < 16; r += 8) {
-        // kernels.py:61
+        // kernels.py:56
         TASSIGN(x_8x64Global, x + r * 64 + 0);
         TLOAD(total_0, x_8x64Global);
-        // kernels.py:62
+        // kernels.py:57
         using total_iterType = Tile<TileType::Vec, float, 8, 64, BLayout::RowMajor, -1, -1>;
         total_iterType total_iter(8, 64);
         TASSIGN(total_iter, 0x0);
         total_iter = total_0;
         for (int64_t k = 48; k > 0; k += -16) {
-            // kernels.py:63
+            // kernels.py:58
             TASSIGN(x_8x64Global, x + (r + k) * 64 + 0);
             TLOAD(_t0, x_8x64Global);
             set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
             wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
             TADD(total_1, total_iter, _t0);
             set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
-            // kernels.py:62
+            // kernels.py:57
             wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
             total_iter = total_1;
         }
         set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-        // kernels.py:64
+        // kernels.py:59
         wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
         TASSIGN(out_8x64Global, out + r * 64 + 0);
         TSTORE(out_8x64Global, total_iter);
         set_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0);
-        // kernels.py:60
+        // kernels.py:55
         wait_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0);
     }
-    // kernels.py:65
+    // kernels.py:60
     pipe_barrier(PIPE_ALL);
 }
 

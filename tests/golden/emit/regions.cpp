@@ -57,18 +57,18 @@ __aicore__ __attribute__((always_inline)) void runRegions(__gm__ int64_t* args)
     TASSIGN(tile_1, 0x840);
 
     // Function body
-    // kernels.py:124
+    // kernels.py:119
     TASSIGN(x_16x32Global, ((x + 0 * 128 + 64) + r * 128 + 0) + 8 * 128 + 32);
     TLOAD(tile_0, x_16x32Global);
-    // kernels.py:125
+    // kernels.py:120
     TASSIGN(c_16x1_dnGlobal, c + r + 8 + 0);
     TLOAD(factors, c_16x1_dnGlobal);
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    // kernels.py:126
+    // kernels.py:121
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     TROWEXPANDMUL(tile_1, tile_0, factors);
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    // kernels.py:127
+    // kernels.py:122
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     TASSIGN(out_16x32Global, out + (r * 2 + 1) * 128 + 64);
     TSTORE(out_16x32Global, tile_1);

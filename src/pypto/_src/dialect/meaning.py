@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
+import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr
 
@@ -401,7 +402,8 @@ def _floats(x: Array, dtype: np.dtype[Any], saturates: bool) -> Array:
     result = wide.astype(dtype)
     if not saturates:
         return result
-    limit = float(np.finfo(dtype).max)
+    facts = cast("Any", ml_dtypes.finfo(dtype))  # which knows NumPy's own types, too
+    limit = float(facts.max)
     return np.where(np.isnan(wide), result, np.clip(wide, -limit, limit).astype(dtype))
 
 

@@ -1,46 +1,64 @@
-"""C++ for PTO ISA from a kernel function, in the form of the user's codegen document.
+"""C++ for PTO ISA from a kernel function, in the form of the user's codegen document (000).
 
-Three parts: the prologue unpacks arguments and declares tensors and tiles, the body writes one
-instruction an op, the epilogue closes the function. Nothing is decided here: layouts, addresses,
-flags and copies stand in the program already.
+Three phases: the prologue unpacks arguments and declares tensors and tiles, the body writes the
+instructions, the epilogue closes the function. Nothing is decided here: layouts, addresses, flags
+and copies stand in the program already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 from pypto._src.diagnostics import Span
-from pypto._src.emit.cpp_types import (
-    FLOOR_HELPERS,
-    ScalarText,
-    bit_cast_lines,
-    c_type,
-    row_major,
-    shape_text,
-    stride_text,
-    tile_text,
+from pypto._src.dtypes import DataType
+from pypto._src.emit.cpp_context import RESERVED, CodeContext
+from pypto._src.emit.cpp_helpers import UNROLL_LIMIT, header_lines, helper_lines
+from pypto._src.emit.cpp_index import Sharing, folded, is_constant
+from pypto._src.emit.cpp_isa import ISAMapper
+from pypto._src.emit.cpp_options import DEFAULT, CppOptions
+from pypto._src.emit.cpp_tensors import (
+    Place,
+    Regions,
+    column_part,
+    constant_sizes,
+    declare_global,
+    find_choices,
+    parameter_sizes,
+    row_major_text,
+    set_sizes,
+    tile_rows_cols,
+    valid_sizes,
+    written,
+    yielded,
 )
-from pypto._src.emit.writer import CodeEmitter, Names, camel_case, source_comment
+from pypto._src.emit.cpp_types import ScalarText, Size, TypeConverter, bit_cast_lines, printed
+from pypto._src.emit.writer import CodeEmitter, camel_case, source_comment, source_text
 from pypto._src.errors import EmitError, PyptoError
+from pypto._src.ir.dims import dimension_vars
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
+    Add,
+    BinaryExpr,
     Call,
+    ConstBool,
     ConstInt,
     Expr,
     IterArg,
     MakeTuple,
     MemRefType,
+    Mul,
     ScalarType,
     TensorType,
     TileType,
     Type,
     Var,
+    binary,
     const_value,
     dtype_of,
-    static_shape,
+    scalar_type,
 )
-from pypto._src.ir.opdef import aliased, op_of
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -56,39 +74,20 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.text import python_print
 from pypto._src.ir.walk import exprs_in, stmts_in, uses
 from pypto._src.ops import tensor
 
-# What a variable must not be called: keywords, and names of the tile library or of this emitter.
-_RESERVED_TEXT: Final = """
-    alignas alignof and and_eq asm auto bitand bitor bool break case catch char class const
-    constexpr continue default delete do double else enum explicit export extern false float for
-    friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or
-    or_eq private protected public register return short signed sizeof static struct switch
-    template this throw true try typedef typeid typename union unsigned using virtual void volatile
-    wchar_t while xor xor_eq half bfloat16_t int8_t int16_t int32_t int64_t uint8_t uint16_t
-    uint32_t uint64_t Shape Stride GlobalTensor Tile TileType BLayout SLayout Layout args
-    kernel_entry pto main floor_div floor_mod int_pow get_block_idx"""
-RESERVED: Final = frozenset(_RESERVED_TEXT.split())
-
-
-class Place(NamedTuple):
-    """Where a tensor variable lies: a pointer expression, shape and strides in elements."""
-
-    pointer: str
-    element: str  # C++ element type
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    whole: str  # GlobalTensor object of exactly this place, "" if there is none
+__all__ = ["RESERVED", "CodeGenerator", "TileCollector", "function_name", "kernel_file"]
 
 
 class CodeGenerator:
     """Writes one kernel function; see `generate`."""
 
-    def __init__(self, *, comments: bool = True) -> None:
+    def __init__(self, options: CppOptions = DEFAULT, *, comments: bool = True) -> None:
+        self.options = options
         self._comments = comments
         self.helpers: dict[str, None] = {}
+        """The helper texts that the last function needs (`cpp_helpers`)."""
 
     def generate(self, function: Function) -> str:
         """Return the C++ text of ``function``, a kernel after the passes.
@@ -96,10 +95,42 @@ class CodeGenerator:
         Raises:
             EmitError: something has no C++ form; the error points at the user's line.
         """
-        kernel = _Kernel(function, self._comments)
+        removed: frozenset[Stmt] = frozenset()
+        if self.options.remove_dead_code:
+            removed = self._kernel(function, removed, None).removed()
+        sharing = None
+        if self.options.share_expressions:
+            sharing = Sharing()
+            self._kernel(function, removed, sharing).text()
+            sharing.start_naming()
+        kernel = self._kernel(function, removed, sharing)
         text = kernel.text()
-        self.helpers = kernel.scalars.helpers
+        self.helpers = kernel.helpers
         return text
+
+    def _kernel(
+        self, function: Function, removed: frozenset[Stmt], sharing: Sharing | None
+    ) -> _Kernel:
+        return _Kernel(function, self.options, self._comments, removed, sharing)
+
+    Generate = generate
+
+
+class TileCollector:
+    """Finds the tiles that the prologue declares: those that an assignment of an op makes.
+
+    Results of branches are not among them; they are declared in front of their branch.
+    """
+
+    def collect(self, function: Function) -> list[Var]:
+        """Return the tile variables in the order of the text."""
+        return [
+            stmt.var
+            for stmt in stmts_in(function.body)
+            if isinstance(stmt, AssignStmt)
+            and isinstance(stmt.var.type, TileType)
+            and isinstance(stmt.value, Call)
+        ]
 
 
 def function_name(function: Function) -> str:
@@ -107,22 +138,20 @@ def function_name(function: Function) -> str:
     return f"run{camel_case(function.name)}"
 
 
-def kernel_file(function: Function, *, comments: bool = True) -> str:
+def kernel_file(function: Function, *, comments: bool = True, options: CppOptions = DEFAULT) -> str:
     """Return the whole C++ file of a kernel: includes, helpers, function and entry point."""
-    generator = CodeGenerator(comments=comments)
+    generator = CodeGenerator(options, comments=comments)
     body = generator.generate(function)
     lines = [
         "#include <cstdint>",
+        *header_lines(generator.helpers),
         "",
         "#include <pto/pto-inst.hpp>",
         "",
         "using namespace pto;",
         "",
-    ]
-    for name in sorted(generator.helpers):
-        lines += [*FLOOR_HELPERS[name], ""]
-    lines.append(body.rstrip("\n"))
-    lines += [
+        *helper_lines(generator.helpers),
+        body.rstrip("\n"),
         "",
         'extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)',
         "{",
@@ -149,25 +178,62 @@ class _Body(CodeEmitter):
 
 
 class _Kernel:
-    def __init__(self, function: Function, comments: bool) -> None:
-        self.function = function
-        self.comments = comments
-        self.names = Names(RESERVED)
-        self.scalars = ScalarText(self.name)
-        self.places: dict[Var, Place] = {}
-        self.views: dict[tuple[Any, ...], str] = {}
-        self.view_lines: list[list[str]] = []
-        self.body = _Body()
-        self.used = _used(function)
+    """One function on its way to text."""
 
-    # ----- prologue and epilogue ------------------------------------------------------------
+    def __init__(
+        self,
+        function: Function,
+        options: CppOptions,
+        comments: bool,
+        removed: frozenset[Stmt],
+        sharing: Sharing | None,
+    ) -> None:
+        self.function = function
+        self.options = options
+        self.comments = comments
+        self.sharing = sharing
+        self.types = TypeConverter()
+        self.mapper = ISAMapper()
+        self.context = CodeContext()
+        self.scalars = ScalarText(self.name, None if sharing is None else self._share)
+        self.helpers = self.scalars.helpers
+        self.places: dict[str, Place] = {}  # by the name that a tensor is registered under
+        self.regions = Regions(self.context.fresh)
+        self.computed: list[str] = []  # sizes of tensors that are known at run time
+        self.runtime_sizes: dict[str, Var] = {}
+        self.constants: dict[Var, Expr] = {}  # scalars that folding found to be constant
+        self.body = _Body()
+        self.used = _used(function, removed)
+        self.dead: list[Stmt] = []  # bodies that never run
+        self.choices = find_choices(function)
+
+    def removed(self) -> frozenset[Stmt]:
+        """Return the bodies that the text leaves out."""
+        self.text()
+        return frozenset(self.dead)
 
     def text(self) -> str:
+        """Return the text of the function."""
         arguments = self._arguments()
         tensors = [self._tensor_param(p) for p in self.function.params if _is_tensor(p)]
-        tiles = self._tiles()
-        self._statements(self.function.body)
+        tiles = [self._declare_tile(var) for var in TileCollector().collect(self.function)]
+        self._body()
         out = CodeEmitter()
+        self._prologue(out, arguments, tensors, tiles)
+        out.emit_line("// Function body")
+        out.emit_block(self.body.get_code())
+        self._epilogue(out)
+        return out.get_code()
+
+    # ----- phase 1: prologue ----------------------------------------------------------------
+
+    def _prologue(
+        self,
+        out: CodeEmitter,
+        arguments: list[str],
+        tensors: list[list[str]],
+        tiles: list[list[str]],
+    ) -> None:
         name = function_name(self.function)
         out.emit_line(
             f"__aicore__ __attribute__((always_inline)) void {name}(__gm__ int64_t* args)"
@@ -175,26 +241,18 @@ class _Kernel:
         out.emit_line("{")
         out.increase_indent()
         _section(out, "Unpack arguments", [arguments])
-        _section(out, "Global tensor declarations", [*tensors, *self.view_lines])
+        _section(out, "Shapes and strides", [self.computed])
+        _section(out, "Global tensor declarations", [*tensors, *self.regions.declarations])
         _section(out, "Tile type definitions and allocations", tiles)
-        out.emit_line("// Function body")
-        out.emit_block(self.body.get_code())
-        out.decrease_indent()
-        out.emit_line("}")
-        return out.get_code()
 
     def _arguments(self) -> list[str]:
         lines: list[str] = []
         for index, param in enumerate(self.function.params):
             word = f"args[{index}]"
             if _is_tensor(param):
-                name = self.names.fresh(param.name)
-                kind = c_type(dtype_of(param))
-                pointer = f"__gm__ {kind}*"
-                lines.append(f"{pointer} {name} = reinterpret_cast<{pointer}>({word});")
-                self.places[param] = self._param_place(param, name)
+                lines.append(self._pointer_argument(param, word))
             elif isinstance(param.type, ScalarType):
-                name = self.names.register(param)
+                name = self._declare(param)
                 if param in self.used:
                     lines += bit_cast_lines(name, param.type.dtype, word)
             else:
@@ -204,77 +262,162 @@ class _Kernel:
                     param.span,
                     slug="emit-parameter",
                 )
+        count = len(self.function.params)
+        for var in dimension_vars(self.function):
+            lines.append(f"int64_t {self._declare(var)} = args[{count}];")
+            count += 1
+        if self.options.profile:
+            self.helpers["profile_clock"] = None
+            self.profile = self.context.fresh("profile")
+            pointer = "__gm__ int64_t*"
+            lines.append(f"{pointer} {self.profile} = reinterpret_cast<{pointer}>(args[{count}]);")
         return lines
 
-    def _param_place(self, param: Var, name: str) -> Place:
+    def _pointer_argument(self, param: Var, word: str) -> str:
+        """Return the line that unpacks a tensor's raw pointer; its object has "Global" behind."""
+        name = self.context.fresh(param.name)
+        self.context.register_var(param, f"{name}Global")
+        self.context.register_pointer(f"{name}Global", name)
+        self.regions.declared.add(name)
+        pointer = f"__gm__ {self.types.ConvertDataType(dtype_of(param))}*"
+        return f"{pointer} {name} = reinterpret_cast<{pointer}>({word});"
+
+    def _tensor_param(self, param: Var) -> list[str]:
+        whole = self.context.get_var_name(param)
+        name = self.context.get_pointer(whole)
         kind = param.type
         assert isinstance(kind, TensorType)
         try:
-            shape = _constant(kind.shape, f"tensor {param.name!r}")
+            shape = [
+                self._run_time(size, f"{name}_dim{axis}")
+                for axis, size in enumerate(parameter_sizes(param, self.scalars.text))
+            ]
+            strides = self._strides(kind, shape, name)
+            place = Place(
+                name,
+                name,
+                self.types.ConvertDataType(kind.dtype),
+                tuple(shape),
+                tuple(strides),
+                whole,
+            )
+            self.places[whole] = place
+            return declare_global(name, place, place.shape, "ND", name)
         except EmitError as error:
             raise error.at(param.span) from None
-        strides = tuple(row_major(shape))
-        if kind.tensor_view is not None and kind.tensor_view.stride:
-            given = [const_value(s) for s in kind.tensor_view.stride]
-            strides = tuple(s for s in given if s is not None)
-        return Place(name, c_type(kind.dtype), shape, strides, f"{name}Global")
 
-    def _tensor_param(self, param: Var) -> list[str]:
-        place = self.places[param]
-        return _declare_global(place.pointer, place, place.shape, "ND")
+    def _strides(self, kind: TensorType, shape: Sequence[Size], name: str) -> list[Size]:
+        view = kind.tensor_view
+        if view is not None and view.stride:
+            strides: list[Size] = [
+                s.value if isinstance(s, ConstInt) else self.scalars.text(s) for s in view.stride
+            ]
+        else:
+            strides = row_major_text(shape)
+        return [
+            self._run_time(stride, f"{name}_stride{axis}") for axis, stride in enumerate(strides)
+        ]
 
-    def _tiles(self) -> list[list[str]]:
-        declared: list[list[str]] = []
-        for stmt in stmts_in(self.function.body):
-            if not isinstance(stmt, AssignStmt) or not isinstance(stmt.var.type, TileType):
-                continue
-            if isinstance(stmt.value, Call):
-                declared.append(self._declare_tile(stmt.var))
-        return declared
+    def _run_time(self, size: Size, name: str) -> Size:
+        """Return a size as a number or variable; an expression gets a variable of its own."""
+        if isinstance(size, int) or size.isidentifier():
+            return size
+        known = self.context.fresh(name)
+        self.computed.append(f"int64_t {known} = {size};")
+        return known
+
+    def _declare(self, var: Var) -> str:
+        """Give a variable its name, in the two steps of the document."""
+        name = self.context.sanitize_name(var)
+        self.context.register_var(var, name)
+        return name
 
     def _declare_tile(self, var: Var) -> list[str]:
-        name = self.names.register(var)
-        kind = var.type
+        """Return the lines that declare a tile: its type, the object, its address."""
+        name, kind = self._declare(var), var.type
         assert isinstance(kind, TileType)
-        return self._tile_lines(name, kind, var.span)
-
-    def _tile_lines(self, name: str, kind: TileType, span: Span) -> list[str]:
-        shape = static_shape(kind)
-        if shape is None:
-            raise EmitError("a tile has a shape that is not constant", span, slug="emit-shape")
-        space = _space(kind)
-        rows, cols = _rows_cols(shape)
+        try:
+            rows, cols = tile_rows_cols(kind)
+        except EmitError as error:
+            raise error.at(var.span) from None
+        valid = [const_value(size) for size in valid_sizes(kind)] or [rows, cols]
+        # Sizes known at run time are set where the tile gets its value.
+        given = [
+            known if known is not None else full
+            for known, full in zip(valid, (rows, cols), strict=True)
+        ]
         lines = [
-            f"using {name}Type = {tile_text(kind, space, rows, cols)};",
-            f"{name}Type {name}({rows}, {cols});",
+            f"using {name}Type = {self.types.tile_type(kind, _space(kind), rows, cols)};",
+            f"{name}Type {name}({given[0]}, {given[1]});",
         ]
         address = const_value(kind.memref.addr_) if kind.memref is not None else None
         if address is not None and address >= 0:
             lines.append(f"TASSIGN({name}, 0x{address:x});")
         return lines
 
-    # ----- names and values -----------------------------------------------------------------
+    # ----- phase 3: epilogue ----------------------------------------------------------------
+
+    def _epilogue(self, out: CodeEmitter) -> None:
+        out.decrease_indent()
+        out.emit_line("}")
+
+    # ----- phase 2: body --------------------------------------------------------------------
+
+    def _body(self) -> None:
+        if self.options.profile:
+            begin = self.context.fresh("profile_begin")
+            self.body.emit_line(f"int64_t {begin} = profile_clock();")
+            self._statements(self.function.body)
+            self.body.source = None
+            self.body.emit_line(f"profile_add({self.profile}, 1);")
+            self.body.emit_line(f"profile_add({self.profile} + 1, profile_clock() - {begin});")
+        else:
+            self._statements(self.function.body)
 
     def name(self, var: Var) -> str:
         """Return the C++ name of a tile or scalar variable."""
-        name = self.names.get(var)
-        if name is None:
-            raise EmitError(f"variable {var.name!r} is used before it has a value", var.span)
-        return name
+        return self.context.get_var_name(var)
 
     def place(self, value: Expr) -> Place:
         """Return where a tensor expression lies."""
-        if isinstance(value, Var) and value in self.places:
-            return self.places[value]
-        raise EmitError("a kernel's tensor is not one of its parameters", value.span)
+        name = self.context.get(value) if isinstance(value, Var) else None
+        if name is None or name not in self.places:
+            raise EmitError("a kernel's tensor is not one of its parameters", value.span)
+        return self.places[name]
+
+    def _same_tensor(self, var: Var, value: Expr) -> None:
+        """Let ``var`` be the tensor ``value``: its object, and with it its pointer."""
+        assert isinstance(value, Var)
+        self.place(value)
+        self.context.register_var(var, self.context.get_var_name(value))
+
+    def _new_tensor(self, var: Var, name: str, place: Place) -> None:
+        self.context.register_var(var, name)
+        self.context.register_pointer(name, place.pointer)
+        self.places[name] = place
 
     def value(self, expr: Expr) -> str:
         """Return the text of a tile or scalar operand; "" for tensors and tuples."""
         if isinstance(expr.type, TensorType) or isinstance(expr, MakeTuple):
             return ""
-        return self.scalars.text(expr)
+        return self.scalar(expr)
 
-    # ----- statements -----------------------------------------------------------------------
+    def scalar(self, expr: Expr, parent: int = 0) -> str:
+        """Return the text of a scalar, in parentheses if it binds less than ``parent``."""
+        return self.scalars.text(self._folded(expr), parent)
+
+    def _folded(self, expr: Expr) -> Expr:
+        return folded(expr, self.constants) if self.options.fold_constants else expr
+
+    def _share(self, expr: BinaryExpr, text: str) -> str | None:
+        assert self.sharing is not None
+
+        def define() -> str:
+            name = self.context.fresh("index")
+            self.body.emit_line(f"int64_t {name} = {text};")
+            return name
+
+        return self.sharing.see(expr, define)
 
     def _statements(self, body: Stmt | None) -> None:
         for stmt in statements(body):
@@ -312,7 +455,11 @@ class _Kernel:
 
     def _comment(self, span: Span) -> None:
         if self.comments:
-            self.body.source = source_comment(span) or self.body.source
+            found = source_comment(span)
+            if found is not None and self.options.source_lines:
+                text = source_text(span)
+                found = f"{found}: {text}" if text else found
+            self.body.source = found or self.body.source
 
     def _return(self, stmt: ReturnStmt) -> None:
         for value in stmt.value:
@@ -330,121 +477,190 @@ class _Kernel:
             return  # block.alloc describes a buffer; tiles are declared with their addresses
         if isinstance(var.type, TensorType):
             self._assign_tensor(var, value, stmt.span)
-        elif isinstance(value, Call):
-            if isinstance(var.type, ScalarType):
-                if var in self.used:
-                    self._comment(stmt.span)
-                    name = self.names.register(var)
-                    self._call(value, f"{c_type(var.type.dtype)} {name}")
-            else:
-                self._comment(stmt.span)
-                self._call(value, self.name(var))
         elif isinstance(var.type, TileType):
-            self.names.register(var, self.value(value))  # another name of the same tile
+            if isinstance(value, Call):
+                self._comment(stmt.span)
+                self._set_valid(var)
+                self._call(value, self.name(var), var.type)
+                self._print_tile(var)
+            else:  # another name of the same tile
+                self.context.register_var(var, self.value(value))
         elif isinstance(var.type, ScalarType):
             if var in self.used:
                 self._comment(stmt.span)
-                text = self.scalars.text(value)
-                self.body.emit_line(
-                    f"{c_type(var.type.dtype)} {self.names.register(var)} = {text};"
-                )
+                self._assign_scalar(var, value)
+                self._print_scalar(var)
         else:
             raise EmitError(f"C++ kernels have no variable of {type(var.type).__name__}")
 
-    def _assign_tensor(self, var: Var, value: Expr, span: Span) -> None:
+    def _assign_scalar(self, var: Var, value: Expr) -> None:
+        kind = self.types.ConvertDataType(dtype_of(var))
         if isinstance(value, Call):
-            if value.op is tensor.view:
-                self.places[var] = self._view(value)
-                return
+            self._call(value, f"{kind} {self._declare(var)}")
+        else:
+            value = self._folded(value)
+            if self.options.fold_constants and is_constant(value):
+                self.constants[var] = value  # stands where the variable is used
+                if not self.options.debug_prints:
+                    return
+            text = self.scalar(value)
+            self.body.emit_line(f"{kind} {self._declare(var)} = {text};")
+
+    def _assign_tensor(self, var: Var, value: Expr, span: Span) -> None:
+        if not isinstance(value, Call):
+            self._same_tensor(var, value)
+        elif value.op is tensor.view:
+            place = self._view(value)
+            self._new_tensor(var, self.context.fresh(var.name), place)
+        else:
             self._comment(span)
             self._call(value, "")
-            self.places[var] = self.place(_written(value))
-        else:
-            self.places[var] = self.place(value)
+            self._same_tensor(var, written(value))
 
     def _view(self, call: Call) -> Place:
         source = self.place(call.args[0])
         shape, offsets = call.args[1], call.args[2]
         assert isinstance(shape, MakeTuple)
         assert isinstance(offsets, MakeTuple)
-        dims = _constant(shape.elements, "a view")
-        return Place(
-            f"({self.offset(source, offsets.elements)})", source.element, dims, source.strides, ""
-        )
+        dims = tuple(d.value if isinstance(d, ConstInt) else self.scalar(d) for d in shape.elements)
+        text = self.offset(source, offsets.elements)
+        pointer = text if text.isidentifier() else f"({text})"
+        return Place(pointer, source.base, source.element, dims, source.strides, "")
+
+    def _set_valid(self, var: Var) -> None:
+        """Set the valid sizes of a tile that are known only at run time."""
+        assert isinstance(var.type, TileType)
+        sizes = valid_sizes(var.type)
+        if all(const_value(size) is not None for size in sizes):
+            return
+        rows, cols = (self.scalar(size) for size in sizes)
+        self.body.emit_line(f"{self.name(var)}.SetValidShape({rows}, {cols});")
 
     # ----- calls ----------------------------------------------------------------------------
 
-    def _call(self, call: Call, dst: str) -> None:
+    def _call(self, call: Call, dst: str, kind: Type | None = None) -> None:
         op = op_of(call)
         if op is None:
             raise EmitError(f"the call of {call.op.name!r} was not expanded into the kernel")
-        form = op.isa
-        if form is None:
-            raise EmitError(
-                f"{op.name} has no C++ form: {op.unsupported or 'none is known'}",
-                hint=op.instead,
-                slug="emit-op",
-            )
+        form = self.mapper.form(op)
         args = tuple(self.value(a) for a in call.args)
+        pipe = op.pipe_of(call) if self.options.scheduling_hints else None
+        remark = f"  // {pipe.name}" if pipe is not None else ""
         if isinstance(form, str):
             parts = [dst, *args] if dst else list(args)
-            self.body.emit_line(f"{form}({', '.join(p for p in parts if p)});")
+            self.body.emit_line(f"{form}({', '.join(p for p in parts if p)});{remark}")
         else:
-            form(_Site(self, call, dst, args))
+            form(_Site(self, call, dst, args, kind, remark))
 
     def offset(self, place: Place, offsets: Sequence[Expr]) -> str:
         """Return ``x + r * 64 + c`` for a place and one offset a dimension."""
+        if self.options.fold_constants or self.sharing is not None:
+            return self._short_offset(place, offsets)
         parts = [place.pointer]
         for offset, stride in zip(offsets, place.strides, strict=True):
             text = self.scalars.text(offset, 11 if stride != 1 else 10)
             parts.append(f"{text} * {stride}" if stride != 1 else text)
         return " + ".join(parts)
 
-    def region(self, value: Expr, offsets: Sequence[Expr], dims: Sequence[Expr], order: str) -> str:
-        """Return the GlobalTensor of a region, after pointing it there."""
-        place = self.place(value)
-        shape = _constant(dims, "a region")
-        at_start = all(isinstance(o, ConstInt) and o.value == 0 for o in offsets)
-        if place.whole and at_start and shape == place.shape and order == "ND":
-            return place.whole
-        name = self._region_object(place, shape, order)
-        self.body.emit_line(f"TASSIGN({name}, {self.offset(place, offsets)});")
-        return name
+    def _short_offset(self, place: Place, offsets: Sequence[Expr]) -> str:
+        """Return an address whose offset is one expression, to be folded and shared."""
+        total: Expr = ConstInt(0)
+        for offset, stride in zip(offsets, place.strides, strict=True):
+            total = binary(Add, total, binary(Mul, offset, self._size(stride)))
+        total = folded(total, self.constants)
+        if isinstance(total, ConstInt) and total.value == 0:
+            return place.pointer
+        return f"{place.pointer} + {self.scalar(total, 10)}"
 
-    def _region_object(self, place: Place, shape: tuple[int, ...], order: str) -> str:
-        base = place.pointer.strip("()").split(" ", 1)[0]
-        key = (base, shape, place.strides, order)
-        if key not in self.views:
-            extent = "x".join(str(d) for d in shape)
-            name = self.names.fresh(
-                f"{base}_{extent}{'' if order == 'ND' else f'_{order.lower()}'}"
-            )
-            self.view_lines.append(_declare_global(name, place, shape, order, base))
-            self.views[key] = f"{name}Global"
-        return self.views[key]
+    def _size(self, size: Size) -> Expr:
+        if isinstance(size, int):
+            return ConstInt(size)
+        if size not in self.runtime_sizes:
+            var = self.runtime_sizes[size] = Var(size, scalar_type(DataType.INDEX))
+            self.context.register_var(var, size)
+        return self.runtime_sizes[size]
+
+    def region(
+        self, place: Place, offsets: Sequence[Expr], shape: Sequence[Size], order: str
+    ) -> str:
+        """Return the GlobalTensor of a region, after pointing it there."""
+        at_start = all(const_value(o) == 0 for o in offsets)
+        same = tuple(shape) == place.shape
+        if place.whole and at_start and same and order == "ND":
+            return place.whole
+        address = self.offset(place, offsets)
+        return self.point(self.regions.object_for(place, shape, order), address, shape)
+
+    def point(self, name: str, address: str, shape: Sequence[Size]) -> str:
+        """Point a GlobalTensor somewhere and give it its sizes; return its name."""
+        self.body.emit_line(f"TASSIGN({name}, {address});")
+        sizes = set_sizes(name, shape)
+        if sizes is not None:
+            self.body.emit_line(sizes)
+        return name
 
     # ----- control flow ---------------------------------------------------------------------
 
     def _for(self, stmt: ForStmt) -> None:
+        if self.options.remove_dead_code and self._turns(stmt) == 0:
+            self._without_turns(stmt)
+            return
         self._comment(stmt.span)
         self._enter_carried(stmt.iter_args)
-        name = self.names.register(stmt.loop_var)
-        kind = c_type(dtype_of(stmt.loop_var))
-        start, stop, step = (self.scalars.text(e, 10) for e in (stmt.start, stmt.stop, stmt.step))
-        known = const_value(stmt.step)
-        if known is None:
-            test = f"({step}) > 0 ? {name} < {stop} : {name} > {stop}"
+        kind = self.types.ConvertDataType(dtype_of(stmt.loop_var))
+        start, stop = self.scalar(stmt.start, 10), self.scalar(stmt.stop, 10)
+        step = self.scalar(stmt.step, 10)
+        known = const_value(self._folded(stmt.step))
+        name = self._declare(stmt.loop_var)
+        if known is None or known == 0:
+            self.helpers["loop_step"] = None
+            given = step
+            step = self.context.fresh(f"{name}_step")
+            self.body.emit_line(f"{kind} {step} = {_cast(kind, f'loop_step({given})')};")
+            test = f"{step} > 0 ? {name} < {stop} : ({step} < 0 && {name} > {stop})"
         else:
             test = f"{name} {'<' if known > 0 else '>'} {stop}"
+        turns = self._turns(stmt)
+        if self.options.scheduling_hints and turns is not None and 1 < turns <= UNROLL_LIMIT:
+            self.helpers["PYPTO_UNROLL"] = None
+            self.body.emit_line("PYPTO_UNROLL")
         self.body.emit_line(f"for ({kind} {name} = {start}; {test}; {name} += {step}) {{")
         self._carried_body(stmt.body, stmt.iter_args)
         self.body.emit_line("}")
         self._leave_carried(stmt.iter_args, stmt.return_vars)
 
+    def _turns(self, stmt: ForStmt) -> int | None:
+        """Return how often a loop runs, None if that is not constant."""
+        bounds = [const_value(self._folded(e)) for e in (stmt.start, stmt.stop, stmt.step)]
+        start, stop, step = bounds
+        if start is None or stop is None or not step:
+            return None
+        return len(range(start, stop, step))
+
+    def _without_turns(self, stmt: ForStmt) -> None:
+        self.dead.append(stmt.body)
+        for arg, var in zip(stmt.iter_args, stmt.return_vars, strict=True):
+            if isinstance(var.type, TensorType):
+                self._same_tensor(var, arg.initValue)
+            else:
+                self._alias(var, arg.initValue)
+
+    def _alias(self, var: Var, value: Expr) -> None:
+        """Let ``var`` be ``value``, which stands already."""
+        if isinstance(var.type, TileType) or isinstance(self._folded(value), Var):
+            self.context.register_var(var, self.value(value))
+        elif var in self.used:
+            self._assign_scalar(var, value)
+
     def _while(self, stmt: WhileStmt) -> None:
         self._comment(stmt.span)
         self._enter_carried(stmt.iter_args)
-        self.body.emit_line(f"while ({self.scalars.text(stmt.condition)}) {{")
+        if self.sharing is not None:
+            self.sharing.paused = True  # the condition is computed anew in each turn
+        condition = self.scalar(stmt.condition)
+        if self.sharing is not None:
+            self.sharing.paused = False
+        self.body.emit_line(f"while ({condition}) {{")
         self._carried_body(stmt.body, stmt.iter_args)
         self.body.emit_line("}")
         self._leave_carried(stmt.iter_args, stmt.return_vars)
@@ -452,128 +668,299 @@ class _Kernel:
     def _enter_carried(self, iter_args: Sequence[IterArg]) -> None:
         for arg in iter_args:
             if isinstance(arg.type, TensorType):
-                self.places[arg] = self.place(arg.initValue)
+                if arg in self.choices.moved:
+                    self._carry_pointer(arg)
+                else:
+                    self._same_tensor(arg, arg.initValue)
             elif isinstance(arg.type, TileType):
                 init = self.value(arg.initValue)
                 for line in self._declare_tile(arg):
                     self.body.emit_line(line)
                 self.body.emit_line(f"{self.name(arg)} = {init};")
             else:
-                init = self.scalars.text(arg.initValue)
-                kind = c_type(dtype_of(arg))
-                self.body.emit_line(f"{kind} {self.names.register(arg)} = {init};")
+                init = self.scalar(arg.initValue)
+                kind = self.types.ConvertDataType(dtype_of(arg))
+                self.body.emit_line(f"{kind} {self._declare(arg)} = {init};")
+
+    def _carry_pointer(self, arg: IterArg) -> None:
+        """Declare the pointer of a tensor that the loop makes another one in each turn."""
+        init = self.place(arg.initValue)
+        name = self.context.fresh(arg.name)
+        self.body.emit_line(f"__gm__ {init.element}* {name} = {init.pointer};")
+        self._new_tensor(arg, f"{name}Global", init._replace(pointer=name, base=name, whole=""))
 
     def _carried_body(self, body: Stmt, iter_args: Sequence[IterArg]) -> None:
-        self.body.increase_indent()
+        self._enter_block()
         self._statements(body)
-        values = _yielded(body)
+        values = yielded(body)
         if len(values) != len(iter_args):
             raise EmitError(f"a loop carries {len(iter_args)} values and yields {len(values)}")
-        pairs: list[tuple[str, str, IterArg]] = []
+        pairs: list[_Next] = []
         for arg, value in zip(iter_args, values, strict=True):
-            if isinstance(arg.type, TensorType):
-                self._same_place(arg, value)
-            else:
-                pairs.append((self.name(arg), self.value(value), arg))
+            if not isinstance(arg.type, TensorType):
+                kind = arg.type if isinstance(arg.type, ScalarType) else None
+                name = "" if kind is None else self.types.ConvertDataType(kind.dtype)
+                pairs.append(_Next(arg, self.name(arg), self.value(value), name))
+            elif arg in self.choices.moved:
+                here, there = self.place(arg), self.place(value)
+                self._check_alike(arg, here, there)
+                kind = f"__gm__ {here.element}*"
+                pairs.append(_Next(arg, here.pointer, there.pointer, kind))
         self._assign_together(pairs, values)
-        self.body.decrease_indent()
+        self._leave_block()
 
-    def _assign_together(
-        self, pairs: Sequence[tuple[str, str, IterArg]], values: Sequence[Expr]
-    ) -> None:
-        carried = {arg for _, _, arg in pairs}
-        read = {v for v in uses(values) if v in carried}
+    def _enter_block(self) -> None:
+        self.body.increase_indent()
+        if self.sharing is not None:
+            self.sharing.enter()
+
+    def _leave_block(self) -> None:
+        self.body.decrease_indent()
+        if self.sharing is not None:
+            self.sharing.leave()
+
+    def _assign_together(self, pairs: Sequence[_Next], values: Sequence[Expr]) -> None:
         # All yields are read before any is written, as in the loop's meaning: a value that another
         # yield still reads goes through a copy.
-        aside = [
-            (f"{target}_next", text, target, arg)
-            for target, text, arg in pairs
-            if len(pairs) > 1 and arg in read and isinstance(arg.type, ScalarType)
-        ]
-        late = {target for _, _, target, _ in aside}
+        read = set(uses(values))
+        aside = [p for p in pairs if len(pairs) > 1 and p.kind and self._is_read(p, read)]
         fresh: dict[str, str] = {}
-        for name, text, target, arg in aside:
-            fresh[target] = self.names.fresh(name)
-            self.body.emit_line(f"{c_type(dtype_of(arg))} {fresh[target]} = {text};")
-        for target, text, _ in pairs:
-            if target not in late and target != text:
-                self.body.emit_line(f"{target} = {text};")
-        for _, _, target, _ in aside:
-            self.body.emit_line(f"{target} = {fresh[target]};")
+        for pair in aside:
+            fresh[pair.target] = self.context.fresh(f"{pair.target}_next")
+            self.body.emit_line(f"{pair.kind} {fresh[pair.target]} = {pair.text};")
+        for pair in pairs:
+            if pair.target not in fresh and pair.target != pair.text:
+                self.body.emit_line(f"{pair.target} = {pair.text};")
+        for pair in aside:
+            self.body.emit_line(f"{pair.target} = {fresh[pair.target]};")
 
-    def _same_place(self, arg: Var, value: Expr) -> None:
-        if self.place(value) != self.places[arg]:
+    def _is_read(self, pair: _Next, read: set[Var]) -> bool:
+        """True if a yield reads what the loop carries in ``pair``, by whatever name."""
+        if isinstance(pair.arg.type, TensorType):
+            return True
+        return pair.arg in read
+
+    def _check_alike(self, var: Var, a: Place, b: Place) -> None:
+        if a.strides != b.strides:
             raise EmitError(
-                f"the carried tensor {arg.name!r} becomes another tensor in the loop",
-                hint="carry one tensor a variable: out = pl.store(tile, ..., out)",
+                f"the tensor {var.name!r} is one of two that lie differently in memory: their "
+                f"strides are {list(a.strides)} and {list(b.strides)}",
+                hint="store to one tensor a variable: out = pl.store(tile, ..., out)",
                 slug="emit-tensor-merge",
             )
 
     def _leave_carried(self, iter_args: Sequence[IterArg], return_vars: Sequence[Var]) -> None:
         for arg, var in zip(iter_args, return_vars, strict=True):
-            if isinstance(arg.type, TensorType):
-                self.places[var] = self.places[arg]
-            else:
-                self.names.register(var, self.name(arg))
+            self.context.register_var(var, self.context.get_var_name(arg))
 
     def _if(self, stmt: IfStmt) -> None:
+        condition = self._folded(stmt.condition)
+        if self.options.remove_dead_code and isinstance(condition, ConstBool):
+            self._only_branch(stmt, condition.value)
+            return
         self._comment(stmt.span)
-        wanted = [v for v in stmt.return_vars if not isinstance(v.type, TensorType)]
-        for var in wanted:
+        text = self.scalar(condition)
+        for var in stmt.return_vars:
             if isinstance(var.type, TileType):
                 for line in self._declare_tile(var):
                     self.body.emit_line(line)
+            elif isinstance(var.type, TensorType):
+                self._declare_choice(var)
             elif var in self.used:
-                self.body.emit_line(f"{c_type(dtype_of(var))} {self.names.register(var)};")
-        self.body.emit_line(f"if ({self.scalars.text(stmt.condition)}) {{")
+                kind = self.types.ConvertDataType(dtype_of(var))
+                self.body.emit_line(f"{kind} {self._declare(var)};")
+        self.body.emit_line(f"if ({text}) {{")
         self._branch(stmt.then_body, stmt.return_vars)
-        if stmt.else_body is not None and (
-            statements(stmt.else_body) != () or len(stmt.return_vars) > 0
-        ):
+        if stmt.else_body is not None and self._says_something(stmt):
             self.body.emit_line("} else {")
             self._branch(stmt.else_body, stmt.return_vars)
         self.body.emit_line("}")
 
-    def _branch(self, body: Stmt, return_vars: Sequence[Var]) -> None:
-        self.body.increase_indent()
+    def _says_something(self, stmt: IfStmt) -> bool:
+        """True if the other branch has a line: a statement, or a result to assign."""
+        if any(not isinstance(s, YieldStmt) for s in statements(stmt.else_body)):
+            return True
+        return any(
+            self._is_declared(var)
+            if isinstance(var.type, TensorType)
+            else isinstance(var.type, TileType) or var in self.used
+            for var in stmt.return_vars
+        )
+
+    def _is_declared(self, var: Var) -> bool:
+        """True if a branch's tensor result has an object or a pointer of its own."""
+        return var in self.used or self.choices.is_merged(var)
+
+    def _declare_choice(self, var: Var) -> None:
+        """Declare the tensor that a branch results in: its object, and its pointer if that varies.
+
+        Where both ways give one tensor, the result takes over its pointer; else it has a variable
+        for it. A view has no object, nor has then the result.
+        """
+        if not self._is_declared(var):
+            return
+        assert isinstance(var.type, TensorType)
+        name = self.context.fresh(var.name)
+        known = [self._root_place(root) for root in self.choices.roots[var]]
+        first, second = known
+        pointer = name
+        if self.choices.is_merged(var):
+            kind = self.types.ConvertDataType(var.type.dtype)
+            self.body.emit_line(f"__gm__ {kind}* {name};")
+        elif first is not None:
+            pointer = first.pointer
+        self.context.register_var(var, f"{name}Global")
+        self.context.register_pointer(f"{name}Global", pointer)
+        if first is None or second is None or not (first.whole and second.whole):
+            return
+        if (first.shape, first.strides) != (second.shape, second.strides):
+            return
+        base = first.base if pointer == first.pointer else name
+        place = first._replace(pointer=pointer, base=base, whole=f"{name}Global")
+        self.places[place.whole] = place
+        for line in declare_global(name, place, place.shape, "ND", ""):
+            self.body.emit_line(line)
+
+    def _root_place(self, root: Var | None) -> Place | None:
+        name = None if root is None else self.context.get(root)
+        return None if name is None else self.places.get(name)
+
+    def _only_branch(self, stmt: IfStmt, taken: bool) -> None:
+        body, other = stmt.then_body, stmt.else_body
+        if not taken:
+            body, other = other, body
+        if other is not None:
+            self.dead.append(other)
         self._statements(body)
-        values = _yielded(body)
-        for var, value in zip(return_vars, values, strict=True):
+        for var, value in zip(stmt.return_vars, yielded(body), strict=True):
             if isinstance(var.type, TensorType):
-                place = self.place(value)
-                if self.places.setdefault(var, place) != place:
-                    raise EmitError(
-                        f"the branches give {var.name!r} different tensors",
-                        hint="store to one tensor in both branches",
-                        slug="emit-tensor-merge",
-                    )
-            elif self.names.get(var) is not None:
+                self._same_tensor(var, value)
+            else:
+                self._alias(var, value)
+
+    def _branch(self, body: Stmt, return_vars: Sequence[Var]) -> None:
+        self._enter_block()
+        self._statements(body)
+        for var, value in zip(return_vars, yielded(body), strict=True):
+            if isinstance(var.type, TensorType):
+                self._branch_tensor(var, value)
+            elif self.context.get(var) is not None:
                 self.body.emit_line(f"{self.name(var)} = {self.value(value)};")
-        self.body.decrease_indent()
+        self._leave_block()
+
+    def _branch_tensor(self, var: Var, value: Expr) -> None:
+        place = self.place(value)
+        if not self._is_declared(var):
+            if self.context.get(var) is None:
+                self._same_tensor(var, value)
+            return
+        name = self.context.get_var_name(var)
+        pointer = self.context.get_pointer(name)
+        base = place.base if pointer == place.pointer else pointer
+        inherited = place._replace(pointer=pointer, base=base, whole="")
+        known = self.places.setdefault(name, inherited)
+        self._check_alike(var, known, place)
+        if known.whole:
+            self.body.emit_line(f"{name} = {place.whole};")
+        if pointer != place.pointer:
+            self.body.emit_line(f"{pointer} = {place.pointer};")
+
+    # ----- debugging ------------------------------------------------------------------------
+
+    def _print_tile(self, var: Var) -> None:
+        if self.options.debug_prints and _space(var.type) is MemorySpace.Vec:
+            self.helpers["PYPTO_PRINT"] = None
+            self.body.emit_line("pipe_barrier(PIPE_ALL);")
+            self.body.emit_line(f'PYPTO_PRINT("{self.name(var)}: ");')
+            self.body.emit_line(f"TPRINT({self.name(var)});")
+
+    def _print_scalar(self, var: Var) -> None:
+        if self.options.debug_prints:
+            self.helpers["PYPTO_PRINT"] = None
+            form, value = printed(self.name(var), dtype_of(var))
+            self.body.emit_line(f'PYPTO_PRINT("{self.name(var)} = {form}\\n", {value});')
+
+
+class _Next:
+    """What a carried value becomes in the next turn."""
+
+    __slots__ = ("arg", "kind", "target", "text")
+
+    def __init__(self, arg: IterArg, target: str, text: str, kind: str) -> None:
+        self.arg = arg
+        self.target = target
+        self.text = text
+        self.kind = kind  # C++ type of a copy; "" for tiles, which are copied in the program
 
 
 class _Site:
     """What an op's own C++ form may do (`CppSite`)."""
 
-    def __init__(self, kernel: _Kernel, call: Call, dst: str, args: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        kernel: _Kernel,
+        call: Call,
+        dst: str,
+        args: tuple[str, ...],
+        kind: Type | None,
+        remark: str,
+    ) -> None:
         self._kernel = kernel
+        self._kind = kind
+        self._remark = remark  # ends each line
         self.call = call
         self.dst = dst
         self.args = args
 
     def emit(self, line: str) -> None:
         """Write one line."""
-        self._kernel.body.emit_line(line)
+        self._kernel.body.emit_line(line + self._remark)
 
     def expr(self, value: Expr) -> str:
         """Return the text of a scalar."""
-        return self._kernel.scalars.text(value)
+        return self._kernel.scalar(value)
 
     def global_view(
         self, tensor: Expr, offsets: Sequence[Expr], shape: Sequence[Expr], layout: str = "ND"
     ) -> str:
-        """Return the GlobalTensor of a region, after pointing it there."""
-        return self._kernel.region(tensor, offsets, shape, layout)
+        """Return the GlobalTensor of a region, after pointing it there.
+
+        The region is as large as the valid part of the tile that moves. Where a column goes in
+        rows, the tile's name is from here on that of the same bytes in rows.
+        """
+        kernel = self._kernel
+        place = kernel.place(tensor)
+        tile, kind = self._moved()
+        sizes: list[Size] = list(constant_sizes(shape, "a region"))
+        valid = valid_sizes(kind)
+        if len(valid) == len(sizes):
+            sizes = [v.value if isinstance(v, ConstInt) else kernel.scalar(v) for v in valid]
+        if layout == "ND":
+            return kernel.region(place, offsets, sizes, layout)
+        part = column_part(sizes, place.strides, kind.dtype.bytes)
+        address = kernel.offset(place, offsets)
+        if part.order == "ND":
+            self._name_rows(tile, kind, part.shape)
+        there = place._replace(strides=part.strides)
+        name = kernel.regions.object_for(there, part.shape, part.order)
+        return kernel.point(name, address, part.shape)
+
+    def _moved(self) -> tuple[Expr | None, TileType]:
+        """Return the tile that moves and its type; None stands for the result."""
+        if isinstance(self._kind, TileType):
+            return None, self._kind
+        tile = next(arg for arg in self.call.args if isinstance(arg.type, TileType))
+        assert isinstance(tile.type, TileType)
+        return tile, tile.type
+
+    def _name_rows(self, tile: Expr | None, kind: TileType, shape: Sequence[Size]) -> None:
+        rows = TileType([int(size) for size in shape], kind.dtype)
+        name = self.retype(tile, rows, "rows")
+        if tile is None:
+            self.dst = name
+        else:
+            index = next(i for i, arg in enumerate(self.call.args) if arg is tile)
+            self.args = (*self.args[:index], name, *self.args[index + 1 :])
 
     def element(self, tensor: Expr, indices: Sequence[Expr]) -> str:
         """Return the text of one element."""
@@ -584,15 +971,16 @@ class _Site:
         kernel = self._kernel
         source = self.dst if tile is None else kernel.value(tile)
         # Two underscores in a row would make a name that C++ keeps for itself.
-        name = kernel.names.fresh(f"{self.dst or source}_{suffix.strip('_')}")
+        name = kernel.context.fresh(f"{self.dst or source}_{suffix.strip('_')}")
         bare = TileType(kind.shape, kind.dtype, None, kind.tile_view)
         op = op_of(self.call)
         assert op is not None
         space = op.space_of(self.call) if tile is None else _space(tile.type)
-        rows, cols = _rows_cols(static_shape(bare) or ())
-        self.emit(f"using {name}Type = {tile_text(bare, space, rows, cols)};")
-        self.emit(f"{name}Type {name}({rows}, {cols});")
-        self.emit(f"TRESHAPE({name}, {source});")
+        rows, cols = tile_rows_cols(bare)
+        kind_text = kernel.types.tile_type(bare, space, rows, cols)
+        kernel.body.emit_line(f"using {name}Type = {kind_text};")
+        kernel.body.emit_line(f"{name}Type {name}({rows}, {cols});")
+        kernel.body.emit_line(f"TRESHAPE({name}, {source});")
         return name
 
 
@@ -607,25 +995,8 @@ def _section(out: CodeEmitter, title: str, groups: Sequence[Sequence[str]]) -> N
         out.emit_line()
 
 
-def _declare_global(
-    name: str, place: Place, shape: Sequence[int], order: str, pointer: str = ""
-) -> list[str]:
-    layout = "" if order == "ND" else f", Layout::{order}"
-    # The document writes 1 for the strides of filled-up dimensions; nothing is skipped there.
-    return [
-        f"using {name}ShapeDim5 = {shape_text(shape)};",
-        f"using {name}StrideDim5 = {stride_text(place.strides)};",
-        f"using {name}GlobalType = GlobalTensor<{place.element}, {name}ShapeDim5, "
-        f"{name}StrideDim5{layout}>;",
-        f"{name}GlobalType {name}Global({pointer or name});",
-    ]
-
-
-def _rows_cols(shape: Sequence[int]) -> tuple[int, int]:
-    rows = 1
-    for dim in shape[:-1]:
-        rows *= dim
-    return (rows, shape[-1]) if shape else (1, 1)
+def _cast(kind: str, text: str) -> str:
+    return text if kind == "int64_t" else f"static_cast<{kind}>({text})"
 
 
 def _space(kind: Type) -> MemorySpace:
@@ -633,67 +1004,75 @@ def _space(kind: Type) -> MemorySpace:
     return MemorySpace.Vec if memref is None else memref.memory_space_
 
 
-def _written(call: Call) -> Expr:
-    """Return the tensor that the result of a call is: the one it views or writes to.
-
-    Raises:
-        EmitError: the call makes a new tensor, which kernels cannot.
-    """
-    source = aliased(call)
-    if source is None:
-        op, name = op_of(call), call.op.name
-        reason = op.unsupported if op is not None and op.unsupported else "it makes a tensor"
-        raise EmitError(
-            f"{name} has no C++ form in a kernel: {reason}",
-            hint=op.instead if op is not None else None,
-            slug="emit-op",
-        )
-    return source
-
-
-def _constant(dims: Sequence[Expr], what: str) -> tuple[int, ...]:
-    """Return sizes as integers.
-
-    Raises:
-        EmitError: one of them is known at run time only.
-    """
-    values = [const_value(d) for d in dims]
-    if None in values:
-        sizes = ", ".join(python_print(d) for d in dims)
-        raise EmitError(
-            f"{what} has the size [{sizes}]; C++ kernels take constant sizes",
-            hint="write the sizes as numbers and pass what varies as offsets",
-            slug="emit-shape",
-        )
-    return tuple(v for v in values if v is not None)
-
-
 def _is_tensor(var: Var) -> bool:
     return isinstance(var.type, TensorType)
 
 
-def _yielded(body: Stmt) -> tuple[Expr, ...]:
-    last = statements(body)[-1:]
-    return last[0].value if last and isinstance(last[0], YieldStmt) else ()
+def _used(function: Function, removed: frozenset[Stmt]) -> frozenset[Var]:
+    """Return the variables whose value the text needs; scalars that nobody reads are left out.
 
-
-def _used(function: Function) -> frozenset[Var]:
-    """Return the variables whose value the text needs; scalars that nobody reads are left out."""
+    Nothing in ``removed`` statements reads anything.
+    """
     read: set[Var] = set()
+    pending: dict[Var, list[Var]] = {}  # what scalars that are not read yet would read
+    passed: set[Stmt] = set()  # yields whose values are read only as far as their results are
+    gone = {inner for stmt in removed for inner in stmts_in(stmt)}
     for stmt in stmts_in(function.body):
-        exprs = [e for e in exprs_in(stmt) if not isinstance(e, Var)]
+        if stmt in gone or stmt in passed:
+            continue
+        exprs: Sequence[Any] = [e for e in exprs_in(stmt) if not isinstance(e, Var)]
         match stmt:
             case AssignStmt():
-                exprs = [stmt.value]
+                exprs = [stmt.value, *_types_read(stmt.var)]
+                if isinstance(stmt.var.type, ScalarType):
+                    pending[stmt.var] = list(uses(exprs))
+                    continue
             case ForStmt():
                 exprs = [stmt.start, stmt.stop, stmt.step, *(a.initValue for a in stmt.iter_args)]
             case WhileStmt():
                 exprs = [stmt.condition, *(a.initValue for a in stmt.iter_args)]
             case IfStmt():
                 exprs = [stmt.condition]
+                for body in (stmt.then_body, stmt.else_body):
+                    passed.update(s for s in statements(body)[-1:] if isinstance(s, YieldStmt))
+                    if body is not None and body not in gone:
+                        exprs += _given_on(stmt.return_vars, yielded(body), pending)
             case YieldStmt() | ReturnStmt():
                 exprs = list(stmt.value)
             case _:
                 pass
         read.update(uses(exprs))
+    for param in function.params:
+        read.update(uses(_types_read(param)))
+    stack = list(read)
+    while stack:
+        for var in pending.pop(stack.pop(), ()):
+            if var not in read:
+                read.add(var)
+                stack.append(var)
     return frozenset(read)
+
+
+def _given_on(
+    results: Sequence[Var], values: Sequence[Expr], pending: dict[Var, list[Var]]
+) -> list[Expr]:
+    """Note what the scalars among a branch's results read; return the values of the others."""
+    others: list[Expr] = []
+    for var, value in zip(results, values, strict=False):
+        if isinstance(var.type, ScalarType):
+            pending.setdefault(var, []).extend(uses([value]))
+        else:
+            others.append(value)
+    return others
+
+
+def _types_read(var: Var) -> Sequence[Expr]:
+    """Return the sizes in a type that the text says."""
+    match var.type:
+        case TensorType():
+            view = var.type.tensor_view
+            return (*var.type.shape, *(view.stride if view is not None else ()))
+        case TileType():
+            return valid_sizes(var.type)
+        case _:
+            return ()

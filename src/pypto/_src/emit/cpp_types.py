@@ -87,14 +87,22 @@ def five(dims: Sequence[Any], fill: Any = 1) -> list[Any]:
     return [fill] * (5 - len(dims)) + list(dims)
 
 
-def shape_text(dims: Sequence[Any]) -> str:
-    """Return ``Shape<1, 1, 1, 128, 64>``."""
-    return f"Shape<{', '.join(str(d) for d in five(dims))}>"
+Size = int | str
+"""A number, or the C++ text of one that is known when the kernel runs."""
 
 
-def stride_text(strides: Sequence[Any]) -> str:
+def shape_text(dims: Sequence[Size]) -> str:
+    """Return ``Shape<1, 1, 1, 128, 64>``; -1 stands for what is known at run time."""
+    return f"Shape<{', '.join(_static(d) for d in five(dims))}>"
+
+
+def stride_text(strides: Sequence[Size]) -> str:
     """Return ``Stride<1, 1, 1, 64, 1>`` for strides in elements, outermost first."""
-    return f"Stride<{', '.join(str(s) for s in five(strides))}>"
+    return f"Stride<{', '.join(_static(s) for s in five(strides))}>"
+
+
+def _static(size: Size) -> str:
+    return str(size) if isinstance(size, int) else "-1"
 
 
 def row_major(dims: Sequence[int]) -> list[int]:
@@ -169,10 +177,23 @@ _INFIX: Final[dict[type[BinaryExpr], tuple[str, int]]] = {
     Or: ("||", _LOR),
 }
 
+_SAME: Final = {
+    **dict.fromkeys((Eq, Le, Ge), "true"),
+    **dict.fromkeys((Ne, Lt, Gt), "false"),
+}
+"""What comparing an integer with itself gives."""
+
 _HELPER_NAMES: Final[dict[type[BinaryExpr], str]] = {
     FloorDiv: "floor_div",
     FloorMod: "floor_mod",
     Pow: "int_pow",
+}
+_FLOAT_NAMES: Final[dict[type[BinaryExpr], str]] = {
+    FloorDiv: "float_floor_div",
+    FloorMod: "float_floor_mod",
+    Pow: "float_pow",
+    Min: "float_min",
+    Max: "float_max",
 }
 _INNER: Final = {
     **dict.fromkeys((_SHIFT, _BAND, _BXOR, _BOR), _UNARY),
@@ -217,23 +238,129 @@ FLOOR_HELPERS: Final = {
         "    return static_cast<int64_t>(result);",
         "}",
     ),
+    "float_floor_div": (
+        "static inline __aicore__ double float_floor_div(double a, double b)",
+        "{",
+        "    double q = a / b;",
+        "    if (!(q > -4503599627370496.0 && q < 4503599627370496.0)) {",
+        "        return q;  // whole already, infinite or not a number",
+        "    }",
+        "    double whole = static_cast<double>(static_cast<int64_t>(q));",
+        "    return (whole > q ? whole - 1.0 : whole) + 0.0;",
+        "}",
+    ),
+    "float_floor_mod": (
+        "static inline __aicore__ double float_floor_mod(double a, double b)",
+        "{",
+        "#if defined(__CCE_AICORE__)",
+        "    double q = a / b, whole = static_cast<double>(static_cast<int64_t>(q));",
+        "    double r = a - whole * b;",
+        "#else",
+        "    double r = __builtin_fmod(a, b);",
+        "#endif",
+        "    if (r == 0.0) {",
+        "        return b < 0.0 ? -0.0 : 0.0;",
+        "    }",
+        "    return (r < 0.0) != (b < 0.0) ? r + b : r;",
+        "}",
+    ),
+    "float_max": (
+        "static inline __aicore__ double float_max(double a, double b)",
+        "{",
+        "    return (a != a || b != b) ? a + b : b > a ? b : a;",
+        "}",
+    ),
+    "float_min": (
+        "static inline __aicore__ double float_min(double a, double b)",
+        "{",
+        "    return (a != a || b != b) ? a + b : b < a ? b : a;",
+        "}",
+    ),
+    "float_pow": (
+        "static inline __aicore__ double float_pow(double a, double n)",
+        "{",
+        "#if defined(__CCE_AICORE__)",
+        "    int64_t count = static_cast<int64_t>(n < 0.0 ? -n : n);  // whole exponents only",
+        "    double result = 1.0;",
+        "    for (; count > 0; count >>= 1) {",
+        "        if (count & 1) { result *= a; }",
+        "        a *= a;",
+        "    }",
+        "    return n < 0.0 ? 1.0 / result : result;",
+        "#else",
+        "    return __builtin_pow(a, n);",
+        "#endif",
+        "}",
+    ),
 }
-"""C++ has no floor division, no floor remainder and no integer power: text of our own."""
+"""What C++ has not, or not with the same meaning: floor division, its remainder, powers of
+integers, smaller and larger of floats one of which is not a number."""
+
+
+_SKIPPING: Final = (And, Or)
+"""Operators that evaluate their right side only if the left one does not decide."""
+
+_Parts = tuple[str, int]
+"""The text of an expression and how tightly it binds."""
 
 
 class ScalarText:
-    """Writes scalar expressions as C++; remembers which helper functions they need."""
+    """Writes scalar expressions as C++; remembers which helper functions they need.
 
-    def __init__(self, name_of: Callable[[Var], str]) -> None:
+    ``shared``, if given, sees the text of each part that computes an integer, before it is used in
+    a larger one, and returns what stands for it: the text itself, or a variable that holds it.
+    """
+
+    def __init__(
+        self,
+        name_of: Callable[[Var], str],
+        shared: Callable[[BinaryExpr, str], str | None] | None = None,
+    ) -> None:
         self._name_of = name_of
+        self._shared = shared
         self.helpers: dict[str, None] = {}
 
     def text(self, expr: Expr, parent: int = 0) -> str:
         """Return ``expr`` in parentheses if it binds less tightly than ``parent``."""
-        text, level = self._parts(expr)
-        return f"({text})" if level < parent else text
+        return _wrapped(self._parts(expr), parent)
 
-    def _parts(self, expr: Expr) -> tuple[str, int]:
+    def _parts(self, root: Expr) -> _Parts:
+        if not isinstance(root, BinaryExpr | UnaryExpr):
+            return self._leaf(root)
+        # Post-order without recursion: expressions may be as deep as the source makes them.
+        done: list[_Parts] = []
+        pending: list[tuple[Expr, bool, bool]] = [(root, False, True)]
+        while pending:
+            expr, ready, always = pending.pop()
+            if isinstance(expr, BinaryExpr):
+                if not ready:
+                    right = always and not isinstance(expr, _SKIPPING)
+                    pending += [
+                        (expr, True, always),
+                        (expr.right, False, right),
+                        (expr.left, False, always),
+                    ]
+                    continue
+                right_parts = done.pop()
+                done.append(
+                    self._name_shared(expr, self._binary(expr, done.pop(), right_parts))
+                    if always
+                    else self._binary(expr, done.pop(), right_parts)
+                )
+            elif isinstance(expr, UnaryExpr):
+                if not ready:
+                    pending += [(expr, True, always), (expr.operand, False, always)]
+                    continue
+                done.append(self._unary(expr, done.pop()))
+            else:
+                done.append(self._leaf(expr))
+        return done.pop()
+
+    def _name_shared(self, expr: BinaryExpr, parts: _Parts) -> _Parts:
+        name = None if self._shared is None else self._shared(expr, parts[0])
+        return parts if name is None else (name, _ATOM)
+
+    def _leaf(self, expr: Expr) -> _Parts:
         match expr:
             case Var():
                 return self._name_of(expr), _ATOM
@@ -243,62 +370,75 @@ class ScalarText:
                 return _integer(expr), _ATOM if expr.value >= 0 else _UNARY
             case ConstFloat():
                 return _floating(expr), _ATOM if expr.value >= 0 else _UNARY
-            case BinaryExpr():
-                return self._binary(expr)
-            case UnaryExpr():
-                return self._unary(expr)
             case _:
                 raise EmitError(
                     f"a kernel cannot compute {type(expr).__name__} as a scalar", slug="emit"
                 ).at(expr.span)
 
-    def _binary(self, expr: BinaryExpr) -> tuple[str, int]:
+    def _binary(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
         kind = type(expr)
+        if dtype_of(expr).is_float() and kind in _FLOAT_NAMES:
+            return self._float_helper(expr, left, right)
         if kind in (FloorDiv, FloorMod, Pow):
-            return self._helper(expr)
+            return self._helper(expr, left, right)
         if kind in (Min, Max):
-            a, b = self.text(expr.left, _ORDER + 1), self.text(expr.right, _ORDER + 1)
+            a, b = _wrapped(left, _ORDER + 1), _wrapped(right, _ORDER + 1)
             return f"{a} {'<' if kind is Min else '>'} {b} ? {a} : {b}", _COND
+        if kind in _SAME and left == right and not dtype_of(expr.left).is_float():
+            return _SAME[kind], _ATOM  # compilers warn of a value compared with itself
         symbol, level = _INFIX[kind]
-        left = self.text(expr.left, level if _chains(kind, expr.left) else _inner(level))
-        right = self.text(expr.right, max(level + 1, _inner(level)))
-        text = f"{left} {symbol} {right}"
+        chained = level if _chains(kind, expr.left) else _inner(level)
+        text = (
+            f"{_wrapped(left, chained)} {symbol} {_wrapped(right, max(level + 1, _inner(level)))}"
+        )
         # Narrow integers are computed as int in C++: cut the result back to its own width.
         if expr.dtype.is_int() and expr.dtype.get_bit() < 32:
             return f"static_cast<{c_type(expr.dtype)}>({text})", _ATOM
         return text, level
 
-    def _helper(self, expr: BinaryExpr) -> tuple[str, int]:
+    def _helper(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
         dtype, kind = dtype_of(expr), type(expr)
-        if dtype.is_float():
-            raise EmitError(
-                f"a kernel has no scalar '{expr.symbol}' on floats",
-                hint="compute it in the orchestration and pass it as a pl.Scalar",
-                slug="emit",
-            ).at(expr.span)
-        left, right = self.text(expr.left, _MUL), self.text(expr.right, _MUL + 1)
         if dtype.is_unsigned_int() and kind is not Pow:
-            return f"{left} {'/' if kind is FloorDiv else '%'} {right}", _MUL
+            symbol = "/" if kind is FloorDiv else "%"
+            return f"{_wrapped(left, _MUL)} {symbol} {_wrapped(right, _MUL + 1)}", _MUL
         name = _HELPER_NAMES[kind]
         self.helpers[name] = None
-        call = f"{name}({self.text(expr.left)}, {self.text(expr.right)})"
+        call = f"{name}({left[0]}, {right[0]})"
         return (call if dtype is DataType.INT64 else f"static_cast<{c_type(dtype)}>({call})"), _ATOM
 
-    def _unary(self, expr: UnaryExpr) -> tuple[str, int]:
+    def _float_helper(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
+        """Return a call that computes in double, as the meaning of scalars does."""
+        name, dtype = _FLOAT_NAMES[type(expr)], dtype_of(expr)
+        self.helpers[name] = None
+        call = f"{name}({left[0]}, {right[0]})"
+        if dtype is DataType.FP64:
+            return call, _ATOM
+        single = f"static_cast<float>({call})"
+        return (single if dtype is DataType.FP32 else f"static_cast<{c_type(dtype)}>({single})"), (
+            _ATOM
+        )
+
+    def _unary(self, expr: UnaryExpr, operand: _Parts) -> _Parts:
         match expr:
             case Cast():
-                return f"static_cast<{c_type(expr.dtype)}>({self.text(expr.operand)})", _ATOM
+                return f"static_cast<{c_type(expr.dtype)}>({operand[0]})", _ATOM
             case Neg():
-                return f"-{self.text(expr.operand, _UNARY + 1)}", _UNARY
+                return f"-{_wrapped(operand, _UNARY + 1)}", _UNARY
             case Not():
-                return f"!{self.text(expr.operand, _UNARY)}", _UNARY
+                return f"!{_wrapped(operand, _UNARY)}", _UNARY
             case BitNot():
-                return f"~{self.text(expr.operand, _UNARY)}", _UNARY
+                return f"~{_wrapped(operand, _UNARY)}", _UNARY
             case Abs():
-                value = self.text(expr.operand, _UNARY + 1)
+                value = _wrapped(operand, _UNARY + 1)
+                if dtype_of(expr) in (DataType.FP16, DataType.FP32, DataType.FP64):
+                    return f"{value} <= 0 ? 0 - {value} : {value}", _COND  # -0 becomes 0, too
                 return f"{value} < 0 ? -{value} : {value}", _COND
             case _:
                 raise EmitError(f"a kernel has no scalar {type(expr).__name__}").at(expr.span)
+
+
+def _wrapped(parts: _Parts, parent: int) -> str:
+    return f"({parts[0]})" if parts[1] < parent else parts[0]
 
 
 def _integer(expr: ConstInt) -> str:
@@ -320,3 +460,64 @@ def _floating(expr: ConstFloat) -> str:
     if dtype in (DataType.FP32, DataType.FP64):
         return text
     return f"static_cast<{c_type(dtype)}>({text})"
+
+
+def printed(name: str, dtype: DataType) -> tuple[str, str]:
+    """Return the format and the argument that print a scalar with printf."""
+    if dtype.is_float():
+        return "%g", f"static_cast<double>({name})"
+    return "%lld", f"static_cast<long long>({name})"
+
+
+# --------------------------------------------------------------------------------------------
+# The converter of document 000
+# --------------------------------------------------------------------------------------------
+
+
+class TypeConverter:
+    """Spells types, memory, shapes, strides, pipes and events as the tile library does."""
+
+    def ConvertDataType(self, dtype: DataType) -> str:
+        """Return ``float`` for FP32.
+
+        Raises:
+            EmitError: the tile library has no such elements.
+        """
+        return c_type(dtype)
+
+    def ConvertMemorySpace(self, space: MemorySpace) -> str:
+        """Return the annotation of a pointer: ``__gm__`` for DDR, nothing for memory on chip."""
+        return "__gm__" if space is MemorySpace.DDR else ""
+
+    def ConvertPipeType(self, pipe: PipeType) -> str:
+        """Return ``PIPE_V`` for a pipe."""
+        return pipe_text(pipe)
+
+    def ConvertEventId(self, event_id: int) -> str:
+        """Return ``EVENT_ID3`` for 3.
+
+        Raises:
+            ValueError: there is no such event.
+        """
+        if not 0 <= event_id < 8:
+            raise ValueError(f"event {event_id} does not exist: there are 0 to 7")
+        return f"EVENT_ID{event_id}"
+
+    def GenerateShapeType(self, dims: Sequence[Size]) -> str:
+        """Return ``Shape<1, 1, 1, 128, 64>`` for [128, 64]."""
+        return shape_text(_one_to_five(dims))
+
+    def GenerateStrideType(self, shape: Sequence[int]) -> str:
+        """Return ``Stride<1, 1, 1, 64, 1>`` for a dense array of shape [128, 64]."""
+        _one_to_five(shape)
+        return stride_text(row_major(shape))
+
+    def tile_type(self, kind: TileType, space: MemorySpace, rows: int, cols: int) -> str:
+        """Return the ``Tile<...>`` class of a tile."""
+        return tile_text(kind, space, rows, cols)
+
+
+def _one_to_five(dims: Sequence[Size]) -> Sequence[Size]:
+    if not 1 <= len(dims) <= 5:
+        raise ValueError(f"{len(dims)} dimensions were given, 1 to 5 are possible")
+    return dims

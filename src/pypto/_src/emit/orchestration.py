@@ -129,10 +129,25 @@ class _Handle(NamedTuple):
     strides: tuple[int, ...]
 
 
+class _Shared:
+    """What the function and those that it calls number and write together."""
+
+    def __init__(self) -> None:
+        self.ids: dict[str, int] = {}
+        self.cores: dict[str, CoreType] = {}
+        self.tasks = 0
+        self.names = Names(_RESERVED)  # of functions
+        self.functions: dict[str, str] = {}  # C++ names of the host functions that are called
+        self.text = CodeEmitter()  # of those functions, callees first
+        self.helpers: dict[str, None] = {}
+        self.path: list[str] = []
+
+
 class _Host:
-    def __init__(self, program: Program, function: Function) -> None:
+    def __init__(self, program: Program, function: Function, shared: _Shared | None = None) -> None:
         self.program = program
         self.function = function
+        self.shared = _Shared() if shared is None else shared
         self.names = Names(_RESERVED)
         self.macros = Names(frozenset())
         self.scalars = ScalarText(self.name)
@@ -140,30 +155,57 @@ class _Host:
         self.tuples: dict[Var, tuple[_Handle, ...]] = {}
         self.roots = tensor_roots(function, program)
         self.written: set[Var] = self._written_roots()
-        self.ids: dict[str, int] = {}
-        self.cores: dict[str, CoreType] = {}
         self.defines: list[str] = []
         self.unpack = CodeEmitter(1)
         self.body = CodeEmitter(1)
-        self.tasks = 0
         self.line: str | None = None
         self.assigned: set[Var] = set()
 
     def result(self) -> OrchestrationResult:
+        self.shared.path.append(self.function.name)
         try:
             self._parameters()
             self._statements(self.function.body)
         except PyptoError as error:
             raise error.at(self.function.span) from None
-        return OrchestrationResult(self._text(), self.ids, self.cores)
+        return OrchestrationResult(self._text(), self.shared.ids, self.shared.cores)
+
+    def called(self) -> str:
+        """Write the function as one that another host function calls; return its C++ name."""
+        shared, function = self.shared, self.function
+        known = shared.functions.get(function.name)
+        if known is not None:
+            return known
+        if function.name in shared.path:
+            raise EmitError(f"{function.name!r} calls itself", hint="write a loop")
+        shared.path.append(function.name)
+        params = ["PTO2Runtime* rt"]
+        for param in function.params:
+            if isinstance(param.type, TensorType):
+                name = self.names.fresh(param.name)
+                self.handles[param] = _Handle(name, "", "", ())
+                params.append(f"Tensor& {name}")
+            else:
+                params.append(f"{_host_type(param)} {self.names.register(param)}")
+        self._statements(function.body)
+        shared.path.pop()
+        shared.helpers |= self.scalars.helpers
+        name = shared.functions[function.name] = shared.names.fresh(f"host_{function.name}")
+        shared.text.emit_line(f"static void {name}({', '.join(params)})")
+        shared.text.emit_line("{")
+        shared.text.emit_block(self.body.get_code())
+        shared.text.emit_line("}")
+        shared.text.emit_line()
+        return name
 
     def _text(self) -> str:
         out = CodeEmitter()
         for line in (*_HEAD, *self.defines, "", *_FLOAT_TO_U64):
             out.emit_line(line)
-        for name in sorted(self.scalars.helpers):
+        for name in sorted(self.scalars.helpers | self.shared.helpers):
             for line in (*FLOOR_HELPERS[name], ""):
                 out.emit_line(line.replace("__aicore__ ", ""))
+        out.emit_block(self.shared.text.get_code())
         for line in (
             'extern "C" {',
             "",
@@ -412,6 +454,13 @@ class _Host:
     def _read(self, var: Var, call: Call) -> None:
         source = self.handle(call.args[0])
         root = self.roots.get(call.args[0]) if isinstance(call.args[0], Var) else None
+        is_parameter = any(root is param for param in self.function.params)
+        if is_parameter and self.shared.path[0] != self.function.name:
+            raise EmitError(
+                f"{self.function.name!r} reads an element, and another function calls it",
+                hint="read it in the function that is called first, and pass the scalar",
+                slug="emit-read",
+            )
         if not source.pointer or root in self.written:
             raise EmitError(
                 "the host reads an element that a kernel writes; it is not there yet when the "
@@ -429,21 +478,17 @@ class _Host:
         callee = self.program.get_function(call.op.name)
         if callee is None:
             raise EmitError(f"the program has no function {call.op.name!r}", slug="emit-callee")
-        if role(callee) is not Role.KERNEL:
-            raise EmitError(
-                f"an orchestration launches kernels, {callee.name!r} is none",
-                hint=f"mark {callee.name} with @pl.function(type=pl.FunctionType.InCore)",
-                slug="emit-callee",
-            )
         return callee
 
     def _launch(self, call: Call) -> tuple[_Handle, ...]:
         """Write a task; return the tensors that the call's results are."""
-        callee = self._callee(call)
-        number = self.ids.setdefault(callee.name, len(self.ids))
-        worker = self.cores.setdefault(callee.name, core_type(callee))
-        task = self.tasks
-        self.tasks += 1
+        callee, shared = self._callee(call), self.shared
+        if role(callee) is Role.HOST:
+            return self._host_call(call, callee)
+        number = shared.ids.setdefault(callee.name, len(shared.ids))
+        worker = shared.cores.setdefault(callee.name, core_type(callee))
+        task = shared.tasks
+        shared.tasks += 1
         params = self.names.fresh(f"params_t{task}")
         entries = [
             self._param(arg, direction)
@@ -458,6 +503,17 @@ class _Host:
             f"pto2_rt_submit_task(rt, {number}, {_WORKERS[worker]}, {params}, {len(entries)});"
         )
         return tuple(self.handle(call.args[i]) for i in result_params(callee))
+
+    def _host_call(self, call: Call, callee: Function) -> tuple[_Handle, ...]:
+        """Write the call of another host function; return the tensors that its results are."""
+        results = result_params(callee, self.program)
+        name = _Host(self.program, callee, self.shared).called()
+        args = [
+            self.handle(arg).text if isinstance(arg.type, TensorType) else self.scalars.text(arg)
+            for arg in call.args
+        ]
+        self.body.emit_line(f"{name}({', '.join(['rt', *args])});")
+        return tuple(self.handle(call.args[i]) for i in results)
 
     def _param(self, arg: Expr, direction: ParamDirection) -> str:
         if isinstance(arg.type, TensorType):
@@ -663,16 +719,18 @@ class _Roots:
 
     def _result(self, call: Call, index: int) -> Expr | None:
         callee = None if self.program is None else self.program.get_function(call.op.name)
-        return None if callee is None else call.args[result_params(callee)[index]]
+        if callee is None:
+            return None
+        return call.args[result_params(callee, self.program)[index]]
 
 
-def result_params(callee: Function) -> tuple[int, ...]:
-    """Return which parameter each result of a kernel is.
+def result_params(callee: Function, program: Program | None = None) -> tuple[int, ...]:
+    """Return which parameter each result of a function is; of a host function of ``program``, too.
 
     Raises:
-        EmitError: a result is not one of the kernel's tensor parameters.
+        EmitError: a result is not one of the function's tensor parameters.
     """
-    roots = tensor_roots(callee)
+    roots = tensor_roots(callee, program if role(callee) is Role.HOST else None)
     positions = {param: i for i, param in enumerate(callee.params)}
     found: list[int] = []
     for stmt in stmts_in(callee.body):
@@ -682,13 +740,17 @@ def result_params(callee: Function) -> tuple[int, ...]:
             root = roots.get(value) if isinstance(value, Var) else None
             if root is None or root not in positions:
                 raise EmitError(
-                    f"a result of kernel {callee.name!r} is none of its parameters",
+                    f"a result of {_noun(callee)} {callee.name!r} is none of its parameters",
                     stmt.span,
                     hint="return the pl.Out tensor that the kernel stores to",
                     slug="emit-return",
                 )
             found.append(positions[root])
     return tuple(found)
+
+
+def _noun(function: Function) -> str:
+    return "kernel" if role(function) is Role.KERNEL else "orchestration"
 
 
 def _kernel_call(value: Expr) -> Call:

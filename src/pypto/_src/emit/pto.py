@@ -11,9 +11,11 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto_body import Body
-from pypto._src.emit.pto_buffers import Buffers, Key, memref_of, yields
+from pypto._src.emit.pto_body import Body, Line, location
+from pypto._src.emit.pto_buffers import Buffers, Key, address_of, memref_of, yields
+from pypto._src.emit.pto_parts import Parts, Place, Tile
 from pypto._src.emit.pto_scalars import Scalars
 from pypto._src.emit.pto_tensors import Tensors
 from pypto._src.emit.pto_types import (
@@ -36,6 +38,7 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     IterArg,
     MakeTuple,
+    MemRef,
     MemRefType,
     ScalarType,
     TensorType,
@@ -46,7 +49,7 @@ from pypto._src.ir.nodes import (
     const_value,
     exprs_of_type,
 )
-from pypto._src.ir.opdef import OpDef, aliased, op_of
+from pypto._src.ir.opdef import AXIS, OpDef, aliased, op_of
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -75,10 +78,19 @@ class PTOCodegen:
     """Writes the kernels of a program as one PTO module.
 
     The program has gone through the passes: SSA form, legal tiles, memory references.
+
+    Args:
+        backend: The backend that it writes for; there is one, so it changes nothing.
+        locations: Say behind each operation which place of the source it is for, as in
+            ``loc("kernel.py":7:5)``; messages of the assembler then name that place.
     """
 
-    def __init__(self, backend: object = None) -> None:
+    def __init__(self, backend: object = None, *, locations: bool = False) -> None:
         self.backend = backend
+        self.locations = locations
+        self._places: list[Span] = []  # of the lines of the text that was generated last
+        self._kernel: _Kernel | None = None  # what is being written
+        self._site: _Site | None = None
 
     def generate(self, program: Program) -> str:
         """Return the text of a module with one function for each kernel, in name order.
@@ -94,12 +106,88 @@ class PTOCodegen:
         placed = any(_has_flags(function) for function in functions)
         attributes = " attributes {pto.entry}" if len(functions) > 1 else ""
         options = "--pto-level=level3" if placed else "--pto-level=level2 --enable-insert-sync"
-        lines = [f"// ptoas {options}", "module {"]
+        lines = [Line(f"// ptoas {options}"), Line("module {")]
         for index, function in enumerate(functions):
             if index:
-                lines.append("")
-            lines += _Kernel(function, placed).lines(attributes)
-        return "\n".join([*lines, "}", ""])
+                lines.append(Line(""))
+            self._kernel = _Kernel(function, placed, self)
+            try:
+                lines += self._kernel.lines(attributes)
+            finally:
+                self._kernel = self._site = None
+        lines += [Line("}"), Line("")]
+        self._places = [line.place for line in lines]
+        return "\n".join(line.text for line in lines)
+
+    def place_of(self, line: int) -> Span:
+        """Return the place in the user's source that a line of the last text is for.
+
+        Args:
+            line: Its number, from 1 on.
+        """
+        return self._places[line - 1] if 0 < line <= len(self._places) else UNKNOWN_SPAN
+
+    # ---------------------------------------------------------------------------------------
+    # What the form of an op may ask for besides its site (`site.codegen`)
+    # ---------------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self, site: _Site) -> Generator[None]:
+        """Let the helpers below be about the call of ``site``."""
+        outer, self._site = self._site, site
+        try:
+            yield
+        finally:
+            self._site = outer
+
+    def _now(self) -> _Kernel:
+        if self._kernel is None:
+            raise EmitError(
+                "this is known only while a kernel is being written",
+                hint="ask in the form of an op, by site.codegen",
+                slug="emit-helper",
+            )
+        return self._kernel
+
+    def get_current_result_target(self) -> str:
+        """Return the name of the result of the call that is being written, "" if it has none."""
+        return "" if self._site is None else self._site.dst
+
+    def get_current_result_tile_buf_type_string(self) -> str:
+        """Return the type of the tile that the call being written gives, "" if it gives none."""
+        return "" if self._site is None else self._site.dst_type
+
+    def emit(self, line: str) -> None:
+        """Append an operation to the kernel that is being written."""
+        self._now().body.op(line)
+
+    def new_temp(self) -> str:
+        """Return a new SSA name, such as ``%7``."""
+        return self._now().body.fresh()
+
+    def get_expr_as_code(self, expr: Expr) -> str:
+        """Return the name of a tile, of a tensor's view, or of a scalar, emitting the latter."""
+        return self._now().operand(expr)[0]
+
+    def get_expr_type_annotation(self, expr: Expr) -> str:
+        """Return the type in which an expression stands in the text."""
+        return self._now().operand(expr)[1]
+
+    def get_or_create_tensor_view(self, tensor: Var) -> str:
+        """Return the name of the view of a tensor."""
+        return self._now().tensors.of(tensor).view
+
+    def get_index_constant(self, val: int) -> str:
+        """Return the name of an ``index`` constant, such as ``%c32``."""
+        return self._now().body.index(val)
+
+    def get_or_emit_float_constant(self, value: float, mlir_type: str = "f32") -> str:
+        """Return the name of a float constant, such as ``%cst``."""
+        floats = (DataType.FP32, DataType.FP16, DataType.BF16)
+        dtype = next((d for d in floats if element_type(d) == mlir_type), None)
+        if dtype is None:
+            raise EmitError(f"{mlir_type!r} is no float type of tiles", slug="emit-dtype")
+        return self._now().body.real(value, dtype)
 
     def get_type_string(self, dtype: DataType) -> str:
         """Return how tiles, views and pointers spell an element type, such as ``f32``."""
@@ -109,9 +197,29 @@ class PTOCodegen:
         """Return the type of a view of a whole tensor."""
         return tensor_view_type(len(tensor_type.shape), element_type(tensor_type.dtype))
 
-    def get_tile_buf_type_string(self, tile_type: TileType) -> str:
-        """Return the type of a tile that has a memory reference."""
-        return tile_buf_type(tile_type, memref_of(Var("tile", tile_type)).memory_space_)
+    def get_tile_buf_type_string(self, of: MemRef | TileType) -> str:
+        """Return the type of the tile that uses a memory reference, or of a tile type with one."""
+        if isinstance(of, TileType):
+            return tile_buf_type(of, memref_of(Var("tile", of)).memory_space_)
+        for _, buffer in self._now().buffers:
+            if buffer.memref is of:
+                return buffer.type_text
+        raise EmitError(f"no tile of this kernel uses {of.name!r}", slug="emit-no-buffer")
+
+    # The names of document 001.
+    Generate = generate
+    GetCurrentResultTarget = get_current_result_target
+    GetCurrentResultTileBufTypeString = get_current_result_tile_buf_type_string
+    Emit = emit
+    NewTemp = new_temp
+    GetExprAsCode = get_expr_as_code
+    GetExprTypeAnnotation = get_expr_type_annotation
+    GetOrCreateTensorView = get_or_create_tensor_view
+    GetIndexConstant = get_index_constant
+    GetOrEmitFloatConstant = get_or_emit_float_constant
+    GetTypeString = get_type_string
+    GetTensorViewTypeString = get_tensor_view_type_string
+    GetTileBufTypeString = get_tile_buf_type_string
 
 
 def _has_flags(function: Function) -> bool:
@@ -134,21 +242,25 @@ def _expressions(function: Function) -> Iterator[Expr]:
 class _Kernel:
     """Writes one function."""
 
-    def __init__(self, function: Function, placed: bool) -> None:
+    def __init__(self, function: Function, placed: bool, codegen: PTOCodegen) -> None:
         self.function = function
         self.placed = placed
-        self.body = Body()
+        self.codegen = codegen
+        self.body = Body(codegen.locations)
+        self.body.place = function.span
         self.scalars = Scalars(self.body, self._scalar_call)
         self.tensors = Tensors(self.body, self.scalars)
+        self.parts = Parts(self.body, self.scalars)
         with _at(function):
             _check_parameters(function)
         self.buffers = Buffers(function, placed=placed)
         self.buffer_names: dict[Key, str] = {}
         self.tiles: dict[Expr, tuple[str, str]] = {}  # name and type
+        self.places: dict[Expr, Place] = {}  # of parts of tiles, at level 3
         self.tuples: dict[Expr, tuple[Expr, ...]] = {}
         self.parameters: list[str] = []
 
-    def lines(self, attributes: str) -> list[str]:
+    def lines(self, attributes: str) -> list[Line]:
         """Return the lines of the function."""
         for key, _ in self.buffers:  # the document numbers allocations before views
             self.buffer_names[key] = self.body.fresh()
@@ -161,19 +273,23 @@ class _Kernel:
             self._block(self.function.body)
         return self._assemble(attributes)
 
-    def _assemble(self, attributes: str) -> list[str]:
+    def _assemble(self, attributes: str) -> list[Line]:
+        place, sections = self.function.span, self.body.sections
+        where = f" {location(place)}".rstrip() if self.body.locations else ""
         head = f"  func.func @{self.function.name}"
         separator = ",\n" + " " * len(head)
-        out = f"{head}({separator.join(self.parameters)}){attributes} {{".split("\n")
-        sections = self.body.sections
+        text = f"{head}({separator.join(self.parameters)}){attributes} {{"
+        out = [Line(line, place) for line in text.split("\n")]
         blocks = [(title, sections[title]) for title in _SECTIONS if sections.get(title)]
         if self.body.constants:
-            constants = [f"    {name} = {right}" for right, name in self.body.constants.items()]
+            pairs = self.body.constants.items()
+            constants = [Line(f"    {name} = {right}{where}", place) for right, name in pairs]
             blocks.insert(0, ("Constants", constants))
         for title, lines in blocks:
-            out += [f"    // {title}", *lines, ""]
+            out += [Line(f"    // {title}"), *lines, Line("")]
         body = sections.get("body", [])
-        return [*out, *body, *([""] if body else []), "    return", "  }"]
+        end = [Line(f"    return{where}", place), Line(f"  }}{where}", place)]
+        return [*out, *body, *([Line("")] if body else []), *end]
 
     # ---------------------------------------------------------------------------------------
     # Parameters and allocations
@@ -257,6 +373,7 @@ class _Kernel:
 
     def _statement(self, stmt: Stmt) -> None:
         self.scalars.begin_statement()
+        outer, self.body.place = self.body.place, stmt.span
         self.body.note(source_comment(stmt.span))
         match stmt:
             case AssignStmt():
@@ -282,6 +399,7 @@ class _Kernel:
             case _:
                 raise EmitError(f"a {type(stmt).__name__} cannot be written", slug="emit-statement")
         self.body.note(None)
+        self.body.place = outer
 
     def _assign(self, var: Var, value: Expr) -> None:
         match var.type:
@@ -336,6 +454,9 @@ class _Kernel:
 
     def _tile(self, var: Var, value: Expr) -> None:
         value = self._item(value)
+        source = aliased(value)
+        if source is not None and source in self.places:
+            self.places[var] = self.places[source]
         if not isinstance(value, Call):
             self.tiles[var] = self.tile(value)
             return
@@ -343,13 +464,32 @@ class _Kernel:
         space = memref_of(var).memory_space_
         assert isinstance(var.type, TileType)
         type_ = tile_buf_type(var.type, space)
-        if aliased(value) is None:
+        name: str | None = None  # of another tile's bytes, which `_Site` names
+        if source is None:
             name = self.buffer_names[self.buffers.of(var)]
             self._set_valid_shape(var.type, name, type_)
+        site = self._emit_call(value, op, name, type_)
+        self.tiles[var] = site.dst, type_
+        if site.place is not None:
+            self.places[var] = site.place
+
+    def part(self, result: Tile, tile: Expr, row: Expr, column: Expr) -> Place | None:
+        """Write the part of a tile at a row and column; return where it begins, at level 3."""
+        (name, type_), kind = self.tile(tile), tile.type
+        assert isinstance(kind, TileType)
+        source = Tile(name, type_, kind)
+        place: Place | None = None
+        if self.placed:
+            base = self.places.get(tile) or Place(address_of(memref_of(tile)), None)
+            place = self.parts.begin(kind, base, row, column)
+        first, second = const_value(row), const_value(column)
+        if first is not None and second is not None:
+            self.parts.constant(result, source, first, second)
+        elif place is not None:
+            self.parts.placed(result, place)
         else:
-            name = self.body.fresh()
-        self._emit_call(value, op, name, type_)
-        self.tiles[var] = name, type_
+            self.parts.copied(result, source, row, column)
+        return place
 
     def _set_valid_shape(self, kind: TileType, name: str, type_: str) -> None:
         view = valid_dims(kind, memref_of(Var("tile", kind)).memory_space_)
@@ -376,11 +516,26 @@ class _Kernel:
         if op.pto is None:
             raise _no_form(op)
         site = _Site(self, call, dst, dst_type)
-        if callable(op.pto):
-            op.pto(site)
-        else:
-            site.standard(op.pto)
+        with self.codegen.writing(site):
+            if callable(op.pto):
+                op.pto(site)
+            else:
+                site.standard(op.pto)
         return site
+
+    def operand(self, value: Expr, dtype: DataType | None = None) -> tuple[str, str]:
+        """Return name and type of an operand, "" of others; a scalar is of its own type if None."""
+        match value.type:
+            case TileType():
+                return self.tile(value)
+            case TensorType():
+                tensor = self.tensors.of(value)
+                return tensor.view, tensor.view_type
+            case ScalarType():
+                dtype = value.type.dtype if dtype is None else dtype
+                return self.scalars.value_as(value, dtype), value_type(dtype)
+            case _:
+                return "", ""
 
     def tile(self, value: Expr) -> tuple[str, str]:
         """Return name and type of a tile variable."""
@@ -590,12 +745,17 @@ class _Site:
 
     def __init__(self, kernel: _Kernel, call: Call, dst: str | None, dst_type: str) -> None:
         self._kernel = kernel
+        self.codegen = kernel.codegen
         self.call = call
         if dst is not None:
             self.dst = dst
         self.dst_type = dst_type
         self.known: str | None = None  # the value that the result is, if nothing computes it
-        operands = [self._operand(arg) for arg in call.args]
+        self.place: Place | None = None  # where the result begins, if it is part of a tile
+        kinds = [param.kind for param in _op(call).operands]
+        pairs = zip(call.args, kinds, strict=True)
+        # The number of a dimension is a fact of the op, no operand of the text.
+        operands = [("", "") if kind == AXIS else self._operand(arg) for arg, kind in pairs]
         self.args = tuple(name for name, _ in operands)
         self.arg_types = tuple(type_ for _, type_ in operands)
 
@@ -607,18 +767,9 @@ class _Site:
         return self.dst
 
     def _operand(self, arg: Expr) -> tuple[str, str]:
-        kernel = self._kernel
-        match arg.type:
-            case TileType():
-                return kernel.tile(arg)
-            case TensorType():
-                tensor = kernel.tensors.of(arg)
-                return tensor.view, tensor.view_type
-            case ScalarType():
-                dtype = self._operand_dtype(arg.type.dtype)
-                return kernel.scalars.value_as(arg, dtype), value_type(dtype)
-            case _:
-                return "", ""
+        kind = arg.type
+        dtype = self._operand_dtype(kind.dtype) if isinstance(kind, ScalarType) else None
+        return self._kernel.operand(arg, dtype)
 
     def _operand_dtype(self, dtype: DataType) -> DataType:
         """Return the type in which a scalar stands beside tiles: the element type.
@@ -665,6 +816,12 @@ class _Site:
         other = tile_buf_type(kind, space)
         alias = self._kernel.body.assign(f"pto.treshape {name} : {type_} -> {other}")
         return alias, other
+
+    def part(self, row: Expr, column: Expr) -> None:
+        kind = self.call.type
+        assert isinstance(kind, TileType)
+        result = Tile(self.dst, self.dst_type, kind)
+        self.place = self._kernel.part(result, self.call.args[0], row, column)
 
     def standard(self, mnemonic: str) -> None:
         """Write ``mnemonic ins(a, b : Ta, Tb) outs(d : Td)``."""

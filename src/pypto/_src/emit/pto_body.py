@@ -7,19 +7,47 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Final, NamedTuple
 
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto_types import check_integer, element_type, float_literal
 
+_OPEN: Final = ("} else", "} do", "^bb")
+"""How lines begin at which no operation ends, besides those that end in a brace."""
+
+
+class Line(NamedTuple):
+    """One line of the text, and the user's place that it is for."""
+
+    text: str
+    place: Span = UNKNOWN_SPAN
+
+
+def location(place: Span) -> str:
+    """Return the dialect's word for a place, ``loc("kernel.py":7:5)``, "" for an unknown one.
+
+    Columns begin at 1 there.
+    """
+    if place.begin_line <= 0:
+        return ""
+    name = place.filename.replace("\\", "/").replace('"', '\\"')
+    return f'loc("{name}":{place.begin_line}:{max(place.begin_column, 0) + 1})'
+
 
 class Body:
-    """Collects lines into the current section; every name it hands out is new."""
+    """Collects lines into the current section; every name it hands out is new.
 
-    def __init__(self) -> None:
+    With ``locations`` each operation says which place of the user's source it is for.
+    """
+
+    def __init__(self, locations: bool = False) -> None:
+        self.locations = locations
+        self.place = UNKNOWN_SPAN  # of what is emitted now
         self.constants: dict[str, str] = {}  # right side of `=` to name, in order of first use
-        self.sections: dict[str, list[str]] = {}
+        self.sections: dict[str, list[Line]] = {}
         self.depth = 2
-        self._lines: list[str] = []
+        self._lines: list[Line] = []
         self._names = 0
         self._floats = 0
         self._comment: str | None = None  # waits for a line of code to stand above
@@ -53,7 +81,9 @@ class Body:
         """Append one operation; lines of ``text`` after the first keep their own alignment."""
         self._flush_comment()
         indent = "  " * self.depth
-        self._lines += [indent + line for line in text.split("\n")]
+        if self.locations and not text.endswith("{") and not text.startswith(_OPEN):
+            text = f"{text} {location(self.place)}".rstrip()
+        self._lines += [Line(indent + line, self.place) for line in text.split("\n")]
 
     def note(self, comment: str | None) -> None:
         """Let ``comment`` stand above the next line, unless it was the last one anyway."""
@@ -62,9 +92,9 @@ class Body:
     def _flush_comment(self) -> None:
         if self._comment is None:
             return
-        if self._lines and not self._lines[-1].endswith(("{", ":")):
-            self._lines.append("")
-        self._lines.append(f"{'  ' * self.depth}// {self._comment}")
+        if self._lines and not self._lines[-1].text.endswith(("{", ":")):
+            self._lines.append(Line(""))
+        self._lines.append(Line(f"{'  ' * self.depth}// {self._comment}", self.place))
         self._last_comment, self._comment = self._comment, None
 
     def assign(self, right: str) -> str:

@@ -54,19 +54,8 @@ class Buffer(NamedTuple):
 
     @property
     def address(self) -> int:
-        """The byte address in its memory.
-
-        Raises:
-            EmitError: it has none yet.
-        """
-        address = const_value(self.memref.addr_)
-        if address is None or address < 0:
-            raise EmitError(
-                f"buffer {self.memref.name!r} has no address, which --pto-level=level3 needs",
-                hint="run passes.allocate_memory_addr() first",
-                slug="emit-address",
-            )
-        return address
+        """The byte address in its memory; see `address_of`."""
+        return address_of(self.memref)
 
 
 class _Handover(NamedTuple):
@@ -183,6 +172,22 @@ def memref_of(value: Expr) -> MemRef:
         hint="run passes.init_mem_ref() first",
         slug="emit-no-buffer",
     )
+
+
+def address_of(memref: MemRef) -> int:
+    """Return the byte address of a memory reference in its memory.
+
+    Raises:
+        EmitError: it has none yet.
+    """
+    address = const_value(memref.addr_)
+    if address is None or address < 0:
+        raise EmitError(
+            f"buffer {memref.name!r} has no address, which --pto-level=level3 needs",
+            hint="run passes.allocate_memory_addr() first",
+            slug="emit-address",
+        )
+    return address
 
 
 def _key(value: Expr) -> Key:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 
 from pypto._src.diagnostics import Span
@@ -38,6 +39,13 @@ class CodeEmitter:
         """Return the text so far, each line ended by a newline."""
         return "".join(f"{line}\n" for line in self._lines)
 
+    # The names of document 000.
+    EmitLine = emit_line
+    EmitBlock = emit_block
+    IncreaseIndent = increase_indent
+    DecreaseIndent = decrease_indent
+    GetCode = get_code
+
 
 class Names:
     """Gives every variable one identifier, unique in the text."""
@@ -54,14 +62,25 @@ class Names:
         return f"_{text}" if text[0].isdigit() else text
 
     def fresh(self, name: str) -> str:
-        """Return an identifier like ``name`` that nothing else has."""
+        """Return an identifier like ``name`` that nothing else has; it is taken from now on."""
+        text = self.unused(name)
+        self._taken.add(text)
+        return text
+
+    def unused(self, name: str) -> str:
+        """Return an identifier like ``name`` that nothing has so far."""
         text = base = self.sanitize(name)
         while text in self._taken or text in self._reserved:
             count = self._next.get(base, 0) + 1
             self._next[base] = count
             text = f"{base}_{count}"
-        self._taken.add(text)
         return text
+
+    def clear(self) -> None:
+        """Forget all names that were given."""
+        self._taken.clear()
+        self._next.clear()
+        self._of.clear()
 
     def register(self, var: Var, name: str | None = None) -> str:
         """Give ``var`` its identifier (a fresh one, or ``name`` as it is) and return it.
@@ -72,6 +91,7 @@ class Names:
         if var in self._of:
             raise ValueError(f"variable {var.name!r} is registered already as {self._of[var]!r}")
         self._of[var] = self.fresh(var.name) if name is None else name
+        self._taken.add(self._of[var])
         return self._of[var]
 
     def get(self, var: Var) -> str | None:
@@ -88,6 +108,11 @@ def source_comment(span: Span) -> str | None:
         return None
     name = span.filename.replace("\\", "/").rsplit("/", 1)[-1]
     return f"{name}:{span.begin_line}"
+
+
+def source_text(span: Span) -> str:
+    """Return the text of the user's line without its indentation, "" if it cannot be read."""
+    return linecache.getline(span.filename, span.begin_line).strip()
 
 
 def camel_case(name: str) -> str:

@@ -7,14 +7,24 @@ outside a kernel they do next to nothing, so that a kernel's text stays ordinary
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, TypeVarTuple, overload
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.annotations import Scalar
 from pypto._src.ir.nodes import Expr, TupleType, Var, scalar_type
 
+if TYPE_CHECKING:
+    from pypto._src.ir.static import Integer, Number
 
-class DynVar:
+    Size = int
+else:
+    Size = object
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class DynVar(Size):
     """A dimension that is known only when a kernel is called: ``M = pl.dynamic("M")``.
 
     One object stands for one size, wherever it is used.
@@ -50,11 +60,21 @@ class Tuple:
     def __class_getitem__(cls, types: Sequence[Any]) -> Tuple:
         return cls(types)
 
+    if TYPE_CHECKING:
+
+        def __getitem__(self, index: int) -> Any: ...
+
     def ir_types(self) -> TupleType:
         """Return the type if all parts are types of the IR already."""
         return TupleType(self.types)
 
 
+@overload
+def range_(*bounds: Number, init_values: None = None) -> Iterator[Integer]: ...
+@overload
+def range_(*bounds: Number, init_values: tuple[*Ts]) -> Iterator[tuple[Integer, tuple[*Ts]]]: ...
+@overload
+def range_(*bounds: Number, init_values: list[T]) -> Iterator[tuple[Integer, tuple[T, ...]]]: ...
 def range_(*args: Any, init_values: Sequence[Any] | None = None) -> Iterator[Any]:
     """Iterate in order: ``for i in pl.range(stop)``, ``(start, stop)`` or ``(start, stop, step)``.
 
@@ -62,18 +82,32 @@ def range_(*args: Any, init_values: Sequence[Any] | None = None) -> Iterator[Any
     ``for i, (a, b) in pl.range(n, init_values=(x, y)):`` and, last in the body,
     ``a, b = pl.yield_(...)``.
     """
-    steps = range(*args)
+    return _turns(args, init_values)
+
+
+@overload
+def parallel(*bounds: Number, init_values: None = None) -> Iterator[Integer]: ...
+@overload
+def parallel(*bounds: Number, init_values: tuple[*Ts]) -> Iterator[tuple[Integer, tuple[*Ts]]]: ...
+@overload
+def parallel(*bounds: Number, init_values: list[T]) -> Iterator[tuple[Integer, tuple[T, ...]]]: ...
+def parallel(*args: Any, init_values: Sequence[Any] | None = None) -> Iterator[Any]:
+    """Iterate like `range`, in any order or at the same time."""
+    return _turns(args, init_values)
+
+
+def _turns(bounds: Sequence[Any], init_values: Sequence[Any] | None) -> Iterator[Any]:
+    steps = range(*bounds)
     if init_values is None:
         return iter(steps)
     values = tuple(init_values)
     return iter([(i, values) for i in steps])
 
 
-def parallel(*args: Any, init_values: Sequence[Any] | None = None) -> Iterator[Any]:
-    """Iterate like `range`, in any order or at the same time."""
-    return range_(*args, init_values=init_values)
-
-
+@overload
+def while_(*, init_values: tuple[*Ts]) -> Iterator[tuple[*Ts]]: ...
+@overload
+def while_(*, init_values: list[T] | None = None) -> Iterator[tuple[T, ...]]: ...
 def while_(*, init_values: Sequence[Any] | None = None) -> Iterator[Any]:
     """Loop while ``pl.cond(...)``, first in the body, holds, and carry ``init_values``.
 
@@ -84,6 +118,10 @@ def while_(*, init_values: Sequence[Any] | None = None) -> Iterator[Any]:
     return iter([tuple(init_values)])
 
 
+@overload
+def yield_(value: T, /) -> T: ...
+@overload
+def yield_(*values: *Ts) -> tuple[*Ts]: ...
 def yield_(*values: Any) -> Any:
     """Hand ``values`` from a loop body or branch to what follows: its last statement."""
     return values[0] if len(values) == 1 else values
@@ -93,7 +131,7 @@ def cond(condition: Any) -> None:
     """Give the condition of a `while_` loop, as the first statement of its body."""
 
 
-def const(value: Any, dtype: DataType) -> Any:
+def const(value: T, dtype: DataType) -> T:
     """Return ``value`` as a constant of element type ``dtype``: ``pl.const(1, pl.INT32)``."""
     return value
 

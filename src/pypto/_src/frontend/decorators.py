@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 from types import FunctionType as PythonFunction
-from typing import Any, Final, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, overload
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import ParserError, ParserSyntaxError
@@ -23,7 +23,28 @@ from pypto._src.frontend.inline import InlineFunction
 from pypto._src.frontend.messages import describe, nearest
 from pypto._src.frontend.source import class_source, first_line, function_source
 from pypto._src.ir.enums import FunctionType
-from pypto._src.ir.stmts import Program
+from pypto._src.ir.stmts import Function, Program
+
+if TYPE_CHECKING:
+    P = ParamSpec("P")
+    Q = ParamSpec("Q")
+    R = TypeVar("R")
+    Owner = TypeVar("Owner")
+
+    class DeclaredFunction(Function, Generic[P, R]):
+        """What type checkers take a decorated function for: a `Function` with its signature."""
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+        def __get__(
+            self: DeclaredFunction[Concatenate[Owner, Q], R], owner: Owner, kind: Any = None
+        ) -> Callable[Q, R]: ...
+
+    class DeclaredInline(InlineFunction, Generic[P, R]):
+        """What type checkers take an inline function for."""
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
 
 _OPTIONS: Final = "__pypto_options__"
 _FRAME: Final = "__pypto_environment__"
@@ -32,11 +53,11 @@ install()
 
 
 @overload
-def function(func: Callable[..., Any], /) -> Any: ...
+def function(func: Callable[P, R], /) -> DeclaredFunction[P, R]: ...
 @overload
 def function(
     func: None = None, *, type: FunctionType = ..., strict_ssa: bool = ...
-) -> Callable[[Callable[..., Any]], Any]: ...
+) -> Callable[[Callable[P, R]], DeclaredFunction[P, R]]: ...
 def function(
     func: Callable[..., Any] | None = None,
     *,
@@ -189,10 +210,11 @@ def _with_frame(environment: Environment, frame: FrameType) -> Environment:
     return Environment((*environment.layers[:2], frame.f_locals, *environment.layers[2:]), frame)
 
 
-def inline(func: Callable[..., Any]) -> InlineFunction:
+def inline(func: Callable[P, R]) -> DeclaredInline[P, R]:
     """Make a function whose statements are expanded at each call inside a kernel."""
     func = unwrapped(func)
     source, node = function_source(func)
     environment = function_environment(func, _caller())
     environment.frame = None  # the definition outlives the frame
-    return InlineFunction(source, node, environment)
+    made: Any = InlineFunction(source, node, environment)
+    return made

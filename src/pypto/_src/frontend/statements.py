@@ -662,7 +662,7 @@ def _bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
             f"{'start, stop, step' if call.args else 'stop'})",
             slug="range-arguments",
         )
-    bounds = [ctx.scalar(arg, "a loop bound", integer=True) for arg in call.args]
+    bounds = [_bound(ctx, arg) for arg in call.args]
     if len(bounds) == 1:
         bounds.insert(0, ConstInt(0))
     step = bounds[2] if len(bounds) == 3 else ConstInt(1)
@@ -674,6 +674,21 @@ def _bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
             slug="range-arguments",
         )
     return bounds[0], bounds[1], step
+
+
+def _bound(ctx: Context, node: ast.expr) -> Expr:
+    """Return a loop bound; ``n / 2`` is none, since Python's ``range`` does not take it either."""
+    bound = ctx.scalar(node, "a loop bound", integer=True)
+    for division in ast.walk(node):
+        if isinstance(division, ast.BinOp) and isinstance(division.op, ast.Div):
+            whole = ast.BinOp(division.left, ast.FloorDiv(), division.right)
+            raise ParserTypeError(
+                f"a loop bound is an integer, {ctx.source.text(division)} divides with a fraction",
+                ctx.span(division),
+                hint=f"write {ast.unparse(whole)}",
+                slug="scalar-wanted",
+            )
+    return bound
 
 
 def _init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:

@@ -16,7 +16,6 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.interp.memory import Layout, place_of, poison
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
-from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import (
     And,
     BinaryExpr,
@@ -37,6 +36,7 @@ from pypto._src.ir.nodes import (
     dtype_of,
 )
 from pypto._src.ir.opdef import TILE, OpDef, op_of
+from pypto._src.ir.roles import outermost
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -84,7 +84,7 @@ def evaluate(program: Program | Function, args: Sequence[Any], *, entry: str | N
 
     Tensors are NumPy arrays, which stores change in place; scalars are Python numbers. Of a
     program the function ``entry`` is called; else its entry, its only function, or its only
-    orchestration function.
+    orchestration function that no other one calls.
 
     Raises:
         EvaluationError: the arguments do not fit the parameters, or the program does something
@@ -112,9 +112,7 @@ class Evaluator:
         """
         if self._program is not None and self._program.entry is not None:
             return self._program.entry
-        hosts = [
-            f.name for f in self._functions.values() if f.func_type is FunctionType.Orchestration
-        ]
+        hosts = [] if self._program is None else [f.name for f in outermost(self._program)]
         names = list(self._functions)
         for candidates in (names, hosts):
             if len(candidates) == 1:
@@ -630,22 +628,27 @@ class Plan:
         return run
 
     def _op_call(self, call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
-        compute, span = op.numpy, call.span
-        assert compute is not None
-        declared = op.get_attr_keys()
-        kwargs = {key: value for key, value in call.kwargs.items() if key in declared}
-        if op.typed:
-            kwargs["result"] = dtype_of(call).numpy
-        finish = _finisher(call)
+        return op_eval(call, op, evals)
 
-        def run(env: Env) -> Any:
-            args = [each(env) for each in evals]
-            try:
-                return finish(compute(*args, **kwargs))
-            except EvaluationError as error:
-                raise error.at(span) from None
 
-        return run
+def op_eval(call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
+    """Return what evaluates a call of an op on the values that ``evals`` give."""
+    compute, span = op.numpy, call.span
+    assert compute is not None
+    declared = op.get_attr_keys()
+    kwargs = {key: value for key, value in call.kwargs.items() if key in declared}
+    if op.typed:
+        kwargs["result"] = dtype_of(call).numpy
+    finish = _finisher(call)
+
+    def run(env: Env) -> Any:
+        args = [each(env) for each in evals]
+        try:
+            return finish(compute(*args, **kwargs))
+        except EvaluationError as error:
+            raise error.at(span) from None
+
+    return run
 
 
 def _shape(value: Any) -> tuple[int, ...]:

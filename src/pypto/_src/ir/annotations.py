@@ -6,10 +6,15 @@ The objects only carry what stood in the annotation, and wrap an expression at r
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import ParamDirection
+
+if TYPE_CHECKING:
+    from pypto._src.ir.static import Elements
+else:
+    Elements = {"Tensor": object, "Tile": object}
 
 
 class _Wrapper:
@@ -27,8 +32,8 @@ class _Wrapper:
         layout: Any = None,
         extras: tuple[Any, ...] = (),
     ) -> None:
-        self.shape = shape
-        self.dtype = dtype
+        self.shape: Any = shape
+        self.dtype: Any = dtype
         self.layout = layout
         self.extras = extras
         self._expr = expr
@@ -51,12 +56,28 @@ class _Wrapper:
         return self._expr
 
 
-class Tensor(_Wrapper):
+class Tensor(_Wrapper, Elements["Tensor"]):
     """An array in global memory: ``pl.Tensor[[64, 128], pl.FP32]``."""
 
+    if TYPE_CHECKING:
 
-class Tile(_Wrapper):
+        def __getitem__(self, region: Any, /) -> Region: ...
+
+
+class Tile(_Wrapper, Elements["Tile"]):
     """A block of elements on chip: ``pl.Tile[[64, 64], pl.FP16]``."""
+
+    if TYPE_CHECKING:
+
+        def __getitem__(self, region: Any, /) -> Tile: ...
+
+
+if TYPE_CHECKING:
+
+    class Region(Tile, Tensor):  # pyright: ignore[reportGeneralTypeIssues]
+        """What ``x[0:8]`` is: a tile in a kernel, a view on the host."""
+
+        def __getitem__(self, region: Any, /) -> Region: ...
 
 
 class Scalar(_Wrapper):

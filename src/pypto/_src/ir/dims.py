@@ -1,4 +1,4 @@
-"""Replacing the symbolic dimensions inside a type."""
+"""The symbolic dimensions of types: finding them, and replacing them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,26 @@ from pypto._src.ir.nodes import (
     TileView,
     TupleType,
     Type,
+    Var,
 )
+from pypto._src.ir.stmts import Function
+from pypto._src.ir.walk import uses
+
+
+def dimension_vars(function: Function) -> tuple[Var, ...]:
+    """Return the symbolic sizes that a kernel is told as arguments of their own, behind the others.
+
+    They are the variables in the shapes and strides of its tensors, in order of appearance, but
+    for those that are parameters already.
+    """
+    found: dict[Var, None] = {}
+    for param in function.params:
+        if isinstance(param.type, TensorType):
+            view = param.type.tensor_view
+            sizes = (*param.type.shape, *(view.stride if view is not None else ()))
+            found |= dict.fromkeys(uses(sizes))
+    given = set(function.params)
+    return tuple(var for var in found if var not in given)
 
 
 def map_dims(kind: Type, visit: Callable[[Expr], Expr]) -> Type:

@@ -24,6 +24,8 @@ class MemorySpace(Enum):
     L0B = 4
     L0C = 5
 
+    __hash__ = object.__hash__  # members are single; that of Enum is written in Python
+
     def __str__(self) -> str:
         return f"MemorySpace.{self.name}"
 
@@ -45,6 +47,8 @@ class PipeType(IntEnum):
 
 
 class _Named(Enum):
+    __hash__ = object.__hash__  # as in `MemorySpace`
+
     def __str__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
 

@@ -11,6 +11,9 @@ definition. So they cannot disagree, and what counts as structure is written onc
   statements of a body are grouped into sequences (the outermost node's class does count);
 * dimensions compare by value, whatever the element type of the constants.
 
+Expressions may share their parts: those of a large statement are numbered by what they are, so that
+the time follows the number of objects, not the length of the text.
+
 A variable known in a loop body or function only (loop variable, iter_arg, parameter) gets its
 number anew there; a symbolic dimension is defined by the first signature position that names it.
 """
@@ -43,6 +46,11 @@ if TYPE_CHECKING:
     import hashlib
 else:
     hashlib = lazy_module("hashlib")
+
+_LARGE: Final = 1000
+"""How many nodes of a statement's expressions are read one by one; those after them get numbers."""
+
+_NUMBERED: Final = "expression"
 
 Token: TypeAlias = tuple[Any, ...]
 Path: TypeAlias = "tuple[Path, str] | None"
@@ -113,7 +121,10 @@ def first_difference(lhs: Any, rhs: Any, enable_auto_mapping: bool = False) -> D
         return None
     left = _Stream(lhs, enable_auto_mapping, detailed=True)
     right = _Stream(rhs, enable_auto_mapping, detailed=True)
+    right.contents, right.new = left.contents, left.new  # one number means one thing
     for a, b in zip(left.tokens(), right.tokens(), strict=False):
+        while a != b and a[0] == b[0] == _NUMBERED:
+            a, b = left.node(left.value), right.node(right.value)
         if a != b:
             path = _path_text(left.path, type(lhs).__name__)
             return Difference(path, _reason(a, b), _show(left.value), _show(right.value))
@@ -203,6 +214,9 @@ class _Stream:
         self.numbers: dict[Var, int] = {}
         self.count = 0
         self.signature = False
+        self.size = 0  # expressions met in this statement
+        self.exprs: dict[int, int] = {}  # by identity, the numbers of expressions in `contents`
+        self.met: set[int] = set()  # expressions whose variables have numbers
         self.stack: list[tuple[Any, Path]] = [(root, None)]
 
     def tokens(self) -> Iterator[Token]:
@@ -232,6 +246,12 @@ class _Stream:
     # ---------------------------------------------------------------------------- nodes
 
     def node(self, node: Node) -> Token:
+        self.fields(node)
+        return (node.__class__,)
+
+    def stmt(self, node: Stmt) -> Token:
+        self.size = 0
+        self.forget_exprs()
         self.fields(node)
         return (node.__class__,)
 
@@ -288,6 +308,106 @@ class _Stream:
         numbers = [self.types[id(item)] for item in kind.types]
         return None if None in numbers else (TupleType, *numbers)
 
+    # ---------------------------------------------------------------------- expressions
+
+    def expr(self, node: Expr) -> Token:
+        self.size += 1
+        if self.size > _LARGE:
+            return self.numbered(node)
+        self.fields(node)
+        return (node.__class__,)
+
+    def forget_exprs(self) -> None:
+        """Forget what expressions are: variables in them mean something else from here on."""
+        if self.exprs:
+            self.exprs.clear()
+            self.met.clear()
+
+    def numbered(self, node: Expr) -> Token:
+        """Return one token for all of an expression, as `type` does for a type."""
+        known = len(self.new)
+        first_uses = self.meet(node) if self.auto or self.signature else ()
+        number = self.expr_number(node)
+        if self.detailed:
+            return (_NUMBERED, number, *first_uses)
+        return (_NUMBERED, number, *first_uses, *self.new[known:])
+
+    def meet(self, root: Expr) -> list[Token]:
+        """Number the variables that are first read in ``root``; return what they are."""
+        found: list[Var] = []
+        stack: list[Expr] = [root]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, Var) and not isinstance(node, MemRef):
+                if node not in self.numbers:
+                    self.number(node)
+                    found.append(node)
+                    stack += reversed(_dims(node.type))
+            elif id(node) not in self.met:
+                self.met.add(id(node))
+                stack += reversed(_parts(node))
+        return [self.first_use(var) for var in found]
+
+    def first_use(self, var: Var) -> Token:
+        for part in _parts_of(var):
+            self.expr_number(part)
+        fields = [self.content(getattr(var, name)) for name, _, _ in _plan(var.__class__).fields]
+        return ("new", self.numbers[var], var.__class__, *fields)
+
+    def expr_number(self, root: Expr) -> int:
+        """Return the number of ``root``; every object in it is looked at once."""
+        exprs = self.exprs
+        stack = [root]
+        while stack:
+            node = stack[-1]
+            if id(node) not in exprs:
+                below = [part for part in _parts(node) if id(part) not in exprs]
+                if below:
+                    stack += below
+                    continue
+                exprs[id(node)] = self.content_number(self.expr_content(node))
+            stack.pop()
+        return exprs[id(root)]
+
+    def expr_content(self, node: Expr) -> Token:
+        if isinstance(node, Var):
+            number = self.numbers.get(node)
+            if number is not None:
+                return ("var", number)
+            if not isinstance(node, MemRef):
+                return ("free", node.name) if self.hashing else ("free", id(node))
+        names = [name for name, _, _ in _plan(node.__class__).fields]
+        return (node.__class__, *[self.content(getattr(node, name)) for name in names])
+
+    def content(self, value: Any) -> Token:
+        """Return a token for all of a field's value; the expressions in it have numbers."""
+        if isinstance(value, Expr):
+            return (_NUMBERED, self.exprs[id(value)])
+        if isinstance(value, Op):
+            return self.op(value)
+        if isinstance(value, Mapping):
+            entries = cast("Mapping[Any, Any]", value)
+            return ("keys", *entries, *[self.content(entries[key]) for key in entries])
+        if isinstance(value, tuple | list):
+            items = cast("Sequence[Any]", value)
+            return ("length", *[self.content(item) for item in items])
+        if isinstance(value, Node):
+            number = self.type_number(value) if isinstance(value, Type) else None
+            return self.symbolic(value) if number is None else ("type", number)
+        return self.plain(value)
+
+    def symbolic(self, value: Any) -> Token:
+        """Return a token for all of a type with symbolic dimensions, or of a part of it."""
+        if isinstance(value, ConstInt):
+            return ("dim", value.value)
+        if isinstance(value, tuple):
+            items = cast("Sequence[Any]", value)
+            return ("length", *[self.symbolic(item) for item in items])
+        if isinstance(value, Expr) or not isinstance(value, Node):
+            return self.content(value)
+        names = [name for name, _, _ in _plan(value.__class__).fields]
+        return (value.__class__, *[self.symbolic(getattr(value, name)) for name in names])
+
     def fields(self, node: Node) -> None:
         fields, last_body = _plan(node.__class__)
         in_type = not isinstance(node, IRNode)
@@ -323,6 +443,7 @@ class _Stream:
     def function(self, node: Function) -> Token:
         """Number the parameters first: a dimension may be a parameter that stands later."""
         outside = self.numbers
+        self.forget_exprs()
         self.numbers = dict(outside)
         for var in node.params:
             self.number(var)
@@ -378,6 +499,7 @@ class _Stream:
 
     def bind(self, item: _Bind) -> Token:
         self.value = item.var
+        self.forget_exprs()
         return ("bound", self.number(item.var))
 
     def leave(self, item: _Leave) -> None:
@@ -432,6 +554,8 @@ def _step(cls: type) -> Any:
     """Return the method for a class that `_STEPS` does not list."""
     for base, step in (
         (Var, _Stream.use),
+        (Expr, _Stream.expr),
+        (Stmt, _Stream.stmt),
         (Op, _Stream.op),
         (Type, _Stream.type),
         (Node, _Stream.node),
@@ -459,6 +583,31 @@ _STEPS: Final[dict[type, Any]] = {
     list: _Stream.items,
     dict: _Stream.mapping,
 }
+
+
+def _parts(node: Expr) -> list[Expr]:
+    """Return the expressions that make up ``node``, a variable's none; see `_parts_of`."""
+    return [] if isinstance(node, Var) and not isinstance(node, MemRef) else _parts_of(node)
+
+
+def _parts_of(node: Expr) -> list[Expr]:
+    """Return the expressions in the counted fields of ``node``, in order."""
+    found: list[Expr] = []
+    for name, _, _ in _plan(node.__class__).fields:
+        value: Any = getattr(node, name)
+        if isinstance(value, Mapping):
+            value = tuple(cast("Mapping[Any, Any]", value).values())
+        items = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else (value,)
+        for item in items:
+            if isinstance(item, Expr):
+                found.append(item)
+            elif isinstance(item, Type):
+                found += _dims(item)
+    return found
+
+
+def _dims(kind: Type) -> list[Expr]:
+    return [dim for dim in exprs_of_type(kind) if not isinstance(dim, ConstInt)]
 
 
 def _constant_type(kind: Type) -> Token | None:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, TypeAlias, cast
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir.base import Node, all_of, ignored, not_a_span, unwanted
-from pypto._src.ir.enums import MemorySpace, TensorLayout, TileLayout, TilePad
+from pypto._src.ir.enums import MemorySpace, PipeType, TensorLayout, TileLayout, TilePad
 from pypto._src.lazy import lazy_module
 
 DYNAMIC_DIM: Final = -1
@@ -329,6 +329,9 @@ class Expr(IRNode):
 
     def __invert__(self) -> Expr:
         return unary(BitNot, self, caller_span())
+
+    def __abs__(self) -> Expr:
+        return unary(Abs, self, caller_span())
 
     __hash__ = object.__hash__
 
@@ -743,7 +746,9 @@ class Call(Expr):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
-_KEYWORD_CLASSES: Final = (bool, int, float, str, NoneType, DataType, MemorySpace)
+_KEYWORD_CLASSES: Final = frozenset(
+    {bool, int, float, str, NoneType, DataType, MemorySpace, PipeType}
+)
 """What most keywords hold; `check_keyword` knows the rest."""
 
 _MEMREF_TYPE: Final = MemRefType()
@@ -814,8 +819,11 @@ def as_expr(value: Any, span: Span = UNKNOWN_SPAN) -> Expr:
 
 
 def as_exprs(values: Sequence[Any]) -> tuple[Expr, ...]:
-    """Return ``values`` as expressions."""
-    return tuple([v if isinstance(v, Expr) else as_expr(v) for v in values])
+    """Return ``values`` as expressions; a tuple of expressions is returned itself."""
+    found = tuple([v if isinstance(v, Expr) else as_expr(v) for v in values])
+    if values.__class__ is tuple and all(map(operator.is_, found, values)):
+        return cast("tuple[Expr, ...]", values)
+    return found
 
 
 def _check(what: str, value: object, kind: type) -> None:
@@ -850,8 +858,8 @@ def const_value(expr: Expr) -> int | None:
 
 
 def static_shape(kind: ShapedType) -> tuple[int, ...] | None:
-    """Return the shape as ints, None if any dimension is symbolic."""
-    dims = tuple(dim.value for dim in kind.shape if isinstance(dim, ConstInt))
+    """Return the shape as ints, None if any dimension is symbolic or unknown (-1)."""
+    dims = tuple(dim.value for dim in kind.shape if isinstance(dim, ConstInt) and dim.value >= 0)
     return dims if len(dims) == len(kind.shape) else None
 
 

@@ -101,11 +101,27 @@ class Operands(NamedTuple):
 
 TypeRule = Callable[[Operands], Type]
 
-Let = Callable[[str, Expr], Var]
-"""Gives a value a name, in front of the statement that is being replaced."""
+
+class Let(Protocol):
+    """What a composite sees of the program around the statement that is being replaced."""
+
+    def __call__(self, name: str, value: Expr) -> Var:
+        """Give a value a name, in front of the statement."""
+        ...
+
+    def made(self, value: Expr) -> Call | None:
+        """Return the call that a variable was assigned in the program, None if it is no such."""
+        ...
+
 
 Composite = Callable[[Call, Let], Expr | None]
 """Returns what stands in place of a call, None if the targets execute it as it is."""
+
+
+Complete = Callable[
+    [Sequence[Any], Mapping[str, Any], Span], tuple[Sequence[Any], Mapping[str, Any]]
+]
+"""Returns the arguments of a call with an operand that its writer may leave out."""
 
 
 class CppSite(Protocol):
@@ -146,6 +162,7 @@ class PtoSite(Protocol):
     """What an op with its own PTO form sees of the emitter, for one call."""
 
     call: Call
+    codegen: Any  # the `PTOCodegen` that writes, with the helpers of document 001
     dst: str  # SSA name of the result buffer, "" if the call has none
     dst_type: str  # its tile_buf type
     args: tuple[str, ...]  # SSA names of the operands; "" for tuples
@@ -188,6 +205,10 @@ class PtoSite(Protocol):
         """
         ...
 
+    def part(self, row: Expr, column: Expr) -> None:
+        """Let the result be the part of the first operand that begins at a row and column."""
+        ...
+
 
 class OpDef(Op, Generic[P, R]):
     """A registered operator. Calling it with expressions builds a `Call` of the deduced type."""
@@ -215,6 +236,7 @@ class OpDef(Op, Generic[P, R]):
     numpy: Callable[..., Any] | None
     typed: bool  # ``numpy`` has a keyword ``result``: the NumPy type of the result's elements
     composite: Composite | None  # other ops that a call stands for, where no target executes it
+    complete: Complete | None  # gives the operand that may be left out
     # What a call with scratch tiles behind the operands is. Targets want them, passes give them.
     with_scratch: OpDef[..., Any] | None = None
     unsupported: str | None  # why no backend emits it
@@ -223,6 +245,7 @@ class OpDef(Op, Generic[P, R]):
     attributes: frozenset[str]  # the names of the others
     names: tuple[str, ...]  # of all parameters
     known: dict[tuple[Any, ...], tuple[Type, Any]]  # result types; see `call`
+    checked: dict[tuple[Any, ...], Call]  # calls with the right type; see `check`
 
     def __init__(self, name: str, **facts: Any) -> None:
         params: tuple[Param, ...] = facts.get("params", ())
@@ -230,6 +253,8 @@ class OpDef(Op, Generic[P, R]):
         facts["attributes"] = frozenset([p.name for p in params if p.kind == ATTR])
         facts["names"] = tuple([p.name for p in params])
         facts["known"] = {}
+        facts["checked"] = {}
+        facts.setdefault("complete", None)
         object.__setattr__(self, "name", name)
         for key, value in facts.items():
             object.__setattr__(self, key, value)
@@ -265,6 +290,15 @@ class OpDef(Op, Generic[P, R]):
         return self.build(given, values, span or caller_span())
 
     @property
+    def __doc__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the definition says, for `help`, notebooks and editors."""
+        return self.doc
+
+    @property
+    def __name__(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.python_name
+
+    @property
     def __signature__(self) -> Any:
         """The parameters, for `inspect`."""
         from inspect import Parameter, Signature
@@ -287,6 +321,8 @@ class OpDef(Op, Generic[P, R]):
             OpError: wrong number, kind, element type or shape of operands.
             OpTypeError: a keyword of the wrong type.
         """
+        if self.complete is not None:
+            args, kwargs = self.complete(args, kwargs, span)
         values = self._bind(args, kwargs)
         element = _element_type(values.values())
         operands: list[Expr] = []
@@ -325,6 +361,21 @@ class OpDef(Op, Generic[P, R]):
         else:
             kind = known[0]
         return Call(self, operands, kwargs, kind, span)
+
+    def check(self, call: Call) -> None:
+        """Remember that ``call`` has the type that the op's rule gives, views of tensors aside."""
+        key = _checked_as(call)
+        if key is not None:
+            if len(self.checked) >= _MOST_KNOWN:
+                self.checked.clear()
+            self.checked[key] = call  # which keeps what the key identifies
+
+    def has_checked(self, call: Call) -> bool:
+        """True if a call that agrees in all that matters for its type has been given to `check`.
+
+        Of the memory of a tile no more than the space matters to a rule.
+        """
+        return _checked_as(call) in self.checked
 
     def _type_of(self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any]) -> Type:
         params = self.operands
@@ -376,8 +427,26 @@ _MOST_KNOWN: Final = 1024
 """How many result types an op remembers; then it begins anew."""
 
 
+def _checked_as(call: Call) -> tuple[Any, ...] | None:
+    """Return what the type of a call and the type that its rule gives depend on, as `_known_as`."""
+    found = _known_as(call.args, call.kwargs, _type_in_space)
+    return None if found is None else (*found[0], _type_in_space(call.type))
+
+
+def _type_in_space(kind: Type) -> object:
+    """Return what identifies a type, but for which bytes of its memory space a tile has."""
+    if kind.__class__ is not TileType:
+        return id(kind)
+    tile = cast("TileType", kind)
+    memref = tile.memref
+    space = None if memref is None else memref.memory_space_.value
+    return id(tile.shape), id(tile.dtype), id(tile.tile_view), space
+
+
 def _known_as(
-    operands: Sequence[Expr], kwargs: Mapping[str, Any]
+    operands: Sequence[Expr],
+    kwargs: Mapping[str, Any],
+    identity: Callable[[Type], object] = id,
 ) -> tuple[tuple[Any, ...], list[Any]] | None:
     """Return what a result type depends on, and the objects whose identity stands in it.
 
@@ -402,7 +471,7 @@ def _known_as(
             parts.append(cast("ConstInt", value).value)
         elif cls is not Var and cls is not IterArg:
             return None
-        parts.append(id(value.type))
+        parts.append(identity(value.type))
         kept.append(value.type)
     for key, value in kwargs.items():
         if value.__class__ not in _PLAIN_KEYWORDS:

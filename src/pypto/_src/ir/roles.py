@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import Enum
 
 from pypto._src.ir.enums import CoreType, FunctionType, PipeType
-from pypto._src.ir.nodes import Call
+from pypto._src.ir.nodes import Call, IRNode
 from pypto._src.ir.opdef import op_of
-from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.walk import walk
+from pypto._src.ir.stmts import Function, Program, ScopeStmt
+from pypto._src.ir.walk import children, functions_called, walk
 
 
 class Role(Enum):
@@ -22,22 +22,33 @@ def role(function: Function) -> Role:
     """Return where ``function`` runs.
 
     Orchestration functions are host, InCore ones kernels. An Opaque function is a kernel if it
-    uses block ops itself, else host: scalars, tensor reads and calls of other functions.
+    uses block ops itself, else host: scalars, tensor reads and calls of other functions. What
+    stands in one of its InCore scopes is not its own: OutlineIncoreScopes makes a kernel of it.
     """
     if function.func_type is FunctionType.Orchestration:
         return Role.HOST
     if function.func_type is FunctionType.InCore:
         return Role.KERNEL
-    for node in walk(function):
+    stack: list[IRNode] = [function.body]
+    while stack:
+        node = stack.pop()
         op = op_of(node)
         if op is not None and op.level == "block":
             return Role.KERNEL
+        stack += () if isinstance(node, ScopeStmt) else children(node)
     return Role.HOST
 
 
 def kernels(program: Program) -> tuple[Function, ...]:
     """Return the kernel functions in name order."""
     return tuple(f for f in program.functions_ if role(f) is Role.KERNEL)
+
+
+def outermost(program: Program) -> tuple[Function, ...]:
+    """Return the orchestration functions that no other function of the program calls."""
+    called = {name for function in program.functions_ for name in functions_called(function)}
+    marked = [f for f in program.functions_ if f.func_type is FunctionType.Orchestration]
+    return tuple([f for f in marked if f.name not in called])
 
 
 def core_type(function: Function) -> CoreType:

@@ -18,10 +18,12 @@ from pypto._src.errors import PassError
 from pypto._src.ir.dims import map_dims
 from pypto._src.ir.nodes import (
     Call,
+    ConstInt,
     Expr,
     IterArg,
     MakeTuple,
     MemRef,
+    ScalarType,
     TupleGetItemExpr,
     Type,
     Var,
@@ -45,7 +47,7 @@ from pypto._src.ir.stmts import (
     seq,
 )
 from pypto._src.ir.text import python_print
-from pypto._src.ir.walk import Mutator, copy_with, uses, walk
+from pypto._src.ir.walk import Mutator, copy_with, uses, variable_names
 
 
 def to_ssa(function: Function) -> Function:
@@ -70,7 +72,7 @@ class _Names:
 
     def __init__(self, function: Function, counts: Mapping[str, int], parameters: Sequence[Var]):
         self._counts = counts
-        self._taken = {node.name for node in walk(function) if isinstance(node, Var)}
+        self._taken = variable_names(function)
         self._next: dict[str, int] = {var.name: 1 for var in parameters}
         self._iter_names: set[str] = set()
 
@@ -280,7 +282,10 @@ class _Rewrite(Mutator):
         return declared
 
     def _is_symbolic(self, kind: Type) -> bool:
-        return any(var in self._written for var in uses(exprs_of_type(kind)))
+        if isinstance(kind, ScalarType):
+            return False
+        dims = [dim for dim in exprs_of_type(kind) if dim.__class__ is not ConstInt]
+        return not self._written.keys().isdisjoint(uses(dims))
 
     def visit_Var(self, var: Var) -> Expr:
         """Replace a variable of the source by its present definition."""
@@ -288,6 +293,10 @@ class _Rewrite(Mutator):
         if now is None and var in self._written:
             raise self._unassigned(var)
         return var if now is None else now
+
+    def visit_ConstInt(self, number: ConstInt) -> Expr:
+        """Most expressions are constants: no look at their types."""
+        return number
 
     def rebuild(self, node: Any) -> Any:
         """Rebuild ``node``; derive its type anew if that depends on renamed variables."""

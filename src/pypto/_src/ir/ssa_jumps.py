@@ -8,7 +8,7 @@ or, where there is no such branch, behind a test of the flag ``skip``:
     rest                       else: rest
 
 ``break`` sets the flag ``broke``; the other turns of a counted loop then do nothing, and a while
-loop ends.
+loop ends. A return in a loop sets ``returned`` and breaks; behind the loop a test of it returns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def lower_jumps(program: Program) -> Program:
 
     Raises:
         PassError: a jump that cannot be lowered: a break out of a parallel loop, a return in a
-            loop, a jump out of a ``with`` scope.
+            loop of a value that does not outlive it, a jump out of a ``with`` scope.
     """
     new = [lower_function_jumps(function) for function in program.functions_]
     if all(a is b for a, b in zip(program.functions_, new, strict=True)):
@@ -55,6 +55,8 @@ def lower_jumps(program: Program) -> Program:
 
 def lower_function_jumps(function: Function) -> Function:
     """Return the function without jumps, itself if it has none; see `lower_jumps`."""
+    if _returns_in_loops(function.body):
+        function = function.with_body(seq(_returning_behind(statements(function.body))))
     jumps = [s for s in stmts_in(function.body) if isinstance(s, BreakStmt | ContinueStmt)]
     early = _has_early_return(function.body)
     if not jumps and not early:
@@ -81,6 +83,83 @@ def _has_early_return(body: Stmt) -> bool:
     while last and isinstance(last[0], ScopeStmt):
         last = statements(last[0].body)[-1:]
     return returns > (1 if last and isinstance(last[0], ReturnStmt) else 0)
+
+
+def _returns_in_loops(body: Stmt) -> bool:
+    return any(
+        isinstance(inner, ReturnStmt)
+        for stmt in stmts_in(body)
+        if isinstance(stmt, ForStmt | WhileStmt)
+        for inner in stmts_in(stmt.body)
+    )
+
+
+def _returning_behind(stmts: Sequence[Stmt]) -> list[Stmt]:
+    """Return statements whose loops are left by break, with the returns behind the loops.
+
+    Raises:
+        PassError: a loop has different returns, or one of a value that does not outlive it.
+    """
+    out: list[Stmt] = []
+    for stmt in stmts:
+        match stmt:
+            case ForStmt() | WhileStmt():
+                out += _loop_returning_behind(stmt)
+            case IfStmt():
+                changes = {"then_body": seq(_returning_behind(statements(stmt.then_body)))}
+                if stmt.else_body is not None:
+                    changes["else_body"] = seq(_returning_behind(statements(stmt.else_body)))
+                out.append(copy_with(stmt, changes))
+            case ScopeStmt():
+                body = seq(_returning_behind(statements(stmt.body)))
+                out.append(copy_with(stmt, {"body": body}))
+            case _:
+                out.append(stmt)
+    return out
+
+
+def _loop_returning_behind(stmt: ForStmt | WhileStmt) -> list[Stmt]:
+    body = seq(_returning_behind(statements(stmt.body)))
+    returns = [inner for inner in stmts_in(body) if isinstance(inner, ReturnStmt)]
+    if not returns:
+        return [copy_with(stmt, {"body": body})]
+    first = returns[0]
+    for each in returns:
+        same = len(each.value) == len(first.value) and all(
+            a is b for a, b in zip(each.value, first.value, strict=True)
+        )
+        local = isinstance(stmt, ForStmt) and any(v is stmt.loop_var for v in each.value)
+        if stmt.iter_args or not same or local or any(not isinstance(v, Var) for v in each.value):
+            raise _stray(each)
+    returned = _flag("returned", first.span)
+    new = _Breaking(returned).body(body)
+    behind = IfStmt(condition=returned, then_body=first, else_body=None, span=first.span)
+    return [_set(returned, False, stmt.span), copy_with(stmt, {"body": new}), behind]
+
+
+class _Breaking:
+    """Replaces the returns of a loop, in whose inner loops there are none any more."""
+
+    def __init__(self, returned: Var) -> None:
+        self._returned = returned
+
+    def body(self, body: Stmt) -> Stmt:
+        """Return the body with a flag and a break for each return."""
+        out: list[Stmt] = []
+        for stmt in statements(body):
+            match stmt:
+                case ReturnStmt():
+                    out += [_set(self._returned, True, stmt.span), BreakStmt(stmt.span)]
+                case IfStmt():
+                    changes = {"then_body": self.body(stmt.then_body)}
+                    if stmt.else_body is not None:
+                        changes["else_body"] = self.body(stmt.else_body)
+                    out.append(copy_with(stmt, changes))
+                case ScopeStmt():
+                    out.append(copy_with(stmt, {"body": self.body(stmt.body)}))
+                case _:
+                    out.append(stmt)
+        return seq(out)
 
 
 class _Frame:

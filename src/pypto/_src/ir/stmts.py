@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import InternalError
@@ -384,17 +384,23 @@ def statements(body: Stmt | None) -> tuple[Stmt, ...]:
     """Return the statements of a body, with nested sequences flattened."""
     if body is None:
         return ()
-    if not isinstance(body, SeqStmts | OpStmts):
+    if body.__class__ not in _SEQUENCES:
         return (body,)
+    inner = cast("SeqStmts", body).stmts
+    if _SEQUENCES.isdisjoint(map(type, inner)):
+        return inner
     out: list[Stmt] = []
-    stack = list(reversed(body.stmts))
+    stack = list(reversed(inner))
     while stack:
         stmt = stack.pop()
-        if isinstance(stmt, SeqStmts | OpStmts):
-            stack.extend(reversed(stmt.stmts))
+        if stmt.__class__ in _SEQUENCES:
+            stack.extend(reversed(cast("SeqStmts", stmt).stmts))
         else:
             out.append(stmt)
     return tuple(out)
+
+
+_SEQUENCES: Final[frozenset[type]] = frozenset({SeqStmts, OpStmts})
 
 
 def seq(stmts: Sequence[Stmt], span: Span = UNKNOWN_SPAN) -> Stmt:

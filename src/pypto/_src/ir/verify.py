@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
 from pypto._src.dtypes import DataType
@@ -33,9 +33,11 @@ from pypto._src.ir.nodes import (
     Expr,
     GlobalVar,
     IRNode,
+    MakeTuple,
     MemRef,
     ScalarType,
     ShapedType,
+    TileType,
     TupleType,
     Type,
     UnaryExpr,
@@ -45,6 +47,7 @@ from pypto._src.ir.nodes import (
     dtype_of,
     exprs_of_type,
     same_type,
+    scalar_type,
 )
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import (
@@ -63,7 +66,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import children, exprs_in, stmts_in
+from pypto._src.ir.walk import child_fields, child_list, exprs_in, stmts_in
 
 
 class StructureErrorType(IntEnum):
@@ -176,12 +179,20 @@ class _Site(NamedTuple):
 
 
 def _sites(body: Stmt | None, *, in_loop: bool, in_region: bool) -> list[_Site]:
-    """Return the statements of a body, the first one last, as a stack wants them."""
+    """Return the statements of a body that are not `_ANYWHERE`, the first one last."""
     stmts = statements(body)
     last = len(stmts) - 1
-    sites = [_Site(stmt, n == last, in_loop, in_region) for n, stmt in enumerate(stmts)]
+    sites = [
+        _Site(stmt, n == last, in_loop, in_region)
+        for n, stmt in enumerate(stmts)
+        if stmt.__class__ not in _ANYWHERE
+    ]
     sites.reverse()
     return sites
+
+
+_ANYWHERE: Final = frozenset({AssignStmt, EvalStmt})
+"""Statements that may stand in every body and hold none."""
 
 
 def _placement(body: Stmt) -> Iterator[Diagnostic]:
@@ -244,6 +255,7 @@ def ssa(program: Program) -> Iterator[Diagnostic]:
 
 
 _Steps: TypeAlias = "Iterator[_Steps]"
+_REGIONS: Final = (IfStmt, ForStmt, WhileStmt, ScopeStmt)
 
 
 class _Definitions:
@@ -297,26 +309,32 @@ class _Definitions:
         self.known[var] = None
 
     def use(self, exprs: Iterable[Expr], span: Span) -> None:
+        known = self.known
         for expr in exprs:
             for var in _variables(expr):
-                if var in self.known or isinstance(var, MemRef):
-                    continue
-                first = self.places.get(var)
-                where = "where it is not known" if first is not None else "without a definition"
-                related = [] if first is None else [Label(first, "its scope ends with this block")]
-                self.found.append(
-                    _finding(
-                        SSAErrorType.UNDEFINED_VARIABLE,
-                        f"variable {var.name!r} is read {where}",
-                        span if expr.span.begin_line <= 0 else expr.span,
-                        related=related,
-                    )
-                )
+                if var not in known and not isinstance(var, MemRef):
+                    self.unknown(var, expr, span)
+
+    def unknown(self, var: Var, expr: Expr, span: Span) -> None:
+        first = self.places.get(var)
+        where = "where it is not known" if first is not None else "without a definition"
+        related = [] if first is None else [Label(first, "its scope ends with this block")]
+        self.found.append(
+            _finding(
+                SSAErrorType.UNDEFINED_VARIABLE,
+                f"variable {var.name!r} is read {where}",
+                span if expr.span.begin_line <= 0 else expr.span,
+                related=related,
+            )
+        )
 
     def result(self, var: Var, span: Span) -> None:
         """Define a variable after whatever its type names has been defined."""
-        if isinstance(var.type, ShapedType | TupleType):
-            dims = [dim for dim in exprs_of_type(var.type) if not isinstance(dim, ConstInt)]
+        kind = var.type
+        if kind.__class__ is not ScalarType:
+            plain = kind.__class__ is TileType and cast("TileType", kind).tile_view is None
+            exprs = cast("TileType", kind).shape if plain else exprs_of_type(kind)
+            dims = [dim for dim in exprs if dim.__class__ is not ConstInt]
             if dims:
                 self.use(dims, span)
         self.define(var, span)
@@ -328,7 +346,7 @@ class _Definitions:
             self.define(var, var.span)
         stmts = statements(body)
         for stmt in stmts:
-            if isinstance(stmt, IfStmt | ForStmt | WhileStmt | ScopeStmt):
+            if isinstance(stmt, _REGIONS):
                 yield self.region(stmt)
             else:
                 self.stmt(stmt)
@@ -354,7 +372,7 @@ class _Definitions:
             self.use((stmt.value,), stmt.span)
             self.result(stmt.var, stmt.span)
         else:
-            self.use(exprs_in(stmt), stmt.span)
+            self.use(_roots(stmt), stmt.span)
 
     def region(self, stmt: IfStmt | ForStmt | WhileStmt | ScopeStmt) -> _Steps:
         match stmt:
@@ -375,7 +393,7 @@ class _Definitions:
 
     def scope(self, stmt: ScopeStmt) -> _Steps:
         for inner in statements(stmt.body):
-            if isinstance(inner, IfStmt | ForStmt | WhileStmt | ScopeStmt):
+            if isinstance(inner, _REGIONS):
                 yield self.region(inner)
             else:
                 self.stmt(inner)
@@ -400,18 +418,21 @@ def _carried(stmt: ForStmt | WhileStmt) -> int:
     return max(len(stmt.iter_args), len(stmt.return_vars))
 
 
-def _variables(expr: Expr) -> Iterator[Var]:
-    """Yield the variables read by an expression."""
+def _variables(expr: Expr) -> Sequence[Var]:
+    """Return the variables read by an expression; a part that stands in it twice counts once."""
     if isinstance(expr, Var):
-        yield expr
-        return
+        return (expr,)
+    found: list[Var] = []
+    seen: set[int] = set()
     stack: list[IRNode] = [expr]
     while stack:
         node = stack.pop()
         if isinstance(node, Var):
-            yield node
-        elif not isinstance(node, ConstInt):
-            stack += children(node)
+            found.append(node)
+        elif node.__class__ is not ConstInt and id(node) not in seen:
+            seen.add(id(node))
+            stack += child_list(node)
+    return found
 
 
 # --------------------------------------------------------------------------------------------
@@ -424,9 +445,35 @@ def type_check(program: Program) -> Iterator[Diagnostic]:
     functions = {function.name: function for function in program.functions_}
     for function in program.functions_:
         for stmt in stmts_in(function.body):
-            yield from _stmt_types(stmt, function)
+            if stmt.__class__ is not AssignStmt or not _has_type_of_value(stmt):
+                yield from _stmt_types(stmt, function)
             for node in _expressions(stmt):
-                yield from _expr_types(node, functions, stmt.span)
+                if not _agrees(node):
+                    yield from _expr_types(node, functions, stmt.span)
+
+
+def _has_type_of_value(stmt: Stmt) -> bool:
+    assert isinstance(stmt, AssignStmt)
+    return stmt.var.type is stmt.value.type
+
+
+def _agrees(node: Expr) -> bool:
+    """True where a short look shows that `_expr_types` finds nothing, which is nearly always."""
+    match node:
+        case ConstInt():
+            return node.type is _INDEX
+        case Call():
+            op = op_of(node)
+            return op is not None and op.has_checked(node)
+        case BinaryExpr():
+            return node.left.type is node.right.type and not isinstance(node, Xor)
+        case MakeTuple():
+            return True
+        case _:
+            return False
+
+
+_INDEX: Final = scalar_type(DataType.INDEX)
 
 
 def _stmt_types(stmt: Stmt, function: Function) -> Iterator[Diagnostic]:
@@ -594,7 +641,9 @@ def _op_call(op: OpDef[..., Any], call: Call, span: Span) -> Iterator[Diagnostic
     except PyptoError as error:
         yield _finding(code, error.message, _place(call, span), hint=error.hint)
         return
-    if not same_type(wanted, call.type):
+    if same_type(wanted, call.type):
+        op.check(call)
+    else:
         message = f"{op.name} gives a {wanted}, the call says {call.type}"
         yield _finding(code, message, _place(call, span))
 
@@ -644,7 +693,7 @@ def no_nested_call(program: Program) -> Iterator[Diagnostic]:
         for stmt in stmts_in(function.body):
             match stmt:
                 case AssignStmt(value=value) | EvalStmt(expr=value):
-                    below = children(value) if not isinstance(value, Var) else ()
+                    below = () if isinstance(value, Var) else child_list(value)
                     yield from _nested(below, _code_inside(value), stmt.span)
                 case IfStmt():
                     yield from _nested((stmt.condition,), codes.CALL_IN_IF_CONDITION, stmt.span)
@@ -669,17 +718,21 @@ def _nested_init(stmt: ForStmt | WhileStmt) -> Iterator[Diagnostic]:
 
 def _nested(roots: Iterable[IRNode], code: IntEnum, span: Span) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each call in ``roots``, coded for what directly holds it."""
-    stack: list[tuple[IRNode, IntEnum]] = [(root, code) for root in roots]
+    stack = [(root, code) for root in roots if not isinstance(root, _LEAVES)]
     stack.reverse()
+    seen: set[tuple[int, IntEnum]] = set()  # an expression may stand in several places
     while stack:
         node, holder = stack.pop()
-        if isinstance(node, _LEAVES):
+        if (id(node), holder) in seen:
             continue
+        seen.add((id(node), holder))
         if isinstance(node, Call):
             message = f"the call of {node.op.name} is {_PLACES[holder]}"
             yield _finding(holder, message, _place(node, span))
-        inside = _code_inside(node)
-        stack += [(child, inside) for child in reversed(list(children(node)))]
+        below = [child for child in child_list(node) if not isinstance(child, _LEAVES)]
+        if below:
+            inside = _code_inside(node)
+            stack += [(child, inside) for child in reversed(below)]
 
 
 def _code_inside(node: IRNode) -> IntEnum:
@@ -710,41 +763,49 @@ _PLACES: Final[dict[IntEnum, str]] = {
 # --------------------------------------------------------------------------------------------
 
 
-def _expressions(stmt: Stmt) -> Iterator[Expr]:
-    """Yield every expression that one statement holds, definitions left out."""
-    stack: list[IRNode] = []
-    for root in exprs_in(stmt):
-        stack.append(root)
+def _roots(stmt: Stmt) -> Sequence[Expr]:
+    """Return the expressions that a statement holds, init values of its loop among them."""
+    if stmt.__class__ is AssignStmt:
+        return (cast("AssignStmt", stmt).value,)
+    if stmt.__class__ is EvalStmt:
+        return (cast("EvalStmt", stmt).expr,)
+    found = list(exprs_in(stmt))
+    if isinstance(stmt, ForStmt | WhileStmt):
+        found += [arg.initValue for arg in stmt.iter_args]
+    return found
+
+
+def _expressions(stmt: Stmt) -> list[Expr]:
+    """Return every expression of one statement once, definitions and variables left out."""
+    found: list[Expr] = []
+    seen: set[int] = set()
+    for root in _roots(stmt):
+        stack: list[IRNode] = [root]
         while stack:
             node = stack.pop()
-            if isinstance(node, Var):
+            if isinstance(node, Var) or id(node) in seen:
                 continue
+            seen.add(id(node))
             if isinstance(node, Expr):
-                yield node
-            stack += children(node)
-    if isinstance(stmt, ForStmt | WhileStmt):
-        for arg in stmt.iter_args:
-            stack.append(arg.initValue)
-            while stack:
-                node = stack.pop()
-                if isinstance(node, Var):
-                    continue
-                if isinstance(node, Expr):
-                    yield node
-                stack += children(node)
+                found.append(node)
+            if child_fields(node.__class__):
+                stack += child_list(node)
+    return found
 
 
 def _calls(stmt: Stmt) -> Iterator[Call]:
     """Yield the calls among `_expressions`; variables and constants are not even looked at."""
-    stack: list[IRNode] = [node for node in exprs_in(stmt) if not isinstance(node, _LEAVES)]
-    if isinstance(stmt, ForStmt | WhileStmt):
-        stack += [arg.initValue for arg in stmt.iter_args if not isinstance(arg.initValue, _LEAVES)]
+    stack: list[IRNode] = [node for node in _roots(stmt) if not isinstance(node, _LEAVES)]
     stack.reverse()
+    seen: set[int] = set()
     while stack:
         node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
         if isinstance(node, Call):
             yield node
-        stack += [child for child in children(node) if not isinstance(child, _LEAVES)]
+        stack += [child for child in child_list(node) if not isinstance(child, _LEAVES)]
 
 
 # --------------------------------------------------------------------------------------------
@@ -819,7 +880,8 @@ class IRVerifier:
         errors = sum(d.severity is DiagnosticSeverity.Error for d in diagnostics)
         title = "IR verification report"
         lines = [title, "=" * len(title)]
-        lines.append(f"{errors} errors, {len(diagnostics) - errors} warnings")
+        warnings = len(diagnostics) - errors
+        lines.append(f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
         for number, found in enumerate(diagnostics, 1):
             code = _CODES.get(found.error_code)
             named = f" ({code})" if code else ""
@@ -834,6 +896,10 @@ class IRVerifier:
                 lines.append(f"    hint: {found.hint}")
         lines.append("Status: FAILED" if errors else "Status: PASSED")
         return "\n".join(lines)
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'s' * (number != 1)}"
 
 
 def _label(label: Label) -> str:

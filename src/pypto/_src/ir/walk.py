@@ -7,6 +7,8 @@ Symbolic dimensions inside types are not children: they are reached through
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -24,15 +26,24 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.stmts import Function, OpStmts, Program, SeqStmts, Stmt, seq, statements
 
+_put = object.__setattr__
+
 N = TypeVar("N", bound=IRNode)
+T = TypeVar("T")
+
+_CALLS: Final = 40
+"""More calls of Python than one rewrite has inside each other for one level of statements."""
 
 _DEEP: Final = 60
 """How many visits may be inside each other before expressions are rebuilt from their leaves up."""
 
 _LEAVES: Final = (Var, ConstInt, ConstFloat, ConstBool)
+_CONSTANTS: Final = frozenset({ConstInt, ConstFloat, ConstBool})
+_ATOMS: Final = frozenset({Var, ConstInt, ConstFloat, ConstBool})
 
 _CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
-_REBUILT: dict[type, tuple[tuple[str, bool], ...]] = {}
+_BODY_FIELDS: dict[type, tuple[str, ...]] = {}
+_REBUILT: dict[type, tuple[tuple[str, bool, bool], ...]] = {}
 _SLOTS: dict[type, tuple[str, ...]] = {}
 
 
@@ -48,25 +59,43 @@ def child_fields(cls: type[IRNode]) -> tuple[str, ...]:
     return names
 
 
-def _rebuilt(cls: type[IRNode]) -> tuple[tuple[str, bool], ...]:
-    """Return the names of `child_fields`, each with whether it defines variables."""
+def _rebuilt(cls: type[IRNode]) -> tuple[tuple[str, bool, bool], ...]:
+    """Return the names of `child_fields`, each with whether it defines variables or is a body."""
     rows = _REBUILT.get(cls)
     if rows is None:
-        kinds = {field.name: field.kind for field in cls.FIELDS}
+        marks = {field.name: field for field in cls.FIELDS}
         rows = _REBUILT[cls] = tuple(
-            (name, kinds[name] is FieldKind.DEFINING) for name in child_fields(cls)
+            (name, marks[name].kind is FieldKind.DEFINING, marks[name].holds_statements)
+            for name in child_fields(cls)
         )
     return rows
 
 
+def _body_fields(cls: type[IRNode]) -> tuple[str, ...]:
+    """Return the names of the fields of ``cls`` that hold bodies, the last one first."""
+    names = _BODY_FIELDS.get(cls)
+    if names is None:
+        marks = [field for field in cls.FIELDS if field.holds_statements]
+        names = _BODY_FIELDS[cls] = tuple(field.name for field in reversed(marks))
+    return names
+
+
+def child_list(node: IRNode) -> list[IRNode]:
+    """Return the nodes directly below ``node``, in traversal order, in a list of the caller's."""
+    found: list[IRNode] = []
+    cls = node.__class__
+    for name in _CHILD_FIELDS[cls] if cls in _CHILD_FIELDS else child_fields(cls):
+        value = getattr(node, name)
+        if value.__class__ is tuple:
+            found += value
+        elif isinstance(value, IRNode):
+            found.append(value)
+    return found
+
+
 def children(node: IRNode) -> Iterator[IRNode]:
     """Yield the nodes directly below ``node``, in traversal order."""
-    for name in child_fields(type(node)):
-        value = getattr(node, name)
-        if isinstance(value, IRNode):
-            yield value
-        elif isinstance(value, tuple):
-            yield from value
+    return iter(child_list(node))
 
 
 def walk(node: IRNode) -> Iterator[IRNode]:
@@ -75,9 +104,10 @@ def walk(node: IRNode) -> Iterator[IRNode]:
     while stack:
         current = stack.pop()
         yield current
-        below = list(children(current))
-        below.reverse()
-        stack += below
+        if current.__class__ not in _CONSTANTS:
+            below = child_list(current)
+            below.reverse()
+            stack += below
 
 
 def copy_with(node: N, changes: Mapping[str, Any]) -> N:
@@ -90,8 +120,7 @@ def copy_with(node: N, changes: Mapping[str, Any]) -> N:
         )
     new = object.__new__(cls)
     for name in slots:
-        value = changes[name] if name in changes else getattr(node, name)
-        object.__setattr__(new, name, value)
+        _put(new, name, changes[name] if name in changes else getattr(node, name))
     return new
 
 
@@ -104,11 +133,11 @@ class Mutator:
     through `define`, uses through ``visit_Var``.
 
     Expressions of any depth are rebuilt, as far as no method of the subclass stands in between;
-    statements may be nested some hundred levels deep.
+    for statements that are nested deeper than Python's calls may be, see `with_room`.
     """
 
     def __init__(self) -> None:
-        self._methods: dict[type, Callable[[Any], Any]] = {}
+        self._methods: dict[type, Callable[[Any], Any] | None] = {}  # None: stays as it is
         self._redefined: dict[Var, Var] = {}  # iter_args copied for a new init value
         self._depth = 0
         self._ready: dict[int, list[Any]] = {}  # by identity, the operands rebuilt beforehand
@@ -129,9 +158,17 @@ class Mutator:
             if ready:
                 return ready.pop(0)
         cls: type[IRNode] = node.__class__
-        method = self._methods.get(cls)
+        try:
+            method = self._methods[cls]
+        except KeyError:
+            method = self._method(cls)
+            is_rebuild = method == self.rebuild and type(self).rebuild is Mutator.rebuild
+            leaf = is_rebuild and not child_fields(cls)
+            self._methods[cls] = method = None if leaf else method
         if method is None:
-            method = self._methods[cls] = self._method(cls)
+            return node
+        if cls in _ATOMS:
+            return method(node)
         depth = self._depth
         if depth >= _DEEP and self._is_only_rebuilt(node):
             return self._from_leaves(node)
@@ -200,7 +237,7 @@ class Mutator:
         """Visit the fields of ``node``; return it, or a copy where one changed."""
         cls: type[IRNode] = node.__class__
         changes: dict[str, Any] = {}
-        for name, defines in _rebuilt(cls):
+        for name, defines, is_body in _REBUILT.get(cls) or _rebuilt(cls):
             old = getattr(node, name)
             if old is None:
                 continue
@@ -209,14 +246,17 @@ class Mutator:
             elif defines:  # an assigned iter_arg has been defined by its loop
                 new = self._redefined.get(old) or self.define(old)
             else:
-                new = self.body(old) if isinstance(old, Stmt) else self.visit(old)
+                new = self.body(old) if is_body else self.visit(old)
             if new is not old:
                 changes[name] = new
         return copy_with(node, changes) if changes else node
 
     def _several(self, old: tuple[Any, ...], visit: Callable[[Any], Any]) -> tuple[Any, ...]:
         new = tuple([visit(item) for item in old])
-        return new if any(a is not b for a, b in zip(old, new, strict=True)) else old
+        for a, b in zip(old, new, strict=True):
+            if a is not b:
+                return new
+        return old
 
     def visit_SeqStmts(self, node: SeqStmts) -> Stmt:
         """Visit the statements in order, splicing lists."""
@@ -265,7 +305,51 @@ class _Substitute(Mutator):
 
 def substitute(node: N, mapping: Mapping[Var, Expr]) -> N:
     """Return ``node`` with uses (not definitions) of the given variables replaced."""
-    return _Substitute(mapping).visit(node) if mapping else node
+    return with_room(lambda: _Substitute(mapping).visit(node), node) if mapping else node
+
+
+def with_room(action: Callable[[], T], root: IRNode) -> T:
+    """Return ``action()``, which recurses over the statements of ``root`` and may begin again.
+
+    Python's limit of nested calls is raised only where it was too low, and while it is needed. The
+    calls are Python's own, which do not use up the stack of the thread.
+    """
+    try:
+        return action()
+    except RecursionError:
+        wanted = _nesting(root) * _CALLS
+    with _Room.lock:
+        if not _Room.users:
+            _Room.before = sys.getrecursionlimit()
+        _Room.users += 1
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _Room.before + wanted))
+    try:
+        return action()
+    finally:
+        with _Room.lock:
+            _Room.users -= 1
+            if not _Room.users:
+                sys.setrecursionlimit(_Room.before)
+
+
+class _Room:
+    """The threads that need a higher limit of nested calls now, and the limit before them."""
+
+    lock = threading.Lock()
+    users = 0
+    before = 0
+
+
+def _nesting(root: IRNode) -> int:
+    """Return how many statements are at most inside each other."""
+    deepest = 0
+    stack: list[tuple[IRNode, int]] = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if isinstance(node, Stmt | Function | Program):
+            deepest = max(deepest, depth)
+            stack += [(child, depth + 1) for child in children(node)]
+    return deepest
 
 
 def stmts_in(body: Stmt | None) -> Iterator[Stmt]:
@@ -274,9 +358,8 @@ def stmts_in(body: Stmt | None) -> Iterator[Stmt]:
     while stack:
         stmt = stack.pop()
         yield stmt
-        for child in reversed(list(children(stmt))):
-            if isinstance(child, Stmt):
-                stack.extend(reversed(statements(child)))
+        for name in _body_fields(stmt.__class__):
+            stack.extend(reversed(statements(getattr(stmt, name))))
 
 
 def exprs_in(stmt: Stmt) -> Iterator[Expr]:
@@ -288,14 +371,23 @@ def exprs_in(stmt: Stmt) -> Iterator[Expr]:
 
 def uses(exprs: Iterable[IRNode]) -> Iterator[Var]:
     """Yield the variables that occur in expressions, an IterArg's init value not included."""
-    for root in exprs:
-        stack: list[IRNode] = [root]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, Var):
-                yield node
-            else:
-                stack += reversed(list(children(node)))
+    stack: list[IRNode] = list(exprs)
+    stack.reverse()
+    found: list[Var] = []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Var):
+            found.append(node)
+        elif node.__class__ not in _CONSTANTS:
+            below = child_list(node)
+            below.reverse()
+            stack += below
+    return iter(found)
+
+
+def variable_names(function: Function) -> set[str]:
+    """Return the names of all variables that stand in a function, for those who need a new one."""
+    return {node.name for node in walk(function) if isinstance(node, Var)}
 
 
 class ParentStmtAnalysis:

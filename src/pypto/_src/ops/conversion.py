@@ -9,11 +9,12 @@ registered for an op counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import ConversionError, OpError, PyptoError
+from pypto._src.ir.enums import CoreType, PipeType
 from pypto._src.ir.nodes import (
     Call,
     Cast,
@@ -30,11 +31,17 @@ from pypto._src.ir.nodes import (
     same_dims,
     static_shape,
 )
-from pypto._src.ir.opdef import OpDef, literal
+from pypto._src.ir.opdef import OpDef, literal, op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
+from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
 from pypto._src.ops.lookup import create_op_call, get_op
 from pypto._src.ops.rules import broadcast, cast_steps
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy_module("numpy")
 
 AnyOp = OpDef[..., Any]
 
@@ -42,14 +49,16 @@ AnyOp = OpDef[..., Any]
 class ConversionContext:
     """Collects the statements of one conversion."""
 
-    def __init__(self, span: Span = UNKNOWN_SPAN) -> None:
+    def __init__(self, span: Span = UNKNOWN_SPAN, name: Callable[[str], str] | None = None) -> None:
+        """Collect statements for ``span``; ``name`` gives a variable the name it gets, if any."""
         self.span = span
         self.stmts: list[Stmt] = []
+        self._name = name
 
     def let(self, name: str, value: Operand) -> Var:
         """Append an assignment of ``value`` to a new variable; return the variable."""
         expr = as_expr(value, self.span)
-        var = Var(name, expr.type, self.span)
+        var = Var(name if self._name is None else self._name(name), expr.type, self.span)
         self.emit(AssignStmt(var, expr, self.span))
         return var
 
@@ -142,17 +151,41 @@ def has_op_conversion(from_op: str) -> bool:
     return from_op in CONVERSIONS
 
 
-def converted(call: Call, args: Sequence[Expr] | None = None) -> Converted | None:
+def converted(
+    call: Call, args: Sequence[Expr] | None = None, name: Callable[[str], str] | None = None
+) -> Converted | None:
     """Return what ``call`` becomes with operands ``args``, its own unless given; None for no entry.
+
+    ``name`` returns what a new variable is called, given what it is like.
 
     Raises:
         OpError: the block op refuses the operands; has the place of the call.
         ConversionError: the conversion returned no expression, or something else than statements.
     """
     conversion = CONVERSIONS.get(call.op.name)
+    return None if conversion is None else _applied(conversion, call, args, name)
+
+
+def on_tiles(call: Call, args: Sequence[Expr], name: Callable[[str], str]) -> Converted:
+    """Return what ``call`` becomes in a kernel, where reductions are converted as well.
+
+    Raises:
+        OpError: the block op refuses the operands, or there is no conversion.
+        ConversionError: the conversion returned no expression, or something else than statements.
+    """
+    conversion = CONVERSIONS.get(call.op.name) or REDUCTIONS.get(call.op.name)
     if conversion is None:
-        return None
-    context = ConversionContext(call.span)
+        raise OpError(f"{call.op.name} has no form on tiles", call.span, slug="unknown-op")
+    return _applied(conversion, call, args, name)
+
+
+def _applied(
+    conversion: Conversion,
+    call: Call,
+    args: Sequence[Expr] | None,
+    name: Callable[[str], str] | None,
+) -> Converted:
+    context = ConversionContext(call.span, name)
     try:
         value: Any = conversion(
             context, call.args if args is None else args, call.kwargs, call.span
@@ -166,6 +199,22 @@ def converted(call: Call, args: Sequence[Expr] | None = None) -> Converted | Non
         if not isinstance(stmt, Stmt):
             raise _wrong(call, "statements", stmt)
     return Converted(tuple(stmts), value)
+
+
+def core_of(call: Call) -> CoreType | None:
+    """Return the core that does the work of ``call``, None if any does: it computes no elements."""
+    op = op_of(call)
+    if op is None:
+        return None
+    if op.level == "tensor":
+        if op is tensor_math.matmul:
+            return CoreType.CUBE
+        work = op.name in CONVERSIONS or op.name in REDUCTIONS
+        return CoreType.VECTOR if work else None
+    pipe = op.pipe_of(call)
+    if pipe in (PipeType.M, PipeType.MTE1, PipeType.FIX):
+        return CoreType.CUBE
+    return CoreType.VECTOR if pipe is PipeType.V else None
 
 
 def _wrong(call: Call, wanted: str, found: object) -> ConversionError:
@@ -236,7 +285,10 @@ def _two_tiles(op: AnyOp, spread: _Spread) -> Conversion:
         ctx: ConversionContext, args: Sequence[Expr], _kwargs: Mapping[str, Any], span: Span
     ) -> Expr:
         dtype = promote(*(_tile_type(arg).dtype for arg in args))
-        lhs, rhs = (_as_type(ctx, arg, dtype) for arg in args)
+        lhs, rhs = (_as_type(ctx, arg, _working(op, dtype)) for arg in args)
+        return _rounded(ctx, on_equal(ctx, lhs, rhs, span), dtype)
+
+    def on_equal(ctx: ConversionContext, lhs: Expr, rhs: Expr, span: Span) -> Expr:
         for whole, part in ((lhs, rhs), (rhs, lhs)):
             fitting = _spreading(spread, whole, part)
             if fitting is not None and (whole is lhs or spread.commutes):
@@ -247,6 +299,20 @@ def _two_tiles(op: AnyOp, spread: _Spread) -> Conversion:
         return op.build((lhs, rhs), {}, span)
 
     return convert
+
+
+def _working(op: AnyOp, dtype: DataType) -> DataType:
+    """Return the element type to compute in: ``dtype``, or FP32 for floats that ``op`` has not."""
+    return DataType.FP32 if dtype.is_float() and dtype not in op.dtypes else dtype
+
+
+def _rounded(ctx: ConversionContext, value: Expr, dtype: DataType) -> Expr:
+    """Return a result that was computed in FP32 as elements of ``dtype``, rounded once."""
+    found = _tile_type(value).dtype
+    if found is dtype or not (found.is_float() and dtype.is_float()):
+        return value
+    exact = ctx.let("exact", value)
+    return elementwise.cast.build((exact, dtype), {"mode": "rint"}, ctx.span)
 
 
 def _spreading(spread: _Spread, whole: Expr, part: Expr) -> AnyOp | None:
@@ -262,15 +328,15 @@ def _spreading(spread: _Spread, whole: Expr, part: Expr) -> AnyOp | None:
 def _grown(ctx: ConversionContext, tile: Expr, shape: Sequence[Expr]) -> Expr:
     """Return a tile with its column, or its row, in each of the columns or rows of ``shape``."""
     value = tile
-    for axis, times in ((1, reduce.row_expand_mul), (0, reduce.col_expand_mul)):
-        kind = _tile_type(value)
-        if len(kind.shape) != 2 or same_dim(kind.shape[axis], shape[axis]):
-            continue
-        sizes = list(kind.shape)
-        sizes[axis] = shape[axis]
+    kind = _tile_type(value)
+    if len(kind.shape) == 2 and not same_dim(kind.shape[1], shape[1]):
+        sizes = (kind.shape[0], shape[1])
         ones = ctx.let("ones", memory.full.build((sizes, kind.dtype, 1), {}, ctx.span))
-        spread = times.build((ones, value), {}, ctx.span)  # 1 * x is x, exactly
+        spread = reduce.row_expand_mul.build((ones, value), {}, ctx.span)  # 1 * x is x, exactly
         value = ctx.let(_name(tile), spread)
+    if len(kind.shape) == 2 and not same_dim(kind.shape[0], shape[0]):
+        room = ctx.let("room", memory.create_tile.build((shape, kind.dtype), {}, ctx.span))
+        value = ctx.let(_name(tile), reduce.col_expand.build((room, value), {}, ctx.span))
     return value
 
 
@@ -282,18 +348,33 @@ def _tile_and_number(op: AnyOp) -> Conversion:
     ) -> Expr:
         tile, scalar = args
         dtype = promote(_tile_type(tile).dtype, dtype_of(scalar))
-        return op.build((_as_type(ctx, tile, dtype), _number(scalar, dtype, span)), {}, span)
+        wide = _working(op, dtype)
+        number = _number(scalar, dtype, span)
+        if wide is not dtype:
+            number = _widened(number, wide, span)
+        value = op.build((_as_type(ctx, tile, wide), number), {}, span)
+        return _rounded(ctx, value, dtype)
 
     return convert
+
+
+def _widened(number: Expr, dtype: DataType, span: Span) -> Expr:
+    """Return a float, rounded to its own type, as a wider one."""
+    if not isinstance(number, ConstFloat):
+        return Cast(number, dtype, span)
+    rounded = float(np.asarray(number.value).astype(number.dtype.numpy))
+    return ConstFloat(rounded, dtype, span)
 
 
 def _exp(
     ctx: ConversionContext, args: Sequence[Expr], _kwargs: Mapping[str, Any], span: Span
 ) -> Expr:
+    """Convert to the block op, in FP32 where the unit has no other for the element type."""
     (tile,) = args
     dtype = _tile_type(tile).dtype
-    wide = dtype if dtype.is_float() else DataType.FP32
-    return elementwise.exp.build((_as_type(ctx, tile, wide),), {}, span)
+    wide = dtype if dtype in elementwise.exp.dtypes else DataType.FP32
+    value = elementwise.exp.build((_as_type(ctx, tile, wide),), {}, span)
+    return _rounded(ctx, value, dtype)
 
 
 def _cast(
@@ -303,6 +384,38 @@ def _cast(
     if _tile_type(tile).dtype is kwargs["target_type"]:
         return tile
     return elementwise.cast.build((tile,), kwargs, span)
+
+
+def _reduction(row_op: AnyOp, column_op: AnyOp) -> Conversion:
+    """Return the conversion of a reduction along the last dimension, or the one before it."""
+
+    def convert(
+        ctx: ConversionContext, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span
+    ) -> Expr:
+        dtype = _tile_type(args[0]).dtype
+        tile = _as_type(ctx, args[0], _working(row_op, dtype))
+        kind = _tile_type(tile)
+        axis = kwargs.get("axis")
+        axis = (-1 if axis is None else axis) % max(1, len(kind.shape))
+        if axis != len(kind.shape) - 1 and len(kind.shape) == 2:
+            value = column_op.build((tile,), {"axis": 0, "keepdim": True}, span)
+        elif axis == len(kind.shape) - 1:
+            sizes = (kind.shape, kind.dtype)
+            scratch = ctx.let("scratch", memory.create_tile.build(sizes, {}, span))
+            value = row_op.build((tile, scratch), {}, span)
+        else:
+            raise OpError(
+                f"pl.{row_op.overload} of a tile reduces its last dimension, or the first of two",
+                slug="axis",
+            )
+        value = _rounded(ctx, value, dtype)
+        if kwargs.get("keep_dim") is not False:
+            return value
+        kept = [dim for index, dim in enumerate(kind.shape) if index != axis]
+        whole = ctx.let(_name(tile), value)
+        return layout.reshape.build((whole, kept), {}, span)
+
+    return convert
 
 
 def _transpose(
@@ -354,3 +467,9 @@ CONVERSIONS[tensor_math.exp.name] = _exp
 CONVERSIONS[tensor_math.cast.name] = _cast
 CONVERSIONS[tensor_math.transpose.name] = _transpose
 register_op_conversion(tensor_math.reshape.name, layout.reshape.name)
+
+REDUCTIONS: Final[Mapping[str, Conversion]] = {
+    tensor_math.row_max.name: _reduction(reduce.row_max, reduce.max),
+    tensor_math.row_sum.name: _reduction(reduce.row_sum, reduce.sum),
+}
+"""What reductions become where nobody has registered another conversion; not in the registry."""

@@ -9,10 +9,20 @@ expressions of the call, everything else is a constant attribute.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, ParamSpec, Required, TypedDict, TypeVar, Unpack
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    ParamSpec,
+    Required,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+)
 
 from pypto._src.dtypes import MEMBERS, DataType
-from pypto._src.ir.annotations import Scalar, Tensor, Tile
+from pypto._src.ir.annotations import Tensor, Tile
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import Call
 from pypto._src.ir.opdef import (
@@ -23,6 +33,7 @@ from pypto._src.ir.opdef import (
     SCALAR,
     TENSOR,
     TILE,
+    Complete,
     Composite,
     CppSite,
     OpDef,
@@ -34,7 +45,12 @@ from pypto._src.ir.opdef import (
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Ints = list[Any]
+if TYPE_CHECKING:
+    from pypto._src.ir.static import Number as Scalar
+else:
+    from pypto._src.ir.annotations import Scalar
+
+Ints: TypeAlias = list[Any] | tuple[Any, ...]
 """A list of index expressions and ints: offsets, shapes, indices."""
 
 Axis = int
@@ -130,6 +146,7 @@ class Facts(TypedDict, total=False):
     overload: str | None
     typed: bool
     composite: Composite | None
+    complete: Complete | None
     with_scratch: OpDef[..., Any] | None
     unsupported: str | None
     instead: str | None
@@ -174,6 +191,7 @@ def _register(
     overload: str | None = None,
     typed: bool = False,
     composite: Composite | None = None,
+    complete: Complete | None = None,
     with_scratch: OpDef[..., Any] | None = None,
     unsupported: str | None = None,
     instead: str | None = None,
@@ -208,6 +226,7 @@ def _register(
             placed=bool(spaces),
             typed=typed,
             composite=composite,
+            complete=complete,
             with_scratch=with_scratch,
             unsupported=unsupported,
             instead=instead,
@@ -235,12 +254,14 @@ def block_op(
     return _register("block", pipe=pipe, **facts)
 
 
-def target_form(**facts: Unpack[Facts]) -> Callable[[Callable[P, R]], OpDef[P, R]]:
+def target_form(
+    *, pipe: PipeType | Callable[[Call], PipeType] | None = PipeType.V, **facts: Unpack[Facts]
+) -> Callable[[Callable[P, R]], OpDef[P, R]]:
     """Make the form of an op with the scratch tiles that targets want, its last operands.
 
     Nobody writes it, so that the registry does not list it: see `OpDef.with_scratch`.
     """
-    return _register("block", pipe=PipeType.V, listed=False, **facts)
+    return _register("block", pipe=pipe, listed=False, **facts)
 
 
 def tensor_op(

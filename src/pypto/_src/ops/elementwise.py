@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import ConstInt, Type
-from pypto._src.ir.opdef import ROUND_MODES, CppSite, Operands, PtoSite
+from pypto._src.ir.nodes import Call, ConstInt, Expr, MakeTuple, TileType, Type
+from pypto._src.ir.opdef import ROUND_MODES, CppSite, Let, Operands, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
-from pypto._src.ops.layout import tile_type
+from pypto._src.ops.layout import reshape, tile_type
 from pypto._src.ops.rules import (
     CASTS,
     RoundMode,
@@ -32,6 +32,7 @@ from pypto._src.ops.rules import (
     tile_and_scalar,
     two_tiles,
 )
+from pypto._src.ops.unsigned import on_signed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +42,8 @@ else:
     np = lazy_module("numpy")
 
 D = DataType
-SIGNED: Final = FLOATS | {D.INT16, D.INT32}
+FILLED: Final = FLOATS | {D.INT16, D.INT32}
+"""Element types that the assembler fills tiles with."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -204,7 +206,7 @@ def _extreme(o: Operands) -> Type:
             f"{called(o.op)} of a tile and a number takes elements of {members(o.op.dtypes)}, "
             f"{name} has {kind.dtype.member}",
             "element-type",
-            f"{called(o.op)}({name}, {filled})" if kind.dtype in SIGNED else None,
+            f"{called(o.op)}({name}, {filled})" if kind.dtype in FILLED else None,
             shown=(0,),
         )
     return tile_and_scalar(o)
@@ -318,13 +320,14 @@ def recip(tile: Tile) -> Tile:
 
 @block_op(
     types=one_tile,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
+    composite=on_signed,
     numpy=lambda tile: -tile,
     pto="pto.tneg",
     isa="TNEG",
 )
 def neg(tile: Tile) -> Tile:
-    """Return ``-tile`` [R, C]; the smallest integer stays as it is."""
+    """Return ``-tile`` [R, C]; the smallest integer stays as it is, unsigned ones wrap."""
     ...
 
 
@@ -340,9 +343,19 @@ def abs(tile: Tile) -> Tile:
     ...
 
 
+def _never_negative(call: Call, _let: Let) -> Expr | None:
+    """Return what relu stands for where no element can be negative: the tile itself."""
+    (tile,) = call.args
+    kind = tile.type
+    if not isinstance(kind, TileType) or not kind.dtype.is_unsigned_int():
+        return None
+    return reshape.call([tile, MakeTuple(kind.shape)], {}, call.span)
+
+
 @block_op(
     types=one_tile,
-    dtypes=FLOATS | {D.INT32},
+    dtypes=FLOATS | {D.INT32, D.UINT32},
+    composite=_never_negative,
     numpy=lambda tile: np.maximum(tile, tile.dtype.type(0)),
     pto="pto.trelu",
     isa="TRELU",

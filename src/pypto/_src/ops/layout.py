@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pypto._src.dtypes import DataType
+from pypto._src.diagnostics import Span
+from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import OpError
 from pypto._src.ir.enums import MemorySpace, TileLayout
 from pypto._src.ir.nodes import (
     Call,
+    ConstInt,
     Expr,
+    MakeTuple,
     TileType,
     TileView,
     Type,
@@ -36,7 +39,15 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.stmts import statements as statements_of
 from pypto._src.ir.walk import stmts_in
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import STORABLE, Ints, Tile, block_op
+from pypto._src.ops.define import (
+    BY_PYTHON_NAME,
+    STORABLE,
+    Axis,
+    Ints,
+    Tile,
+    block_op,
+    target_form,
+)
 from pypto._src.ops.rules import (
     BOXED,
     attribute,
@@ -52,6 +63,8 @@ from pypto._src.ops.rules import (
 
 if TYPE_CHECKING:
     import numpy as np
+
+    Array = np.ndarray[Any, Any]
 else:
     np = lazy_module("numpy")
 
@@ -365,8 +378,49 @@ def _reshape_type(o: Operands) -> Type:
     return tile_type(shape, kind, MemorySpace.Vec, "the result")
 
 
+def _reread_type(o: Operands) -> Type:
+    kind, target = o.tile(0), BY_CODE[o.axis(2)]
+    return tile_type(o.ints(1), TileType(kind.shape, target), MemorySpace.Vec, "the result")
+
+
+def _reread(tile: Array, shape: Sequence[int], code: int) -> Array:
+    return np.ascontiguousarray(tile).reshape(-1).view(BY_CODE[code].numpy).reshape(shape)
+
+
+def reread(tile: Expr, dtype: DataType, shape: Sequence[Any] | None = None) -> Call:
+    """Return a call that reads the bytes of a tile as elements of another type; nothing is copied.
+
+    Args:
+        tile: A tile in vector memory.
+        dtype: An integer type, as the tile's own.
+        shape: That of the result, which has as many bytes; the tile's if None.
+    """
+    kind = tile.type
+    assert isinstance(kind, TileType)
+    new = MakeTuple(kind.shape if shape is None else shape)
+    operands = (tile, new, ConstInt(dtype.code(), DataType.INDEX))
+    return Call(reshape, operands, {}, _reread_type(Operands(reread_on_target, operands, {})))
+
+
 def _emit_reshape(site: PtoSite) -> None:
     site.emit(f"{site.dst} = pto.treshape {site.args[0]} : {site.arg_types[0]} -> {site.dst_type}")
+
+
+@target_form(
+    name="reshape",
+    pipe=None,
+    types=_reread_type,
+    dtypes=STORABLE,
+    view_of=0,
+    space=source_space,
+    columns=(0, RESULT),
+    numpy=_reread,
+    pto=_emit_reshape,
+    isa=lambda site: site.emit(f"TRESHAPE({site.dst}, {site.args[0]});"),
+)
+def reread_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
+    """Return the bytes of ``tile`` as elements of another type, whose number is ``code``."""
+    ...
 
 
 @block_op(
@@ -376,6 +430,7 @@ def _emit_reshape(site: PtoSite) -> None:
     view_of=0,
     space=source_space,
     columns=(0, RESULT),
+    with_scratch=reread_on_target,
     numpy=lambda tile, shape: tile.reshape(shape),
     pto=_emit_reshape,
     isa="TRESHAPE",
@@ -433,8 +488,30 @@ def scratch_shape(result: Sequence[int], dtype: DataType) -> tuple[int, int]:
     return result[0], _round_up(result[1], 32 if dtype.bytes == 1 else 16)
 
 
+def _own_scratch(
+    args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Put a new scratch tile behind the tile of ``transpose(tile, axis1, axis2)``."""
+    by_axes = len(args) > 1 or "axis1" in kwargs
+    given = "tmp_tile" in kwargs or (
+        len(args) > 1 and isinstance(args[1], Expr) and isinstance(args[1].type, TileType)
+    )
+    tile = args[0] if args else kwargs.get("tile")
+    kind = tile.type if isinstance(tile, Expr) else None
+    shape = static_shape(kind) if isinstance(kind, TileType) else None
+    if given or not by_axes or not isinstance(kind, TileType) or shape is None or len(shape) != 2:
+        return args, kwargs
+    room = list(scratch_shape(shape[::-1], kind.dtype))
+    create_tile = BY_PYTHON_NAME["block", "create_tile"]  # its module imports this one
+    scratch = create_tile.build([room, kind.dtype], {}, span)
+    if not args:
+        return args, {**kwargs, "tmp_tile": scratch}
+    return [args[0], scratch, *args[1:]], kwargs
+
+
 @block_op(
     types=_transpose_type,
+    complete=_own_scratch,
     dtypes=[d for d in STORABLE if d.get_bit() <= 32],
     reads=(0,),
     writes=(1,),
@@ -447,6 +524,7 @@ def transpose(tile: Tile, tmp_tile: Tile, axis1: int = 0, axis2: int = 1) -> Til
     """Return ``tile`` [R, C] with rows and columns swapped: [C, R].
 
     ``tmp_tile`` is scratch of the same element type for [C, R] elements, R rounded up to 16 (to
-    32 for elements of one byte). Operands of a matrix product are transposed by `move` instead.
+    32 for elements of one byte); ``transpose(tile, 0, 1)`` makes one. Operands of a matrix product
+    are transposed by `move` instead.
     """
     ...

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
-from pypto._src.errors import EmitError, EvaluationError, OpError
+from pypto._src.errors import EvaluationError, OpError
 from pypto._src.ir.enums import MemorySpace, PipeType, TilePad
 from pypto._src.ir.nodes import (
     Call,
@@ -38,7 +38,6 @@ from pypto._src.ops.layout import (
     BOXED,
     effective_view,
     is_column,
-    physical_shape,
     source_space,
     tile_space,
     tile_type,
@@ -624,21 +623,7 @@ def _part(tile: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
 
 
 def _part_pto(site: PtoSite) -> None:
-    row, column = _place_in_rows(site.call)
-    if const_value(row) is None or const_value(column) is None:
-        # The assembler derives the valid size of the part from constants.
-        raise EmitError(
-            "the PTO dialect has no part of a tile at an offset that is known at run time only",
-            hint="write the offsets of pl.view as numbers",
-            slug="emit-op",
-        )
-    kind = site.call.type
-    assert isinstance(kind, TileType)
-    rows, columns = physical_shape(kind)
-    site.emit(
-        f"{site.dst} = pto.subset {site.args[0]}[{site.index(row)}, {site.index(column)}] "
-        f"sizes [{rows}, {columns}] : {site.arg_types[0]}"
-    )
+    site.part(*_place_in_rows(site.call))
 
 
 def _part_cpp(site: CppSite) -> None:

@@ -26,8 +26,9 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import RESULT, Composite, CppSite, Let, OpDef, Operands, PtoSite
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import FLOATS, STORABLE, Tile, block_op
-from pypto._src.ops.layout import is_column, reshape, tile_type
+from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Tile, block_op
+from pypto._src.ops.elementwise import adds, subs
+from pypto._src.ops.layout import is_column, reread, reshape, tile_type
 from pypto._src.ops.memory import create_tile
 from pypto._src.ops.rules import (
     attribute,
@@ -40,6 +41,7 @@ from pypto._src.ops.rules import (
     plain_tile,
     refuse,
 )
+from pypto._src.ops.unsigned import is_unsigned, on_signed, signed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,7 +51,6 @@ else:
     np = lazy_module("numpy")
 
 D = DataType
-SIGNED: Final = FLOATS | {D.INT16, D.INT32}
 
 
 def _reduction(o: Operands) -> Type:
@@ -76,15 +77,36 @@ def total(values: Array, axis: int = -1, keepdims: bool = True) -> Array:
     return np.asarray(values.sum(axis=axis, keepdims=keepdims, dtype=wide)).astype(dtype)
 
 
+def _flipped(call: Call, let: Let) -> Expr | None:
+    """Return what the largest or smallest of unsigned elements stands for.
+
+    With half of their range subtracted they are in the same order as signed ones:
+    y = row_max(x, s)  ->  d = subs(x, 32768); m = row_max(d as INT16, s); y = adds(m, 32768)
+    """
+    tile = call.args[0]
+    kind, op = tile.type, call.op
+    assert isinstance(kind, TileType)
+    assert isinstance(op, OpDef)
+    if not is_unsigned(tile):
+        return None
+    half = 1 << (kind.dtype.get_bit() - 1)
+    moved = let("moved", subs.build([tile, half], {}, call.span))
+    args = [signed(arg, let) for arg in (moved, *call.args[1:])]
+    found = let("found", op.call(args, call.kwargs, call.span))
+    back = let("back", reread(found, kind.dtype))
+    return adds.build([back, half], {}, call.span)
+
+
 # The result must not lie on the source, which is read again after the first rows are written.
 @block_op(
     types=_reduction,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
     reads=(0,),
     writes=(1,),
     in_place=(),
     columns=(RESULT,),
     numpy=lambda tile, _scratch: np.max(tile, axis=-1, keepdims=True),
+    composite=_flipped,
     pto="pto.trowmax",
     isa="TROWMAX",
 )
@@ -98,12 +120,13 @@ def row_max(tile: Tile, tmp_tile: Tile) -> Tile:
 
 @block_op(
     types=_reduction,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
     reads=(0,),
     writes=(1,),
     in_place=(),
     columns=(RESULT,),
     numpy=lambda tile, _scratch: np.min(tile, axis=-1, keepdims=True),
+    composite=_flipped,
     pto="pto.trowmin",
     isa="TROWMIN",
 )
@@ -117,12 +140,13 @@ def row_min(tile: Tile, tmp_tile: Tile) -> Tile:
 
 @block_op(
     types=_reduction,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
     reads=(0,),
     writes=(1,),
     in_place=(),
     columns=(RESULT,),
     numpy=lambda tile, _scratch: total(tile),
+    composite=on_signed,
     pto="pto.trowsum",
     isa="TROWSUM",
 )
@@ -163,8 +187,8 @@ def _along_axis(o: Operands) -> Type:
     return tile_type(shape, kind, MemorySpace.Vec, "the result")
 
 
-def _by_rows(row_op: OpDef[..., Any]) -> Composite:
-    """Return what a reduction stands for unless it is one of the columns of [R, C].
+def _by_rows(row_op: OpDef[..., Any], by_columns: Composite) -> Composite:
+    """Return what a reduction stands for; one of the columns of [R, C] for ``by_columns`` of it.
 
     y = max(x, axis=-1)  ->  s = create_tile(...); c = row_max(x, s); y = reshape(c, [R])
     """
@@ -184,7 +208,7 @@ def _by_rows(row_op: OpDef[..., Any]) -> Composite:
             return None  # InitMemRef refuses the tile
         if call.kwargs["axis"] % len(shape) == 0:
             if len(shape) == 2:
-                return None
+                return by_columns(call, let)
             rows = let("rows", reshape.build([tile, [shape[0], math.prod(shape[1:])]], {}))
             op = call.op
             assert isinstance(op, OpDef)
@@ -231,10 +255,10 @@ def _columns_cpp(name: str) -> Callable[[CppSite], None]:
 
 @block_op(
     types=_along_axis,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
     in_place=(),
     numpy=lambda tile, axis=0, keepdim=False: np.max(tile, axis=axis, keepdims=keepdim),
-    composite=_by_rows(row_max),
+    composite=_by_rows(row_max, _flipped),
     pto=_columns_pto("pto.tcolmax"),
     isa=_columns_cpp("TCOLMAX"),
 )
@@ -249,10 +273,10 @@ def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
 
 @block_op(
     types=_along_axis,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
     in_place=(),
     numpy=lambda tile, axis=0, keepdim=False: np.min(tile, axis=axis, keepdims=keepdim),
-    composite=_by_rows(row_min),
+    composite=_by_rows(row_min, _flipped),
     pto=_columns_pto("pto.tcolmin"),
     isa=_columns_cpp("TCOLMIN"),
 )
@@ -267,10 +291,10 @@ def min(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
 
 @block_op(
     types=_along_axis,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
     in_place=(),
     numpy=lambda tile, axis, keepdim=False: total(tile, axis, keepdim),
-    composite=_by_rows(row_sum),
+    composite=_by_rows(row_sum, on_signed),
     pto=_columns_pto("pto.tcolsum"),
     isa=_columns_cpp("TCOLSUM"),
 )
@@ -357,10 +381,11 @@ def _spread_column(o: Operands) -> Type:
 
 @block_op(
     types=_spread_column,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
     numpy=lambda tile, row_vec: tile + row_vec,
+    composite=on_signed,
     pto="pto.trowexpandadd",
     isa="TROWEXPANDADD",
 )
@@ -371,10 +396,11 @@ def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
 
 @block_op(
     types=_spread_column,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
     numpy=lambda tile, row_vec: tile - row_vec,
+    composite=on_signed,
     pto="pto.trowexpandsub",
     isa="TROWEXPANDSUB",
 )
@@ -385,10 +411,11 @@ def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
 
 @block_op(
     types=_spread_column,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
     numpy=lambda tile, row_vec: tile * row_vec,
+    composite=on_signed,
     pto="pto.trowexpandmul",
     isa="TROWEXPANDMUL",
 )
@@ -458,9 +485,10 @@ def col_expand(target: Tile, col_vec: Tile) -> Tile:
 
 @block_op(
     types=_spread_row,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
     in_place=(0,),
     numpy=lambda tile, col_vec: tile * col_vec,
+    composite=on_signed,
     pto="pto.tcolexpandmul",
     isa="TCOLEXPANDMUL",
 )
@@ -484,9 +512,10 @@ def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
 
 @block_op(
     types=_spread_row,
-    dtypes=SIGNED,
+    dtypes=ARITHMETIC,
     in_place=(0,),
     numpy=lambda tile, col_vec: tile - col_vec,
+    composite=on_signed,
     pto="pto.tcolexpandsub",
     isa="TCOLEXPANDSUB",
 )

@@ -41,8 +41,8 @@ from pypto._src.ops.define import (
     block_op,
     target_form,
 )
-from pypto._src.ops.elementwise import add, adds, beside, maximum, mul, sub, subs
-from pypto._src.ops.layout import is_column, reshape
+from pypto._src.ops.elementwise import FILLED, add, adds, beside, cast, maximum, mul, sub, subs
+from pypto._src.ops.layout import is_column, reread, reshape
 from pypto._src.ops.memory import create_tile, full, vec_move
 from pypto._src.ops.rules import (
     attribute,
@@ -55,6 +55,7 @@ from pypto._src.ops.rules import (
     tile_and_scalar,
     two_tiles,
 )
+from pypto._src.ops.unsigned import SIGNED_OF, signed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,8 +65,6 @@ else:
     np = lazy_module("numpy")
 
 D = DataType
-FILLED: Final = FLOATS | {D.INT16, D.INT32}
-"""Element types that the assembler fills tiles with."""
 COMPARED: Final = FLOATS | {D.INT32}
 """Element types that the vector unit compares; of integers it only tells equal ones."""
 
@@ -341,14 +340,40 @@ def _filled(like: Expr, value: float, let: Let, name: str) -> Expr:
     """Return a tile like another, of one value."""
     kind = like.type
     assert isinstance(kind, TileType)
-    number = literal(value, kind.dtype)
-    return let(name, full.build([kind.shape, kind.dtype, number], {}))
+    return _of_number(kind, literal(value, kind.dtype), let, name)
+
+
+def _of_number(kind: TileType, number: Expr, let: Let, name: str) -> Expr:
+    """Return a tile of one number; no target fills one of unsigned elements."""
+    dtype = SIGNED_OF.get(kind.dtype)
+    if dtype is None:
+        return let(name, full.build([kind.shape, kind.dtype, number], {}))
+    value = const_value(number)
+    if value is None:
+        number = Cast(number, dtype)
+    else:  # of the same bits
+        bits = kind.dtype.get_bit()
+        value &= (1 << bits) - 1
+        number = ConstInt(value - (value >> (bits - 1) << bits), dtype)
+    filled = let("filled", full.build([kind.shape, dtype, number], {}))
+    return let(name, reread(filled, kind.dtype))
+
+
+def _equatable(value: Expr, let: Let) -> Expr:
+    """Return a tile of integers in a type that the vector unit compares: equal if they are."""
+    value = signed(value, let)
+    kind = value.type
+    assert isinstance(kind, TileType)
+    if kind.dtype in COMPARED:
+        return value
+    return let("wide", cast.build([value], {"target_type": D.FP32, "mode": "rint"}))
 
 
 def _held(lhs: Expr, rhs: Expr, mode: int, let: Let) -> tuple[Expr, bool]:
     """Return bits that tell where a comparison holds, and whether they say where it does not.
 
-    The vector unit compares integers for equality only: a <= b is max(a, b) == b.
+    The vector unit compares integers for equality only: a <= b is max(a, b) == b. Those of 16 bits
+    it compares as floats, which hold them exactly.
     """
     kind, inverted = lhs.type, False
     assert isinstance(kind, TileType)
@@ -358,7 +383,7 @@ def _held(lhs: Expr, rhs: Expr, mode: int, let: Let) -> tuple[Expr, bool]:
             lhs = let("larger", maximum.build([lhs, rhs], {}))
         elif mode in (GE, LT):
             rhs = let("larger", maximum.build([lhs, rhs], {}))
-        mode = EQ
+        lhs, rhs, mode = _equatable(lhs, let), _equatable(rhs, let), EQ
     operands = (lhs, rhs, ConstInt(8, D.INDEX))
     types = cmp_on_target.types(Operands(cmp_on_target, operands, {}))
     return let("bits", Call(cmp, operands, {"cmp_type": mode}, types)), inverted
@@ -421,23 +446,28 @@ def _as_choice(call: Call, let: Let) -> Expr | None:
     """Return what a comparison stands for: y = cmp(a, b)  ->  y = sel(bits of it, 1, 0)."""
     if not _is_static(call):
         return None  # InitMemRef refuses the tile
+    lhs, bits = _compared_bits(call, let)
+    yes, no = _filled(lhs, 1, let, "ones"), _filled(lhs, 0, let, "zeros")
+    return _shaped(_choice(bits, yes, no, let), call, let)
+
+
+def _compared_bits(call: Call, let: Let) -> tuple[Expr, tuple[Expr, bool]]:
+    """Return the first tile that `cmp` or `cmps` compares, and the bits of `_held`."""
     lhs = _as_row(call.args[0], let)
     number = not isinstance(call.args[1].type, TileType)
     rhs = _number(lhs, call.args[1], let) if number else _as_row(call.args[1], let)
-    bits = _held(lhs, rhs, call.kwargs.get("cmp_type", EQ), let)
-    yes, no = _filled(lhs, 1, let, "ones"), _filled(lhs, 0, let, "zeros")
-    return _shaped(_choice(bits, yes, no, let), call, let)
+    return lhs, _held(lhs, rhs, call.kwargs.get("cmp_type", EQ), let)
 
 
 def _number(like: Expr, number: Expr, let: Let) -> Expr:
     kind = like.type
     assert isinstance(kind, TileType)
-    return let("number", full.build([kind.shape, kind.dtype, number], {}))
+    return _of_number(kind, number, let, "number")
 
 
 @block_op(
     types=_compared,
-    dtypes=COMPARED,
+    dtypes=ARITHMETIC,
     in_place=(),
     numpy=_mask,
     composite=_as_choice,
@@ -456,7 +486,7 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = EQ) -> Tile:
 
 @block_op(
     types=_compared_with_number,
-    dtypes=COMPARED,
+    dtypes=ARITHMETIC,
     in_place=(),
     numpy=lambda lhs, rhs, cmp_type=EQ: _mask(lhs, beside(lhs, rhs), cmp_type),
     composite=_as_choice,
@@ -486,9 +516,17 @@ def _selected(o: Operands) -> Type:
 
 
 def _as_choice_by_zero(call: Call, let: Let) -> Expr | None:
-    """Return what a choice stands for: y = sel(m, a, b)  ->  y = sel(bits of m == 0, b, a)."""
+    """Return what a choice stands for: y = sel(m, a, b)  ->  y = sel(bits of m == 0, b, a).
+
+    Where the mask is a comparison, its bits choose: nothing has to be compared with 0.
+    """
     if not _is_static(call):
         return None
+    made = let.made(call.args[0])
+    if made is not None and (made.op is cmp or made.op is cmps):
+        lhs, rhs = (_as_row(arg, let) for arg in call.args[1:])
+        _, bits = _compared_bits(made, let)
+        return _shaped(_choice(bits, lhs, rhs, let), call, let)
     mask, lhs, rhs = [_as_row(arg, let) for arg in call.args]
     zeros = _filled(mask, 0, let, "zeros")
     return _shaped(_choice(_held(mask, zeros, EQ, let), rhs, lhs, let), call, let)
@@ -500,7 +538,7 @@ def _by_mask(mask: Array, lhs: Array, rhs: Array) -> Array:
 
 @block_op(
     types=_selected,
-    dtypes=COMPARED,
+    dtypes=ARITHMETIC,
     in_place=(),
     numpy=_by_mask,
     composite=_as_choice_by_zero,

@@ -4,10 +4,12 @@ The kinds of the operands choose. Which ops have a name is in the ops themselves
 ``pl.tensor.add``, too, is two ops: tensor.add and tensor.add_scalar.
 """
 
+# ruff: noqa: A004  an op has the name that users write
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import OpError
@@ -47,6 +49,9 @@ COMMUTATIVE: Final = frozenset({"add", "mul", "maximum", "minimum", "and_", "or_
 SCALAR_BINARY: Final[dict[str, type[BinaryExpr]]] = {"min": Min, "max": Max}
 SCALAR_UNARY: Final[dict[str, type[UnaryExpr]]] = {"abs": Abs}
 """Unified names that also work on scalars."""
+
+_OPERAND: Final = "input"
+"""What the first operand of every unified name is also called, whatever it is."""
 
 _OF_TWO_TILES: Final = {"min": "minimum", "max": "maximum"}
 """What the reductions are called that work on two scalars, where two tiles are meant."""
@@ -139,6 +144,9 @@ class Unified:
             OpError: no op of this name does, or the one that does refuses them.
         """
         candidates = self.candidates
+        if not args and _OPERAND in kwargs:
+            args = [kwargs[_OPERAND]]
+            kwargs = {key: value for key, value in kwargs.items() if key != _OPERAND}
         for op in candidates:
             if _takes(op, args, kwargs):
                 return op.build(args, kwargs, span)
@@ -245,29 +253,100 @@ def named(level: str, name: str) -> OpDef[..., Any] | Unified | None:
 
 _ON_SCALARS: Final = {*SCALAR_BINARY, *SCALAR_UNARY, "cast"}
 
-abs = Unified("abs")
-add = Unified("add")
-and_ = Unified("and_")
-cast = Unified("cast")
-div = Unified("div")
-exp = Unified("exp")
-matmul = Unified("matmul")
-max = Unified("max")
-maximum = Unified("maximum")
-min = Unified("min")
-minimum = Unified("minimum")
-mul = Unified("mul")
-or_ = Unified("or_")
-rem = Unified("rem")
-reshape = Unified("reshape")
-row_max = Unified("row_max")
-row_sum = Unified("row_sum")
-shl = Unified("shl")
-shr = Unified("shr")
-sub = Unified("sub")
-transpose = Unified("transpose")
-view = Unified("view")
-xor = Unified("xor")
+if TYPE_CHECKING:
+    from pypto._src.ops.overloads import (
+        abs as abs,
+    )
+    from pypto._src.ops.overloads import (
+        add as add,
+    )
+    from pypto._src.ops.overloads import (
+        and_ as and_,
+    )
+    from pypto._src.ops.overloads import (
+        cast as cast,
+    )
+    from pypto._src.ops.overloads import (
+        div as div,
+    )
+    from pypto._src.ops.overloads import (
+        exp as exp,
+    )
+    from pypto._src.ops.overloads import (
+        matmul as matmul,
+    )
+    from pypto._src.ops.overloads import (
+        max as max,
+    )
+    from pypto._src.ops.overloads import (
+        maximum as maximum,
+    )
+    from pypto._src.ops.overloads import (
+        min as min,
+    )
+    from pypto._src.ops.overloads import (
+        minimum as minimum,
+    )
+    from pypto._src.ops.overloads import (
+        mul as mul,
+    )
+    from pypto._src.ops.overloads import (
+        or_ as or_,
+    )
+    from pypto._src.ops.overloads import (
+        rem as rem,
+    )
+    from pypto._src.ops.overloads import (
+        reshape as reshape,
+    )
+    from pypto._src.ops.overloads import (
+        row_max as row_max,
+    )
+    from pypto._src.ops.overloads import (
+        row_sum as row_sum,
+    )
+    from pypto._src.ops.overloads import (
+        shl as shl,
+    )
+    from pypto._src.ops.overloads import (
+        shr as shr,
+    )
+    from pypto._src.ops.overloads import (
+        sub as sub,
+    )
+    from pypto._src.ops.overloads import (
+        transpose as transpose,
+    )
+    from pypto._src.ops.overloads import (
+        view as view,
+    )
+    from pypto._src.ops.overloads import (
+        xor as xor,
+    )
+else:
+    abs = Unified("abs")
+    add = Unified("add")
+    and_ = Unified("and_")
+    cast = Unified("cast")
+    div = Unified("div")
+    exp = Unified("exp")
+    matmul = Unified("matmul")
+    max = Unified("max")
+    maximum = Unified("maximum")
+    min = Unified("min")
+    minimum = Unified("minimum")
+    mul = Unified("mul")
+    or_ = Unified("or_")
+    rem = Unified("rem")
+    reshape = Unified("reshape")
+    row_max = Unified("row_max")
+    row_sum = Unified("row_sum")
+    shl = Unified("shl")
+    shr = Unified("shr")
+    sub = Unified("sub")
+    transpose = Unified("transpose")
+    view = Unified("view")
+    xor = Unified("xor")
 
 tensor_add = Unified("add", "tensor")
 tensor_div = Unified("div", "tensor")

@@ -7,18 +7,17 @@ decided before, by MemoryReuse; a space in which every buffer has an address alr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Call, MakeTuple, MemRef, TileType, Var, const_value, static_shape
-from pypto._src.ir.opdef import INTS, op_of
+from pypto._src.ir.nodes import MemRef, const_value
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt
-from pypto._src.ir.text import python_print
+from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.liveness import definitions
+from pypto._src.passes.memory_advice import Live, advice
 from pypto._src.passes.memory_reuse import (
     Buffer,
     aligned,
@@ -27,7 +26,7 @@ from pypto._src.passes.memory_reuse import (
     replace_memrefs,
     total_bytes,
 )
-from pypto._src.passes.regions import Block, call_of, number, sites_in
+from pypto._src.passes.regions import Block, number, sites_in
 from pypto._src.targets import A2A3, Memory, Target
 
 _LISTED: Final = 5
@@ -91,25 +90,6 @@ def _is_placed(found: Sequence[Buffer], memory: Memory) -> bool:
     )
 
 
-class _Live(NamedTuple):
-    """A buffer that is needed at the peak, and the statement that made its tile."""
-
-    buffer: Buffer
-    tile: Var
-    maker: Stmt | None
-
-    @property
-    def span(self) -> Span:
-        return self.tile.span if self.maker is None else self.maker.span
-
-    @property
-    def text(self) -> str:
-        kind = self.tile.type
-        assert isinstance(kind, TileType)
-        shape = ", ".join(python_print(dim) for dim in kind.shape)
-        return f"{self.tile.name}: [{shape}] {kind.dtype.member}, {self.buffer.memref.size_} bytes"
-
-
 def _overflow(
     function: Function, root: Block, space: MemorySpace, found: Sequence[Buffer], memory: Memory
 ) -> MemoryPlanError:
@@ -128,23 +108,23 @@ def _overflow(
         f"{space.name} memory of kernel {function.name!r} overflows: {what}, "
         f"{memory.usable_bytes} are usable",
         _span_at(root, time),
-        hint=_smaller(live),
+        hint=advice(function, root, found, live, memory),
         related=related,
     )
 
 
-def _live_at(function: Function, root: Block, found: Sequence[Buffer], time: int) -> list[_Live]:
+def _live_at(function: Function, root: Block, found: Sequence[Buffer], time: int) -> list[Live]:
     """Return what is needed at ``time``, the largest first, each with its newest tile by then."""
     defined = {var: when for var, _, when in definitions(function, root)}
     makers = {
         site.stmt.var: site.stmt for site in sites_in(root) if isinstance(site.stmt, AssignStmt)
     }
-    live: list[_Live] = []
+    live: list[Live] = []
     for buffer in found:
         if any(begin <= time <= end for begin, end in buffer.range):
             tiles = [tile for tile in buffer.tiles if defined[tile] <= time]
             tile = tiles[-1] if tiles else buffer.tiles[0]
-            live.append(_Live(buffer, tile, makers.get(tile)))
+            live.append(Live(buffer, tile, makers.get(tile)))
     live.sort(key=lambda each: -each.buffer.memref.size_)
     return live
 
@@ -156,42 +136,3 @@ def _span_at(root: Block, time: int) -> Span:
         if site.begin <= time // 2 <= site.end:
             span = site.stmt.span
     return span
-
-
-def _smaller(live: Sequence[_Live]) -> str | None:
-    """Return what to write instead of the largest tile, best for one that is loaded."""
-    for each in sorted(live, key=lambda e: (-e.buffer.memref.size_, not _is_sized(e.maker))):
-        kind = each.tile.type
-        shape = static_shape(kind) if isinstance(kind, TileType) else None
-        if shape is None or max(shape) < 2:
-            continue
-        half = list(shape)
-        dim = 0 if shape[0] > 1 else shape.index(max(shape))
-        half[dim] = -(-half[dim] // 2)
-        return f"halve the tile {each.tile.name!r}: {_retold(each.maker, half)}"
-    return None
-
-
-def _is_sized(maker: Stmt | None) -> bool:
-    call = None if maker is None else call_of(maker)
-    return call is not None and _sizes(call) is not None
-
-
-def _sizes(call: Call) -> int | None:
-    """Return the operand that says how large the result of a call is, None if none does."""
-    op = op_of(call)
-    for index, param in enumerate(() if op is None else op.operands):
-        if param.kind == INTS and param.name in ("shape", "shapes"):
-            return index
-    return None
-
-
-def _retold(maker: Stmt | None, shape: Sequence[int]) -> str:
-    """Return the call of a statement with ``shape`` in place of the shape that it has."""
-    call = None if maker is None else call_of(maker)
-    index = None if call is None else _sizes(call)
-    if call is None or index is None:
-        return f"work on {list(shape)}"
-    args = list(call.args)
-    args[index] = MakeTuple(shape)
-    return python_print(Call(call.op, args, call.kwargs, call.type))

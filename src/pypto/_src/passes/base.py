@@ -14,6 +14,7 @@ is a defect of the pass and reaches the caller as `InternalError` with the IR be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from threading import local
 from typing import Any, ClassVar, Final
@@ -24,7 +25,7 @@ from pypto._src.errors import InternalError, PyptoError, VerificationError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import MemRef, ShapedType, Var, const_value
 from pypto._src.ir.stmts import Program
-from pypto._src.ir.walk import walk
+from pypto._src.ir.walk import walk, with_room
 from pypto._src.targets import A2A3, Target
 
 # --------------------------------------------------------------------------------------------
@@ -174,9 +175,14 @@ def _by_rules(*rules: str) -> Callable[[Program], list[Diagnostic]]:
     return check
 
 
+_RULES: Final[dict[IRProperty, tuple[str, ...]]] = {
+    IRProperty.SSAForm: ("SSAVerify",),
+    IRProperty.TypeChecked: ("Structure", "TypeCheck"),  # both hold of every program
+}
+"""The rules of the verifier that a property stands for."""
+
 _CHECKS: Final[dict[IRProperty, Callable[[Program], list[Diagnostic]]]] = {
-    IRProperty.SSAForm: _by_rules("SSAVerify"),
-    IRProperty.TypeChecked: _by_rules("Structure", "TypeCheck"),  # both hold of every program
+    **{prop: _by_rules(*rules) for prop, rules in _RULES.items()},
     IRProperty.AllocatedMemoryAddr: _allocated_addresses,
 }
 
@@ -184,6 +190,14 @@ _CHECKS: Final[dict[IRProperty, Callable[[Program], list[Diagnostic]]]] = {
 def get_verified_properties() -> IRPropertySet:
     """Return the properties that can be verified; the others are taken on trust."""
     return IRPropertySet(*_CHECKS)
+
+
+def rules_verified(program: Program) -> tuple[str, ...]:
+    """Return the rules that the running pipeline has verified on this very program."""
+    verified, properties = _active.proved
+    if verified is not program:
+        return ()
+    return tuple([rule for prop in properties for rule in _RULES.get(prop, ())])
 
 
 def verify_properties(properties: IRPropertySet, program: Program, pass_name: str) -> None:
@@ -249,7 +263,7 @@ class Pass:
 
     def _guarded(self, program: Program) -> Program:
         try:
-            return self.run(program)
+            return with_room(lambda: self.run(program), program)
         except PyptoError:
             raise
         except Exception as error:
@@ -361,6 +375,7 @@ class _Active(local):
 
     def __init__(self) -> None:
         self.contexts: list[PassContext] = []
+        self.proved: tuple[Program | None, IRPropertySet] = None, IRPropertySet()
 
 
 _active = _Active()
@@ -420,8 +435,10 @@ class PassPipeline:
     ) -> Program:
         """Return the program after all passes; ``after`` sees each result before it is verified.
 
-        Unless the verification level is NONE, everything that the passes so far have produced and
-        none has invalidated is verified after each pass.
+        Unless the verification level is NONE, what a pass produces and was not known to hold is
+        verified right after it. That it still holds is verified at the end, and where a pass
+        invalidates it or fails; a program that does not keep what it had is an error of the pass
+        that returned it first.
 
         Raises:
             VerificationError: a pass returned a program without a property that it has to have.
@@ -431,15 +448,75 @@ class PassPipeline:
         level = get_default_verification_level()
         if context is not None:
             level = context.get_verification_level()
-        holds = IRPropertySet()
+        claims = _Claims(verified=level is not VerificationLevel.NONE)
         for pass_ in self._passes:
-            before, program = program, pass_(program)
+            before = program
+            try:
+                with claims.told(program):
+                    program = pass_(program)
+            except Exception:
+                claims.settle()  # whose error says more, if there is one
+                raise
             if after is not None:
                 after(pass_, program)
-            kept = holds.difference(pass_.get_invalidated_properties())
-            holds = kept.union_with(pass_.get_produced_properties())
-            if level is not VerificationLevel.NONE:
-                # What a pass returned as it was still has the properties that it had.
-                due = holds.difference(kept) if program is before else holds
-                verify_properties(due, program, pass_.get_name())
+            claims.add(pass_, program, changed=program is not before)
+        claims.settle()
         return program
+
+
+class _Claims:
+    """What the passes of one run say of the programs that they return, and what of it is verified.
+
+    Verifying is as much work as a pass. So a property that held before is not verified after each
+    pass but where it may be lost; the programs are kept until then, to tell which pass lost it.
+    """
+
+    def __init__(self, *, verified: bool) -> None:
+        self._verified = verified
+        self._holds = IRPropertySet()
+        self._open: list[tuple[IRPropertySet, Program, str]] = []
+        self._proved = IRPropertySet()  # verified of the last program
+
+    def add(self, pass_: Pass, program: Program, *, changed: bool) -> None:
+        """Take in what ``pass_`` returned; verify what it newly claims.
+
+        Raises:
+            VerificationError: the pass, or one before it, returned what it should not.
+        """
+        lost = self._holds.intersection(pass_.get_invalidated_properties())
+        if any(prop in _CHECKS for prop in lost):
+            self.settle()
+        kept = self._holds.difference(lost)
+        self._holds = kept.union_with(pass_.get_produced_properties())
+        if not self._verified:
+            return
+        if changed:  # else what held still holds
+            self._open.append((kept, program, pass_.get_name()))
+            self._proved = IRPropertySet()
+        new = self._holds.difference(kept)
+        verify_properties(new, program, pass_.get_name())
+        self._proved = self._proved.union_with(new)
+
+    @contextmanager
+    def told(self, program: Program) -> Iterator[None]:
+        """Let `rules_verified` know, inside the block, what is verified of the last program."""
+        outer, _active.proved = _active.proved, (program, self._proved)
+        try:
+            yield
+        finally:
+            _active.proved = outer
+
+    def settle(self) -> None:
+        """Verify what is open.
+
+        Raises:
+            VerificationError: a pass returned a program without what it had; of several the first.
+        """
+        claims, self._open = self._open, []
+        try:
+            for claim in claims[-1:]:
+                verify_properties(*claim)
+        except VerificationError:
+            for claim in claims[:-1]:
+                verify_properties(*claim)
+            raise

@@ -164,10 +164,11 @@ def may_overlap(
     """
     if first is None or second is None or len(first.offsets) != len(second.offsets):
         return True
-    for dim in range(len(first.offsets)):
-        low, high = _difference(
-            first.offsets[dim], second.offsets[dim], block, integers, later_turn
-        )
+    for dim, (offset, other) in enumerate(zip(first.offsets, second.offsets, strict=True)):
+        if offset.terms or other.terms:
+            low, high = _difference(offset, other, block, integers, later_turn)
+        else:
+            low = high = offset.constant - other.constant
         size_first, size_second = first.sizes[dim], second.sizes[dim]
         if (size_second is not None and low >= size_second) or (
             size_first is not None and high <= -size_first

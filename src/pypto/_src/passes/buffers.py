@@ -9,7 +9,7 @@ of elements (`boxes`). Distinct parameters are taken as distinct memory.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace, PipeType
@@ -24,17 +24,13 @@ from pypto._src.ir.nodes import (
     TileType,
     Var,
     const_value,
-    static_shape,
 )
 from pypto._src.ir.opdef import INTS, aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, WhileStmt
+from pypto._src.ops.order import completes_in_order
 from pypto._src.passes.boxes import Affine, Box, Integers, combine
 from pypto._src.passes.liveness import carried
 from pypto._src.passes.regions import Block, Site, call_of, sites_in
-
-SMALL_CUBE: Final = 10
-"""Below this many 16 x 16 fractals of the result the matrix unit needs a barrier between two
-writes of one accumulator; at or above it they complete in order (hardware sheet, 2.4)."""
 
 Chunk: TypeAlias = Hashable
 """A piece of on-chip memory that is touched whole or not at all."""
@@ -64,17 +60,7 @@ class Instruction:
         self.reads: tuple[Chunk, ...] = ()
         self.writes: tuple[Chunk, ...] = ()
         self.tensors: tuple[TensorAccess, ...] = ()
-        self.in_order = pipe is PipeType.S or _is_large_product(call, pipe)
-
-
-def _is_large_product(call: Call, pipe: PipeType) -> bool:
-    kind = call.type
-    if pipe is not PipeType.M or not isinstance(kind, TileType):
-        return False
-    shape = static_shape(kind)
-    if shape is None or len(shape) != 2:
-        return False
-    return -(-shape[0] // 16) * -(-shape[1] // 16) >= SMALL_CUBE
+        self.in_order = completes_in_order(call, pipe)
 
 
 def memref_of(value: Expr) -> MemRef:

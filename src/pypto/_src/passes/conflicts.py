@@ -17,6 +17,8 @@ from pypto._src.passes.regions import Block, Site, owner_of
 def meeting(first: Site, second: Site) -> tuple[Site, Site] | None:
     """Return the statements of one block that hold two sites; None for two arms of a branch."""
     a, b = first, second
+    if a.block is b.block:
+        return a, b
     while a.block.depth > b.block.depth:
         a = owner_of(a.block)
     while b.block.depth > a.block.depth:

@@ -7,6 +7,7 @@ they stand in, in order of evaluation. What Python evaluates only sometimes (the
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Final
 
 from pypto._src.dtypes import DataType
@@ -37,7 +38,15 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, stmts_in, substitute, walk
+from pypto._src.ir.walk import (
+    Mutator,
+    child_fields,
+    copy_with,
+    stmts_in,
+    substitute,
+    variable_names,
+    walk,
+)
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.flatten_single_stmt import flattened
 from pypto._src.passes.normalize_stmt_structure import normalized
@@ -79,10 +88,14 @@ def lift_calls(function: Function) -> Function:
 class _Lift(Mutator):
     def __init__(self, function: Function) -> None:
         super().__init__()
-        self._taken = {node.name for node in walk(function) if isinstance(node, Var)}
+        self._function = function
         self._count = 0
         self._out: list[Stmt] = []  # where lifted calls go
         self._holds_call: dict[Expr, bool] = {}
+
+    @cached_property
+    def _taken(self) -> set[str]:
+        return variable_names(self._function)
 
     # Statements ---------------------------------------------------------------------------
 
@@ -197,10 +210,12 @@ class _Lift(Mutator):
         return f"_t{self._count - 1}"
 
     def _has_call(self, expr: Expr) -> bool:
-        if isinstance(expr, Var):
+        if isinstance(expr, Call):
+            return True
+        if isinstance(expr, Var) or not child_fields(expr.__class__):
             return False
         known = self._holds_call.get(expr)
         if known is None:
-            known = any(isinstance(node, Call) for node in walk(expr))
+            known = Call in map(type, walk(expr))
             self._holds_call[expr] = known
         return known

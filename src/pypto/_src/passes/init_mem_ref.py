@@ -9,6 +9,7 @@ ever share. Packing buffers into less memory is the work of other passes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from pypto._src.errors import PassError
@@ -33,7 +34,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     YieldStmt,
 )
-from pypto._src.ir.walk import walk
+from pypto._src.ir.walk import variable_names
 from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
@@ -293,7 +294,6 @@ class _Writer:
         self.inits: dict[Var, Var] = {}  # iter_arg to the copy it starts from
         self.yielded: dict[tuple[Site, int], Var] = {}
         self.classes: dict[Var, Var] = {}  # of inserted variables
-        self.names = {v.name for v in walk(plan.function) if isinstance(v, Var)}
         self.count = 0
         self.sizes: dict[Var, int] = {}  # of classes: the most that a member takes
         for var in plan.parent:
@@ -301,6 +301,11 @@ class _Writer:
             size = _allocated_bytes(var, plan.space[class_])
             self.sizes[class_] = max(size, self.sizes.get(class_, 0))
         self.memrefs: dict[tuple[int, ...], MemRef] = {}  # by ids of root tensors, or class
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names that are taken; few functions need new ones."""
+        return variable_names(self.plan.function)
 
     def write(self) -> Function:
         """Return the function of the plan."""

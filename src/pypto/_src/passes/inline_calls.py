@@ -245,7 +245,7 @@ def _expansion(function: Function, call: Call) -> tuple[list[Stmt], tuple[Expr, 
             local = Var(param.name, arg.type, param.span)
             mapping[param] = local
             before.append(AssignStmt(var=local, value=arg, span=call.span))
-    clone = _Clone(mapping)
+    clone = Clone(mapping)
     body = statements(clone.body(function.body))
     stmts, values = _split_return(body)
     return before + stmts, values
@@ -294,7 +294,7 @@ def _split_return(stmts: Sequence[Stmt]) -> tuple[list[Stmt], tuple[Expr, ...]]:
             return list(stmts), ()
 
 
-class _Clone(Mutator):
+class Clone(Mutator):
     """Copies a body with variables of its own; the mapping replaces what comes from outside."""
 
     def __init__(self, mapping: dict[Var, Expr]) -> None:
@@ -308,7 +308,7 @@ class _Clone(Mutator):
         known = self._mapping.get(var)
         if isinstance(known, Var):
             return known
-        kind = self._type(var.type)
+        kind = self.kind(var.type)
         if isinstance(var, IterArg):
             new: Var = IterArg(var.name, kind, self.visit(var.initValue), var.span)
         else:
@@ -324,7 +324,7 @@ class _Clone(Mutator):
         op = op_of(new)
         if isinstance(new, Call) and op is not None:
             return op.call(new.args, new.kwargs, new.span)
-        return copy_with(new, {"type": self._type(new.type)})
+        return copy_with(new, {"type": self.kind(new.type)})
 
     def _is_symbolic(self, kind: Type) -> bool:
         return any(
@@ -333,7 +333,7 @@ class _Clone(Mutator):
             for node in walk(expr)
         )
 
-    def _type(self, kind: Type) -> Type:
+    def kind(self, kind: Type) -> Type:
         """Return ``kind`` with its dimensions replaced."""
         if isinstance(kind, ScalarType) or not self._is_symbolic(kind):
             return kind

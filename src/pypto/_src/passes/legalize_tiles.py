@@ -12,7 +12,10 @@ Which tiles of an op may be columns is a fact of the op (`OpDef.columns`).
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Final
 
 from pypto._src.diagnostics import Span
@@ -21,7 +24,7 @@ from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, Var, stat
 from pypto._src.ir.opdef import INTS, RESULT, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt
-from pypto._src.ir.walk import uses, walk
+from pypto._src.ir.walk import uses, variable_names
 from pypto._src.ops.layout import reshape, tile_spaces
 from pypto._src.ops.rules import called
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
@@ -63,51 +66,74 @@ def with_legal_tiles(function: Function) -> Function:
     root = number(function)
     rows = _Rows(function)
     legal = rewrite(function, root, rows.edit)
-    return legal if legal is function else _without_unused(legal, rows.columns)
+    return legal if legal is function else _without_unused(legal, rows.candidates)
 
 
 def column_length(kind: Type) -> int | None:
-    """Return N of a tile type [N, 1] with N > 1, None for anything else."""
+    """Return N of a tile type [.., 1] with N > 1 elements, None for anything else."""
     if not isinstance(kind, TileType):
         return None
     shape = static_shape(kind)
-    if shape is None or len(shape) != 2 or shape[1] != 1 or shape[0] <= 1:
+    if shape is None or len(shape) < 2 or shape[-1] != 1 or math.prod(shape) <= 1:
         return None
     # A view of its own says how the tile lies: only the default one for a column is column-major.
-    return shape[0] if kind.tile_view is None else None
+    return math.prod(shape) if kind.tile_view is None else None
 
 
 class _Rows:
     """Rewrites statements; remembers for each column the row of the same bytes."""
 
     def __init__(self, function: Function) -> None:
-        self.names = {v.name for v in walk(function) if isinstance(v, Var)}
+        self._function = function
         self.rows: dict[Var, list[tuple[Block, Var]]] = {}
-        self.columns: dict[Var, None] = {}  # results reshaped back, in case nobody reads them
+        self.candidates: dict[Var, None] = {}  # to be dropped if nobody reads them
+        self.made: dict[Var, Call] = {}  # composite calls as the program has them, by result
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names that are taken; few functions need new ones."""
+        return variable_names(self._function)
 
     def edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
         """Return what stands in place of a statement."""
         return [legal for each in self._expanded(stmt) for legal in self._on_target(site, each)]
 
     def _expanded(self, stmt: Stmt) -> Sequence[Stmt]:
-        """Return the statements that a call of a composite op stands for."""
+        """Return what a call of a composite op stands for; none of the statements is composite."""
+        out: list[Stmt] = []
+        pending = [stmt]
+        while pending:
+            each = pending.pop()
+            parts = self._parts(each)
+            if parts is None:
+                out.append(each)
+            else:
+                pending += reversed(parts)
+        return out
+
+    def _parts(self, stmt: Stmt) -> Sequence[Stmt] | None:
+        """Return what a call of a composite op stands for, None if the targets execute it."""
         op = op_of(stmt.value) if isinstance(stmt, AssignStmt) else None
         if op is None or op.composite is None:
-            return [stmt]
+            return None
         assert isinstance(stmt, AssignStmt)
         assert isinstance(stmt.value, Call)
-        out: list[Stmt] = []
-
-        def let(name: str, value: Expr) -> Var:
-            var = self._name(stmt.var, value.type, name)
-            out.append(_assign(var, value, stmt.span))
-            return var
-
+        let = _Let(self, stmt)
         try:
             value = op.composite(stmt.value, let)
         except OpError as error:
             raise error.at(stmt.span) from None
-        return [stmt] if value is None else [*out, _assign(stmt.var, value, stmt.span)]
+        if value is None:
+            return None
+        self.made[stmt.var] = stmt.value
+        self.candidates[stmt.var] = None
+        return [*let.out, _assign(stmt.var, value, stmt.span)]
+
+    def let(self, stmt: AssignStmt, value: Expr, name: str) -> Stmt:
+        """Return the statement that gives a part of what replaces ``stmt`` a name."""
+        var = self._name(stmt.var, value.type, name)
+        self.candidates[var] = None
+        return _assign(var, value, stmt.span)
 
     def _on_target(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
         if not isinstance(stmt, AssignStmt) or not isinstance(stmt.value, Call):
@@ -149,8 +175,9 @@ class _Rows:
             raise _refused(call, (), stmt.span)
         row = self._name(stmt.var, on_rows.type)
         self.rows.setdefault(stmt.var, []).append((site.block, row))
-        self.columns[stmt.var] = None
-        back = reshape.call([row, MakeTuple([length, 1])], {}, stmt.span)
+        self.candidates[stmt.var] = None
+        assert isinstance(stmt.var.type, TileType)
+        back = reshape.call([row, MakeTuple(stmt.var.type.shape)], {}, stmt.span)
         return [*out, _assign(row, on_rows, stmt.span), _assign(stmt.var, back, stmt.span)]
 
     def _row(self, site: Site, column: Var, out: list[Stmt], span: Span) -> Var:
@@ -172,6 +199,24 @@ class _Rows:
             name = f"{like.name}_{suffix}{count}"
         self.names.add(name)
         return Var(name, kind, like.span)
+
+
+class _Let:
+    """What a composite sees (`ir.opdef.Let`); collects the statements that it makes."""
+
+    def __init__(self, rows: _Rows, stmt: AssignStmt) -> None:
+        self._rows = rows
+        self._stmt = stmt
+        self.out: list[Stmt] = []
+
+    def __call__(self, name: str, value: Expr) -> Var:
+        made = self._rows.let(self._stmt, value, name)
+        assert isinstance(made, AssignStmt)
+        self.out.append(made)
+        return made.var
+
+    def made(self, value: Expr) -> Call | None:
+        return self._rows.made.get(value) if isinstance(value, Var) else None
 
 
 def _assign(var: Var, value: Expr, span: Span) -> Stmt:
@@ -197,12 +242,25 @@ def _refused(call: Call, tiles: Iterable[TileType], span: Span) -> PassError:
 
 
 def _without_unused(function: Function, candidates: dict[Var, None]) -> Function:
-    """Drop the reshapes back to columns that nothing reads."""
+    """Drop what the pass made, and composite calls of the program, where nothing reads it."""
     root = number(function)
-    used = {var for site in sites_in(root) for var in uses(read_by(site.stmt))}
+    made: dict[Var, AssignStmt] = {}
+    readers: Counter[Var] = Counter()
+    for site in sites_in(root):
+        readers.update(uses(read_by(site.stmt)))
+        if isinstance(site.stmt, AssignStmt) and site.stmt.var in candidates:
+            made[site.stmt.var] = site.stmt
+    unused = [var for var in made if not readers[var]]
+    dropped: dict[Var, None] = {}
+    while unused:
+        var = unused.pop()
+        dropped[var] = None
+        for read in uses(read_by(made[var])):
+            readers[read] -= 1
+            if read in made and not readers[read]:
+                unused.append(read)
 
     def edit(site: Site, stmt: Stmt) -> Sequence[Stmt]:
-        unused = isinstance(stmt, AssignStmt) and stmt.var in candidates and stmt.var not in used
-        return [] if unused else [stmt]
+        return [] if isinstance(stmt, AssignStmt) and stmt.var in dropped else [stmt]
 
-    return rewrite(function, root, edit)
+    return rewrite(function, root, edit) if dropped else function

@@ -124,16 +124,31 @@ def parts(root: Block) -> frozenset[Var]:
     return frozenset(found)
 
 
-def _reads(site: Site, partial: frozenset[Var]) -> Iterator[tuple[Var, int]]:
-    """Yield the variables that a statement itself reads, each with the time."""
+def _reads(site: Site, partial: frozenset[Var]) -> list[tuple[Var, int]]:
+    """Return the tensors and tiles that a statement itself reads, each with the time."""
     stmt, now = site.stmt, 2 * site.begin
     call = call_of(stmt)
-    if call is not None and isinstance(call.type, TileType):
-        for index, arg in enumerate(call.args):
+    if call is None or not isinstance(call.type, TileType):
+        return [(var, now) for var in _data_in(read_by(stmt))]
+    found: list[tuple[Var, int]] = []
+    for index, arg in enumerate(call.args):
+        data = _data_in((arg,))
+        if data:
             when = now if arg not in partial and may_overwrite(call, index) else now + 1
-            yield from ((var, when) for var in uses([arg]) if is_data(var))
-        return
-    yield from ((var, now) for var in uses(read_by(stmt)) if is_data(var))
+            found += [(var, when) for var in data]
+    return found
+
+
+def _data_in(exprs: Sequence[Expr]) -> list[Var]:
+    """Return the tensors and tiles that occur in expressions."""
+    found: list[Var] = []
+    for expr in exprs:
+        if isinstance(expr, Var):
+            if is_data(expr):
+                found.append(expr)
+        elif not isinstance(expr, ConstInt | ConstFloat):
+            found += [var for var in uses((expr,)) if is_data(var)]
+    return found
 
 
 class Carried:
@@ -237,7 +252,7 @@ def live_ranges(function: Function, root: Block) -> dict[Var, Range]:
     for site in sites_in(root):
         for var, time in _reads(site, partial):
             builder.use(var, site.block, time)
-        for value in carried(site):
+        for value in carried(site) if site.blocks else ():
             holder = value.return_var if value.iter_arg is None else value.iter_arg
             spans = builder.extra.setdefault(holder, [])
             for last, _ in value.yields:

@@ -17,6 +17,7 @@ from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.liveness import Range, definitions, live_ranges, peak
 from pypto._src.passes.regions import Block, Retype, number, with_memref
+from pypto._src.passes.storage import Item, Placement, plan
 from pypto._src.targets import A2A3, Memory, Target
 
 _P: Final = IRProperty
@@ -185,31 +186,22 @@ def _slots(found: Sequence[Buffer], order: Sequence[int]) -> list[_Slot]:
     return slots
 
 
-_MOST_PLACED: Final = 2048
-"""How many buffers `place` takes; it compares each with all others."""
-
-
 def place(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | None:
     """Return addresses at which parts of buffers overlap when their lifetimes allow; None if none.
 
-    For memories that whole buffers do not fit: the largest first, each at the lowest address that
-    is free while it is needed.
+    For memories that whole buffers do not fit. The search is asked only when first fit fails.
     """
-    if len(found) > _MOST_PLACED:
-        return None
-    placed: list[tuple[Range, int, int]] = []
-    result: dict[MemRef, MemRef] = {}
-    for buffer in sorted(found, key=lambda b: (-b.memref.size_, b.memref.id_)):
-        # A result that overlaps only part of its operand would overwrite it before it is read.
-        needed = Range((begin, end | 1) for begin, end in buffer.range)
-        size, old = aligned(buffer.memref.size_, memory), buffer.memref
-        address = 0
-        for begin, end in sorted((b, e) for other, b, e in placed if other.meets(needed)):
-            if begin - address >= size:
-                break
-            address = max(address, end)
-        if address + size > memory.usable_bytes:
-            return None
-        placed.append((needed, address, address + size))
-        result[old] = MemRef(old.memory_space_, address, old.size_, old.id_, old.span)
-    return result
+    for exact in (False, True):
+        placement = placed(found, memory, exact=exact)
+        if placement.height <= memory.usable_bytes:
+            return {
+                b.memref: MemRef(b.memref.memory_space_, a, b.memref.size_, b.memref.id_)
+                for b, a in zip(found, placement.addresses, strict=True)
+            }
+    return None
+
+
+def placed(found: Sequence[Buffer], memory: Memory, *, exact: bool) -> Placement:
+    """Return where the buffers of one memory may lie; see `storage.plan`."""
+    items = [Item(aligned(b.memref.size_, memory), b.range) for b in found]
+    return plan(items, exact=exact)

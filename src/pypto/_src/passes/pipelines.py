@@ -6,7 +6,7 @@ Knows which passes there are and in which order they run, nothing of what they d
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from threading import get_ident
 from typing import TYPE_CHECKING, Final
@@ -15,13 +15,20 @@ from pypto._src.ir.stmts import Program
 from pypto._src.ir.text import python_print
 from pypto._src.passes.allocate_memory_addr import AllocateMemoryAddr
 from pypto._src.passes.base import Pass, PassPipeline
+from pypto._src.passes.common_subexpr import CommonSubexpr
+from pypto._src.passes.convert_tensor_to_block_ops import ConvertTensorToBlockOps
 from pypto._src.passes.convert_to_ssa import ConvertToSSA
+from pypto._src.passes.dead_code import DeadCode
 from pypto._src.passes.flatten_call_expr import FlattenCallExpr
 from pypto._src.passes.init_mem_ref import InitMemRef
 from pypto._src.passes.insert_sync import InsertSync
 from pypto._src.passes.legalize_tiles import LegalizeTiles
+from pypto._src.passes.loop_invariant_motion import LoopInvariantMotion
 from pypto._src.passes.memory_reuse import MemoryReuse
+from pypto._src.passes.outline_incore_scopes import OutlineIncoreScopes
 from pypto._src.passes.run_verifier import RunVerifier
+from pypto._src.passes.simplify import Simplify
+from pypto._src.passes.unroll_loops import UnrollLoops
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +44,8 @@ class OptimizationStrategy(Enum):
 _FRONT: Final[tuple[tuple[str, Callable[[], Pass]], ...]] = (
     ("ConvertToSSA", ConvertToSSA),
     ("FlattenCallExpr", FlattenCallExpr),
+    ("OutlineIncoreScopes", OutlineIncoreScopes),
+    ("ConvertTensorToBlockOps", ConvertTensorToBlockOps),
     ("RunVerifier", RunVerifier),
     ("LegalizeTiles", LegalizeTiles),
     ("InitMemRef", InitMemRef),
@@ -55,20 +64,46 @@ PIPELINES: Final[dict[OptimizationStrategy, tuple[tuple[str, Callable[[], Pass]]
 """By strategy, the passes in order with the names that dumps and `pass_names` show."""
 
 
-class PassManager:
-    """The passes of one strategy, ready to run."""
+OPTIONAL: Final[dict[str, Callable[[], Pass]]] = {
+    "UnrollLoops": UnrollLoops,
+    "Simplify": Simplify,
+    "CommonSubexpr": CommonSubexpr,
+    "LoopInvariantMotion": LoopInvariantMotion,
+    "DeadCode": DeadCode,
+}
+"""Passes that no strategy has by itself, in an order that suits most programs."""
 
-    def __init__(self, strategy: OptimizationStrategy = OptimizationStrategy.Default) -> None:
+
+class PassManager:
+    """The passes of one strategy, ready to run.
+
+    ``optional`` come right before RunVerifier, in their order: names of `OPTIONAL`, or passes.
+    """
+
+    def __init__(
+        self,
+        strategy: OptimizationStrategy = OptimizationStrategy.Default,
+        optional: Sequence[str | Pass] = (),
+    ) -> None:
         self.strategy = strategy
-        self.pass_names: list[str] = [name for name, _ in PIPELINES[strategy]]
-        self.passes: list[Pass] = [make() for _, make in PIPELINES[strategy]]
+        named = [(name, make()) for name, make in PIPELINES[strategy]]
+        place = next(i for i, (name, _) in enumerate(named) if name == "RunVerifier")
+        named[place:place] = [_optional(each) for each in optional]
+        self.pass_names: list[str] = [name for name, _ in named]
+        self.passes: list[Pass] = [pass_ for _, pass_ in named]
 
     @classmethod
     def get_strategy(
-        cls, strategy: OptimizationStrategy = OptimizationStrategy.Default
+        cls,
+        strategy: OptimizationStrategy = OptimizationStrategy.Default,
+        optional: Sequence[str | Pass] = (),
     ) -> PassManager:
-        """Return the manager of ``strategy``."""
-        return cls(strategy)
+        """Return the manager of ``strategy``; see the class for ``optional``.
+
+        Raises:
+            ValueError: no optional pass has that name.
+        """
+        return cls(strategy, optional)
 
     def get_pass_names(self) -> list[str]:
         """Return the names of the passes in order."""
@@ -101,6 +136,14 @@ class PassManager:
         return pipeline.run(
             input_ir, lambda _, program: dump.write(f"after_{next(names)}", program)
         )
+
+
+def _optional(given: str | Pass) -> tuple[str, Pass]:
+    if isinstance(given, Pass):
+        return given.get_name(), given
+    if given not in OPTIONAL:
+        raise ValueError(f"no optional pass is {given!r}; there are {', '.join(OPTIONAL)}")
+    return given, OPTIONAL[given]()
 
 
 class _Dump:

@@ -7,7 +7,7 @@ end of a block has a number in textual order. What the statements mean is known 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from pypto._src.ir.nodes import (
     Call,
@@ -89,6 +89,8 @@ def owner_of(block: Block) -> Site:
 
 def bodies(stmt: Stmt) -> tuple[Stmt, ...]:
     """Return the bodies of a compound statement; an absent else branch is left out."""
+    if stmt.__class__ in _SIMPLE:
+        return ()
     match stmt:
         case IfStmt():
             return (stmt.then_body,) if stmt.else_body is None else (stmt.then_body, stmt.else_body)
@@ -96,6 +98,10 @@ def bodies(stmt: Stmt) -> tuple[Stmt, ...]:
             return (stmt.body,)
         case _:
             return ()
+
+
+_SIMPLE: Final = frozenset({AssignStmt, EvalStmt})
+"""The statements that most are."""
 
 
 def number(function: Function) -> Block:
@@ -183,6 +189,8 @@ def _rewritten(body: Stmt, block: Block, edit: Edit) -> Stmt:
 
 
 def _with_bodies(site: Site, edit: Edit) -> Stmt:
+    if not site.blocks:
+        return site.stmt
     old = bodies(site.stmt)
     new = [_rewritten(b, block, edit) for b, block in zip(old, site.blocks, strict=True)]
     if all(a is b for a, b in zip(old, new, strict=True)):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pypto._src.diagnostics import DiagnosticSeverity, render
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
-from pypto._src.passes.base import Pass
+from pypto._src.passes.base import Pass, rules_verified
 
 if TYPE_CHECKING:
     from pypto._src import logs
@@ -29,7 +29,7 @@ class RunVerifier(Pass):
         from pypto._src.ir.verify import IRVerifier
 
         verifier = IRVerifier.create_default()
-        for rule in self.disabled_rules:
+        for rule in (*self.disabled_rules, *rules_verified(program)):
             verifier.disable_rule(rule)
         for diagnostic in verifier.verify(program):
             severe = diagnostic.severity is DiagnosticSeverity.Error

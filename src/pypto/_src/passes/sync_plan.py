@@ -23,6 +23,7 @@ from pypto._src.ir.enums import ForKind, PipeType
 from pypto._src.ir.stmts import ForStmt, IfStmt, WhileStmt
 from pypto._src.passes.boxes import trip_count
 from pypto._src.passes.buffers import Accesses, Instruction
+from pypto._src.passes.check_paths import Conditions
 from pypto._src.passes.conflicts import History, Need, lifted, meeting
 from pypto._src.passes.regions import Block, Site, owner_of
 
@@ -160,11 +161,15 @@ class Planner:
         self.waits: dict[Site, list[Flag]] = {}
         self.sets: dict[Site, dict[Flag, None]] = {}
         self.carried: dict[Block, list[Flag]] = {}  # by the body of their loop
+        self.conditions = Conditions(root, accesses.integers)
+        self.late: list[tuple[Block, PipeType]] = []  # barriers of a second turn, with its body
         self.site: Site = root.sites[0]
         self.bars: dict[Site, list[PipeType]] = {}  # before a statement
+        self.closing_bars: dict[Block, None] = {}  # of all pipes, at the end of a loop's body
 
     def barriers_only(self) -> None:
-        """Let all pipes finish before each instruction."""
+        """Let all pipes finish before each instruction, and do without flags."""
+        self.flags, self.bars, self.closing_bars = {}, {}, {}
         for site in self.accesses.at:
             self.bars[site] = [PipeType.ALL]
 
@@ -196,6 +201,8 @@ class Planner:
         self.site = site
         if self.order(instruction, self.history.earlier(instruction), self.clock, self):
             self.bar(site, instruction.pipe, self.clock, self.count)
+        if instruction.in_order:  # it starts when all before it on its pipe is complete
+            self.clock[pipe][pipe] = self.count[pipe]
         self.count[pipe] += 1
         self.history.record(instruction, self.count[pipe])
         self.after[site] = _Snapshot({pipe: tuple(self.clock[pipe])}, {pipe: self.count[pipe]})
@@ -205,6 +212,11 @@ class Planner:
             inner = inner.block.owner
 
     def _branch(self, site: Site) -> None:
+        taken = self.taken(site)
+        if taken is not None:
+            for arm in site.blocks[taken : taken + 1]:
+                self._block(arm)
+            return
         before = self.count[:]
         entry, done = self.clock, list[tuple[Clock, Row]]()
         frame = _Frame(site, [entry])
@@ -219,8 +231,16 @@ class Planner:
             done.append((entry, before))
         self.clock = _lowest([_skipped(clock, count, self.count) for clock, count in done])
 
+    def taken(self, site: Site) -> int | None:
+        """Return the arm that a branch always takes, None if it may be either."""
+        assert isinstance(site.stmt, IfStmt)
+        value = self.conditions.decide(site.stmt.condition, site.block)
+        return None if value is None else 0 if value else 1
+
     def _loop(self, site: Site, stmt: ForStmt | WhileStmt) -> None:
         body, trips = site.blocks[0], trip_count(stmt)
+        if trips == 0:
+            return
         before, entry = self.count[:], _copy(self.clock)
         self.frames.append(_Frame(site, [entry]))
         self._block(body)
@@ -293,11 +313,45 @@ class Planner:
             self.sets.setdefault(choice.set_after, {})[flag] = None
         return flag
 
-    def bar(self, site: Site, pipe: PipeType, clock: Clock, count: Row) -> None:
-        """Add a barrier before a statement of ``pipe``."""
+    def bar(self, site: Site, pipe: PipeType, clock: Clock, count: Row) -> PipeType:
+        """Add a barrier before a statement of ``pipe``; return which."""
         kind = pipe if pipe in _BARRIERS else PipeType.ALL
         self.bars.setdefault(site, []).append(kind)
         pass_bar(clock, kind, count)
+        return kind
+
+    def suspects(self) -> list[Flag | Site]:
+        """Return the flags, and the places of barriers, that later ones may make superfluous.
+
+        What the second turn of a loop adds also acts in the first turn and behind the loop, for
+        which all else was added before; and a flag that a loop primes may do for one that the loop
+        waits for at all.
+        """
+        found: dict[Flag | Site, None] = {}
+        for kind in dict.fromkeys(kind for _, kind in self.late):
+            begin = min(body.begin for body, each in self.late if each is kind)
+            found.update((site, None) for site in self.bars if site.end > begin)
+            if kind is PipeType.ALL:
+                found.update((flag, None) for flag in self.flags.values())
+        primed = [f for f in self.flags.values() if f.form is Form.PRIMED]
+        at = {(owner_of(f.block), f.source, f.target) for f in primed}
+        for flag in self.flags.values():
+            if flag.form is Form.FORWARD and (flag.wait_before, flag.source, flag.target) in at:
+                found[flag] = None
+        inner: dict[tuple[int, int], dict[Block, None]] = {}
+        for flag in self.flags.values():
+            if flag.form is not Form.FORWARD:
+                inner.setdefault((flag.source, flag.target), {})[flag.block] = None
+        for flag in self.flags.values():
+            if flag.form is not Form.FORWARD and any(
+                _inside(owner_of(block), flag.block) for block in inner[flag.source, flag.target]
+            ):
+                found[flag] = None  # the loop inside waits for the same pipe
+        return list(found)
+
+
+def _inside(site: Site, body: Block) -> bool:
+    return body.begin < site.begin < body.end
 
 
 class _Chooser(Protocol):
@@ -415,7 +469,10 @@ class _Replay:
             instruction, self.body, self.before, tensors=not self.independent
         )
         if self.planner.order(instruction, needs, self.clock, self):
-            self.planner.bar(instruction.site, instruction.pipe, self.clock, self.count)
+            kind = self.planner.bar(instruction.site, instruction.pipe, self.clock, self.count)
+            self.planner.late.append((self.body, kind))
+        if instruction.in_order:
+            self.clock[instruction.pipe][instruction.pipe] = self.count[instruction.pipe]
 
     def choose(self, need: Need) -> _Choice:
         """Return where a flag from the turn before stands."""
@@ -439,6 +496,11 @@ class _Replay:
         learn_inside(self.clock, self.frames, target, choice.token, self.body.depth)
 
     def _branch(self, site: Site) -> None:
+        taken = self.planner.taken(site)
+        if taken is not None:
+            for arm in site.blocks[taken : taken + 1]:
+                self.run(arm)
+            return
         entry, done = self.clock, list[Clock]()
         frame = _Frame(site, [entry])
         self.frames.append(frame)
@@ -453,6 +515,8 @@ class _Replay:
         self.clock = _lowest(done)
 
     def _loop(self, site: Site, stmt: ForStmt | WhileStmt) -> None:
+        if trip_count(stmt) == 0:
+            return
         body = site.blocks[0]
         carried = self.planner.carried.get(body, ())
         for flag in carried:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
 from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError
 from pypto._src.interp.scalars import wrapper
+from pypto._src.ir.dims import dimension_vars
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, Var
 from pypto._src.ir.stmts import Function
@@ -111,6 +112,69 @@ class Signature:
             hint=f"pass a copy: {other}.copy()",
             slug="argument-overlap",
         )
+
+
+class SizeWords:
+    """The symbolic sizes of a kernel's tensors: words behind those of its arguments."""
+
+    def __init__(self, function: Function) -> None:
+        """Find where each size can be read.
+
+        Raises:
+            CallError: a size is no dimension of any tensor, so nothing tells it.
+        """
+        self.name = function.name
+        self._places: list[tuple[Var, list[tuple[int, int]]]] = []
+        found = _dimensions(function)
+        for var in dimension_vars(function):
+            if var not in found:
+                raise CallError(
+                    f"{function.name} cannot be called: the size {var.name!r} is not a dimension "
+                    "of any of its tensors",
+                    function.span,
+                    hint=f"add a parameter {var.name}: pl.Scalar[pl.INT64]",
+                    slug="argument-kind",
+                )
+            self._places.append((var, found[var]))
+
+    def __bool__(self) -> bool:
+        return bool(self._places)
+
+    @property
+    def places(self) -> list[tuple[str, list[tuple[int, int]]]]:
+        """For each size its name, and the parameters with their dimensions that have it."""
+        return [(var.name, list(found)) for var, found in self._places]
+
+    def words(self, values: Sequence[Any]) -> list[int]:
+        """Return the sizes that arguments have, in the order in which the kernel takes them.
+
+        Raises:
+            CallError: two tensors differ in a size of one name.
+        """
+        words: list[int] = []
+        for var, ((first, axis), *others) in self._places:
+            size: int = values[first].shape[axis]
+            for index, other_axis in others:
+                other = values[index].shape[other_axis]
+                if other != size:
+                    raise CallError(
+                        f"the tensors of {self.name} have {size} and {other} elements in the "
+                        f"dimension {var.name!r}",
+                        slug="argument-shape",
+                    )
+            words.append(size)
+        return words
+
+
+def _dimensions(function: Function) -> dict[Var, list[tuple[int, int]]]:
+    """Return where each variable is a whole dimension: parameter and axis."""
+    found: dict[Var, list[tuple[int, int]]] = {}
+    for index, param in enumerate(function.params):
+        if isinstance(param.type, TensorType):
+            for axis, dim in enumerate(param.type.shape):
+                if isinstance(dim, Var):
+                    found.setdefault(dim, []).append((index, axis))
+    return found
 
 
 def word_of(dtype: DataType) -> Callable[[Any], int]:

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Env, Eval, Evaluator, Plan, Store
-from pypto._src.ir.nodes import Call, ScalarType, TensorType, Var, static_shape
+from pypto._src.ir.nodes import Call, ScalarType, TensorType, Var, const_value
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import tensor
-from pypto._src.run.arguments import Bound, is_array, type_text, word_of
+from pypto._src.run.arguments import Bound, SizeWords, is_array, type_text, word_of
 from pypto._src.run.effects import Effects
 from pypto._src.run.graph import Access, Buffer, Region, TaskGraph, thread_count
 
@@ -60,7 +60,8 @@ class Kernel:
         ]
         self._seconds = math.inf  # about what one run takes; waiting for Python's lock left out
         rows = zip(function.params, effects.writes, strict=True)
-        self._params = [_KernelParameter(var, writes) for var, writes in rows]
+        self.params = [KernelParameter(var, writes) for var, writes in rows]
+        self.sizes = SizeWords(function)
 
     def launch(self, graph: TaskGraph, span: Span, args: Sequence[Any]) -> Any:
         """Submit one run of the kernel; return its results, which have their values later.
@@ -71,15 +72,17 @@ class Kernel:
         words: list[int] = []
         accesses: list[Access] = []
         is_dense = True
-        for param, value in zip(self._params, args, strict=True):
+        for param, value in zip(self.params, args, strict=True):
             if param.word is not None:
                 words.append(param.word(value))
                 continue
-            if value.shape != param.shape or value.buffer.array.dtype != param.dtype:
+            if not param.fits(value.shape) or value.buffer.array.dtype != param.dtype:
                 raise self._mismatch(param, value).at(span)
             words.append(value.address)
             accesses.append((value, param.writes))
             is_dense = is_dense and value.is_dense
+        if self.sizes:
+            words += self.sizes.words(args)
         run = partial(self._run, words)
         if not is_dense:
             _check_staging(self.name, accesses, span)
@@ -100,7 +103,7 @@ class Kernel:
         """Run on dense copies of the views that have gaps: kernels take dense tensors only."""
         copies: dict[tuple[int, Any], Array] = {}
         written: list[tuple[Array, Array]] = []
-        for index, (param, value) in enumerate(zip(self._params, args, strict=True)):
+        for index, (param, value) in enumerate(zip(self.params, args, strict=True)):
             if param.word is not None or value.is_dense:
                 continue
             key = (id(value.buffer), value.box)
@@ -115,7 +118,7 @@ class Kernel:
         for target, copy in written:
             target[...] = copy
 
-    def _mismatch(self, param: _KernelParameter, value: Region) -> EvaluationError:
+    def _mismatch(self, param: KernelParameter, value: Region) -> EvaluationError:
         return EvaluationError(
             f"argument {param.name!r} of {self.name} is a tensor {list(value.shape)} of "
             f"{value.dtype}; {param.text} was wanted",
@@ -123,7 +126,9 @@ class Kernel:
         )
 
 
-class _KernelParameter:
+class KernelParameter:
+    """A parameter of a kernel: what fits it, and what a call does to it."""
+
     def __init__(self, var: Var, writes: bool) -> None:
         kind = var.type
         assert isinstance(kind, TensorType | ScalarType)  # the C++ emitter refuses others
@@ -132,7 +137,14 @@ class _KernelParameter:
         self.writes = writes
         self.word = word_of(kind.dtype) if isinstance(kind, ScalarType) else None
         self.dtype = kind.dtype.numpy
-        self.shape = static_shape(kind) if isinstance(kind, TensorType) else ()
+        dims = kind.shape if isinstance(kind, TensorType) else ()
+        self.sizes = [const_value(dim) for dim in dims]  # None where any will do
+
+    def fits(self, shape: Sequence[int]) -> bool:
+        """True for the shape of a tensor that the kernel takes here."""
+        return len(shape) == len(self.sizes) and all(
+            known is None or known == size for known, size in zip(self.sizes, shape, strict=True)
+        )
 
 
 def _result(function: Function, index: int, candidates: Sequence[int]) -> int:

@@ -40,7 +40,7 @@ extern "C" PYPTO_EXPORT const char* pypto_launch(
 MAX_CHECKED_TENSORS = 64
 """Tensors whose bounds a launch can hand to the headers (``kMaxExtents`` there)."""
 
-_WHERE = 'run it with target="interpreter", which names the line'
+WHERE = 'run it with target="interpreter", which names the line'
 
 
 class KernelError(EvaluationError):
@@ -77,6 +77,11 @@ class NativeKernel:
         # No argtypes: __call__ passes what they would convert to, and half of a call is saved.
         self._launch.restype = ctypes.c_char_p
 
+    @property
+    def address(self) -> int:
+        """The address of the launcher, for callers in C."""
+        return ctypes.cast(self._launch, ctypes.c_void_p).value or 0
+
     def __call__(
         self, words: Words | Sequence[int], block_idx: int = 0, block_num: int = 1
     ) -> None:
@@ -95,7 +100,7 @@ class NativeKernel:
         packed = words if isinstance(words, ctypes.Array) else pack(words)
         error: bytes | None = self._launch(packed, block_idx, block_num)
         if error is not None:
-            raise KernelError(error.decode(errors="replace"), hint=_WHERE)
+            raise KernelError(error.decode(errors="replace"), hint=WHERE)
 
 
 def pack(words: Sequence[int]) -> Words:
@@ -109,7 +114,7 @@ def pack(words: Sequence[int]) -> Words:
     return (ctypes.c_int64 * len(checked)).from_buffer(checked)
 
 
-def launcher_source(entry: str, tensor_bytes: Sequence[int] = ()) -> str:
+def launcher_source(entry: str, tensor_bytes: Sequence[int | str] = ()) -> str:
     """Return the C++ text that goes after a kernel, so that `NativeKernel` can call it.
 
     The kernel's source includes ``pto/pto-inst.hpp`` and defines ``entry`` with one parameter of
@@ -117,15 +122,16 @@ def launcher_source(entry: str, tensor_bytes: Sequence[int] = ()) -> str:
 
     Args:
         entry: The kernel's function.
-        tensor_bytes: For each argument the bytes of the tensor it points to, 0 for a scalar. If
-            given, loads and stores that leave these tensors are errors and touch nothing.
+        tensor_bytes: For each argument the bytes of the tensor it points to, 0 for a scalar; C++
+            text where they follow from ``args``. If given, loads and stores that leave these
+            tensors are errors and touch nothing.
     """
     if not (entry.isascii() and entry.isidentifier()):
         raise ValueError(f"{entry!r} is not the name of a C++ function")
     allowed = "".join(
         f"    pto::cpu::allow(reinterpret_cast<const void*>(args[{index}]), {size});\n"
         for index, size in enumerate(tensor_bytes)
-        if size > 0
+        if size != 0
     )
     return _LAUNCHER.replace("@entry@", entry).replace("@allow@", allowed)
 
@@ -137,7 +143,7 @@ def load_kernel(
     toolchain: Toolchain,
     include_dirs: Sequence[Path],
     extra_flags: Sequence[str] = (),
-    tensor_bytes: Sequence[int] = (),
+    tensor_bytes: Sequence[int | str] = (),
 ) -> NativeKernel:
     """Compile a kernel with its launcher, or find it in the cache, and load it.
 

@@ -55,13 +55,28 @@ _SANITIZE = ("-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"
 _TUNINGS: tuple[tuple[str, ...], ...] = (("-march=native",), ("-mcpu=native",), ())
 _ZIG_TUNINGS = (_TUNINGS[1], _TUNINGS[2])
 
-_ASAN_RUNTIMES: dict[Kind, tuple[str, ...]] = {
-    "gcc": ("libasan.so",),
-    "clang": (
-        "libclang_rt.asan.so",
-        f"libclang_rt.asan-{platform.machine()}.so",
-        "libclang_rt.asan_osx_dynamic.dylib",
-    ),
+ADDRESS = "address,undefined"
+"""The sanitizers of memory and of undefined behaviour; `THREAD` cannot be had with them."""
+
+THREAD = "thread"
+
+_CLANG_NAMES = {ADDRESS: "asan", THREAD: "tsan"}
+_RUNTIMES: dict[tuple[Kind, str], tuple[str, ...]] = {
+    ("gcc", ADDRESS): ("libasan.so",),
+    ("gcc", THREAD): ("libtsan.so",),
+    **{
+        ("clang", which): (
+            f"libclang_rt.{name}.so",
+            f"libclang_rt.{name}-{platform.machine()}.so",
+            f"libclang_rt.{name}_osx_dynamic.dylib",
+        )
+        for which, name in _CLANG_NAMES.items()
+    },
+}
+_SANITIZER_OPTIONS = {
+    # Python itself leaves memory behind at exit.
+    ADDRESS: {"ASAN_OPTIONS": "detect_leaks=0"},
+    THREAD: {"TSAN_OPTIONS": "halt_on_error=1:exitcode=66"},
 }
 
 _PROBE = """\
@@ -88,7 +103,7 @@ class Toolchain:
     kind: Kind
     version: str
     tuning: tuple[str, ...]
-    sanitize: bool = False
+    sanitize: bool | str = False  # True is `ADDRESS`
 
     @property
     def label(self) -> str:
@@ -103,13 +118,14 @@ class Toolchain:
         return (*_COMMON, *mode, *self.tuning)
 
     def _sanitizers(self) -> tuple[str, ...]:
+        which = ADDRESS if self.sanitize is True else self.sanitize
         match self.kind:
             case "zig":  # has no address sanitizer, and says nothing when asked for it
                 return ("-fsanitize=undefined",)
             case "clang":  # its static runtime cannot be loaded into a running process
-                return ("-fsanitize=address,undefined", "-shared-libsan")
+                return (f"-fsanitize={which}", "-shared-libsan")
             case _:
-                return ("-fsanitize=address,undefined",)
+                return (f"-fsanitize={which}",)
 
 
 @dataclass(frozen=True)
@@ -121,7 +137,7 @@ class Finished:
     stderr: str
 
 
-def find_toolchain(*, sanitize: bool = False) -> Toolchain | None:
+def find_toolchain(*, sanitize: bool | str | None = None) -> Toolchain | None:
     """Return the compiler to use, or None when the machine has none that works.
 
     ``PYPTO_CXX`` decides alone when it is set. Otherwise the first of c++, g++ and clang++ on PATH
@@ -129,15 +145,43 @@ def find_toolchain(*, sanitize: bool = False) -> Toolchain | None:
     per process.
 
     Args:
-        sanitize: Build with the address and undefined behaviour sanitizers, for tests. The object
-            then loads only into a process started with `sanitizer_environment`.
+        sanitize: Build with the sanitizers `ADDRESS` (or True) or `THREAD`. The object then loads
+            only into a process started with `sanitizer_environment`. If None, ``PYPTO_SANITIZE``
+            decides.
 
     Raises:
-        ToolchainError: ``PYPTO_CXX`` is set and does not work.
+        ToolchainError: ``PYPTO_CXX`` is set and does not work, or ``PYPTO_SANITIZE`` is set in a
+            process that was not started for it.
     """
     command = knobs.CXX.get()
     found = _first_working() if command is None else _chosen(command)
-    return found and replace(found, sanitize=sanitize)
+    if found is None:
+        return None
+    if sanitize is not None:
+        return replace(found, sanitize=sanitize)
+    wanted = knobs.SANITIZE.get()
+    if wanted == knobs.SANITIZE.unset:
+        return found
+    found = replace(found, sanitize=wanted)
+    _check_loaded(found)
+    return found
+
+
+def _check_loaded(toolchain: Toolchain) -> None:
+    """Refuse sanitizers whose runtime is not loaded: the first kernel would end the process."""
+    needed = sanitizer_environment(toolchain)
+    if not needed:
+        raise ToolchainError(
+            f"PYPTO_SANITIZE is {toolchain.sanitize!r}, and {toolchain.label} has no such runtime"
+        )
+    variable, libraries = next(iter(needed.items()))
+    if libraries.partition(":")[0] in os.environ.get(variable, ""):
+        return
+    words = " ".join(f"{name}={shlex.quote(value)}" for name, value in needed.items())
+    raise ToolchainError(
+        f"PYPTO_SANITIZE is {toolchain.sanitize!r}, and the sanitizer's runtime is not loaded",
+        hint=f"start Python with {words}",
+    )
 
 
 def no_compiler_message() -> str:
@@ -155,18 +199,29 @@ def no_compiler_message() -> str:
 def sanitizer_environment(toolchain: Toolchain) -> dict[str, str]:
     """Return the variables to start Python with before it loads sanitized objects.
 
-    The address sanitizer has to be loaded before everything else. Leaks are not reported: Python
-    itself leaves memory behind at exit.
+    A sanitizer has to be loaded before everything else, and the C++ library with it, whose
+    exceptions it wants to see.
     """
     if not toolchain.sanitize:
         return {}
+    which = ADDRESS if toolchain.sanitize is True else toolchain.sanitize
     variable = "DYLD_INSERT_LIBRARIES" if sys.platform == "darwin" else "LD_PRELOAD"
-    for name in _ASAN_RUNTIMES.get(toolchain.kind, ()):
+    runtime = _library(toolchain, _RUNTIMES.get((toolchain.kind, which), ()))
+    if runtime is None:
+        return {}
+    standard = _library(toolchain, ("libstdc++.so.6", "libstdc++.so"))
+    loaded = ":".join(str(path) for path in (runtime, standard) if path is not None)
+    return {variable: loaded, **_SANITIZER_OPTIONS[which]}
+
+
+def _library(toolchain: Toolchain, names: Sequence[str]) -> Path | None:
+    """Return the first of these libraries that the compiler has."""
+    for name in names:
         done = run([*toolchain.command, f"-print-file-name={name}"], timeout_s=VERSION_TIMEOUT_S)
         path = Path(done.stdout.strip())
         if path.is_absolute():  # a name that the compiler does not know comes back as it was
-            return {variable: str(path), "ASAN_OPTIONS": "detect_leaks=0"}
-    return {}
+            return path
+    return None
 
 
 def run(

@@ -58,6 +58,8 @@
 #if defined(__clang__)
 // An unoptimised build does not vectorise, and clang would say so at every PTO_IVDEP.
 #pragma clang diagnostic ignored "-Wpass-failed"
+// As above: our own inlined helpers pass wide vectors.
+#pragma clang diagnostic ignored "-Wpsabi"
 #endif
 
 #define PTO_INLINE inline __attribute__((always_inline))
@@ -66,6 +68,9 @@
 // compile time of a kernel grow with the square of its length, and a call costs nothing beside the loops.
 #define PTO_INSTRUCTION __attribute__((noinline))
 #define PTO_COLD __attribute__((noinline, cold))
+
+// PTO_CPU_NATIVE says that these headers are the ones in use: a kernel may then report its own errors (pto::cpu::fail).
+#define PTO_CPU_NATIVE 1
 
 // PTO_CPU_LAX (default off): accept operand locations and layouts that only a CPU model can execute (an Acc to Vec move,
 // arithmetic on a Mat tile). Off, a kernel is refused here for the same reasons for which the NPU headers refuse it.
@@ -104,7 +109,10 @@
 namespace pto {
 namespace detail {
 
-#if defined(__AVX512F__)
+// PTO_SCALAR (default off): vectors of one float, and no code for one instruction set in particular.
+#if defined(PTO_SCALAR)
+constexpr int kVectorBytes = 4;
+#elif defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
 #elif defined(__AVX__)
 constexpr int kVectorBytes = 32;

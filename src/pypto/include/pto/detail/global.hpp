@@ -89,7 +89,13 @@ struct GlobalTensor {
     }
 
     DType* data() const { return data_; }
-    void SetAddress(DType* data) { data_ = data; }
+    void SetAddress(DType* data)
+    {
+        moved_ = reinterpret_cast<uintptr_t>(data) - reinterpret_cast<uintptr_t>(data_);
+        data_ = data;
+    }
+    // Bytes that the last SetAddress moved the tensor by (CPU only, modulo 2^64).
+    uintptr_t GetMoved() const { return moved_; }
 
     int64_t GetShape(int dim) const { return shape_.get(dim); }
     int64_t GetStride(int dim) const { return stride_.get(dim); }
@@ -126,6 +132,7 @@ struct GlobalTensor {
 
 private:
     DType* data_;
+    uintptr_t moved_ = 0;
     Shape_ shape_;
     Stride_ stride_;
 };

@@ -4,8 +4,10 @@
 #ifndef PTO_DETAIL_LOOPS_HPP
 #define PTO_DETAIL_LOOPS_HPP
 
+#include "ahead.hpp"
 #include "check.hpp"
 #include "convert.hpp"
+#include "ops.hpp"
 
 namespace pto {
 namespace detail {
@@ -46,11 +48,16 @@ struct HasRun : std::false_type {};
 template <class Op>
 struct HasRun<Op, std::void_t<typename Op::run_tag>> : std::true_type {};
 
+template <class Op, class C>
+struct BindRight;
+
 template <class Op, class C, class... S>
 PTO_INLINE void apply_run(const Op& op, C* dst, int64_t n, const S*... src)
 {
     if constexpr (HasRun<Op>::value) {
         op.run(dst, src..., n);
+    } else if constexpr (PTO_HAVE_DIVIDE_RUN && std::is_same<Op, BindRight<Div, float>>::value) {
+        divide_run(dst, src..., n, op.value);
     } else {
         PTO_IVDEP
         for (int64_t i = 0; i < n; ++i) {
@@ -85,6 +92,9 @@ PTO_INLINE void apply_line(const Op& op, int64_t n, D* dst, const S*... src)
     }
 }
 
+// Elements between two requests for what is expected next (ahead.hpp).
+constexpr int64_t kFetchStep = 512;
+
 // dst(o, i) = op(src(o, i)...) over `outer` lines of `inner` elements; contiguous operands are walked as one line.
 template <class Op, class D, class... S>
 PTO_NOINLINE void map_lines(Op op, int64_t outer, int64_t inner, D* dst, int64_t stride, Lines<S>... src)
@@ -94,7 +104,11 @@ PTO_NOINLINE void map_lines(Op op, int64_t outer, int64_t inner, D* dst, int64_t
         outer = outer > 0 ? 1 : 0;
     }
     for (int64_t o = 0; o < outer; ++o) {
-        apply_line(op, inner, dst + o * stride, (src.start + o * src.stride)...);
+        for (int64_t i = 0; i < inner; i += kFetchStep) {
+            const int64_t n = min_of<int64_t>(kFetchStep, inner - i);
+            fetch_ahead(n / 24);
+            apply_line(op, n, dst + o * stride + i, (src.start + o * src.stride + i)...);
+        }
     }
 }
 
@@ -128,6 +142,7 @@ PTO_NOINLINE void map_lines_by_column(Op op, int64_t outer, int64_t inner, T* ds
     using C = compute_t<T>;
     for (int64_t o = 0; o < outer; ++o) {
         const C value = to_compute(column.start[o * column.stride]);
+        fetch_ahead(inner / 24);
         if constexpr (ColumnFirst) {
             apply_line(BindLeft<Op, C>{op, value}, inner, dst + o * stride, src.start + o * src.stride);
         } else {

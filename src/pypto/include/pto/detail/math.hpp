@@ -34,6 +34,62 @@ PTO_INLINE float exp_value(float x)
     return p * s1 * s2;
 }
 
+// The same for a whole vector of AVX-512: x = n ln2 + r with n a multiple of 1/16 and |r| <= ln2/32, a short polynomial for
+// e^r - 1, 2^(n mod 1) from a table in two parts, and the scaling by one instruction, which rounds subnormals once.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__) && !defined(PTO_SCALAR)
+#define PTO_HAVE_EXP_VECTOR 1
+#define PTO_VECTOR_FMA(a, b, c) __builtin_ia32_vfmaddps512_mask(a, b, c, static_cast<unsigned short>(-1), 4)
+PTO_INLINE Vec<float, 16> exp_vector(const Vec<float, 16>& x)
+{
+    using V = Vec<float, 16>;
+    const V table = {
+        1.0f, 1.04427373f, 1.09050775f, 1.13878858f, 1.18920708f, 1.24185777f, 1.29683959f, 1.35425556f,
+        1.41421354f, 1.47682619f, 1.54221082f, 1.61049032f, 1.68179286f, 1.75625217f, 1.8340081f, 1.91520655f};
+    const V rest = {
+        0.0f, 4.83347016e-08f, -1.30775399e-08f, 5.38622231e-08f, 3.79763527e-08f, 4.4968381e-08f, -4.01899953e-08f,
+        -1.01233493e-08f, 2.4203235e-08f, -4.50089885e-08f, 8.07090483e-09f, 9.83621717e-09f, -2.47553267e-08f,
+        -9.23577037e-09f, -1.1239278e-08f, 9.84532811e-09f};
+    V t = x > 89.0f ? V{} + 89.0f : x;
+    t = t < -104.0f ? V{} - 104.0f : t;
+    const V shifted = PTO_VECTOR_FMA(t, V{} + 1.44269504f, V{} + 786432.0f);  // n in the low bits, 4 of them a fraction
+    const V n = shifted - 786432.0f;
+    V r = PTO_VECTOR_FMA(n, V{} - 0.693145752f, t);
+    r = PTO_VECTOR_FMA(n, V{} - 1.42860677e-06f, r);
+    V p = PTO_VECTOR_FMA(r, V{} + 0.166669965f, V{} + 0.5f);
+    p = PTO_VECTOR_FMA(p, r * r, r);
+    const Vec<int32_t, 16> index = bit_cast<Vec<int32_t, 16>>(shifted);  // modulo 16
+    const V high = __builtin_shuffle(table, index), low = __builtin_shuffle(rest, index);
+    const V y = high + PTO_VECTOR_FMA(high, p, low);
+    return __builtin_ia32_scalefps512_mask(y, n, y, static_cast<unsigned short>(-1), 4);
+}
+#else
+#define PTO_HAVE_EXP_VECTOR 0
+#endif
+
+template <class T>
+PTO_INLINE void exp_run(T* dst, const T* src, int64_t n)
+{
+#if PTO_HAVE_EXP_VECTOR
+    if constexpr (std::is_same<T, float>::value) {
+        int64_t i = 0;
+        for (; i + 16 <= n; i += 16) {
+            store_vec(dst + i, exp_vector(load_vec<Vec<float, 16>>(src + i)));
+        }
+        if (i < n) {  // the same function, so that a value does not depend on its place
+            float rest[16] = {};
+            std::memcpy(rest, src + i, static_cast<std::size_t>(n - i) * sizeof(float));
+            store_vec(rest, exp_vector(load_vec<Vec<float, 16>>(rest)));
+            std::memcpy(dst + i, rest, static_cast<std::size_t>(n - i) * sizeof(float));
+        }
+        return;
+    }
+#endif
+    PTO_IVDEP
+    for (int64_t i = 0; i < n; ++i) {
+        dst[i] = exp_value(src[i]);
+    }
+}
+
 // ln x: x = 2^e m with m in [sqrt(1/2), sqrt(2)), f = m - 1, a polynomial for (ln(1+f) - f + f^2/2) / f^3.
 PTO_INLINE float log_value(float x)
 {
@@ -69,7 +125,8 @@ PTO_INLINE double exp_value(double x) { return __builtin_exp(x); }
 PTO_INLINE double log_value(double x) { return __builtin_log(x); }
 
 // Square roots over a run. The scalar builtin may set errno, which keeps GCC from vectorising a loop over it.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
+#if defined(PTO_SCALAR)
+#elif defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__)
 #define PTO_VECTOR_SQRT(v) __builtin_ia32_sqrtps512_mask(v, v, static_cast<unsigned short>(-1), 4)
 #elif defined(__GNUC__) && !defined(__clang__) && defined(__AVX__)
 #define PTO_VECTOR_SQRT(v) __builtin_ia32_sqrtps256(v)
@@ -101,6 +158,47 @@ PTO_NOINLINE void sqrt_run(T* dst, const T* src, int64_t n)
         dst[i] = sqrt_value(src[i]);
     }
 }
+
+// dst[i] = src[i] / divisor, correctly rounded, in three operations an element instead of a division: q = src * y with
+// y = 1 / divisor correctly rounded is within an ulp, src - q * divisor is exact, and adding that times y to q rounds as
+// the division does (Markstein 1990), as long as nothing comes near the ends of the exponent range.
+#if (defined(__FP_FAST_FMAF) || defined(__FMA__)) && !defined(PTO_SCALAR)
+#define PTO_HAVE_DIVIDE_RUN 1
+PTO_INLINE bool middle_exponents(const float* src, int64_t n, float divisor)
+{
+    constexpr uint32_t low = 67u << 23, span = 120u << 23;  // magnitudes from 2^-60 to 2^60
+    uint32_t worst = (bit_cast<uint32_t>(divisor) & 0x7fffffffu) - low;
+    for (int64_t i = 0; i < n; ++i) {
+        const uint32_t v = (bit_cast<uint32_t>(src[i]) & 0x7fffffffu) - low;
+        worst = v > worst ? v : worst;
+    }
+    return worst <= span;
+}
+PTO_NOINLINE inline void divide_run(float* dst, const float* src, int64_t n, float divisor)
+{
+    constexpr int64_t piece = 512;  // stays in the first-level cache
+    const float y = 1.0f / divisor;
+    for (int64_t at = 0; at < n; at += piece) {
+        const int64_t m = min_of(piece, n - at);
+        float* d = dst + at;
+        const float* s = src + at;
+        if (middle_exponents(s, m, divisor)) {
+            PTO_IVDEP
+            for (int64_t i = 0; i < m; ++i) {
+                const float q = s[i] * y;
+                d[i] = __builtin_fmaf(__builtin_fmaf(-q, divisor, s[i]), y, q);
+            }
+        } else {
+            PTO_IVDEP
+            for (int64_t i = 0; i < m; ++i) {
+                d[i] = s[i] / divisor;
+            }
+        }
+    }
+}
+#else
+#define PTO_HAVE_DIVIDE_RUN 0
+#endif
 
 }  // namespace detail
 }  // namespace pto

@@ -5,6 +5,10 @@
 
 #include <cstdlib>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include "enums.hpp"
 
 namespace pto {
@@ -45,6 +49,7 @@ enum ErrorCode : int {
     kShapeMismatch,  // operand sizes do not fit together
     kOutOfMemory,
     kOutOfBounds,    // a transfer leaves the tensors that the launcher named
+    kKernelError,    // reported by the kernel itself
 };
 
 // Per-thread state. Plain data without constructor, so that access needs no initialisation guard. The version in the name
@@ -52,7 +57,7 @@ enum ErrorCode : int {
 // Default visibility lets all kernels of a process share one core a thread, where the linker unifies such variables.
 struct PTO_SHARED CoreState {
     unsigned char* scratch;
-    unsigned char* work;  // buffers of the matmul, grown on demand
+    unsigned char* work;  // a work buffer that is too large to stand behind the scratch
     int64_t work_bytes;
     const char* message;
     int code;
@@ -62,7 +67,7 @@ struct PTO_SHARED CoreState {
     uint32_t sub_num;  // 0 reads as 1
 };
 
-inline namespace state_v1 {
+inline namespace state_v2 {
 PTO_SHARED inline thread_local CoreState core_state = {nullptr, nullptr, 0, nullptr, kOk, 0, 0, 0, 0};
 }
 
@@ -76,7 +81,11 @@ struct Extents {
 };
 inline thread_local Extents extents = {};
 
-// Blocks start at multiples of 64 bytes. The address that malloc gave stands in the word before the block (there is no
+// Tile memory and the work buffer of a thread share one large page where the system has them: both are walked in strides
+// that a small page holds one line of. The pages are touched first by the thread that uses them.
+constexpr int64_t kLargePage = 2048 * kKiB;
+
+// Blocks start at multiples of 64 bytes or more. The address that malloc gave stands in the word before the block (there is no
 // aligned allocation that all C libraries share).
 inline void free_block(unsigned char* block)
 {
@@ -109,25 +118,29 @@ PTO_COLD inline void record_error(int code, const char* message)
     }
 }
 
-PTO_COLD inline unsigned char* aligned_block(int64_t bytes)
+PTO_COLD inline unsigned char* aligned_block(int64_t bytes, int64_t align)
 {
     static thread_local CoreReaper reaper{&core_state};
     (void)reaper;
-    void* given = std::malloc(static_cast<std::size_t>(bytes) + 64 + sizeof(given));
+    void* given = std::malloc(static_cast<std::size_t>(bytes + align) + sizeof(given));
     if (given == nullptr) {
         record_error(kOutOfMemory, "tile memory of this thread could not be allocated");
         return nullptr;
     }
     const uintptr_t first = reinterpret_cast<uintptr_t>(given) + sizeof(given);
-    unsigned char* block = static_cast<unsigned char*>(given) + sizeof(given) + (64 - first % 64) % 64;
+    const uintptr_t gap = (static_cast<uintptr_t>(align) - first % static_cast<uintptr_t>(align)) % static_cast<uintptr_t>(align);
+    unsigned char* block = static_cast<unsigned char*>(given) + sizeof(given) + gap;
     std::memcpy(block - sizeof(given), &given, sizeof(given));
     return block;
 }
 
 PTO_COLD inline unsigned char* allocate_scratch()
 {
-    unsigned char* block = aligned_block(kScratchBytes);
+    unsigned char* block = aligned_block(kLargePage, kLargePage);
     if (block != nullptr) {
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+        (void)madvise(block, static_cast<std::size_t>(kLargePage), MADV_HUGEPAGE);  // a wish: small pages work as well
+#endif
         std::memset(block, 0, static_cast<std::size_t>(kScratchBytes));
     }
     core_state.scratch = block;
@@ -143,10 +156,15 @@ PTO_INLINE unsigned char* scratch()
 // A buffer of at least `bytes` that lives until the next request; nullptr (and an error) if there is no memory.
 inline unsigned char* work_buffer(int64_t bytes)
 {
+    constexpr int64_t behind = round_up(kScratchBytes, 4096);
+    if (bytes <= kLargePage - behind) {
+        unsigned char* base = scratch();
+        return base == nullptr ? nullptr : base + behind;
+    }
     if (bytes > core_state.work_bytes) {
         free_block(core_state.work);
         core_state.work_bytes = 0;
-        core_state.work = aligned_block(bytes);
+        core_state.work = aligned_block(bytes, 64);
         if (core_state.work != nullptr) {
             core_state.work_bytes = bytes;
         }
@@ -201,6 +219,8 @@ inline void allow(const void* first, int64_t bytes)
         known.of[known.count++] = {begin, begin + static_cast<uintptr_t>(bytes)};
     }
 }
+// Records an error of the kernel's own; `message` must be a string literal.
+inline void fail(const char* message) { detail::record_error(detail::kKernelError, message); }
 // Message of the first error since reset_error, or nullptr.
 inline const char* error() { return detail::core_state.message; }
 inline int error_code() { return detail::core_state.code; }

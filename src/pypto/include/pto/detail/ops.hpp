@@ -1,6 +1,7 @@
 // The scalar operations that the drivers apply, one small type each.
 //  - Integers wrap modulo 2^n. Division truncates toward zero; x / 0 is 0.
-//  - Floats follow IEEE 754: x / 0 is infinite or NaN. max and min give NaN if either operand is NaN.
+//  - Floats follow IEEE 754: x / 0 is infinite or NaN. max and min give NaN if either operand is NaN, and of two
+//    equal operands the second: where both are zeros, its sign. relu is max(x, 0), so that -0 becomes 0.
 //  - A shift by a negative count or by at least the width gives 0 (right shift of a negative value: -1).
 #ifndef PTO_DETAIL_OPS_HPP
 #define PTO_DETAIL_OPS_HPP
@@ -160,7 +161,7 @@ struct Relu {  // NaN stays NaN
         if constexpr (std::is_unsigned<C>::value) {
             return a;
         } else {
-            return a < C{0} ? C{0} : a;
+            return Max{}(a, C{0});
         }
     }
 };
@@ -181,13 +182,21 @@ PTO_INLINE C integer_part(double value)
 }
 
 struct Exp {
+    using run_tag = void;
     template <class C>
     PTO_INLINE C operator()(C a) const
     {
+        return integer_part<C>(exp_value(static_cast<double>(a)));
+    }
+    template <class C>
+    PTO_INLINE void run(C* dst, const C* src, int64_t n) const
+    {
         if constexpr (real_v<C>) {
-            return exp_value(a);
+            exp_run(dst, src, n);
         } else {
-            return integer_part<C>(exp_value(static_cast<double>(a)));
+            for (int64_t i = 0; i < n; ++i) {
+                dst[i] = (*this)(src[i]);
+            }
         }
     }
 };

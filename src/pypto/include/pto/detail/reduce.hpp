@@ -102,6 +102,7 @@ PTO_NOINLINE void reduce_lines(D* dst, int64_t dst_step, const S* src, int64_t s
     }
     for (int64_t o = 0; o < outer; ++o) {
         const S* line = src + o * src_step;
+        fetch_ahead(inner / 24);
         C total = C(0);
         if constexpr (std::is_same<S, C>::value) {
             total = reduce_run<Op>(line, inner);

@@ -4,6 +4,8 @@
 #ifndef PTO_DETAIL_RUNS_HPP
 #define PTO_DETAIL_RUNS_HPP
 
+#include <utility>
+
 #include "loops.hpp"
 
 namespace pto {
@@ -12,7 +14,7 @@ namespace detail {
 // The lines of a tile type.
 template <class Tl>
 struct TileLines {
-    static constexpr bool by_row = Tl::isBoxedLayout ? Tl::isInnerRowMajor : Tl::isRowMajor;
+    static constexpr bool by_row = Tl::isBoxedLayout ? Tl::kStoredByRow : Tl::isRowMajor;
     static constexpr int count = by_row ? Tl::Rows : Tl::Cols;
     static constexpr int length = by_row ? Tl::Cols : Tl::Rows;
     // Elements per run, lines per box.
@@ -54,6 +56,23 @@ PTO_NOINLINE void copy_lines(RunOp op, D* dst, int64_t dst_step, const S* src, i
     }
 }
 
+// Runs that copy_boxed does side by side: so many boxes are written, or read, as one plain line is, which is thereby
+// passed in whole cache lines. (Lines whose distance is a power of two compete for the same few places of the cache.)
+constexpr int kRunsAbreast = 4;
+
+// `Count` adjacent runs of `lines` lines.
+template <bool ToTile, class L, int Count, class RunOp, class D, class S>
+PTO_INLINE void copy_abreast(const RunOp& op, D* dst, const S* src, int64_t plain_step, int64_t lines)
+{
+    for (int64_t i = 0; i < lines; ++i) {
+        PTO_UNROLL
+        for (int j = 0; j < Count; ++j) {
+            const int64_t t = i * L::line_step + j * L::run_step, p = i * plain_step + j * L::run;
+            op(dst + (ToTile ? t : p), src + (ToTile ? p : t), L::run);
+        }
+    }
+}
+
 // Between plain lines (step `plain_step`) and the lines first .. first+count of a boxed tile with layout L.
 // ToTile says which side is the destination.
 template <bool ToTile, class L, class RunOp, class D, class S>
@@ -67,12 +86,14 @@ PTO_NOINLINE void copy_boxed(RunOp op, D* dst, const S* src, int64_t plain_step,
         const int64_t line = first + done;
         const int64_t n = min_of<int64_t>(L::band - line % L::band, count - done);
         const int64_t tile_base = L::start(line), plain_base = done * plain_step;
-        for (int64_t pos = 0; pos < whole; pos += L::run) {
-            const int64_t tile_run = tile_base + pos / L::run * L::run_step;
-            for (int64_t i = 0; i < n; ++i) {
-                const int64_t t = tile_run + i * L::line_step, p = plain_base + i * plain_step + pos;
-                op(dst + (ToTile ? t : p), src + (ToTile ? p : t), L::run);
-            }
+        int64_t pos = 0;
+        for (; pos + kRunsAbreast * L::run <= whole; pos += kRunsAbreast * L::run) {
+            const int64_t t = tile_base + pos / L::run * L::run_step, p = plain_base + pos;
+            copy_abreast<ToTile, L, kRunsAbreast>(op, dst + (ToTile ? t : p), src + (ToTile ? p : t), plain_step, n);
+        }
+        for (; pos < whole; pos += L::run) {
+            const int64_t t = tile_base + pos / L::run * L::run_step, p = plain_base + pos;
+            copy_abreast<ToTile, L, 1>(op, dst + (ToTile ? t : p), src + (ToTile ? p : t), plain_step, n);
         }
         if (whole < length) {
             const int64_t tile_run = tile_base + whole / L::run * L::run_step;
@@ -86,34 +107,49 @@ PTO_NOINLINE void copy_boxed(RunOp op, D* dst, const S* src, int64_t plain_step,
 }
 
 // ------------------------------------------------------------------------------------------------------ transposition
-// Square block of N lines of N elements, N * sizeof(T) = 32 bytes, through log2(N) rounds of interleaving whole vectors.
+// Square block of N lines of N elements in vectors of 32 bytes (or 16), through rounds that interleave two vectors 16 bytes
+// at a time, which every machine does in one cheap instruction, and a last one that exchanges halves.
 template <class T, int N>
-PTO_INLINE void interleave(const Vec<T, N>& a, const Vec<T, N>& b, Vec<T, N>& low, Vec<T, N>& high)
-{
+struct Interleave {
+    static constexpr int lane = 16 / static_cast<int>(sizeof(T));  // elements of 16 bytes
+    // Sources of element i of the results: elements of a from 0, of b from N.
+    static constexpr int low(int i) { return i / lane * lane + i % lane / 2 + i % 2 * N; }
+    static constexpr int high(int i) { return low(i) + lane / 2; }
+    static constexpr int first(int i) { return i < lane ? i : i - lane + N; }
+    static constexpr int second(int i) { return first(i) + lane; }
+
 #if defined(__clang__)
-    if constexpr (N == 8) {
-        low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
-        high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
-    } else if constexpr (N == 16) {
-        low = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
-        high = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
-    } else {
-        low = __builtin_shufflevector(a, b, 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 8, 40, 9, 41, 10, 42,
-                                      11, 43, 12, 44, 13, 45, 14, 46, 15, 47);
-        high = __builtin_shufflevector(a, b, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55, 24, 56, 25,
-                                       57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
+    template <int... I>
+    static PTO_INLINE void pair(const Vec<T, N>& a, const Vec<T, N>& b, Vec<T, N>& x, Vec<T, N>& y,
+                                std::integer_sequence<int, I...>)
+    {
+        x = __builtin_shufflevector(a, b, low(I)...);
+        y = __builtin_shufflevector(a, b, high(I)...);
+    }
+    template <int... I>
+    static PTO_INLINE void halves(const Vec<T, N>& a, const Vec<T, N>& b, Vec<T, N>& x, Vec<T, N>& y,
+                                  std::integer_sequence<int, I...>)
+    {
+        x = __builtin_shufflevector(a, b, first(I)...);
+        y = __builtin_shufflevector(a, b, (second(I) < 2 * N ? second(I) : 0)...);
     }
 #else
-    Vec<T, N> low_mask, high_mask;
-    PTO_UNROLL
-    for (int i = 0; i < N; ++i) {
-        low_mask[i] = static_cast<T>(i / 2 + (i % 2) * N);
-        high_mask[i] = static_cast<T>(N / 2 + i / 2 + (i % 2) * N);
+    template <int... I>
+    static PTO_INLINE void pair(const Vec<T, N>& a, const Vec<T, N>& b, Vec<T, N>& x, Vec<T, N>& y,
+                                std::integer_sequence<int, I...>)
+    {
+        x = __builtin_shuffle(a, b, Vec<T, N>{static_cast<T>(low(I))...});
+        y = __builtin_shuffle(a, b, Vec<T, N>{static_cast<T>(high(I))...});
     }
-    low = __builtin_shuffle(a, b, low_mask);
-    high = __builtin_shuffle(a, b, high_mask);
+    template <int... I>
+    static PTO_INLINE void halves(const Vec<T, N>& a, const Vec<T, N>& b, Vec<T, N>& x, Vec<T, N>& y,
+                                  std::integer_sequence<int, I...>)
+    {
+        x = __builtin_shuffle(a, b, Vec<T, N>{static_cast<T>(first(I))...});
+        y = __builtin_shuffle(a, b, Vec<T, N>{static_cast<T>(second(I))...});
+    }
 #endif
-}
+};
 
 template <class T>
 struct LaneOf {
@@ -124,27 +160,49 @@ struct LaneOf {
 template <class T, int N>
 PTO_INLINE void transpose_block(T* dst, int64_t dst_step, const T* src, int64_t src_step)
 {
+#if defined(PTO_SCALAR)
+    for (int i = 0; i < N; ++i) {
+        for (int j = 0; j < N; ++j) {
+            dst[j * dst_step + i] = src[i * src_step + j];
+        }
+    }
+#else
     using V = Vec<T, N>;
+    using Pairs = Interleave<T, N>;
+    constexpr int lane = Pairs::lane;
+    static_assert(N == lane || N == 2 * lane, "a line of a block has 16 or 32 bytes");
+    constexpr auto all = std::make_integer_sequence<int, N>{};
     V a[N], b[N];
     PTO_UNROLL
     for (int i = 0; i < N; ++i) {
         a[i] = load_vec<V>(src + i * src_step);
     }
+    // Each group of `lane` lines for itself: afterwards line j has column j in its first 16 bytes, and column lane + j.
     PTO_UNROLL
-    for (int round = 1; round < N; round *= 2) {
+    for (int round = 1; round < lane; round *= 2) {
         PTO_UNROLL
-        for (int i = 0; i < N / 2; ++i) {
-            interleave<T, N>(a[i], a[i + N / 2], b[2 * i], b[2 * i + 1]);
+        for (int group = 0; group < N; group += lane) {
+            PTO_UNROLL
+            for (int i = 0; i < lane / 2; ++i) {
+                Pairs::pair(a[group + i], a[group + i + lane / 2], b[group + 2 * i], b[group + 2 * i + 1], all);
+            }
         }
         PTO_UNROLL
         for (int i = 0; i < N; ++i) {
             a[i] = b[i];
         }
     }
+    if constexpr (N == 2 * lane) {
+        PTO_UNROLL
+        for (int i = 0; i < lane; ++i) {
+            Pairs::halves(a[i], a[i + lane], b[i], b[i + lane], all);
+        }
+    }
     PTO_UNROLL
     for (int i = 0; i < N; ++i) {
-        store_vec(dst + i * dst_step, a[i]);
+        store_vec(dst + i * dst_step, b[i]);
     }
+#endif
 }
 
 // dst(j, i) = src(i, j), `rows` x `cols` of src, both plain.
@@ -172,6 +230,38 @@ PTO_NOINLINE void transpose_lines(T* dst, int64_t dst_step, const T* src, int64_
 }
 
 // ------------------------------------------------------------------------------------------------- tile to tile
+// Bytes of a whole box. By hand, because g++ makes a string instruction of a memcpy of such a size.
+template <int64_t Bytes, class T>
+PTO_INLINE void copy_piece(T* dst, const T* src)
+{
+    if constexpr (Bytes % kVectorBytes == 0 && Bytes <= 1024) {
+        using V = Vec<uint8_t, kVectorBytes>;
+        PTO_UNROLL
+        for (int64_t i = 0; i < Bytes / kVectorBytes; ++i) {
+            store_vec(reinterpret_cast<uint8_t*>(dst) + i * kVectorBytes,
+                      load_vec<V>(reinterpret_cast<const uint8_t*>(src) + i * kVectorBytes));
+        }
+    } else {
+        std::memcpy(dst, src, Bytes);
+    }
+}
+
+// `count` <= Count lines of `length` <= Step elements.
+template <int64_t Step, int64_t Count, class T>
+PTO_INLINE void copy_pieces(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t count, int64_t length)
+{
+    if (length == Step && count == Count) {
+        PTO_UNROLL
+        for (int64_t i = 0; i < Count; ++i) {
+            std::memcpy(dst + i * dst_step, src + i * src_step, sizeof(T) * Step);
+        }
+    } else {
+        for (int64_t i = 0; i < count; ++i) {
+            CopyRun<T>{}(dst + i * dst_step, src + i * src_step, length);
+        }
+    }
+}
+
 // d(r, c) = s(r, c) for the given region, equal element types.
 template <class D, class S>
 PTO_NOINLINE void move_tile(elem_t<D>* dst, const elem_t<S>* src, int64_t rows, int64_t cols)
@@ -179,25 +269,37 @@ PTO_NOINLINE void move_tile(elem_t<D>* dst, const elem_t<S>* src, int64_t rows, 
     using T = elem_t<D>;
     using DL = TileLines<D>;
     using SL = TileLines<S>;
-    constexpr int block = 32 / static_cast<int>(sizeof(T));
+    constexpr int block = static_cast<int>(min_of<int64_t>(32 / sizeof(T), min_of<int64_t>(DL::run, SL::run)));
     if constexpr (DL::by_row == SL::by_row) {
         const int64_t count = DL::by_row ? rows : cols, length = DL::by_row ? cols : rows;
         constexpr int64_t step = min_of<int64_t>(DL::run, SL::run);
         if constexpr (D::isBoxedLayout && S::isBoxedLayout && DL::run == SL::run) {
-            // Whole runs; the last one may reach beyond the region, up to the end of its box.
-            for (int64_t line = 0; line < count; ++line) {
+            // Whole runs; the last one may reach beyond the region, up to the end of its box. The runs of a box are
+            // contiguous, so that boxes of the same height are copied as one piece.
+            constexpr int64_t band = min_of<int64_t>(DL::band, SL::band);
+            static_assert(DL::band % band == 0 && SL::band % band == 0, "bands of lines must fit into both boxes");
+            for (int64_t line = 0; line < count; line += band) {
                 T* to = dst + DL::start(line);
                 const T* from = src + SL::start(line);
+                const int64_t lines = min_of(band, count - line);
                 for (int64_t pos = 0; pos < length; pos += DL::run) {
-                    std::memcpy(to, from, sizeof(T) * DL::run);
+                    if (lines == band) {
+                        copy_piece<sizeof(T) * DL::run * band>(to, from);
+                    } else {
+                        std::memcpy(to, from, sizeof(T) * DL::run * lines);
+                    }
                     to += DL::run_step;
                     from += SL::run_step;
                 }
             }
         } else if constexpr (D::isBoxedLayout && S::isBoxedLayout && DL::run % step == 0 && SL::run % step == 0) {
-            for (int64_t line = 0; line < count; ++line) {
+            constexpr int64_t band = min_of<int64_t>(DL::band, SL::band);
+            static_assert(DL::band % band == 0 && SL::band % band == 0, "bands of lines must fit into both boxes");
+            for (int64_t line = 0; line < count; line += band) {
+                const int64_t lines = min_of(band, count - line);
                 for (int64_t pos = 0; pos < length; pos += step) {
-                    CopyRun<T>{}(dst + DL::offset(line, pos), src + SL::offset(line, pos), min_of(step, length - pos));
+                    copy_pieces<step, band>(dst + DL::offset(line, pos), DL::line_step, src + SL::offset(line, pos), SL::line_step,
+                                      lines, min_of(step, length - pos));
                 }
             }
         } else if constexpr (D::isBoxedLayout && !S::isBoxedLayout) {
@@ -207,9 +309,10 @@ PTO_NOINLINE void move_tile(elem_t<D>* dst, const elem_t<S>* src, int64_t rows, 
         } else {
             copy_lines(CopyRun<T>{}, dst, DL::line_step, src, SL::line_step, count, length);
         }
-    } else if constexpr (D::isBoxedLayout && S::isBoxedLayout && sizeof(T) <= 4 && DL::run == block &&
-                         SL::run == block && D::Rows % block == 0 && D::Cols % block == 0 && same_physical_v<D, S>) {
-        // Boxes of different direction: square blocks of one run each way, complete ones.
+    } else if constexpr (D::isBoxedLayout && S::isBoxedLayout && sizeof(T) <= 4 && block >= 8 &&
+                         DL::run % block == 0 && DL::band % block == 0 && SL::run % block == 0 &&
+                         SL::band % block == 0 && D::Rows % block == 0 && D::Cols % block == 0 && same_physical_v<D, S>) {
+        // Boxes of different direction: square blocks within both, complete ones.
         using Lane = typename LaneOf<T>::type;
         const int64_t up_rows = round_up(rows, block), up_cols = round_up(cols, block);
         for (int64_t r = 0; r < up_rows; r += block) {

@@ -171,6 +171,11 @@ struct Tile {
     static constexpr int BoxRows = InnerRows < Rows_ ? InnerRows : Rows_;
     static constexpr int BoxCols = InnerCols < Cols_ ? InnerCols : Cols_;
 
+    // Rows of a box lie behind one another, or columns. The Zn boxes of a Right tile are stored with their rows behind one
+    // another, as the multiply kernel reads them: only it can look into this memory, and box for box it is that of the NPU.
+    static constexpr bool kStoredByRow =
+        isInnerRowMajor || (Loc_ == TileType::Right && isBoxedLayout && FractalBytes_ == 512);
+
     // Element offset of (r, c).
     static constexpr int64_t offset(int64_t r, int64_t c)
     {
@@ -180,7 +185,7 @@ struct Tile {
         const int64_t br = r / BoxRows, ir = r % BoxRows, bc = c / BoxCols, ic = c % BoxCols;
         const int64_t outer = isRowMajor ? br * Cols_ * BoxRows + bc * BoxRows * BoxCols
                                          : bc * Rows_ * BoxCols + br * BoxRows * BoxCols;
-        return outer + (isInnerRowMajor ? ir * BoxCols + ic : ic * BoxRows + ir);
+        return outer + (kStoredByRow ? ir * BoxCols + ic : ic * BoxRows + ir);
     }
     // Elements from the first to the last one; larger than Numel only where rows do not fill the last box.
     static constexpr int64_t StorageNumel = detail::round_up(Rows_, isBoxedLayout ? BoxRows : 1) * Cols_;

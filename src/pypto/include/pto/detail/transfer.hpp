@@ -4,6 +4,7 @@
 #ifndef PTO_DETAIL_TRANSFER_HPP
 #define PTO_DETAIL_TRANSFER_HPP
 
+#include "ahead.hpp"
 #include "quant.hpp"
 #include "runs.hpp"
 
@@ -72,6 +73,23 @@ PTO_INLINE bool inside(const G& g, const GlobalLines<G>& lines, const char* mess
     }
     record_error(kOutOfBounds, message);
     return false;
+}
+
+// The tensor has moved since its last load: expect as large a step again.
+template <class G>
+PTO_INLINE void expect_next(const G& g, const GlobalLines<G>& lines)
+{
+    using T = typename G::RawDType;
+    if constexpr (!GlobalLines<G>::nz) {
+        const int64_t count = GlobalLines<G>::nd ? lines.rows() : lines.cols();
+        const int64_t length = GlobalLines<G>::nd ? lines.cols() : lines.rows();
+        const int64_t bytes = length * static_cast<int64_t>(sizeof(T));
+        forget(reinterpret_cast<const char*>(g.data()));
+        if (g.GetMoved() != 0 && lines.group() == count && lines.unit() == 1 && count * bytes >= 1024) {
+            expect(reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(g.data()) + g.GetMoved()),
+                   lines.line_step() * static_cast<int64_t>(sizeof(T)), count, bytes);
+        }
+    }
 }
 
 // Runs `op(dst, src, n)` over the whole transfer. ToTile: global -> tile, else tile -> global.
@@ -200,6 +218,7 @@ PTO_INSTRUCTION RecordEvent TLOAD(D& d, G& g, E&... events)
             } else if constexpr (sizeof(From) == sizeof(To)) {
                 transfer<true, D, G>(CastRun<To, From, false, false>{}, lines, elements(d), src);
             }
+            expect_next(g, lines);
             if constexpr (D::PadVal != PadValue::Null) {
                 fill_outside<D>(elements(d), d.GetValidRow(), d.GetValidCol(), pad_element<D>());
             }

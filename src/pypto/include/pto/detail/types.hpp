@@ -5,7 +5,9 @@
 
 #include "config.hpp"
 
-#if defined(__FLT16_MANT_DIG__) && !defined(PTO_CPU_SOFT_HALF)
+// g++ for AArch64 knows _Float16 in C++ from version 13 on, and says earlier that it does.
+#if defined(__FLT16_MANT_DIG__) && !defined(PTO_CPU_SOFT_HALF) && \
+    (defined(__clang__) || !defined(__aarch64__) || __GNUC__ >= 13)
 #define PTO_NATIVE_HALF 1
 #else
 #define PTO_NATIVE_HALF 0

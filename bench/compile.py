@@ -1,0 +1,137 @@
+"""What compiling a kernel costs: parsing, the passes of the Default strategy, C++ emission.
+
+The kernels have 100, 1,000, 5,000 and 20,000 statements without control flow, as a user writes
+them; and there is the program of ``examples/paged_attention.py``, without the arguments and the
+reference that follow it. Peer is CPython's own ``ast.parse`` of the same text, in the same process:
+every figure but the first two columns is a multiple of it, so 1.0 is the time that CPython needs to
+read the text.
+
+``verify`` is what `PassManager.run_passes` takes beyond its passes, most of it verification; the
+pass RunVerifier is among the passes. ``all`` is parsing, `run_passes` and emission.
+
+Each text has a process of its own. A figure is the fastest of several repetitions, with the garbage
+collector off while it runs; repetitions of the stages alternate, so that a busy machine slows all
+alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from support.texts import EXAMPLES, program_only, straight_kernel
+from support.timing import without_collector
+
+import pypto.language as pl
+from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.orchestration import generate_orchestration
+from pypto._src.ir.enums import FunctionType
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import Program
+from pypto._src.passes.pipelines import PassManager
+
+SIZES = (100, 1_000, 5_000, 20_000)
+PAGED_ATTENTION = "paged attention"
+RUN_PASSES = "run_passes"
+
+
+def emit(program: Program) -> list[str]:
+    """Return the C++ of the kernels, and that of the orchestration functions."""
+    texts = [kernel_file(f) for f in program.functions_ if role(f) is Role.KERNEL]
+    for function in program.functions_:
+        if function.func_type is FunctionType.Orchestration:
+            texts.append(generate_orchestration(program, function).code)
+    return texts
+
+
+def stages(text: str) -> dict[str, float]:
+    """Compile ``text`` once; return the seconds of each stage."""
+    seconds: dict[str, float] = {}
+
+    def timed(stage: str, run: Callable[..., Any], *args: Any) -> Any:
+        with without_collector():
+            start = time.perf_counter()
+            result = run(*args)
+            seconds[stage] = time.perf_counter() - start
+        return result
+
+    timed("ast.parse", ast.parse, text)
+    program = timed("parse", pl.parse, text)
+    manager = PassManager.get_strategy()
+    timed(RUN_PASSES, manager.run_passes, program)
+    for name, step in zip(manager.pass_names, manager.passes, strict=True):
+        program = timed(name, step, program)
+    timed("emit C++", emit, program)
+    return seconds
+
+
+def measured(text: str, budget: float) -> dict[str, float]:
+    """Return the fastest time of each stage within ``budget`` seconds, of two runs at least."""
+    end = time.perf_counter() + budget
+    best = stages(text)
+    while True:
+        for stage, seconds in stages(text).items():
+            best[stage] = min(best[stage], seconds)
+        if time.perf_counter() > end:
+            return best
+
+
+def source(name: str) -> str:
+    """Return the text that a row of the table is about."""
+    if name == PAGED_ATTENTION:
+        return program_only((EXAMPLES / "paged_attention.py").read_text(encoding="utf-8"))
+    return straight_kernel(int(name))
+
+
+def in_own_process(name: str, budget: float) -> dict[str, float]:
+    """Return `measured` of a fresh interpreter."""
+    command = [sys.executable, __file__, "--one", name, "--seconds", str(budget)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+def columns(seconds: dict[str, float]) -> dict[str, float]:
+    """Return what the table shows of one text, as multiples of ``ast.parse``."""
+    peer = seconds["ast.parse"]
+    passes = {name: seconds[name] for name in PassManager.get_strategy().pass_names}
+    beyond = max(0.0, seconds[RUN_PASSES] - sum(passes.values()))
+    ends = seconds["parse"], seconds["emit C++"]
+    shown = {"parse": ends[0], **passes, "verify": beyond, "emit C++": ends[1]}
+    shown["all"] = sum(ends) + seconds[RUN_PASSES]
+    return {name: value / peer for name, value in shown.items()}
+
+
+def table(found: dict[str, dict[str, float]]) -> None:
+    """Print one column a text and one line a stage."""
+    print(f"{'':24}" + "".join(f"{name:>16}" for name in found))
+    peers = [f"{seconds['ast.parse'] * 1e3:.2f} ms" for seconds in found.values()]
+    print(f"{'ast.parse':24}" + "".join(f"{peer:>16}" for peer in peers))
+    rows = [columns(seconds) for seconds in found.values()]
+    for stage in rows[0]:
+        print(f"{stage:24}" + "".join(f"{row[stage]:16.2f}" for row in rows))
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="statements")
+    parser.add_argument("--seconds", type=float, default=6.0, help="for each text")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measured(source(options.one), options.seconds)))
+        return
+    names = [*options.sizes.split(","), PAGED_ATTENTION]
+    print(f"CPython {platform.python_version()}, {platform.machine()}; multiples of ast.parse")
+    table({name: in_own_process(name, options.seconds) for name in names if name})
+
+
+if __name__ == "__main__":
+    main()

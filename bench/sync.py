@@ -1,0 +1,187 @@
+"""Flags and barriers of every example, against two plain ways to place them.
+
+* *barriers*: a barrier of all pipes before every instruction but the first.
+* *flag each*: a flag for each pair of instructions that depend on each other across pipes, raised
+  before the loop too where the dependence goes from one turn to the next, and a barrier for each
+  instruction that depends on one of its own pipe. Eight events exist for each pair of pipes: the
+  column *over* says how many of these flags find none.
+* *ours*: InsertSync; *fell back* counts the flags for which it had to take a barrier.
+
+A flag is a set and its wait; one that a loop primes and drains counts once. Each kernel ends with a
+barrier of all pipes, in all three, which is not counted. *removable* counts the flags and barriers
+of ours without which the checker still finds nothing, whatever way the kernel goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pypto._src import demo
+from pypto._src.diagnostics import DiagnosticSeverity
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import ForStmt, Function, Stmt, WhileStmt
+from pypto._src.passes.boxes import trip_count
+from pypto._src.passes.buffers import Accesses, Instruction
+from pypto._src.passes.conflicts import History, Need, meeting
+from pypto._src.passes.happens_before import check_sync
+from pypto._src.passes.insert_sync import InsertSync, SyncReport, is_sync
+from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.regions import Block, Site, number, rewrite, sites_in
+from pypto._src.targets import A2A3
+
+
+class Plain(NamedTuple):
+    """What a flag for each dependence takes."""
+
+    flags: int
+    barriers: int
+    over: int  # flags for which no event is free
+
+
+class PerDependence:
+    """Counts the dependences of a kernel without flags."""
+
+    def __init__(self, function: Function) -> None:
+        """Go through the kernel once, and once more through each loop that may run twice."""
+        self.root = number(function)
+        self.accesses = Accesses(function, self.root)
+        self.history = History(self.accesses)
+        self.count = [0] * 7
+        self.flags: dict[tuple[Site, Site, bool], tuple[int, int]] = {}  # to their pipes
+        self.barriers: set[Site] = set()
+        self._block(self.root)
+
+    def _block(self, block: Block) -> None:
+        for site in block.sites:
+            instruction = self.accesses.at.get(site)
+            if instruction is not None:
+                self._note(instruction, self.history.earlier(instruction), carried=False)
+                self.count[instruction.pipe] += 1
+                self.history.record(instruction, self.count[instruction.pipe])
+                continue
+            before = self.count[:]
+            for inner in site.blocks:
+                self._block(inner)
+            if isinstance(site.stmt, ForStmt | WhileStmt):
+                trips = trip_count(site.stmt)
+                if trips is None or trips > 1:
+                    self._again(site.blocks[0], before)
+
+    def _again(self, body: Block, before: list[int]) -> None:
+        for site in sites_in(body):
+            instruction = self.accesses.at.get(site)
+            if instruction is not None:
+                needs = self.history.earlier_turn(instruction, body, before, tensors=True)
+                self._note(instruction, needs, carried=True)
+
+    def _note(self, instruction: Instruction, needs: Iterator[Need], *, carried: bool) -> None:
+        for need in needs:
+            if need.pipe == instruction.pipe:
+                self.barriers.add(instruction.site)
+            else:
+                pair = (need.pipe, int(instruction.pipe))
+                self.flags[need.site, instruction.site, carried] = pair
+
+    def counts(self) -> Plain:
+        """Return the numbers of flags and barriers."""
+        over = 0
+        for pair in dict.fromkeys(self.flags.values()):
+            edges: list[tuple[int, int]] = []
+            for (first, second, carried), other in self.flags.items():
+                if other == pair:
+                    edges += _life(first, second, carried=carried)
+            now = 0
+            for _, change in sorted(edges):
+                now += change
+                over += change > 0 and now > A2A3.event_ids
+        return Plain(len(self.flags), len(self.barriers), over)
+
+
+def _life(first: Site, second: Site, *, carried: bool) -> list[tuple[int, int]]:
+    """Return when a flag takes an event and gives it back: a carried one through its loop."""
+    met = meeting(first, second)
+    if met is None or not carried:
+        return [(first.end, 1), (max(first.end, second.begin), -1)]
+    block = met[0].block
+    return [(block.begin, 1), (block.end, -1)]
+
+
+def kernels(name: str | None) -> Iterator[tuple[str, Function, Function, SyncReport, float]]:
+    """Yield the kernels of the examples: before and after InsertSync, its report and seconds."""
+    folder = demo.examples_directory()
+    assert folder is not None
+    for case in demo.cases(folder):
+        if name is not None and name not in case.name:
+            continue
+        manager = PassManager()
+        program = case.program
+        for each in manager.passes:
+            if isinstance(each, InsertSync):
+                begin = time.perf_counter()
+                after = each(program)
+                seconds = time.perf_counter() - begin
+                for function in program.functions_:
+                    if role(function) is Role.KERNEL:
+                        new = after.get_function(function.name)
+                        assert new is not None
+                        report = each.reports[function.name]
+                        yield f"{case.name} {function.name}", function, new, report, seconds
+                program = after
+            else:
+                program = each(program)
+
+
+def removable(function: Function) -> int:
+    """Return how many sets, waits and barriers, or whole flags, the kernel can do without."""
+    root = number(function)
+    stmts = [site.stmt for site in sites_in(root) if is_sync(site.stmt)]
+    groups = [[stmt] for stmt in stmts]
+    by_text: dict[str, list[Stmt]] = {}
+    for stmt in stmts:
+        triple = str(stmt).split("(")[-1]
+        by_text.setdefault(triple, []).append(stmt)
+    groups += [group for text, group in by_text.items() if "event_id" in text]
+    return sum(_is_whole(function, root, group) for group in groups)
+
+
+def _is_whole(function: Function, root: Block, dropped: list[Stmt]) -> bool:
+    gone = set(dropped)
+    mutant = rewrite(function, root, lambda _, stmt: [] if stmt in gone else [stmt])
+    found = check_sync(mutant, every_way=True)
+    return not any(d.severity is DiagnosticSeverity.Error for d in found)
+
+
+def main() -> None:
+    """Print one line for each kernel."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", nargs="?", help="part of the name of an example")
+    args = parser.parse_args()
+    head = ("barriers", "flag each", "bars", "over", "ours", "bars", "fell back", "removable")
+    print(f"{'kernel':<34}" + "".join(f"{word:>10}" for word in head))
+    totals = [0] * 8
+    for name, before, after, report, _ in kernels(args.name):
+        dependence = PerDependence(before)
+        plain = dependence.counts()
+        ours = report.barriers + report.full_barriers - 1
+        row = [
+            len(dependence.accesses.at) - 1,
+            plain.flags,
+            plain.barriers,
+            plain.over,
+            report.flags,
+            ours,
+            report.fallbacks,
+            removable(after),
+        ]
+        totals = [a + b for a, b in zip(totals, row, strict=True)]
+        print(f"{name:<34}" + "".join(f"{n:>10}" for n in row))
+    print(f"{'all':<34}" + "".join(f"{n:>10}" for n in totals))
+
+
+if __name__ == "__main__":
+    assert Path("bench").is_dir(), "run it in the project's folder"
+    main()

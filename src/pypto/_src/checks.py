@@ -1,0 +1,112 @@
+"""Everything that can be said about a program without running it, as ``pypto check`` says it.
+
+Strings the parts together: the rules of the IR, the passes and their memory plan, the
+synchronisation, and whether both targets' texts can be written and are accepted. Decides nothing
+that one of them could decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pypto._src.build_output import CCECodegen
+from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
+from pypto._src.emit.pto import PTOCodegen
+from pypto._src.errors import PyptoError
+from pypto._src.ir.roles import kernels
+from pypto._src.ir.stmts import Program
+from pypto._src.ir.verify import IRVerifier
+from pypto._src.lazy import lazy_module
+from pypto._src.passes.happens_before import FlagIdentity, check_sync
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+
+if TYPE_CHECKING:
+    from pypto._src.dialect import verify as pto_dialect
+else:
+    pto_dialect = lazy_module("pypto._src.dialect.verify")  # needs a package of an extra
+
+STAGES: Final = ("rules", "memory", "sync", "cpp", "pto")
+"""Rules of the IR and types; passes and memory plan; flags and barriers; the two texts."""
+
+
+class Stage(NamedTuple):
+    """What one check of a program found."""
+
+    name: str
+    findings: tuple[Diagnostic, ...] = ()
+    skipped: str = ""  # why it was not made
+
+    @property
+    def errors(self) -> int:
+        """How many of the findings are errors."""
+        return sum(d.severity is DiagnosticSeverity.Error for d in self.findings)
+
+    @property
+    def summary(self) -> str:
+        """``ok``, the number of errors and warnings, or why the check was not made."""
+        if self.skipped:
+            return f"skipped: {self.skipped}"
+        counts = [(self.errors, "error"), (len(self.findings) - self.errors, "warning")]
+        return ", ".join(f"{n} {word}{'s' * (n > 1)}" for n, word in counts if n) or "ok"
+
+
+def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) -> Iterator[Stage]:
+    """Yield the outcome of each check, in the order of `STAGES`."""
+    verifier = IRVerifier()
+    for rule in ("Structure", "TypeCheck"):
+        verifier.enable_rule(rule)
+    rules = Stage("rules", tuple(verifier.verify(program)))
+    yield rules
+    lowered: Program | None = None
+    if rules.errors:
+        yield Stage("memory", skipped="the program breaks rules")
+    else:
+        stage, lowered = _lowered(program, OptimizationStrategy.Default)
+        yield stage
+    if lowered is None:
+        yield from (Stage(name, skipped="the passes do not get so far") for name in STAGES[2:])
+        return
+    yield Stage("sync", tuple(check_sync(lowered, identity=identity)))
+    yield _emitted("cpp", lambda: CCECodegen().generate(lowered))
+    yield _accepted(program)
+
+
+def _lowered(program: Program, strategy: OptimizationStrategy) -> tuple[Stage, Program | None]:
+    try:
+        return Stage("memory"), PassManager(strategy).run_passes(program)
+    except PyptoError as error:
+        return Stage("memory", _diagnostics(error)), None
+
+
+def _diagnostics(error: PyptoError) -> tuple[Diagnostic, ...]:
+    return tuple(each.diagnostic for each in (error, *error.others))
+
+
+def _emitted(name: str, write: Callable[[], Any]) -> Stage:
+    try:
+        write()
+    except PyptoError as error:
+        return Stage(name, _diagnostics(error))
+    return Stage(name)
+
+
+def _accepted(program: Program) -> Stage:
+    """Return whether the PTO text of each kernel can be written and is what the assembler takes."""
+    stage, lowered = _lowered(program, OptimizationStrategy.PTOAS)
+    if lowered is None:
+        return Stage("pto", stage.findings)
+    texts: dict[str, str] = {}
+    for kernel in kernels(lowered):
+        try:
+            texts[kernel.name] = PTOCodegen().generate(Program([kernel], kernel.name))
+        except PyptoError as error:
+            return Stage("pto", _diagnostics(error))
+    if find_spec("xdsl") is None:
+        return Stage("pto", skipped="it needs pip install 'pypto[mlir]'")
+    found: list[Diagnostic] = []
+    for name, text in texts.items():
+        options = pto_dialect.options_of(text)
+        found += [f.diagnostic for f in pto_dialect.faults_of(text, f"{name}.pto", options)]
+    return Stage("pto", tuple(found))

@@ -1,0 +1,34 @@
+"""What a user can ask of the C++ besides the kernel itself. Data only; all of it off by default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CppOptions:
+    """Additions to the text of a kernel: ``CppOptions(fold_constants=True)``."""
+
+    fold_constants: bool = False
+    """Compute scalar expressions of constants here, and leave out ``+ 0`` and ``* 1``."""
+
+    remove_dead_code: bool = False
+    """Leave out branches never taken, loops without a turn, and what only they need."""
+
+    share_expressions: bool = False
+    """Compute an integer expression that occurs again in a block once, into a variable."""
+
+    scheduling_hints: bool = False
+    """Say the pipe of each instruction in a comment, and unroll short loops of constant length."""
+
+    debug_prints: bool = False
+    """Print each scalar and each tile in vector memory when it has its value."""
+
+    profile: bool = False
+    """Count calls and time in two 64-bit words, whose address is one more argument, the last."""
+
+    source_lines: bool = False
+    """Put the text of the source line into the comment that names it."""
+
+
+DEFAULT = CppOptions()

@@ -1,0 +1,361 @@
+"""Tensors of a kernel in C++: where each lies, its GlobalTensor, and the parts that ops touch.
+
+A tensor variable is a name for memory: a pointer, sizes and strides. Sizes that are known when the
+kernel runs are C++ texts; the types then say -1 and the constructors get the numbers. Knows no
+statements: the generator says where lines go.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from pypto._src.emit.cpp_types import Size, five, shape_text, stride_text
+from pypto._src.errors import EmitError
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    TensorType,
+    TileType,
+    Var,
+    const_value,
+    static_shape,
+)
+from pypto._src.ir.opdef import aliased, op_of
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    ScopeStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    statements,
+)
+from pypto._src.ir.text import python_print
+from pypto._src.ops import tensor
+
+_BLOCK_BYTES: Final = 32
+
+
+class Place(NamedTuple):
+    """Where a tensor variable lies; sizes and strides count elements, outermost first."""
+
+    pointer: str  # the C++ text of its address
+    base: str  # the pointer variable in that text
+    element: str  # C++ element type
+    shape: tuple[Size, ...]
+    strides: tuple[Size, ...]
+    whole: str  # GlobalTensor object of exactly this place, "" if there is none
+
+
+def row_major_text(shape: Sequence[Size]) -> list[Size]:
+    """Return the strides of a dense array, as numbers where they are known."""
+    strides: list[Size] = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = _product(shape[axis + 1], strides[axis + 1])
+    return strides
+
+
+def _product(a: Size, b: Size) -> Size:
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    if 1 in (a, b):
+        return b if a == 1 else a
+    return f"{a} * {b}"
+
+
+def constant_sizes(dims: Sequence[Expr], what: str) -> tuple[int, ...]:
+    """Return sizes as integers.
+
+    Raises:
+        EmitError: one of them is known at run time only.
+    """
+    values = [const_value(d) for d in dims]
+    if None in values:
+        sizes = ", ".join(python_print(d) for d in dims)
+        raise EmitError(
+            f"{what} has the size [{sizes}]; tiles of C++ kernels have constant sizes",
+            hint="write the sizes as numbers and pass what varies as offsets",
+            slug="emit-shape",
+        )
+    return tuple(v for v in values if v is not None)
+
+
+def declare_global(
+    name: str, place: Place, shape: Sequence[Size], order: str, pointer: str
+) -> list[str]:
+    """Return the lines that declare the GlobalTensor ``<name>Global``; no pointer if it is ""."""
+    layout = "" if order == "ND" else f", Layout::{order}"
+    # The document writes 1 for the strides of filled-up dimensions; nothing is skipped there.
+    lines = [
+        f"using {name}ShapeDim5 = {shape_text(shape)};",
+        f"using {name}StrideDim5 = {stride_text(place.strides)};",
+        f"using {name}GlobalType = GlobalTensor<{place.element}, {name}ShapeDim5, "
+        f"{name}StrideDim5{layout}>;",
+    ]
+    sizes = _given(f"{name}ShapeDim5", shape), _given(f"{name}StrideDim5", place.strides)
+    arguments = [pointer or "nullptr"]
+    if not sizes[0].endswith("()") or not sizes[1].endswith("()"):
+        arguments.append(sizes[0])
+    if not sizes[1].endswith("()"):
+        arguments.append(sizes[1])
+    if arguments == ["nullptr"]:
+        return [*lines, f"{name}GlobalType {name}Global;"]
+    return [*lines, f"{name}GlobalType {name}Global({', '.join(arguments)});"]
+
+
+def _given(kind: str, sizes: Sequence[Size]) -> str:
+    """Return the constructor call with what is known at run time, in order."""
+    return f"{kind}({', '.join(size for size in five(sizes) if isinstance(size, str))})"
+
+
+class Regions:
+    """The GlobalTensor objects of parts of tensors; each kind of part is declared once."""
+
+    def __init__(self, fresh: Callable[[str], str]) -> None:
+        self._fresh = fresh
+        self._objects: dict[tuple[object, ...], str] = {}
+        self.declarations: list[list[str]] = []
+        self.declared: set[str] = set()  # pointers that exist where the declarations stand
+
+    def object_for(self, place: Place, shape: Sequence[Size], order: str) -> str:
+        """Return the GlobalTensor for parts of ``shape``; who uses it points it somewhere.
+
+        Sizes known at run time are 1 until they are set.
+        """
+        key = (place.base, _static(shape), place.strides, order)
+        if key not in self._objects:
+            extent = "x".join(str(d) if isinstance(d, int) else "n" for d in shape)
+            suffix = "" if order == "ND" else f"_{order.lower()}"
+            name = self._fresh(f"{place.base}_{extent}{suffix}")
+            pointer = place.base if place.base in self.declared else ""
+            plain: list[Size] = [d if isinstance(d, int) else "1" for d in shape]
+            self.declarations.append(declare_global(name, place, plain, order, pointer))
+            self._objects[key] = f"{name}Global"
+        return self._objects[key]
+
+
+def _static(sizes: Sequence[Size]) -> tuple[int, ...]:
+    return tuple(size if isinstance(size, int) else -1 for size in sizes)
+
+
+def set_sizes(name: str, shape: Sequence[Size]) -> str | None:
+    """Return the line that gives a GlobalTensor its run-time sizes, None if it has none."""
+    found = [(i, size) for i, size in enumerate(five(shape)) if isinstance(size, str)]
+    if not found:
+        return None
+    axes, sizes = ", ".join(str(i) for i, _ in found), ", ".join(size for _, size in found)
+    return f"{name}.SetShape<{axes}>({sizes});"
+
+
+# --------------------------------------------------------------------------------------------
+# Columns of tensors with more than two dimensions
+# --------------------------------------------------------------------------------------------
+
+
+class Column(NamedTuple):
+    """A column of a tensor [..., N, 1] as a part that one transfer moves."""
+
+    shape: tuple[Size, ...]
+    strides: tuple[Size, ...]
+    order: str  # DN for one column; ND for the rows of the tile seen as [..., N]
+
+
+def column_part(shape: Sequence[Size], strides: Sequence[Size], element_bytes: int) -> Column:
+    """Return how a column tile's part of a tensor is described.
+
+    A DN part has one dimension of rows. Where the outer rows do not follow one another in memory,
+    the tile is taken for a matrix with one row for each of them: the bytes are the same.
+
+    Raises:
+        EmitError: that matrix would have rows that are no multiple of 32 bytes.
+    """
+    rows = [(d, s) for d, s in zip(shape[:-1], strides[:-1], strict=True) if d != 1]
+    if len(rows) <= 1:
+        return Column(tuple(shape), tuple(strides), "DN")
+    last = strides[-1]
+    if all(
+        isinstance(d, int) and isinstance(s, int) and isinstance(outer, int) and outer == d * s
+        for (_, outer), (d, s) in itertools.pairwise(rows)
+    ):
+        count: Size = 1
+        for size, _ in rows:
+            count = _product(count, size)
+        return Column((count, 1), (rows[-1][1], last), "DN")
+    inner = rows[-1][0]
+    if not isinstance(inner, int) or inner * element_bytes % _BLOCK_BYTES:
+        raise EmitError(
+            f"a column [{', '.join(map(str, shape))}] of a wider tensor goes in rows of {inner} "
+            f"elements, which are no multiple of {_BLOCK_BYTES} bytes",
+            hint="move the rows of each outer index by themselves",
+            slug="emit-shape",
+        )
+    return Column(tuple(shape[:-1]), tuple(strides[:-1]), "ND")
+
+
+# --------------------------------------------------------------------------------------------
+# Tensors that a branch or a loop chooses
+# --------------------------------------------------------------------------------------------
+
+
+class Choices(NamedTuple):
+    """The tensor variables whose memory is known only when the kernel runs."""
+
+    moved: frozenset[Var]  # carried by a loop that makes them other tensors
+    roots: Mapping[Var, tuple[Var | None, Var | None]]
+    """For each result of a branch, the first names of the tensors that its two ways give."""
+
+    def is_merged(self, var: Var) -> bool:
+        """True for the result of a branch whose ways give different tensors."""
+        one, other = self.roots[var]
+        return one is None or one is not other
+
+
+def find_choices(function: Function) -> Choices:
+    """Return which tensors need a pointer of their own at run time.
+
+    Each carried tensor is taken to stay the same one until the loop is seen to change it.
+    """
+    moved: dict[Var, None] = {}
+    while True:
+        found = _Roots(moved)
+        for param in function.params:
+            if isinstance(param.type, TensorType):
+                found.of[param] = param
+        found.visit(function.body)
+        if not found.changed:
+            return Choices(frozenset(moved), found.roots)
+        moved |= found.changed
+
+
+class _Roots:
+    """What memory each tensor variable is: the variable that first named it."""
+
+    def __init__(self, moved: dict[Var, None]) -> None:
+        self.moved = moved
+        self.of: dict[Var, Var] = {}
+        self.changed: dict[Var, None] = {}
+        self.roots: dict[Var, tuple[Var | None, Var | None]] = {}
+
+    def root(self, value: Expr) -> Var | None:
+        if isinstance(value, Var):
+            return self.of.get(value)
+        if isinstance(value, Call) and value.op is not tensor.view:
+            source = aliased(value)
+            return self.root(source) if isinstance(source, Var) else None
+        return None
+
+    def visit(self, body: Stmt | None) -> None:
+        for stmt in statements(body):
+            match stmt:
+                case AssignStmt() if isinstance(stmt.var.type, TensorType):
+                    self.of[stmt.var] = self.root(stmt.value) or stmt.var
+                case ForStmt() | WhileStmt():
+                    self.loop(stmt)
+                case IfStmt():
+                    self.visit(stmt.then_body)
+                    self.visit(stmt.else_body)
+                    self.branches(stmt)
+                case ScopeStmt():
+                    self.visit(stmt.body)
+                case _:
+                    pass
+
+    def loop(self, stmt: ForStmt | WhileStmt) -> None:
+        tensors = [arg for arg in stmt.iter_args if isinstance(arg.type, TensorType)]
+        for arg in tensors:
+            self.of[arg] = arg if arg in self.moved else self.root(arg.initValue) or arg
+        self.visit(stmt.body)
+        for arg, value in zip(stmt.iter_args, yielded(stmt.body), strict=False):
+            is_new = isinstance(arg.type, TensorType) and arg not in self.moved
+            if is_new and self.root(value) is not self.of[arg]:
+                self.changed[arg] = None
+        for arg, var in zip(stmt.iter_args, stmt.return_vars, strict=False):
+            if isinstance(arg.type, TensorType):
+                self.of[var] = self.of[arg]
+
+    def branches(self, stmt: IfStmt) -> None:
+        ways = [yielded(body) for body in (stmt.then_body, stmt.else_body)]
+        for var, first, second in zip(stmt.return_vars, *ways, strict=False):
+            if isinstance(var.type, TensorType):
+                one, other = self.roots[var] = self.root(first), self.root(second)
+                self.of[var] = one if one is not None and one is other else var
+
+
+def yielded(body: Stmt | None) -> tuple[Expr, ...]:
+    """Return the values that a body hands on at its end."""
+    last = statements(body)[-1:]
+    return last[0].value if last and isinstance(last[0], YieldStmt) else ()
+
+
+def written(call: Call) -> Expr:
+    """Return the tensor that the result of a call is: the one it views or writes to.
+
+    Raises:
+        EmitError: the call makes a new tensor, which kernels cannot.
+    """
+    source = aliased(call)
+    if source is None:
+        op, name = op_of(call), call.op.name
+        reason = op.unsupported if op is not None and op.unsupported else "it makes a tensor"
+        raise EmitError(
+            f"{name} has no C++ form in a kernel: {reason}",
+            hint=op.instead if op is not None else None,
+            slug="emit-op",
+        )
+    return source
+
+
+# --------------------------------------------------------------------------------------------
+# Tiles
+# --------------------------------------------------------------------------------------------
+
+
+def tile_rows_cols(kind: TileType) -> tuple[int, int]:
+    """Return the static rows and columns of a tile: all dimensions but the last are rows.
+
+    Raises:
+        EmitError: the shape is not constant.
+    """
+    shape = static_shape(kind)
+    if shape is None:
+        constant_sizes(kind.shape, "a tile")
+        shape = ()
+    rows = 1
+    for dim in shape[:-1]:
+        rows *= dim
+    return (rows, shape[-1]) if shape else (1, 1)
+
+
+def valid_sizes(kind: TileType) -> tuple[Expr, ...]:
+    """Return the valid rows and columns that a tile's view gives, () if all of it is valid."""
+    view = kind.tile_view
+    if view is None or len(view.valid_shape) != len(kind.shape) or len(kind.shape) != 2:
+        return ()
+    return view.valid_shape
+
+
+def parameter_sizes(param: Var, text: Callable[[Expr], str]) -> Iterator[Size]:
+    """Yield the sizes of a tensor parameter.
+
+    Raises:
+        EmitError: a dimension is -1, which nothing can look up.
+    """
+    kind = param.type
+    assert isinstance(kind, TensorType)
+    for dim in kind.shape:
+        if isinstance(dim, ConstInt):
+            if dim.value < 0:
+                raise EmitError(
+                    f"tensor {param.name!r} {python_print(kind)} has a dimension without a name",
+                    param.span,
+                    hint='declare it: n = pl.dynamic("n"), and write n for -1',
+                    slug="emit-shape",
+                )
+            yield dim.value
+        else:
+            yield text(dim)

@@ -1,0 +1,649 @@
+"""C++ of host functions for the task runtime on this machine: all that the language allows.
+
+The form is that of ``emit.orchestration``, which writes for the device. Here tensors are C++
+objects that branches and loops may exchange, the host reads what tasks write, host functions call
+each other, sizes may be known at run time only, and ops on whole tensors go back to Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.dtypes import DataType
+from pypto._src.emit.cpp import RESERVED
+from pypto._src.emit.host_scalars import HostScalars, element_text, from_word, host_type, to_word
+from pypto._src.emit.writer import CodeEmitter, Names, source_comment
+from pypto._src.errors import EmitError, PyptoError
+from pypto._src.ir.enums import CoreType, ParamDirection
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    GlobalVar,
+    IterArg,
+    MakeTuple,
+    ScalarType,
+    TensorType,
+    TupleGetItemExpr,
+    TupleType,
+    Type,
+    Var,
+    const_value,
+    dtype_of,
+)
+from pypto._src.ir.opdef import OpDef, op_of
+from pypto._src.ir.roles import Role, core_type, role
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    Program,
+    ReturnStmt,
+    ScopeStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    statements,
+)
+from pypto._src.ir.text import python_print
+from pypto._src.ir.walk import functions_called
+from pypto._src.ops import tensor as tensor_ops
+
+ENTRY_SYMBOL: Final = "pypto_enter"
+MAX_DIMS: Final = 5
+
+DTYPES: Final = {
+    DataType.FP32: "FLOAT32",
+    DataType.FP16: "FLOAT16",
+    DataType.INT32: "INT32",
+    DataType.INT16: "INT16",
+    DataType.INT8: "INT8",
+    DataType.UINT8: "UINT8",
+    DataType.BF16: "BFLOAT16",
+    DataType.INT64: "INT64",
+    DataType.UINT64: "UINT64",
+    DataType.UINT16: "UINT16",
+    DataType.UINT32: "UINT32",
+    DataType.FP64: "FLOAT64",
+    DataType.BOOL: "BOOL",
+    DataType.FP8E4M3FN: "FLOAT8_E4M3FN",
+    DataType.FP8E5M2: "FLOAT8_E5M2",
+}
+"""The runtime's element types, in the order of their numbers there."""
+
+_MAKE_PARAM: Final = {
+    ParamDirection.In: "make_input_param",
+    ParamDirection.Out: "make_output_param",
+    ParamDirection.InOut: "make_inout_param",
+}
+_WORKERS: Final = {
+    CoreType.VECTOR: "PTO2_WORKER_VECTOR",
+    CoreType.CUBE: "PTO2_WORKER_CUBE",
+}
+_TAKEN: Final = RESERVED | {
+    "rt",
+    "line",
+    "arg_count",
+    "Tensor",
+    "PTOParam",
+    "DataType",
+    "pto2",
+    "std",
+}
+
+
+class HostText(NamedTuple):
+    """The C++ of a host function and of those that it calls."""
+
+    code: str
+    kernels: tuple[str, ...]  # by the number that a task has
+    ops: tuple[Call, ...]  # evaluated in Python, by their number
+    spans: tuple[Span, ...]  # place in the user's source of each line of the text
+
+    def span(self, line: int) -> Span:
+        """Return the user's place of a line of the text, counted from 1."""
+        return self.spans[line - 1] if 0 < line <= len(self.spans) else UNKNOWN_SPAN
+
+
+def host_text(program: Program, entry: Function, results: Mapping[str, Sequence[int]]) -> HostText:
+    """Return the C++ text of host function ``entry`` of ``program``, after the passes.
+
+    Its arguments are words: for each parameter one, then for each parameter that is a tensor the
+    sizes of its dimensions that are not constant.
+
+    Args:
+        program: The program, after the passes.
+        entry: The function that is called.
+        results: For each kernel, which of its parameters its results are.
+
+    Raises:
+        EmitError: something has no form here; the error points at the user's line.
+    """
+    return _File(program, results).text(entry)
+
+
+class _File:
+    def __init__(self, program: Program, results: Mapping[str, Sequence[int]]) -> None:
+        self.program = program
+        self.kernel_results = results
+        self.names = Names(_TAKEN)
+        self.kernels: dict[str, int] = {}
+        self.ops: list[Call] = []
+        self.out = CodeEmitter()
+        self.spans: list[Span] = []
+        self.span = UNKNOWN_SPAN
+        self.tasks = 0
+        self.functions: dict[str, str] = {}
+
+    def line(self, text: str = "") -> None:
+        """Append one line, which belongs to the user's statement at `span`."""
+        self.out.emit_line(text)
+        self.spans.append(self.span)
+
+    def text(self, entry: Function) -> HostText:
+        hosts = self._in_order(entry)
+        for line in (
+            "#include <stddef.h>",
+            "#include <stdint.h>",
+            "",
+            '#include "pto_orchestration_api.h"',
+        ):
+            self.line(line)
+        for function in hosts:
+            self.functions[function.name] = self.names.fresh(f"host_{function.name}")
+            self.line()
+            try:
+                _Host(self, function).write()
+            except PyptoError as error:
+                raise error.at(function.span) from None
+        self.span = entry.span
+        self._entry(entry)
+        return HostText(
+            self.out.get_code(), tuple(self.kernels), tuple(self.ops), tuple(self.spans)
+        )
+
+    def _in_order(self, entry: Function) -> list[Function]:
+        """Return the host functions that a call may reach, each after those that it calls."""
+        done: dict[str, Function] = {}
+        path: list[str] = []
+        pending: list[tuple[Function, bool]] = [(entry, False)]
+        while pending:
+            function, is_finished = pending.pop()
+            if is_finished:
+                path.pop()
+                done[function.name] = function
+                continue
+            if function.name in done:
+                continue
+            if function.name in path:
+                raise EmitError(f"{function.name!r} calls itself", function.span)
+            path.append(function.name)
+            pending.append((function, True))
+            for name in functions_called(function):
+                callee = self.program.get_function(name)
+                if callee is not None and role(callee) is Role.HOST:
+                    pending.append((callee, False))
+        return list(done.values())
+
+    def _entry(self, entry: Function) -> None:
+        self.line()
+        self.line("static void entry(PTO2Runtime* rt, uint64_t* args, int arg_count)")
+        self.line("{")
+        self.out.increase_indent()
+        self.line("(void)arg_count;")
+        names = Names(_TAKEN | {"entry", "args", *self.functions.values()})
+        passed = ["__LINE__", "rt"]
+        sizes = len(entry.params)
+        for index, param in enumerate(entry.params):
+            name = names.fresh(param.name)
+            passed.append(name)
+            if isinstance(param.type, TensorType):
+                shape: list[str] = []
+                for dim in param.type.shape:
+                    known = dim.value if isinstance(dim, ConstInt) and dim.value >= 0 else None
+                    shape.append(f"args[{sizes}]" if known is None else str(known))
+                    sizes += known is None
+                rank = len(shape)
+                values = ", ".join(shape) or "0"
+                self.line(f"uint64_t {name}_shapes[{max(rank, 1)}] = {{{values}}};")
+                pointer = f"reinterpret_cast<void*>(args[{index}])"
+                dtype = f"DataType::{_dtype(param.type.dtype)}"
+                tensor = f"{pointer}, {name}_shapes, {rank}, {dtype}"
+                self.line(f"Tensor {name} = make_tensor_external({tensor});")
+            else:
+                assert isinstance(param.type, ScalarType)
+                kind = param.type.dtype
+                self.line(f"{host_type(kind)} {name} = {from_word(kind, f'args[{index}]')};")
+        results: list[str] = []
+        for index, kind in enumerate(entry.return_types):
+            name = names.fresh(f"result_{index}")
+            results.append(name)
+            self.line(f"{_value_type(kind)} {name}{{}};")
+        self.line(f"{self.functions[entry.name]}({', '.join([*passed, *results])});")
+        for name, kind in zip(results, entry.return_types, strict=True):
+            if isinstance(kind, ScalarType):
+                self.line(f"pto2_rt_return_word(rt, {to_word(kind.dtype, name)});")
+            else:
+                self.line(f"pto2_rt_return(rt, {name});")
+        self.out.decrease_indent()
+        self.line("}")
+        self.line()
+        export = 'extern "C" __attribute__((visibility("default")))'
+        self.line(f"{export} int {ENTRY_SYMBOL}(PTO2Runtime* rt, uint64_t* args, int count)")
+        self.line("{")
+        self.line("    return pto2_enter(rt, args, count, entry);")
+        self.line("}")
+
+
+class _Host:
+    """One host function as a C++ function; results go to its last parameters."""
+
+    def __init__(self, file: _File, function: Function) -> None:
+        self.file = file
+        self.function = function
+        self.names = Names(_TAKEN | {"entry", *file.functions.values()})
+        self.scalars = HostScalars(self.name)
+        self.tuples: dict[Var, tuple[str, ...]] = {}
+        self.comment: str | None = None
+        self.results: list[str] = []
+
+    def line(self, text: str = "") -> None:
+        self.file.line(text)
+
+    def write(self) -> None:
+        self.file.span = self.function.span
+        params = ["int line", "PTO2Runtime* rt"]  # the line of the call
+        for param in self.function.params:
+            name = self.names.register(param)
+            kind = _value_type(param.type)
+            params.append(f"const Tensor& {name}" if kind == "Tensor" else f"{kind} {name}")
+        for index, kind in enumerate(self.function.return_types):
+            name = self.names.fresh(f"result_{index}")
+            self.results.append(name)
+            params.append(f"{_value_type(kind)}& {name}")
+        own = self.file.functions[self.function.name]
+        self.line(f"static void {own}({', '.join(params)})")
+        self.line("{")
+        self.file.out.increase_indent()
+        self.line("(void)line, (void)rt;")
+        self._dimensions()
+        self._statements(self.function.body)
+        self.file.out.decrease_indent()
+        self.line("}")
+
+    def _dimensions(self) -> None:
+        """Check the shapes of tensors, and give names to their sizes."""
+        for param in self.function.params:
+            if not isinstance(param.type, TensorType):
+                continue
+            shape = param.type.shape
+            name = self.name(param)
+            sizes = [self._wanted(dim) for dim in shape]
+            wanted = f'"{param.name}", "{_wanted_text(param.type)}", line'
+            dtype = f"DataType::{_dtype(param.type.dtype)}"
+            self.line(f"pto2_rt_check(rt, {name}, {dtype}, {{{', '.join(sizes)}}}, {wanted});")
+            for axis, dim in enumerate(shape):
+                if isinstance(dim, Var):
+                    self._dimension(dim, name, axis)
+
+    def _dimension(self, dim: Var, tensor: str, axis: int) -> None:
+        if self.names.get(dim) is None:
+            self.line(f"const int64_t {self.names.register(dim)} = {tensor}.shapes[{axis}];")
+            self.line(f"(void){self.name(dim)};")
+
+    def _wanted(self, dim: Expr) -> str:
+        if isinstance(dim, ConstInt):
+            return str(dim.value)
+        known = self.names.get(dim) if isinstance(dim, Var) else None
+        return f"static_cast<int64_t>({known})" if known is not None else "-1"
+
+    # ----- names and values -----------------------------------------------------------------
+
+    def name(self, var: Var) -> str:
+        """Return the C++ name of a tensor or scalar."""
+        name = self.names.get(var)
+        if name is None:
+            raise EmitError(f"the value of {var.name!r} is not known on the host", var.span)
+        return name
+
+    def value(self, expr: Expr) -> str:
+        """Return the text of a scalar, or the name of a tensor."""
+        if isinstance(expr, TupleGetItemExpr):
+            return self._items(expr.tuple)[expr.index]
+        if isinstance(expr.type, TensorType):
+            if isinstance(expr, Var):
+                return self.name(expr)
+            raise EmitError("a tensor stands here that has no name", expr.span)
+        return self.scalars.text(expr)
+
+    def _items(self, expr: Expr) -> tuple[str, ...]:
+        if isinstance(expr, Var) and expr in self.tuples:
+            return self.tuples[expr]
+        if isinstance(expr, MakeTuple):
+            return tuple([self.value(item) for item in expr.elements])
+        raise EmitError("a tuple stands here that is no result of a call", expr.span)
+
+    def _sizes(self, expr: Expr) -> tuple[list[str], int]:
+        assert isinstance(expr, MakeTuple)
+        _check_rank(len(expr.elements))
+        texts: list[str] = []
+        for item in expr.elements:
+            known = const_value(item)
+            negative = known is not None and known < 0
+            text = self.scalars.text(item)
+            plain = known is not None and not negative
+            texts.append(text if plain else f"static_cast<uint64_t>({text})")
+        return texts, len(texts)
+
+    # ----- statements -----------------------------------------------------------------------
+
+    def _statements(self, body: Stmt | None) -> None:
+        for stmt in statements(body):
+            self.file.span = stmt.span
+            try:
+                self._statement(stmt)
+            except PyptoError as error:
+                raise error.at(stmt.span) from None
+
+    def _statement(self, stmt: Stmt) -> None:
+        match stmt:
+            case AssignStmt():
+                self._say(stmt)
+                self._assign(stmt)
+            case EvalStmt():
+                self._say(stmt)
+                if isinstance(stmt.expr, Call):
+                    self._call(None, stmt.expr)
+            case ForStmt():
+                self._for(stmt)
+            case WhileStmt():
+                self._while(stmt)
+            case IfStmt():
+                self._if(stmt)
+            case ScopeStmt():
+                self._statements(stmt.body)
+            case ReturnStmt():
+                self._return(stmt)
+            case YieldStmt():
+                pass  # written by what it belongs to
+            case _:
+                raise EmitError(
+                    f"a host function has no {type(stmt).__name__.removesuffix('Stmt').lower()} "
+                    "after the passes"
+                )
+
+    def _say(self, stmt: Stmt) -> None:
+        text = source_comment(stmt.span)
+        if text is not None and text != self.comment:
+            self.line(f"// {text}")
+            self.comment = text
+
+    def _return(self, stmt: ReturnStmt) -> None:
+        self._say(stmt)
+        for name, value in zip(self.results, stmt.value, strict=True):
+            self.line(f"{name} = {self.value(value)};")
+
+    def _assign(self, stmt: AssignStmt) -> None:
+        var, value = stmt.var, stmt.value
+        if isinstance(value, Call):
+            self._call(var, value)
+        elif isinstance(var.type, TupleType):
+            self.tuples[var] = self._items(value)
+        elif isinstance(var.type, TensorType):
+            self.names.register(var, self.value(value))  # another name of the same tensor
+        else:
+            self._declare(var, self.value(value))
+
+    def _declare(self, var: Var, text: str) -> None:
+        self.line(f"{_value_type(var.type)} {self.names.register(var)} = {text};")
+        self.line(f"(void){self.name(var)};")
+
+    # ----- calls ----------------------------------------------------------------------------
+
+    def _call(self, var: Var | None, call: Call) -> None:
+        if call.span is not UNKNOWN_SPAN:
+            self.file.span = call.span
+        if isinstance(call.op, GlobalVar):
+            self._function(var, call)
+            return
+        op = op_of(call)
+        if op is tensor_ops.create:
+            self._create(var, call)
+        elif op is tensor_ops.view:
+            source = self.value(call.args[0])
+            (shape, _), (offset, _) = self._sizes(call.args[1]), self._sizes(call.args[2])
+            parts = f"{{{', '.join(shape)}}}, {{{', '.join(offset)}}}"
+            self._keep(var, f"{source}.view({parts})")
+        elif op is tensor_ops.read:
+            at = ", ".join(f"static_cast<int64_t>({t})" for t in self._sizes(call.args[1])[0])
+            place = f"rt, {self.value(call.args[0])}, {{{at}}}"
+            self._keep(var, element_text(dtype_of(call), place))
+        elif op is tensor_ops.dim:
+            axis = const_value(call.args[1])
+            assert axis is not None
+            kind = call.args[0].type
+            assert isinstance(kind, TensorType)
+            self._keep(var, f"{self.value(call.args[0])}.dim({axis % len(kind.shape)})")
+        elif op is not None and op.numpy is not None:
+            self._in_python(var, call, op)
+        else:
+            raise EmitError(f"{call.op.name} has no meaning on arrays", slug="emit-op")
+
+    def _keep(self, var: Var | None, text: str) -> None:
+        if var is None:
+            self.line(f"(void){text};")
+        elif isinstance(var.type, TensorType):
+            self.line(f"Tensor {self.names.register(var)} = {text};")
+        else:
+            self._declare(var, text)
+
+    def _create(self, var: Var | None, call: Call) -> None:
+        shape, rank = self._sizes(call.args[0])
+        assert isinstance(call.type, TensorType)
+        dtype = f"DataType::{_dtype(call.type.dtype)}"
+        name = self.names.fresh(f"{'made' if var is None else var.name}_shapes")
+        values = ", ".join(shape) or "0"
+        self.line(f"uint64_t {name}[{max(rank, 1)}] = {{{values}}};")
+        self._keep(var, f"make_tensor({name}, {rank}, {dtype})")
+
+    def _function(self, var: Var | None, call: Call) -> None:
+        callee = self.file.program.get_function(call.op.name)
+        if callee is None:
+            raise EmitError(f"the program has no function {call.op.name!r}", slug="emit-callee")
+        if role(callee) is Role.KERNEL:
+            self._name_results(var, self._task(call, callee))
+            return
+        results = [
+            self.names.fresh(f"{callee.name}_{index}") for index in range(len(callee.return_types))
+        ]
+        for name, kind in zip(results, callee.return_types, strict=True):
+            self.line(f"{_value_type(kind)} {name}{{}};")
+        args = ["__LINE__", "rt", *(self.value(arg) for arg in call.args), *results]
+        self.line(f"{self.file.functions[callee.name]}({', '.join(args)});")
+        self._name_results(var, results)
+
+    def _name_results(self, var: Var | None, results: Sequence[str]) -> None:
+        if var is None:
+            return
+        if isinstance(var.type, TupleType):
+            self.tuples[var] = tuple(results)
+        elif results:
+            self.names.register(var, results[0])
+
+    def _task(self, call: Call, callee: Function) -> list[str]:
+        """Write a task; return the tensors that the call's results are."""
+        number = self.file.kernels.setdefault(callee.name, len(self.file.kernels))
+        worker = _WORKERS[core_type(callee)]
+        params = self.names.fresh(f"params_t{self.file.tasks}")
+        self.line(f"// Task {self.file.tasks}: {callee.name}")
+        self.file.tasks += 1
+        entries = [
+            self._param(arg, param.type, direction)
+            for arg, param, direction in zip(
+                call.args, callee.params, callee.param_directions, strict=True
+            )
+        ]
+        self._params(params, entries)
+        self.line(f"pto2_rt_submit_task(rt, {number}, {worker}, {params}, {len(entries)});")
+        return [self.value(call.args[i]) for i in self.file.kernel_results[callee.name]]
+
+    def _params(self, name: str, entries: Sequence[str]) -> None:
+        if not entries:
+            self.line(f"PTOParam* {name} = nullptr;")
+            return
+        self.line(f"PTOParam {name}[] = {{")
+        for entry in entries:
+            self.line(f"    {entry},")
+        self.line("};")
+
+    def _param(self, arg: Expr, wanted: Type, direction: ParamDirection) -> str:
+        text = self.value(arg)
+        if isinstance(arg.type, TensorType):
+            return f"{_MAKE_PARAM[direction]}({text})"
+        if isinstance(wanted, ScalarType) and wanted.dtype is not dtype_of(arg):
+            text = f"pto2::cast<{host_type(wanted.dtype)}>({text})"
+        dtype = wanted.dtype if isinstance(wanted, ScalarType) else dtype_of(arg)
+        return f"make_scalar_param({to_word(dtype, text)})"
+
+    def _in_python(self, var: Var | None, call: Call, op: OpDef[..., object]) -> None:
+        """Write an op that Python evaluates on arrays: its operands, tuples one by one."""
+        if op.view_of is not None:
+            raise EmitError(f"{op.name} is a view that the runtime does not have", slug="emit-op")
+        entries: list[str] = []
+        for index, arg in enumerate(call.args):
+            direction = ParamDirection.InOut if index in op.writes else ParamDirection.In
+            items = arg.elements if isinstance(arg, MakeTuple) else (arg,)
+            entries += [self._param(item, item.type, direction) for item in items]
+        number = len(self.file.ops)
+        self.file.ops.append(call)
+        params = self.names.fresh(f"params_op{number}")
+        self._params(params, entries)
+        arguments = f"rt, {number}, {params}, {len(entries)}"
+        target = min(op.writes, default=None)
+        if target is not None:
+            self.line(f"pto2_rt_scalar_op({arguments});")
+            if var is not None:
+                self.names.register(var, self.value(call.args[target]))
+        elif isinstance(call.type, TensorType):
+            _check_rank(len(call.type.shape))
+            self._keep(var, f"pto2_rt_tensor_op({arguments})")
+        elif isinstance(call.type, ScalarType):
+            self._keep(var, from_word(call.type.dtype, f"pto2_rt_scalar_op({arguments})"))
+        else:
+            raise EmitError(f"{op.name} has a result that the host cannot hold", slug="emit-op")
+
+    # ----- control flow ---------------------------------------------------------------------
+
+    def _for(self, stmt: ForStmt) -> None:
+        self._say(stmt)
+        self._enter(stmt.iter_args)
+        name = self.names.register(stmt.loop_var)
+        bounds: list[str] = []
+        for part, expr in (("start", stmt.start), ("stop", stmt.stop), ("step", stmt.step)):
+            bounds.append(self.names.fresh(f"{name}_{part}"))
+            self.line(f"const int64_t {bounds[-1]} = {self.scalars.text(expr)};")
+        start, stop, step = bounds
+        known = const_value(stmt.step)
+        if known is None:
+            self.line(
+                f'if ({step} == 0) pto2_fail(__LINE__, "loop-step", "the step of a loop is zero");'
+            )
+        test = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
+        if known:
+            test = f"{name} {'<' if known > 0 else '>'} {stop}"
+        kind = host_type(dtype_of(stmt.loop_var))
+        self._block(
+            f"for ({kind} {name} = {start}; {test}; {name} += {step})", stmt.body, stmt.iter_args
+        )
+        self._leave(stmt.iter_args, stmt.return_vars)
+
+    def _while(self, stmt: WhileStmt) -> None:
+        self._say(stmt)
+        self._enter(stmt.iter_args)
+        header = f"while ({self.scalars.text(stmt.condition)})"
+        self._block(header, stmt.body, stmt.iter_args)
+        self._leave(stmt.iter_args, stmt.return_vars)
+
+    def _if(self, stmt: IfStmt) -> None:
+        self._say(stmt)
+        for var in stmt.return_vars:
+            self.line(f"{_value_type(var.type)} {self.names.register(var)}{{}};")
+        header = f"if ({self.scalars.text(stmt.condition)})"
+        self._block(header, stmt.then_body, stmt.return_vars)
+        if stmt.else_body is not None:
+            self._block("else", stmt.else_body, stmt.return_vars)
+
+    def _block(self, header: str, body: Stmt, targets: Sequence[Var]) -> None:
+        """Write ``header { PTO2_SCOPE(rt) { body } }``; the body's yields go to ``targets``."""
+        self.line(f"{header} {{")
+        self.file.out.increase_indent()
+        self.line("PTO2_SCOPE(rt) {")
+        self.file.out.increase_indent()
+        self._statements(body)
+        self._yield(body, targets)
+        self.file.out.decrease_indent()
+        self.line("}")
+        self.file.out.decrease_indent()
+        self.line("}")
+
+    def _yield(self, body: Stmt, targets: Sequence[Var]) -> None:
+        last = statements(body)[-1:]
+        values = last[0].value if last and isinstance(last[0], YieldStmt) else ()
+        if len(values) != len(targets):
+            raise EmitError(f"{len(targets)} values are wanted, the body yields {len(values)}")
+        pairs = [
+            (target, self.name(target), self.value(value))
+            for target, value in zip(targets, values, strict=True)
+        ]
+        changed = [pair for pair in pairs if pair[1] != pair[2]]
+        if len(changed) == 1:
+            self.line(f"{changed[0][1]} = {changed[0][2]};")
+            return
+        # All values are read before any of them changes.
+        later: list[str] = []
+        for target, name, text in changed:
+            new = self.names.fresh(f"{name}_next")
+            self.line(f"{_value_type(target.type)} {new} = {text};")
+            later.append(f"{name} = {new};")
+        for line in later:
+            self.line(line)
+
+    def _enter(self, iter_args: Sequence[IterArg]) -> None:
+        for arg in iter_args:
+            text = self.value(arg.initValue)
+            self.line(f"{_value_type(arg.type)} {self.names.register(arg)} = {text};")
+
+    def _leave(self, iter_args: Sequence[IterArg], return_vars: Sequence[Var]) -> None:
+        for arg, var in zip(iter_args, return_vars, strict=True):
+            self.names.register(var, self.name(arg))
+
+
+def _value_type(kind: Type) -> str:
+    if isinstance(kind, TensorType):
+        _check_rank(len(kind.shape))
+        return "Tensor"
+    if isinstance(kind, ScalarType):
+        return host_type(kind.dtype)
+    raise EmitError(f"a host function has no variable of {type(kind).__name__}")
+
+
+def _dtype(dtype: DataType) -> str:
+    if dtype not in DTYPES:
+        raise EmitError(f"the runtime has no tensors of {dtype.member}", slug="emit-dtype")
+    return DTYPES[dtype]
+
+
+def _check_rank(rank: int) -> None:
+    if rank > MAX_DIMS:
+        raise EmitError(f"a tensor has {rank} dimensions; the runtime takes up to {MAX_DIMS}")
+
+
+def _wanted_text(kind: TensorType) -> str:
+    dims = ", ".join(
+        python_print(dim) if not isinstance(dim, Var) else dim.name for dim in kind.shape
+    )
+    return f"Tensor[[{dims}], {kind.dtype.member}]"

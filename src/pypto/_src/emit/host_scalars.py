@@ -1,0 +1,246 @@
+"""Scalar expressions of host functions as C++ that has the interpreter's meaning for every value.
+
+Integers wrap to their width, a division by zero and a shift too far are reported, floats are
+rounded after each operation. The functions are those of ``pto/runtime/api.hpp``; the text is to be
+compiled with ``-fwrapv``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from pypto._src.dtypes import DataType, promote
+from pypto._src.errors import EmitError
+from pypto._src.interp.scalars import wrapper
+from pypto._src.ir.nodes import (
+    Abs,
+    Add,
+    And,
+    BinaryExpr,
+    BitAnd,
+    BitNot,
+    BitOr,
+    BitShiftLeft,
+    BitShiftRight,
+    BitXor,
+    Cast,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    Eq,
+    Expr,
+    FloatDiv,
+    FloorDiv,
+    FloorMod,
+    Ge,
+    Gt,
+    Le,
+    Lt,
+    Max,
+    Min,
+    Mul,
+    Ne,
+    Neg,
+    Not,
+    Or,
+    Pow,
+    Sub,
+    UnaryExpr,
+    Var,
+    Xor,
+    dtype_of,
+)
+
+_ARITHMETIC: Final[dict[type[BinaryExpr], str]] = {
+    Add: "+",
+    Sub: "-",
+    Mul: "*",
+    BitAnd: "&",
+    BitOr: "|",
+    BitXor: "^",
+}
+_COMPARISONS: Final[dict[type[BinaryExpr], str]] = {
+    Lt: "<",
+    Le: "<=",
+    Gt: ">",
+    Ge: ">=",
+    Eq: "==",
+    Ne: "!=",
+}
+_LOGICAL: Final[dict[type[BinaryExpr], str]] = {And: "&&", Or: "||", Xor: "!="}
+_FUNCTIONS: Final[dict[type[BinaryExpr], str]] = {
+    FloorDiv: "floor_divide",
+    FloorMod: "modulo",
+    Pow: "power",
+    Min: "minimum",
+    Max: "maximum",
+}
+_SHIFTS: Final[dict[type[BinaryExpr], str]] = {
+    BitShiftLeft: "shift_left",
+    BitShiftRight: "shift_right",
+}
+_SHORT_FLOATS: Final = {DataType.FP16: "fp16", DataType.BF16: "bf16"}
+"""Held as float; the function of that name rounds."""
+
+
+def host_type(dtype: DataType) -> str:
+    """Return the C++ type that holds a scalar.
+
+    Raises:
+        EmitError: there is none (slug ``emit-dtype``).
+    """
+    if dtype in _SHORT_FLOATS:
+        return "float"
+    if dtype.c_type == "unknown":
+        raise EmitError(f"the host computes with no scalars of {dtype.member}", slug="emit-dtype")
+    return dtype.c_type
+
+
+def from_word(dtype: DataType, word: str) -> str:
+    """Return the value of type ``dtype`` in the 64-bit ``word`` of an argument."""
+    if dtype in _SHORT_FLOATS:
+        return f"pto2::from_{_SHORT_FLOATS[dtype]}(static_cast<uint16_t>({word}))"
+    if dtype is DataType.BOOL:
+        return f"{word} != 0"
+    if dtype.is_float():
+        return f"pto2::bits<{host_type(dtype)}>({word})"
+    return f"static_cast<{host_type(dtype)}>({word})"
+
+
+def to_word(dtype: DataType, text: str) -> str:
+    """Return the 64-bit word of a value, as kernels take it."""
+    if dtype in _SHORT_FLOATS:
+        return f"pto2::to_{_SHORT_FLOATS[dtype]}({text})"
+    if dtype.is_float():
+        return f"pto2::bits<uint64_t>({text})"
+    return f"static_cast<uint64_t>({text})"
+
+
+def element_text(dtype: DataType, place: str) -> str:
+    """Return the text that reads an element: ``place`` is the call's arguments."""
+    if dtype in _SHORT_FLOATS:
+        return f"pto2::from_{_SHORT_FLOATS[dtype]}(pto2_rt_read<uint16_t>({place}))"
+    return f"pto2_rt_read<{host_type(dtype)}>({place})"
+
+
+class HostScalars:
+    """Writes scalar expressions; compound operands stand in parentheses."""
+
+    def __init__(self, name_of: Callable[[Var], str]) -> None:
+        self._name_of = name_of
+
+    def text(self, expr: Expr) -> str:
+        """Return ``expr`` as C++.
+
+        Raises:
+            EmitError: it is no scalar, or of a type that the host does not compute with.
+        """
+        match expr:
+            case Var():
+                return self._name_of(expr)
+            case ConstBool():
+                return "true" if expr.value else "false"
+            case ConstInt():
+                return _integer(wrapper(expr.dtype)(expr.value), expr.dtype)
+            case ConstFloat():
+                return _floating(wrapper(expr.dtype)(expr.value), expr.dtype)
+            case BinaryExpr():
+                return self._rounded(expr.dtype, self._binary(expr))
+            case UnaryExpr():
+                return self._rounded(expr.dtype, self._unary(expr))
+            case _:
+                raise EmitError(
+                    f"the host cannot compute {type(expr).__name__} as a scalar", expr.span
+                )
+
+    def _rounded(self, dtype: DataType, text: str) -> str:
+        name = _SHORT_FLOATS.get(dtype)
+        return text if name is None else f"pto2::{name}({text})"
+
+    def _operand(self, expr: Expr, dtype: DataType | None = None) -> str:
+        """Return an operand, brought to ``dtype`` first if it is of another type."""
+        text = self.text(expr)
+        if dtype is not None and dtype_of(expr) is not dtype:
+            return f"static_cast<{host_type(dtype)}>({text})"
+        return f"({text})" if _is_infix(expr) else text
+
+    def _binary(self, expr: BinaryExpr) -> str:
+        kind, dtype = type(expr), expr.dtype
+        if kind in _LOGICAL:
+            # != on truth values, which operands of Xor are only after a conversion.
+            wanted = DataType.BOOL if kind is Xor else None
+            left, right = self._operand(expr.left, wanted), self._operand(expr.right, wanted)
+            return f"{left} {_LOGICAL[kind]} {right}"
+        if kind in _COMPARISONS:
+            common = promote(dtype_of(expr.left), dtype_of(expr.right))
+            left, right = self._operand(expr.left, common), self._operand(expr.right, common)
+            return f"{left} {_COMPARISONS[kind]} {right}"
+        left, right = self._operand(expr.left, dtype), self._operand(expr.right, dtype)
+        if kind in _ARITHMETIC:
+            return _narrowed(f"{left} {_ARITHMETIC[kind]} {right}", dtype)
+        if kind is FloatDiv and dtype.is_float():
+            return f"{left} / {right}"
+        arguments = f"{left}, {right}"
+        if kind in _SHIFTS:
+            name, arguments = _SHIFTS[kind], f'{arguments}, "a shift of {dtype} by "'
+        else:
+            name = "divide" if kind is FloatDiv else _FUNCTIONS[kind]
+        return f"pto2::{name}<{host_type(dtype)}>({arguments})"
+
+    def _unary(self, expr: UnaryExpr) -> str:
+        text, dtype = self._operand(expr.operand), expr.dtype
+        match expr:
+            case Cast():
+                return f"pto2::cast<{host_type(dtype)}>({text})"
+            case Neg():
+                minus = f"-({text})"  # a second minus must not touch it
+                return minus if dtype.is_float() else f"pto2::negate<{host_type(dtype)}>({text})"
+            case Not():
+                return f"!{text}"
+            case BitNot():
+                wide = f"static_cast<int>({text})" if dtype is DataType.BOOL else text
+                return f"static_cast<{host_type(dtype)}>(~{wide})"
+            case Abs():
+                return f"pto2::absolute<{host_type(dtype)}>({text})"
+            case _:
+                raise EmitError(f"the host has no scalar {type(expr).__name__}", expr.span)
+
+
+def _is_infix(expr: Expr) -> bool:
+    """True for what is written with an operator; all else is a call, a name or a number."""
+    kind = type(expr)
+    if not isinstance(expr, BinaryExpr) or expr.dtype in _SHORT_FLOATS:
+        return False
+    if kind in _LOGICAL or kind in _COMPARISONS:
+        return True
+    plain = kind in _ARITHMETIC or (kind is FloatDiv and expr.dtype.is_float())
+    return plain and _is_wide(expr.dtype)
+
+
+def _is_wide(dtype: DataType) -> bool:
+    """True if C++ computes with the type itself, and not with int."""
+    return dtype.is_float() or dtype.get_bit() >= 32
+
+
+def _narrowed(text: str, dtype: DataType) -> str:
+    """Return integers narrower than int, which C++ computes as int, cut back to their width."""
+    return text if _is_wide(dtype) else f"static_cast<{host_type(dtype)}>({text})"
+
+
+def _integer(value: int, dtype: DataType) -> str:
+    if value == -(1 << 63):
+        return "INT64_MIN"
+    if dtype.is_unsigned_int():
+        return f"{value}{'ull' if value >= 1 << 31 else 'u'}"
+    return f"{value}ll" if abs(value) >= 1 << 31 else str(value)
+
+
+def _floating(value: float, dtype: DataType) -> str:
+    kind = host_type(dtype)
+    if math.isnan(value):
+        return f"std::numeric_limits<{kind}>::quiet_NaN()"
+    if math.isinf(value):
+        return f"{'-' if value < 0 else ''}std::numeric_limits<{kind}>::infinity()"
+    return repr(value) + ("" if kind == "double" else "f")

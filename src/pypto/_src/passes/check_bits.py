@@ -1,0 +1,252 @@
+"""Numbers for the instructions of a function, and which of them touch the same bytes.
+
+Gives every instruction the bits that `check_state` speaks of, and for each access the set of bits
+that it conflicts with. Knows loops only by how deep they nest.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from pypto._src.ir.nodes import Var
+from pypto._src.ir.stmts import ForStmt, WhileStmt
+from pypto._src.passes.boxes import Box
+from pypto._src.passes.buffers import Accesses, Chunk, Instruction, TensorAccess
+from pypto._src.passes.check_state import PIPES, Bits
+from pypto._src.passes.regions import Block, Site, owner_of
+
+Interval: TypeAlias = "tuple[int, int]"
+
+
+def loops_around(site: Site) -> tuple[Site, ...]:
+    """Return the loops that hold a statement, the outermost first."""
+    found: list[Site] = []
+    block: Block = site.block
+    while block.owner is not None:
+        if isinstance(block.owner.stmt, ForStmt | WhileStmt):
+            found.append(block.owner)
+        block = owner_of(block).block
+    return tuple(reversed(found))
+
+
+class Bit(NamedTuple):
+    """What one bit stands for: an instruction, and the loop in whose earlier turns it was done."""
+
+    instruction: Instruction
+    plane: int
+    loops: tuple[Site, ...]
+
+
+class Numbering:
+    """The bits of each instruction: a plane for each loop around it, and one for the turn itself.
+
+    Instructions in more loops have smaller numbers, so a plane is a prefix of the one before.
+    """
+
+    def __init__(self, accesses: Accesses, flags: int) -> None:
+        loops = {site: loops_around(site) for site in accesses.at}
+        ordered = sorted(accesses.at, key=lambda site: -len(loops[site]))
+        self.instructions: list[Instruction] = [accesses.at[site] for site in ordered]
+        self.loops = [loops[site] for site in ordered]
+        self.index = {site: i for i, site in enumerate(ordered)}
+        self.planes: int = 1 + (len(self.loops[0]) if ordered else 0)
+        self.counts = [sum(len(each) >= p for each in self.loops) for p in range(self.planes)]
+        self.offsets = [sum(self.counts[:p]) for p in range(self.planes)]
+        self.instruction_bits: int = sum(self.counts)
+        self.all: Bits = (1 << (self.instruction_bits + flags)) - 1
+        self.of_pipe: list[Bits] = [0] * PIPES  # that a set or barrier of the pipe waits for
+        pipes: list[list[int]] = [[] for _ in range(PIPES)]
+        for i, instruction in enumerate(self.instructions):
+            pipes[instruction.pipe] += self.positions(i)
+        self.of_pipe = [_bits(positions) for positions in pipes]
+        inside: dict[Site, list[int]] = {}
+        for i, around in enumerate(self.loops):
+            for loop in around:
+                inside.setdefault(loop, []).append(i)
+        self.inside: dict[Site, Bits] = {loop: _bits(found) for loop, found in inside.items()}
+
+    def positions(self, index: int) -> list[int]:
+        """Return the places of all bits of an instruction."""
+        return [self.offsets[p] + index for p in range(len(self.loops[index]) + 1)]
+
+    def every(self, site: Site) -> Bits:
+        """Return all bits of an instruction."""
+        return _bits(self.positions(self.index[site]))
+
+    def now(self, site: Site) -> int:
+        """Return the place of the bit about the present turn of all loops."""
+        index = self.index[site]
+        return self.offsets[len(self.loops[index])] + index
+
+    def flag(self, number: int) -> Bits:
+        """Return the bit about the last wait of flag ``number``."""
+        return 1 << (self.instruction_bits + number)
+
+    def meaning(self, position: int) -> Bit:
+        """Return what the bit of an instruction at a place stands for."""
+        plane = max(p for p in range(self.planes) if self.offsets[p] <= position)
+        index = position - self.offsets[plane]
+        return Bit(self.instructions[index], plane, self.loops[index])
+
+    def next_turn(self, loop: Site, depth: int, bits: Bits) -> Bits:
+        """Return ``bits`` at the beginning of the next turn of a loop with ``depth`` around it."""
+        inside = self.inside.get(loop, 0)
+        if not inside:
+            return bits
+        done = bits >> self.offsets[depth]
+        kept = bits & ~(inside << self.offsets[depth])
+        for plane in range(depth + 1, self.planes):
+            deep = inside & ((1 << self.counts[plane]) - 1)
+            if not deep:
+                break
+            done &= (bits >> self.offsets[plane]) | (inside ^ deep)
+            kept |= deep << self.offsets[plane]
+        return kept | (done & inside) << self.offsets[depth]
+
+
+def _bits(positions: Sequence[int]) -> Bits:
+    """Return the set of some places, in time linear in the largest."""
+    if not positions:
+        return 0
+    raw = bytearray(max(positions) // 8 + 1)
+    for position in positions:
+        raw[position >> 3] |= 1 << (position & 7)
+    return int.from_bytes(raw, "little")
+
+
+def places(bits: Bits) -> Iterator[int]:
+    """Yield the places of a set, the lowest first."""
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+class Conflict(NamedTuple):
+    """What an access of an instruction conflicts with."""
+
+    candidates: Bits
+    writes: bool
+    written: Bits  # the candidates that write
+    access: TensorAccess | None  # of a tensor, None for on-chip memory
+    moves: bool  # boxes have to be compared in the present turns
+
+
+class Conflicts:
+    """For each instruction the sets of bits that it conflicts with."""
+
+    def __init__(self, accesses: Accesses, numbering: Numbering) -> None:
+        self.numbering = numbering
+        self.reads: dict[Chunk, Bits] = {}
+        self.writes: dict[Chunk, Bits] = {}
+        self.tensors: dict[Var, _Tensor] = {}
+        reads: dict[Chunk, list[int]] = {}
+        writes: dict[Chunk, list[int]] = {}
+        for index, instruction in enumerate(numbering.instructions):
+            positions = numbering.positions(index)
+            for chunk in instruction.reads:
+                reads.setdefault(chunk, []).extend(positions)
+            for chunk in instruction.writes:
+                writes.setdefault(chunk, []).extend(positions)
+            for access in instruction.tensors:
+                tensor = self.tensors.setdefault(access.root, _Tensor())
+                tensor.add(access, positions)
+        self.reads = {chunk: _bits(found) for chunk, found in reads.items()}
+        self.writes = {chunk: _bits(found) for chunk, found in writes.items()}
+        for tensor in self.tensors.values():
+            tensor.close()
+
+    def of(self, instruction: Instruction) -> Iterator[Conflict]:
+        """Yield what each access of an instruction conflicts with."""
+        for chunk in instruction.reads:
+            written = self.writes.get(chunk, 0)
+            yield Conflict(written, False, written, None, False)
+        for chunk in instruction.writes:
+            written = self.writes[chunk]
+            yield Conflict(written | self.reads.get(chunk, 0), True, written, None, False)
+        for access in instruction.tensors:
+            yield from self.tensors[access.root].conflicts(access)
+
+
+_FixedBox: TypeAlias = "tuple[Interval, ...]"
+
+
+class _Tensor:
+    """The accesses to one tensor: at constant boxes, and at boxes that move with a loop."""
+
+    def __init__(self) -> None:
+        self.fixed: dict[_FixedBox, tuple[list[int], list[int]]] = {}  # reads, writes
+        self.sets: dict[_FixedBox, tuple[Bits, Bits]] = {}
+        self.known: dict[_FixedBox, tuple[Bits, Bits]] = {}
+        self.moving: tuple[list[int], list[int]] = ([], [])
+        self.moving_sets: tuple[Bits, Bits] = (0, 0)
+        self.dim: int = 0
+        self.order: list[tuple[int, _FixedBox]] = []  # by the begin in dimension ``dim``
+        self.longest: int = 0
+
+    def add(self, access: TensorAccess, positions: Sequence[int]) -> None:
+        """Take note of an access."""
+        box = _fixed(access.box)
+        lists = self.moving if box is None else self.fixed.setdefault(box, ([], []))
+        lists[access.writes].extend(positions)
+
+    def close(self) -> None:
+        """Prepare to be asked: order the constant boxes by the dimension that parts them best."""
+        self.sets = {box: (_bits(r), _bits(w)) for box, (r, w) in self.fixed.items()}
+        self.moving_sets = (_bits(self.moving[0]), _bits(self.moving[1]))
+        ranks = {len(box) for box in self.sets}
+        if len(ranks) != 1 or 0 in ranks:
+            self.order = [(0, box) for box in self.sets]
+            self.longest = 1
+            return
+        dims = range(ranks.pop())
+        self.dim = max(dims, key=lambda d: len({box[d][0] for box in self.sets}))
+        self.order = sorted((box[self.dim][0], box) for box in self.sets)
+        self.longest = max(box[self.dim][1] - box[self.dim][0] for box in self.sets)
+
+    def conflicts(self, access: TensorAccess) -> Iterator[Conflict]:
+        """Yield the conflicts of an access."""
+        reads, writes = self.moving_sets
+        box = _fixed(access.box)
+        if box is None:
+            for r, w in self.sets.values():
+                reads, writes = reads | r, writes | w
+        else:
+            fixed = self.known.get(box)
+            if fixed is None:
+                fixed = self.known[box] = self._meeting(box)
+            yield _conflict(fixed, access, moves=False)
+        if reads | writes:
+            yield _conflict((reads, writes), access, moves=True)
+
+    def _meeting(self, box: _FixedBox) -> tuple[Bits, Bits]:
+        """Return what reads and writes the constant boxes that meet ``box``."""
+        reads = writes = 0
+        low, high = 0, len(self.order)
+        if self.order[0][0] != self.order[-1][0]:
+            low = bisect_left(self.order, (box[self.dim][0] - self.longest, ()))
+            high = bisect_left(self.order, (box[self.dim][1], ()))
+        for _, other in self.order[low:high]:
+            if len(other) != len(box) or _meet(box, other):
+                reads, writes = reads | self.sets[other][0], writes | self.sets[other][1]
+        return reads, writes
+
+
+def _conflict(sets: tuple[Bits, Bits], access: TensorAccess, *, moves: bool) -> Conflict:
+    reads, written = sets
+    candidates = reads | written if access.writes else written
+    return Conflict(candidates, access.writes, written, access, moves)
+
+
+def _fixed(box: Box | None) -> _FixedBox | None:
+    """Return a box of constants, None for any other."""
+    if box is None or any(offset.terms for offset in box.offsets) or None in box.sizes:
+        return None
+    pairs = zip(box.offsets, box.sizes, strict=True)
+    return tuple((o.constant, o.constant + size) for o, size in pairs if size is not None)
+
+
+def _meet(first: _FixedBox, second: _FixedBox) -> bool:
+    return all(a < d and c < b for (a, b), (c, d) in zip(first, second, strict=True))

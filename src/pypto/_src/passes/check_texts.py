@@ -1,0 +1,250 @@
+"""What the sync checker reports, in words: message, places, and the flag or barrier to add.
+
+Keeps each finding once. Knows nothing of how findings are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
+from pypto._src.ir.enums import PipeType
+from pypto._src.ir.stmts import IfStmt, WhileStmt
+from pypto._src.passes.buffers import Instruction
+from pypto._src.passes.conflicts import lifted, meeting
+from pypto._src.passes.regions import Site
+
+OWN_BARRIER: Final = (PipeType.V, PipeType.M)
+"""The pipes that have a barrier of their own; elsewhere all pipes wait."""
+
+
+class Triple(NamedTuple):
+    """A flag: the pipe that raises it, the pipe that waits for it, its event number."""
+
+    source: int
+    target: int
+    event: int
+
+    def __str__(self) -> str:
+        names = f"{PipeType(self.source).name} -> {PipeType(self.target).name}"
+        return f"flag {self.event} of {names}"
+
+
+class Findings:
+    """Collects the findings of one function."""
+
+    def __init__(self, event_ids: int) -> None:
+        self.found: dict[tuple[object, ...], Diagnostic] = {}
+        self.event_ids = event_ids
+        self.used: set[Triple] = set()
+
+    def list(self) -> list[Diagnostic]:
+        """Return the findings, errors before warnings."""
+        return sorted(self.found.values(), key=lambda d: d.severity.value)
+
+    def report(
+        self,
+        rule: str,
+        what: tuple[object, ...],
+        message: str,
+        span: Span,
+        *related: Label,
+        hint: str | None = None,
+        label: str = "",
+        severity: DiagnosticSeverity = DiagnosticSeverity.Error,
+    ) -> None:
+        """Note a finding unless it is known."""
+        if (rule, *what) not in self.found:
+            self.found[rule, *what] = Diagnostic(
+                severity, rule, 0, message, span, label, related, hint
+            )
+
+    # ----- races --------------------------------------------------------------------------------
+
+    def knows_race(self, first: Instruction, second: Instruction, loop: Site | None) -> bool:
+        """True if this race has been reported."""
+        return ("sync-race", first.site, second.site, loop) in self.found
+
+    def race(
+        self, first: Instruction, second: Instruction, wrote: bool, writes: bool, loop: Site | None
+    ) -> None:
+        """Report two accesses that nothing orders, in two turns of ``loop`` if there is one."""
+        a, b = first.pipe.name, second.pipe.name
+        was, now = ("writes" if wrote else "reads"), ("writes" if writes else "reads")
+        kind = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}[wrote, writes]
+        when = "" if loop is None else " in the turn before"
+        self.report(
+            "sync-race",
+            (first.site, second.site, loop),
+            f"{kind} race: {second.call.op.name} on {b} {now} what {first.call.op.name} on {a} "
+            f"{was}{when}, and nothing makes {b} wait",
+            second.site.stmt.span,
+            Label(first.site.stmt.span, f"{was} it on {a}"),
+            label=f"{now} it on {b}",
+            hint=self._order(first, second, loop),
+        )
+
+    def _order(self, first: Instruction, second: Instruction, loop: Site | None) -> str:
+        """Return the flag or barrier that orders two instructions, and where it stands."""
+        if first.pipe is second.pipe:
+            pipe = first.pipe.name.lower() if first.pipe in OWN_BARRIER else "all"
+            return f"pl.system.bar_{pipe}() before {_place(second.site)}"
+        if loop is not None:
+            source, end = lifted(first.site, loop.blocks[0]), "at the end of the loop's body"
+        else:
+            met = meeting(first.site, second.site)
+            source, target = met if met is not None else (first.site, second.site)
+            end = f"before {_place(target)}"
+        words = self._flag(first.pipe, second.pipe)
+        return (
+            f"pl.system.sync_src({words}) after {_place(source)}, pl.system.sync_dst({words}) {end}"
+        )
+
+    def _flag(self, source: PipeType, target: PipeType) -> str:
+        """Return the operands of a flag that the function does not use yet."""
+        events = range(self.event_ids)
+        free = (e for e in events if Triple(source, target, e) not in self.used)
+        return _words(Triple(source, target, next(free, 0)))
+
+    # ----- flags --------------------------------------------------------------------------------
+
+    def exists(self, site: Site, triple: Triple) -> bool:
+        """Report a flag that the hardware does not have; True if it has it."""
+        pipes = range(len(PipeType) - 1)
+        if (
+            triple.source != triple.target
+            and triple.source in pipes
+            and triple.target in pipes
+            and 0 <= triple.event < self.event_ids
+        ):
+            return True
+        what = "a pipe does not wait for itself: use a barrier"
+        if triple.source != triple.target:
+            what = f"pipes are 0 to {len(pipes) - 1}, events 0 to {self.event_ids - 1}"
+        self.report("sync-flag", (triple,), f"no flag {tuple(triple)}: {what}", site.stmt.span)
+        return False
+
+    def deadlock(
+        self,
+        site: Site,
+        triple: Triple,
+        sets: Iterable[Site],
+        split: Site | None,
+        last: Site | None,
+    ) -> None:
+        """Report a wait for a flag that is down, on some way here at least."""
+        later = [s for s in sets if s.begin > site.begin]
+        earlier = [s for s in sets if s.begin < site.begin]
+        labels: list[Label] = []
+        hint = None
+        if split is not None:
+            why = f"is not raised {_way(split, site)}"
+            labels.append(Label(split.stmt.span, "the ways part here"))
+        elif last is not None and last.begin != site.begin:
+            why = "was taken by the wait before"
+            labels.append(Label(last.stmt.span, "taken here"))
+        elif later and not earlier:
+            why = "is raised only later"
+            labels.append(Label(later[0].stmt.span, "raised here"))
+            hint = f"move pl.system.sync_src({_words(triple)}) up, before {_place(site)}"
+        else:
+            why = "is not raised before"
+            hint = f"pl.system.sync_src({_words(triple)}) before {_place(site)}"
+        self.report(
+            "sync-deadlock",
+            (triple, site),
+            f"{PipeType(triple.target).name} waits for ever: {triple} {why}",
+            site.stmt.span,
+            *labels,
+            hint=hint,
+        )
+
+    def double_set(self, site: Site, triple: Triple, first: Site | None) -> None:
+        """Report a set of a flag that is up."""
+        labels = [Label(first.stmt.span, "raised here, and not waited for")] if first else []
+        if first is site:
+            labels = [Label(site.stmt.span, "the turn before raised it, too")]
+        self.report(
+            "sync-double-set",
+            (triple, site),
+            f"{triple} is raised again before anything waits for it",
+            site.stmt.span,
+            *labels,
+            hint=f"pl.system.sync_dst({_words(triple)}) before {_place(site)}",
+        )
+
+    def taken(self, site: Site, triple: Triple, raised: Site, meant: Triple) -> None:
+        """Report a wait that takes a flag raised for another pipe."""
+        self.report(
+            "sync-taken",
+            (triple, site),
+            f"{PipeType(triple.target).name} takes event {triple.event} of "
+            f"{PipeType(triple.source).name}, which is raised for {PipeType(meant.target).name}: "
+            "a flag is its source and event here, whoever waits",
+            site.stmt.span,
+            Label(raised.stmt.span, f"raised here for {PipeType(meant.target).name}"),
+            hint="give the flags of one source different events, or insert_sync(by_source=True)",
+        )
+
+    def overtake(self, site: Site, triple: Triple) -> None:
+        """Warn of a set that may reach its flag before the wait has lowered it."""
+        self.report(
+            "sync-overtake",
+            (triple, site),
+            f"{triple} may be raised again while its last wait is still under way",
+            site.stmt.span,
+            hint=f"use another event than {triple.event}",
+            severity=DiagnosticSeverity.Warning,
+        )
+
+    def leak(self, site: Site, triple: Triple, name: str) -> None:
+        """Report a flag that is up when the function ends, on some way at least."""
+        self.report(
+            "sync-leak",
+            (triple, site),
+            f"{triple} is still raised when {name!r} ends",
+            site.stmt.span,
+            label="raised here",
+            hint=f"pl.system.sync_dst({_words(triple)}) before the end",
+        )
+
+    def tail(self, instruction: Instruction, name: str) -> None:
+        """Report work that is under way when the function ends."""
+        self.report(
+            "sync-tail",
+            (instruction.pipe,),
+            f"{instruction.call.op.name} on {instruction.pipe.name} may still be under way when "
+            f"{name!r} ends",
+            instruction.site.stmt.span,
+            hint="pl.system.bar_all() before the end",
+        )
+
+
+def _words(triple: Triple) -> str:
+    source, target = PipeType(triple.source).name, PipeType(triple.target).name
+    return f"set_pipe=pl.PipeType.{source}, wait_pipe=pl.PipeType.{target}, event_id={triple.event}"
+
+
+def _place(site: Site) -> str:
+    """Return where a statement stands, in the words of a hint."""
+    what = "line"
+    if site.is_loop:
+        what = "the loop at line"
+    elif isinstance(site.stmt, IfStmt):
+        what = "the branch at line"
+    line = site.stmt.span.begin_line
+    return f"{what} {line}" if line > 0 else "it"
+
+
+def _way(split: Site, site: Site) -> str:
+    """Return which way past a statement leaves a flag down at a wait."""
+    line = split.stmt.span.begin_line
+    at = f" at line {line}" if line > 0 else ""
+    if isinstance(split.stmt, IfStmt):
+        return f"by one arm of the branch{at}"
+    if isinstance(split.stmt, WhileStmt) or split.is_loop:
+        if split.begin < site.begin < split.end:
+            return f"again in the next turn of the loop{at}"
+        return f"by some number of turns of the loop{at}"
+    return f"on every way past the statement{at}"

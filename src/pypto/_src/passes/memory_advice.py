@@ -1,0 +1,192 @@
+"""What to change so that the tiles of a kernel fit: each advice is planned before it is given.
+
+Tries the change that costs least first: a load that moves down to where it is needed, then tiles
+of half as many rows, a quarter, and so on, then of fewer columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from pypto._src.diagnostics import Span
+from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.nodes import Call, MakeTuple, TileType, Var, static_shape
+from pypto._src.ir.opdef import INTS, op_of
+from pypto._src.ir.stmts import Function, Stmt
+from pypto._src.ir.text import python_print
+from pypto._src.ir.walk import uses
+from pypto._src.passes.liveness import Range, is_data
+from pypto._src.passes.memory_reuse import Buffer, aligned
+from pypto._src.passes.regions import Block, Site, call_of, read_by, sites_in
+from pypto._src.passes.storage import Item, plan
+from pypto._src.targets import Memory
+
+
+class Live(NamedTuple):
+    """A buffer that is needed at the peak, and the statement that made its tile."""
+
+    buffer: Buffer
+    tile: Var
+    maker: Stmt | None
+
+    @property
+    def span(self) -> Span:
+        return self.tile.span if self.maker is None else self.maker.span
+
+    @property
+    def text(self) -> str:
+        kind = self.tile.type
+        assert isinstance(kind, TileType)
+        shape = ", ".join(python_print(dim) for dim in kind.shape)
+        return f"{self.tile.name}: [{shape}] {kind.dtype.member}, {self.buffer.memref.size_} bytes"
+
+
+def advice(
+    function: Function, root: Block, found: Sequence[Buffer], live: Sequence[Live], memory: Memory
+) -> str | None:
+    """Return the smallest change after which the tiles of a memory fit, None if none is known."""
+    for hint in (_later(function, root, found, live, memory), _smaller(found, live, memory)):
+        if hint is not None:
+            return hint
+    return None
+
+
+def _needed(items: Sequence[Item], memory: Memory) -> int | None:
+    """Return the bytes that items take, None if they do not fit."""
+    for exact in (False, True):
+        height = plan(items, exact=exact).height
+        if height <= memory.usable_bytes:
+            return height
+    return None
+
+
+def _items(found: Sequence[Buffer], memory: Memory) -> list[Item]:
+    return [Item(aligned(b.memref.size_, memory), b.range) for b in found]
+
+
+# ----- a load moves down ----------------------------------------------------------------------
+
+
+def _later(
+    function: Function, root: Block, found: Sequence[Buffer], live: Sequence[Live], memory: Memory
+) -> str | None:
+    constant = {
+        param
+        for param, direction in zip(function.params, function.param_directions, strict=True)
+        if direction is ParamDirection.In
+    }
+    sites = {site.stmt: site for site in sites_in(root)}
+    items = _items(found, memory)
+    for each in live:
+        maker = each.maker
+        call = None if maker is None else call_of(maker)
+        if (
+            maker is None
+            or call is None
+            or len(each.buffer.tiles) != 1
+            or len(each.buffer.range) != 1
+        ):
+            continue
+        if any(is_data(var) and var not in constant for var in uses(read_by(maker))):
+            continue
+        user = _first_user(sites[maker], each.tile)
+        if user is None:
+            continue
+        index = next(i for i, b in enumerate(found) if b is each.buffer)
+        [(_, end)] = each.buffer.range
+        moved = list(items)
+        moved[index] = Item(items[index].size, Range([(2 * user.begin - 1, end)]))
+        needed = _needed(moved, memory)
+        if needed is not None:
+            where = f"line {user.stmt.span.begin_line}" if user.stmt.span.is_valid() else "its use"
+            return (
+                f"move {each.tile.name} = {python_print(call)} down to just before {where}: "
+                f"then {needed} bytes are needed"
+            )
+    return None
+
+
+def _first_user(maker: Site, tile: Var) -> Site | None:
+    """Return the statement of the maker's block that first reads its tile.
+
+    None if that is the very next one.
+    """
+    for site in maker.block.sites[maker.index + 1 :]:
+        inside = (uses(read_by(inner.stmt)) for inner in (site, *_below(site)))
+        if any(var is tile for found in inside for var in found):
+            return None if site.index == maker.index + 1 else site
+    return None
+
+
+def _below(site: Site) -> Iterator[Site]:
+    for block in site.blocks:
+        yield from sites_in(block)
+
+
+# ----- smaller tiles --------------------------------------------------------------------------
+
+_MOST_PARTS: Final = 64
+
+
+def _smaller(found: Sequence[Buffer], live: Sequence[Live], memory: Memory) -> str | None:
+    """Return the largest tile to write instead of one that is live, the others cut like it."""
+    for each in sorted(live, key=lambda e: (-e.buffer.memref.size_, not _is_sized(e.maker))):
+        kind = each.tile.type
+        shape = static_shape(kind) if isinstance(kind, TileType) else None
+        if shape is None:
+            continue
+        for dim in (0, len(shape) - 1):
+            parts = 2
+            while parts <= min(shape[dim], _MOST_PARTS):
+                needed = _needed(list(_cut(found, dim, shape[dim], parts, memory)), memory)
+                if needed is not None:
+                    cut = [*shape]
+                    cut[dim] = -(-shape[dim] // parts)
+                    what = ("rows", "columns")[dim > 0]
+                    return (
+                        f"work on {cut[dim]} {what} at a time, {each.tile.name} as "
+                        f"{_retold(each.maker, cut)}: then {needed} bytes are needed"
+                    )
+                parts *= 2
+    return None
+
+
+def _cut(
+    found: Sequence[Buffer], dim: int, size: int, parts: int, memory: Memory
+) -> Iterator[Item]:
+    """Yield buffers as they are when tiles of ``size`` along ``dim`` are cut into ``parts``."""
+    for buffer in found:
+        kind = buffer.tiles[0].type
+        shape = static_shape(kind) if isinstance(kind, TileType) else None
+        old = buffer.memref.size_
+        # A vector of that many rows may lie as one row of that many columns.
+        at = dim if shape is None or shape[dim] == size else len(shape) - 1 - dim
+        is_cut = shape is not None and shape[at] == size and (at == dim or shape[dim] == 1)
+        new = -(-old * -(-size // parts) // size) if is_cut else old
+        yield Item(aligned(new, memory), buffer.range)
+
+
+def _is_sized(maker: Stmt | None) -> bool:
+    call = None if maker is None else call_of(maker)
+    return call is not None and _sizes(call) is not None
+
+
+def _sizes(call: Call) -> int | None:
+    """Return the operand that says how large the result of a call is, None if none does."""
+    op = op_of(call)
+    for index, param in enumerate(() if op is None else op.operands):
+        if param.kind == INTS and param.name in ("shape", "shapes"):
+            return index
+    return None
+
+
+def _retold(maker: Stmt | None, shape: Sequence[int]) -> str:
+    """Return the call of a statement with ``shape`` in place of the shape that it has."""
+    call = None if maker is None else call_of(maker)
+    index = None if call is None else _sizes(call)
+    if call is None or index is None:
+        return str(list(shape))
+    args = list(call.args)
+    args[index] = MakeTuple(shape)
+    return python_print(Call(call.op, args, call.kwargs, call.type))

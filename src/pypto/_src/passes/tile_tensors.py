@@ -1,0 +1,801 @@
+"""Loops over tiles that do what ops on whole tensors do, for tensors in global memory.
+
+A `Group` is a run of tensor ops that share one space of elements, the shape that all their tensors
+broadcast to. For each tile of that space the tensors' parts are loaded, the ops are done on tiles
+(`ops.conversion`), and what others need is stored. Tiles take as much of vector memory as leaves
+room for a second set; the last tile of a dimension that tiles do not fill overlaps the one before.
+Where rows are too long for reductions to have them whole, the group falls into several, and a
+reduction adds up its parts.
+
+Which ops make a group, and where results lie, is decided by `convert_tensor_to_block_ops`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.dtypes import DataType
+from pypto._src.errors import MemoryPlanError, PassError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import (
+    And,
+    Call,
+    ConstInt,
+    Expr,
+    Ge,
+    IterArg,
+    MakeTuple,
+    Min,
+    Sub,
+    TensorType,
+    TileType,
+    Var,
+    binary,
+    const_value,
+    same_dims,
+    scalar_type,
+)
+from pypto._src.ir.opdef import aliased, op_of
+from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
+from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
+from pypto._src.ops.conversion import on_tiles
+from pypto._src.ops.rules import broadcast, called, dims, known_size
+from pypto._src.targets import A2A3, Target
+
+_INDEX: Final = scalar_type(DataType.INDEX)
+_REDUCTIONS: Final = (tensor_math.row_max, tensor_math.row_sum)
+_COMBINED: Final = {tensor_math.row_max: tensor_math.maximum, tensor_math.row_sum: tensor_math.add}
+"""What puts together the results of a reduction's parts."""
+Name = Callable[[str], str]
+"""Returns a name for a new variable, like the given one."""
+
+
+class Member(NamedTuple):
+    """One tensor op of a group: ``var = call``, the call's tensors being names in the kernel."""
+
+    var: Var
+    call: Call
+    sources: tuple[Var, ...]  # the variables of the program that its tensor operands are
+
+
+class Sink(NamedTuple):
+    """Where a value goes: the region of ``target`` at ``offset`` (None: its beginning)."""
+
+    value: Var
+    target: Var
+    offset: tuple[Expr, ...] | None
+    span: Span
+
+
+# --------------------------------------------------------------------------------------------
+# Statements
+# --------------------------------------------------------------------------------------------
+
+
+class Builder:
+    """Collects statements, each at the place of the op that they come from."""
+
+    def __init__(self, name: Name, span: Span) -> None:
+        self.name = name
+        self.span = span
+        self.stmts: list[Stmt] = []
+
+    def let(self, name: str, value: Expr) -> Var:
+        """Append an assignment of ``value`` to a new variable; return that."""
+        var = Var(self.name(name), value.type, self.span)
+        self.stmts.append(AssignStmt(var, value, self.span))
+        return var
+
+    def inner(self) -> Builder:
+        """Return a builder for a body inside."""
+        return Builder(self.name, self.span)
+
+    def loop(
+        self,
+        name: str,
+        bounds: tuple[Any, Any, Any],
+        carried: Sequence[Var],
+        body: Callable[[Builder, Var, list[Var]], Sequence[Var]],
+    ) -> list[Var]:
+        """Append a loop that carries variables; return them as they are after it."""
+        counter = Var(self.name(name), _INDEX, self.span)
+        args = [IterArg(self.name(f"{v.name}_iter"), v.type, v, self.span) for v in carried]
+        inside = self.inner()
+        values = body(inside, counter, list(args))
+        results = [Var(self.name(v.name), v.type, self.span) for v in carried]
+        if values:
+            inside.stmts.append(YieldStmt(list(values), self.span))
+        self.stmts.append(
+            ForStmt(counter, *bounds, args, seq(inside.stmts, self.span), results, self.span)
+        )
+        return results
+
+    def branch(
+        self,
+        condition: Expr,
+        carried: Sequence[Var],
+        bodies: Sequence[Callable[[Builder, list[Var]], Sequence[Var]]],
+    ) -> list[Var]:
+        """Append a branch whose two bodies write the carried tensors; return these after it."""
+        arms: list[Stmt] = []
+        for body in bodies:
+            inside = self.inner()
+            values = body(inside, list(carried))
+            if values:
+                inside.stmts.append(YieldStmt(list(values), self.span))
+            arms.append(seq(inside.stmts, self.span))
+        results = [Var(self.name(v.name), v.type, self.span) for v in carried]
+        self.stmts.append(IfStmt(condition, arms[0], arms[1], results, self.span))
+        return results
+
+
+def begin_of(b: Builder, counter: Var, dim: Expr, size: int) -> Expr:
+    """Return where the tile of a turn begins: the last one ends with the tensor."""
+    known = known_size(dim)
+    if size == 1 or (known is not None and known % size == 0):
+        return counter
+    last = binary(Sub, dim, size, b.span) if known is None else ConstInt(known - size)
+    return b.let(f"{counter.name}_at", binary(Min, counter, last, b.span))
+
+
+def plus(a: Expr, b: Expr) -> Expr:
+    if const_value(a) == 0:
+        return b
+    return a if const_value(b) == 0 else a + b
+
+
+def tensor_type(var: Expr) -> TensorType:
+    """Return the type of a tensor expression."""
+    assert isinstance(var.type, TensorType)
+    return var.type
+
+
+def load_tile(b: Builder, source: Var, offsets: Sequence[Expr], sizes: Sequence[int]) -> Var:
+    call = memory.load.build((source, MakeTuple(offsets), MakeTuple(sizes)), {}, b.span)
+    return b.let(f"{source.name}_tile", call)
+
+
+def shaped(b: Builder, tile: Var, shape: Sequence[int]) -> Var:
+    """Return ``tile`` with another shape for the same elements."""
+    assert isinstance(tile.type, TileType)
+    if same_dims(tile.type.shape, [ConstInt(n) for n in shape]):
+        return tile
+    return b.let(tile.name, layout.reshape.build((tile, MakeTuple(shape)), {}, b.span))
+
+
+def store_tile(
+    b: Builder, tile: Var, offsets: Sequence[Expr], sizes: Sequence[int], target: Var
+) -> Var:
+    assert isinstance(tile.type, TileType)
+    if layout.is_column(tile.type) and sizes[-1] != 1:  # the run lies along the last dimension
+        tile = shaped(b, tile, [1, sizes[-1]])
+    operands = (tile, MakeTuple(offsets), MakeTuple(sizes), target)
+    return b.let(target.name, memory.store.build(operands, {}, b.span))
+
+
+def bytes_at_peak(stmts: Sequence[Stmt]) -> int:
+    """Return the most bytes of vector memory that straight-line statements have in use at once."""
+    owner: dict[Var, Var] = {}
+    last: dict[Var, int] = {}
+    size: dict[Var, int] = {}
+    first: dict[Var, int] = {}
+    for index, stmt in enumerate(stmts):
+        assert isinstance(stmt, AssignStmt)
+        if isinstance(stmt.value, Call):
+            for arg in stmt.value.args:
+                if isinstance(arg, Var) and arg in owner:
+                    last[owner[arg]] = index
+        kind = stmt.var.type
+        if isinstance(kind, TileType):
+            source = aliased(stmt.value)
+            home = owner.get(source) if isinstance(source, Var) else None
+            owner[stmt.var] = stmt.var if home is None else home
+            if home is None:
+                size[stmt.var] = layout.alloc_bytes(kind, MemorySpace.Vec)
+                first[stmt.var] = last[stmt.var] = index
+    changes = [0] * (len(stmts) + 2)
+    for var, count in size.items():
+        changes[first[var]] += count
+        changes[last[var] + 1] -= count
+    best = now = 0
+    for change in changes:
+        now += change
+        best = max(best, now)
+    return best
+
+
+# --------------------------------------------------------------------------------------------
+# Spaces of elements
+# --------------------------------------------------------------------------------------------
+
+
+def _aligned(shape: Sequence[Expr], rank: int) -> tuple[Expr, ...]:
+    """Return ``shape`` with dimensions of 1 before it, up to ``rank``."""
+    return (*[ConstInt(1)] * (rank - len(shape)), *shape)
+
+
+def _is_one(dim: Expr) -> bool:
+    return const_value(dim) == 1
+
+
+def reduced_axis(call: Call) -> int:
+    """Return the dimension along which a reduction runs, counted from the end: -1 is the last."""
+    rank = len(tensor_type(call.args[0]).shape)
+    axis = call.kwargs.get("axis")
+    axis = -1 if axis is None else axis
+    return axis if axis < 0 else axis - rank
+
+
+def is_reduction(call: Call) -> bool:
+    """True for an op that makes one element of many."""
+    return op_of(call) in _REDUCTIONS
+
+
+def reduces(call: Call) -> bool:
+    """True for a reduction of more than one element."""
+    return is_reduction(call) and not _is_one(tensor_type(call.args[0]).shape[reduced_axis(call)])
+
+
+def aligned_shape(member: Member) -> tuple[Expr, ...]:
+    """Return the shape of a member's result with every dimension that a reduction drops as 1."""
+    shape = tensor_type(member.var).shape
+    if is_reduction(member.call) and member.call.kwargs.get("keep_dim") is False:
+        shape = list(tensor_type(member.call.args[0]).shape)
+        shape[reduced_axis(member.call)] = ConstInt(1)
+    return tuple(shape)
+
+
+class Group:
+    """Tensor ops that are done tile by tile together."""
+
+    def __init__(self, target: Target = A2A3) -> None:
+        self.members: list[Member] = []
+        self.sinks: list[Sink] = []
+        self.space: tuple[Expr, ...] = ()
+        self.shapes: dict[Var, tuple[Expr, ...]] = {}  # of the values that members make
+        self.reduced: set[int] = set()  # dimensions, from the end, that reductions run along
+        self.inputs: dict[Var, None] = {}  # tensors in memory that members read
+        self.exact = False  # tiles must not overlap: a tensor is read and written
+        self._memory = target.memories[MemorySpace.Vec].usable_bytes
+
+    def joined(self, shapes: Sequence[Sequence[Expr]]) -> tuple[Expr, ...] | None:
+        """Return the space with tensors of ``shapes`` in it, None if they do not fit together."""
+        space: tuple[Expr, ...] | None = self.space
+        for shape in shapes:
+            space = None if space is None else broadcast(space, shape)
+        return space
+
+    def add(self, member: Member, space: tuple[Expr, ...]) -> None:
+        """Add an op whose tensors fit into ``space``."""
+        self.members.append(member)
+        self.space = space
+        self.shapes[member.var] = aligned_shape(member)
+        if reduces(member.call):
+            self.reduced.add(reduced_axis(member.call))
+        for arg, source in zip(_tensors(member.call), member.sources, strict=True):
+            if source not in self.shapes:
+                self.inputs[arg] = None
+
+    def add_input(self, source: Var, space: tuple[Expr, ...]) -> None:
+        """Add a tensor in memory that is only copied."""
+        self.space = space
+        self.inputs[source] = None
+
+
+def _tensors(call: Call) -> list[Var]:
+    return [a for a in call.args if isinstance(a, Var) and isinstance(a.type, TensorType)]
+
+
+class _Tile(NamedTuple):
+    """One tile of a space: per dimension its size and where it begins.
+
+    A single row that is worked on ``copies`` times at once makes columns that fill a block.
+    """
+
+    sizes: tuple[int, ...]
+    offsets: tuple[Expr, ...]
+    copies: int = 1
+
+
+class _Sizes(NamedTuple):
+    """Rows and columns of tiles, and how often a single row is there."""
+
+    rows: int
+    columns: int
+    copies: int = 1
+
+
+class Emission:
+    """Writes one group."""
+
+    def __init__(self, group: Group, builder: Builder, memory_bytes: int) -> None:
+        self.group = group
+        self.b = builder
+        self.memory = memory_bytes
+        rank = max(2, len(group.space))
+        self.space = _aligned(group.space, rank)
+        self.rank = rank
+        self.adds_up = False  # results of parts go on to be added up
+        self.stored = list(range(len(group.sinks)))  # the sinks that each tile stores
+
+    # Tiles of values --------------------------------------------------------------------------
+
+    def _part(self, shape: Sequence[Expr], tile: _Tile) -> tuple[list[Expr], list[int]]:
+        """Return offsets and sizes of a tensor's part that a tile of the space sees."""
+        offsets: list[Expr] = []
+        sizes: list[int] = []
+        first = self.rank - len(shape)
+        for axis, dim in enumerate(shape, first):
+            whole = _is_one(dim)
+            offsets.append(ConstInt(0) if whole else tile.offsets[axis])
+            sizes.append(1 if whole else tile.sizes[axis])
+        return offsets, sizes
+
+    def _canonical(self, shape: Sequence[Expr], tile: _Tile) -> list[int]:
+        """Return rows and columns of the tile that a part of a tensor of ``shape`` is loaded as."""
+        _, sizes = self._part(_aligned(shape, self.rank), tile)
+        return sizes[-2:]
+
+    def ops(
+        self, b: Builder, tile: _Tile, now: list[Var], indices: Sequence[int]
+    ) -> dict[Var, Var]:
+        """Append the ops of the group on one tile; return the tiles by variable.
+
+        The sinks ``indices`` are stored as soon as they can be; ``now`` gets the new names.
+        """
+        found: dict[Var, Var] = {}
+        waiting: dict[Var, list[int]] = {}
+        for index in indices:
+            waiting.setdefault(self.group.sinks[index].value, []).append(index)
+        for member in self.group.members:
+            b.span = member.call.span
+            tensors = iter(member.sources)
+            args: list[Expr] = []
+            for arg in member.call.args:
+                if isinstance(arg.type, TensorType) and isinstance(arg, Var):
+                    args.append(self.operand(b, found, next(tensors), arg, tile))
+                else:
+                    args.append(arg)
+            found[member.var] = self._op(b, member, args)
+            if not self.group.exact:  # else what is written may still be read
+                for index in waiting.pop(member.var, ()):
+                    self.store(b, tile, found, now, index)
+        for index in (i for each in waiting.values() for i in each):
+            self.store(b, tile, found, now, index)
+        return found
+
+    def operand(
+        self, b: Builder, found: dict[Var, Var], source: Var, name: Var, tile: _Tile
+    ) -> Var:
+        """Return the tile of a tensor operand: made before, or loaded now."""
+        if source in found:
+            return found[source]
+        if name not in found:
+            shape = tensor_type(name).shape
+            offsets, sizes = self._part(shape, tile)
+            if not shape:
+                raise PassError(
+                    f"'{name.name}' is a tensor without dimensions, which no tile holds",
+                    b.span,
+                    slug="tensor-tile",
+                )
+            loaded = load_tile(b, name, offsets, sizes)
+            row = shaped(b, loaded, self._canonical(shape, tile))
+            found[name] = row if tile.copies == 1 else self._copies(b, row, tile)
+        return found[name]
+
+    def _copies(self, b: Builder, row: Var, tile: _Tile) -> Var:
+        """Return a tile with copies of a row."""
+        kind = row.type
+        assert isinstance(kind, TileType)
+        sizes = (ConstInt(tile.copies), kind.shape[1])
+        room = b.let("room", memory.create_tile.build((sizes, kind.dtype), {}, b.span))
+        return b.let(row.name, reduce.col_expand.build((room, row), {}, b.span))
+
+    def _op(self, b: Builder, member: Member, args: list[Expr]) -> Var:
+        call = member.call
+        if is_reduction(call):
+            axis = reduced_axis(call)
+            kind = args[0].type
+            assert isinstance(kind, TileType)
+            if _is_one(kind.shape[axis]):
+                assert isinstance(args[0], Var)
+                return args[0]  # one element is its own sum, and its own largest
+            if self.adds_up and op_of(call) is tensor_math.row_sum and _is_narrow(kind.dtype):
+                args = [b.let(member.var.name, _as_type(args[0], DataType.FP32, b.span))]
+            call = Call(call.op, call.args, {"axis": axis + 2}, call.type, call.span)
+        return self._converted(b, f"{member.var.name}_tile", call, args)
+
+    def _converted(self, b: Builder, name: str, call: Call, args: Sequence[Expr]) -> Var:
+        """Append what a call becomes on tiles; return its value, called ``name``."""
+        new = on_tiles(call, args, b.name)
+        b.stmts += new.stmts
+        return new.value if isinstance(new.value, Var) else b.let(name, new.value)
+
+    def store(
+        self, b: Builder, tile: _Tile, found: dict[Var, Var], now: list[Var], index: int
+    ) -> None:
+        """Append the store of one sink; ``now`` gets the name of its target after that."""
+        sink = self.group.sinks[index]
+        b.span = sink.span
+        value = found.get(sink.value)
+        if value is None:
+            value = self.operand(b, found, sink.value, sink.value, tile)
+        shape = self.group.shapes.get(sink.value, tensor_type(sink.value).shape)
+        offsets, sizes = self._part(shape, tile)
+        if tile.copies > 1:
+            rows = memory.view.build(
+                (value, MakeTuple([1, sizes[-1]]), MakeTuple([0, 0])), {}, b.span
+            )
+            value = b.let(value.name, rows)
+        if len(shape) > len(tensor_type(sink.target).shape):  # a reduction drops its dimension
+            at = self._dropped_axis(sink.value)
+            del offsets[at], sizes[at]
+        if sink.offset is not None:
+            offsets = [plus(a, o) for a, o in zip(sink.offset, offsets, strict=True)]
+        now[index] = store_tile(b, value, offsets, sizes, now[index])
+
+    def _dropped_axis(self, value: Var) -> int:
+        member = next(m for m in self.group.members if m.var is value)
+        return reduced_axis(member.call)
+
+    # Sizes ------------------------------------------------------------------------------------
+
+    def units(self) -> tuple[int, int]:
+        """Return of how many rows and columns tiles are multiples, so that rows fill blocks."""
+        rows = columns = 1
+        for shape, dtype in self._values():
+            unit = max(1, layout.BLOCK_BYTES // dtype.bytes)
+            down, across = _aligned(shape, self.rank)[-2:]
+            if not _is_one(across):
+                columns = max(columns, unit)
+            elif not _is_one(down) or _is_one(self.space[-2]):
+                rows = max(rows, unit)
+        return rows, columns
+
+    def _values(self) -> Iterator[tuple[Sequence[Expr], DataType]]:
+        """Yield shape and element type of every tensor of the group."""
+        for member in self.group.members:
+            yield self.group.shapes[member.var], tensor_type(member.var).dtype
+        for var in self.group.inputs:
+            yield tensor_type(var).shape, tensor_type(var).dtype
+
+    def peak(self, sizes: _Sizes) -> int:
+        """Return the bytes of vector memory that one tile of the space takes."""
+        trial = Builder(lambda name: name, self.b.span)
+        every = (*[1] * (self.rank - 2), sizes.rows, sizes.columns)
+        tile = _Tile(every, tuple(ConstInt(0) for _ in every), sizes.copies)
+        self.ops(trial, tile, self._targets(), self.stored)
+        return bytes_at_peak(trial.stmts)
+
+    def _targets(self) -> list[Var]:
+        return [sink.target for sink in self.group.sinks]
+
+    def sizes(self, room: int) -> _Sizes | None:
+        """Return sizes of tiles that fit ``room`` bytes, None if no tile does."""
+        group, (unit_rows, unit_columns) = self.group, self.units()
+        rows = _counts(self.space[-2], unit_rows, -2 in group.reduced, group.exact)
+        columns = _counts(self.space[-1], unit_columns, -1 in group.reduced, group.exact)
+        for across in columns:
+            if rows:
+                best = _first(rows, lambda down: self.peak(_Sizes(down, across)) <= room)  # noqa: B023
+                if best is not None:
+                    return _Sizes(best, across)
+            elif self.has_copies(across, room):
+                return _Sizes(1, across, unit_rows)
+        return None
+
+    def has_copies(self, columns: int, room: int) -> bool:
+        """True if a single row can be worked on as several, which fit ``room`` bytes."""
+        group, unit = self.group, self.units()[0]
+        shapes = [tensor_type(var).shape for var in group.inputs]
+        shapes += [group.shapes.get(s.value, tensor_type(s.value).shape) for s in group.sinks]
+        if unit == 1 or -2 in group.reduced or _is_one(self.space[-1]):
+            return False
+        if any(_is_one(shape[-1]) for shape in shapes):  # one element fills no block
+            return False
+        return self.peak(_Sizes(1, columns, unit)) <= room
+
+    # Loops ------------------------------------------------------------------------------------
+
+    def over_tiles(self, sizes: _Sizes) -> list[Var]:
+        """Append loops over tiles of ``sizes``; return the targets after them."""
+        targets = self._targets()
+        small = self._smallest(sizes)
+        if small == sizes:
+            return self._nest(self.b, targets, sizes)
+        enough: Expr | None = None
+        for axis, size, least in ((-2, sizes.rows, small.rows), (-1, sizes.columns, small.columns)):
+            if size != least:
+                fits = binary(Ge, self.space[axis], size, self.b.span)
+                enough = fits if enough is None else binary(And, enough, fits, self.b.span)
+        if enough is None:
+            return self._nest(self.b, targets, sizes)
+        # A dimension that is known at run time only may be smaller than the best tile.
+        return self.b.branch(
+            enough,
+            targets,
+            [
+                lambda b, now: self._nest(b, now, sizes),
+                lambda b, now: self._nest(b, now, small),
+            ],
+        )
+
+    def _smallest(self, sizes: _Sizes) -> _Sizes:
+        """Return sizes of tiles for a tensor that is smaller than the best tile."""
+        rows, columns, copies = sizes
+        if known_size(self.space[-1]) is None:
+            columns = self.units()[1]
+        if known_size(self.space[-2]) is None and copies == 1:
+            rows = self.units()[0]
+            if self.has_copies(columns, self.memory):
+                rows, copies = 1, rows
+        return _Sizes(rows, columns, copies)
+
+    def _nest(self, b: Builder, targets: Sequence[Var], sizes: _Sizes) -> list[Var]:
+        every = (*[1] * (self.rank - 2), sizes.rows, sizes.columns)
+        return self._level(b, list(targets), _Tile(every, (), sizes.copies))
+
+    def _level(self, b: Builder, targets: list[Var], tile: _Tile) -> list[Var]:
+        axis = len(tile.offsets)
+        if axis == self.rank:
+            self.ops(b, tile, targets, range(len(targets)))
+            return targets
+        dim, size = self.space[axis], tile.sizes[axis]
+        if const_value(dim) == size:
+            return self._level(b, targets, _with_offset(tile, ConstInt(0)))
+
+        def body(inside: Builder, counter: Var, now: list[Var]) -> Sequence[Var]:
+            begin = begin_of(inside, counter, dim, size)
+            return self._level(inside, now, _with_offset(tile, begin))
+
+        name = "col" if axis == self.rank - 1 else "row"
+        return b.loop(name, (0, dim, size), targets, body)
+
+    # Rows in parts ----------------------------------------------------------------------------
+
+    def in_parts(self, axis: int, sums: Sequence[Member]) -> list[Var]:
+        """Append loops that do reductions ``sums`` along ``axis`` part by part.
+
+        No op of the group uses what a reduction makes.
+        """
+        other = -3 - axis
+        length, width = known_size(self.space[axis]), self.space[other]
+        units = self.units()
+        if length is None or length % units[axis]:
+            raise _no_fit(self)
+        targets, made = self._targets(), {member.var for member in sums}
+        plain = [i for i, sink in enumerate(self.group.sinks) if sink.value not in made]
+        self.adds_up, self.stored = True, plain
+        parts = [units[axis] * k for k in divisors(length // units[axis])]
+        widths = _counts(width, units[other], False, self.group.exact)
+        sizes = self._part_sizes(parts, widths, axis)
+        if sizes is None:
+            raise _no_fit(self)
+        across, part = sizes
+
+        def at(offsets: tuple[Expr, ...], begin: Expr) -> _Tile:
+            pair = (begin, offsets[-1]) if axis == -2 else (offsets[-1], begin)
+            both = (part, across) if axis == -2 else (across, part)
+            lead = [1] * (self.rank - 2)
+            return _Tile((*lead, *both), (*offsets[:-1], *pair))
+
+        def line(b: Builder, now: list[Var], offsets: tuple[Expr, ...]) -> list[Var]:
+            found = self.ops(b, at(offsets, ConstInt(0)), now, plain)
+            accs = [found[m.var] for m in sums]
+            if length > part:
+
+                def body(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
+                    written = _replaced(now, plain, held[len(accs) :])
+                    more = self.ops(inside, at(offsets, counter), written, plain)
+                    joined = [
+                        self._joined(inside, member, acc, more[member.var])
+                        for member, acc in zip(sums, held, strict=False)
+                    ]
+                    return [*joined, *(written[i] for i in plain)]
+
+                held = b.loop("part", (part, length, part), [*accs, *(now[i] for i in plain)], body)
+                accs, now = held[: len(accs)], _replaced(now, plain, held[len(accs) :])
+            for member, acc in zip(sums, accs, strict=True):
+                found[member.var] = _rounded(b, member, acc)
+            for index in range(len(targets)):
+                if index not in plain:
+                    self.store(b, at(offsets, ConstInt(0)), found, now, index)
+            return now
+
+        lead = self.space[:-2]
+        return self._lines(self.b, targets, (*lead, width), across, (), line)
+
+    def _joined(self, b: Builder, member: Member, acc: Var, part: Var) -> Var:
+        """Return what a reduction's parts so far come to with another one."""
+        op = op_of(member.call)
+        assert op is not None
+        call = Call(_COMBINED[op], member.call.args, member.call.type, b.span)
+        return self._converted(b, f"{member.var.name}_tile", call, (acc, part))
+
+    def _part_sizes(
+        self, parts: Sequence[int], widths: Sequence[int], axis: int
+    ) -> tuple[int, int] | None:
+        for room in (self.memory * 3 // 8, self.memory * 3 // 4):  # results so far stay as well
+            for part in parts:
+                for across in widths:
+                    sizes = _Sizes(part, across) if axis == -2 else _Sizes(across, part)
+                    if self.peak(sizes) <= room:
+                        return across, part
+        return None
+
+    def _lines(
+        self,
+        b: Builder,
+        targets: list[Var],
+        space: Sequence[Expr],
+        across: int,
+        offsets: tuple[Expr, ...],
+        line: Callable[[Builder, list[Var], tuple[Expr, ...]], list[Var]],
+    ) -> list[Var]:
+        axis = len(offsets)
+        if axis == len(space):
+            return line(b, targets, offsets)
+        dim, size = space[axis], across if axis == len(space) - 1 else 1
+        if const_value(dim) == size:
+            return self._lines(b, targets, space, across, (*offsets, ConstInt(0)), line)
+
+        def body(inside: Builder, counter: Var, now: list[Var]) -> Sequence[Var]:
+            begin = begin_of(inside, counter, dim, size)
+            return self._lines(inside, now, space, across, (*offsets, begin), line)
+
+        return b.loop("row", (0, dim, size), targets, body)
+
+
+def _is_narrow(dtype: DataType) -> bool:
+    return dtype.is_float() and dtype.get_bit() < 32
+
+
+def _as_type(tile: Expr, dtype: DataType, span: Span) -> Expr:
+    return elementwise.cast.build((tile, dtype), {"mode": "rint"}, span)
+
+
+def _rounded(b: Builder, member: Member, acc: Var) -> Var:
+    """Return a sum as elements of its type: 16-bit floats add up in 32 bits."""
+    wanted = tensor_type(member.var).dtype
+    assert isinstance(acc.type, TileType)
+    if acc.type.dtype is wanted:
+        return acc
+    return b.let(f"{member.var.name}_tile", _as_type(acc, wanted, b.span))
+
+
+def _with_offset(tile: _Tile, begin: Expr) -> _Tile:
+    return tile._replace(offsets=(*tile.offsets, begin))
+
+
+def _replaced(now: Sequence[Var], indices: Sequence[int], new: Sequence[Var]) -> list[Var]:
+    out = list(now)
+    for index, var in zip(indices, new, strict=True):
+        out[index] = var
+    return out
+
+
+def _first(counts: Sequence[int], is_small: Callable[[int], bool]) -> int | None:
+    """Return the first of falling ``counts`` that is small enough, None if none is."""
+    if not is_small(counts[-1]):
+        return None
+    low, high = 0, len(counts) - 1  # the one at `high` is small enough
+    while low < high:
+        middle = (low + high) // 2
+        if is_small(counts[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return counts[high]
+
+
+def divisors(count: int) -> list[int]:
+    """Return the divisors of ``count``, the largest first."""
+    small = [d for d in range(1, int(count**0.5) + 1) if count % d == 0]
+    return sorted({*small, *(count // d for d in small)}, reverse=True)
+
+
+_DYNAMIC: Final = 256
+"""Largest tile along a dimension that is known at run time only."""
+
+
+def _counts(dim: Expr, unit: int, whole: bool, exact: bool) -> list[int]:
+    """Return sizes of tiles along a dimension, best first; none if there is none."""
+    known = known_size(dim)
+    if known is None:
+        if whole or exact:
+            return []
+        counts = [unit * k for k in _halves(max(1, _DYNAMIC // unit))]
+        return counts if counts[-1] == unit else [*counts, unit]
+    if whole:
+        return [known] if known % unit == 0 else []
+    if known % unit == 0:
+        others = [] if exact else _halves(known // unit)
+        every = sorted({*divisors(known // unit), *others}, reverse=True)
+        return [unit * k for k in every]
+    return [] if exact else [unit * k for k in _halves(known // unit)]
+
+
+def _halves(count: int) -> list[int]:
+    found: list[int] = []
+    while count:
+        found.append(count)
+        count //= 2
+    return found
+
+
+def _no_fit(emission: Emission) -> PassError | MemoryPlanError:
+    group = emission.group
+    units = emission.units()
+    first = group.members[0] if group.members else None
+    what = "the copy" if first is None else called(_op(first.call))
+    span = emission.b.span if first is None else first.call.span
+    for axis, word in ((-2, "rows"), (-1, "columns")):
+        known, unit = known_size(emission.space[axis]), units[axis]
+        if known is None and axis in group.reduced:
+            return PassError(
+                f"{what} wants all {word} at once, and how many {word} {dims(group.space)} has is "
+                "known at run time only",
+                span,
+                hint=f"give the tensors a constant number of {word}",
+                slug="tensor-tile",
+            )
+        if known is not None and (known < unit or (axis in group.reduced and known % unit)):
+            return PassError(
+                f"{what} works on {word} in multiples of {unit} ({layout.BLOCK_BYTES} bytes), "
+                f"{dims(group.space)} has {known}",
+                span,
+                hint=f"pad the tensors to {-(-known // unit) * unit} {word}",
+                slug="tensor-tile",
+            )
+    return MemoryPlanError(
+        f"{what} and what belongs to it work on tensors of {dims(group.space)}, of which no tile "
+        f"fits the {emission.memory} bytes of vector memory",
+        span,
+        hint="end the with pl.incore() before this statement, and begin another one",
+        slug="tensor-tile",
+    )
+
+
+def _op(call: Call) -> Any:
+    op = op_of(call)
+    assert op is not None
+    return op
+
+
+# --------------------------------------------------------------------------------------------
+# Groups
+# --------------------------------------------------------------------------------------------
+
+
+def write_group(group: Group, builder: Builder, target: Target = A2A3) -> list[Var]:
+    """Append what does a group's ops; return the targets of its sinks after that.
+
+    Raises:
+        PassError: sizes of the tensors do not fill the blocks of vector memory.
+        MemoryPlanError: no tile fits vector memory.
+    """
+    room = target.memories[MemorySpace.Vec].usable_bytes
+    emission = Emission(group, builder, room)
+    axes = sorted(group.reduced)
+    sums = [m for m in group.members if reduces(m.call)]
+    whole = emission.sizes(room // 2) or emission.sizes(room)
+    if whole is not None:
+        return emission.over_tiles(whole)
+    if len(axes) != 1 or not sums or _uses_reduction(group.members):
+        raise _no_fit(emission)
+    return emission.in_parts(axes[0], sums)
+
+
+def _uses_reduction(members: Sequence[Member]) -> bool:
+    made = {m.var for m in members if reduces(m.call)}
+    return any(source in made for m in members for source in m.sources)
+
+
+def fits(group: Group, target: Target = A2A3) -> bool:
+    """True if tiles of a group fit vector memory, rows that are reduced being whole."""
+    builder = Builder(lambda name: name, UNKNOWN_SPAN)
+    room = target.memories[MemorySpace.Vec].usable_bytes
+    return Emission(group, builder, room).sizes(room) is not None

@@ -1,0 +1,44 @@
+"""What kernels that count their calls and time have counted: `CppOptions.profile`.
+
+Owns the two words that each kernel writes to. Knows nothing about what kernels do.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+_TICKS_PER_SECOND: Final = 1e9  # of the clock that the text uses on a CPU
+
+
+class Timing(NamedTuple):
+    """How often a kernel ran and how long its runs took together."""
+
+    calls: int
+    seconds: float
+
+
+class Profile:
+    """The counters of a program's kernels."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._counters = {name: (ctypes.c_int64 * 2)(0, 0) for name in names}
+
+    def recorded(
+        self, name: str, native: Callable[[list[int]], object]
+    ) -> Callable[[list[int]], object]:
+        """Return what runs ``native`` with the address of its counters as last argument."""
+        address = ctypes.addressof(self._counters[name])
+
+        def run(words: list[int]) -> object:
+            return native([*words, address])
+
+        return run
+
+    def timings(self) -> dict[str, Timing]:
+        """Return what was counted so far, by kernel."""
+        return {
+            name: Timing(counter[0], counter[1] / _TICKS_PER_SECOND)
+            for name, counter in self._counters.items()
+        }

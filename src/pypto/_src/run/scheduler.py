@@ -1,0 +1,502 @@
+"""Runs host functions as compiled C++: one call from Python, no Python for each task.
+
+Owns the runtime's object (``pto/runtime``) with its threads, the data that it shares with Python,
+and what a report of it means. The order of tasks, their threads and the memory of tensors made by
+the program are the runtime's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import signal
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src.emit.host import DTYPES, ENTRY_SYMBOL, MAX_DIMS, HostText
+from pypto._src.errors import CallError, EvaluationError, PyptoError
+from pypto._src.interp.evaluate import Eval, op_eval
+from pypto._src.interp.scalars import wrapper
+from pypto._src.ir.nodes import Call, MakeTuple, ScalarType, TensorType, const_value, dtype_of
+from pypto._src.ir.opdef import op_of
+from pypto._src.ir.stmts import Function
+from pypto._src.lazy import lazy_module
+from pypto._src.run.arguments import Bound, is_array, word_of
+from pypto._src.run.cache import build
+from pypto._src.run.graph import thread_count
+from pypto._src.run.host import Kernel
+from pypto._src.run.native import WHERE, KernelError, NativeKernel
+from pypto._src.run.toolchain import Toolchain
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pypto._src.dtypes import DataType
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+_RUNTIME: Final = '#include "pto/runtime/runtime.hpp"\n'
+# Integers wrap, as the language says; kernels do not throw, and the host's exceptions stay inside.
+_HOST_FLAGS: Final = ("-O1", "-fwrapv")
+_RUNTIME_FLAGS: Final = ("-pthread",)
+
+_NUMBER_OF: Final = {dtype: number for number, dtype in enumerate(DTYPES)}
+_DTYPE_OF: Final = tuple(DTYPES)
+_Dims = ctypes.c_int64 * MAX_DIMS
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("wanted", ctypes.c_char_p),
+        ("is_tensor", ctypes.c_int32),
+        ("writes", ctypes.c_int32),
+        ("dtype", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("shape", _Dims),
+    )
+
+
+class _Size(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("places", ctypes.POINTER(ctypes.c_int32)),
+        ("count", ctypes.c_int64),
+    )
+
+
+class _Kernel(ctypes.Structure):
+    _fields_ = (
+        ("run", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("params", ctypes.POINTER(_Parameter)),
+        ("sizes", ctypes.POINTER(_Size)),
+        ("count", ctypes.c_int32),
+        ("size_count", ctypes.c_int32),
+    )
+
+
+class _Result(ctypes.Structure):
+    is_tensor: int
+    external: int
+    word: int
+    data: int | None
+    dtype: int
+    ndim: int
+    whole: Sequence[int]
+    starts: Sequence[int]
+    shape: Any
+    _fields_ = (
+        ("is_tensor", ctypes.c_int32),
+        ("external", ctypes.c_int32),
+        ("word", ctypes.c_uint64),
+        ("data", ctypes.c_void_p),
+        ("dtype", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("whole", _Dims),
+        ("starts", _Dims),
+        ("shape", _Dims),
+    )
+
+
+class _Report(ctypes.Structure):
+    failed: int
+    line: int
+    in_kernel: int
+    stopped: int
+    slug: bytes
+    message: bytes
+    tasks: int
+    peak_bytes: int
+    most_open: int
+    result_count: int
+    _fields_ = (
+        ("failed", ctypes.c_int32),
+        ("line", ctypes.c_int32),
+        ("in_kernel", ctypes.c_int32),
+        ("stopped", ctypes.c_int32),
+        ("slug", ctypes.c_char * 32),
+        ("message", ctypes.c_char * 2048),
+        ("tasks", ctypes.c_int64),
+        ("peak_bytes", ctypes.c_int64),
+        ("most_open", ctypes.c_int64),
+        ("result_count", ctypes.c_int32),
+        ("result_room", ctypes.c_int32),
+        ("results", ctypes.POINTER(_Result)),
+    )
+
+
+_Interrupted = ctypes.CFUNCTYPE(ctypes.c_int)
+_InPython = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.POINTER(_Result),
+    ctypes.c_int,
+    ctypes.POINTER(_Result),
+)
+
+
+class _Options(ctypes.Structure):
+    _fields_ = (
+        ("window", ctypes.c_int64),
+        ("delay_ns", ctypes.c_int64),
+        ("budget_bytes", ctypes.c_int64),
+        ("is_interrupted", _Interrupted),
+        ("python", _InPython),
+    )
+
+
+@dataclass(frozen=True)
+class Scheduling:
+    """Limits of one call, for tests and measurements; 0 is the runtime's own."""
+
+    window: int = 0
+    """Tasks that may be submitted and not finished."""
+
+    delay_ns: int = 0
+    """Each task waits up to so long before it runs, by its number."""
+
+    budget_bytes: int = 0
+    """Of tensors that no variable names any more and tasks still use."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What the last call took."""
+
+    tasks: int
+    """Kernels that were submitted."""
+
+    peak_bytes: int
+    """Of tensors made by the program, at one time."""
+
+    most_open: int
+    """Tasks that were submitted and not finished, at one time."""
+
+
+class Scheduler:
+    """The runtime's object; its threads live as long as the process."""
+
+    def __init__(self, path: Path) -> None:
+        library = ctypes.CDLL(str(path))
+        self.make_pool = library.pto2_pool
+        self.make_pool.restype = ctypes.c_void_p
+        self.call = library.pto2_call
+        self.call.restype = None
+        self.free = library.pto2_free
+        self.free.restype = None
+        self.free.argtypes = (ctypes.c_void_p,)
+        self._pools: dict[tuple[int, int], tuple[int, threading.Lock]] = {}
+
+    def pool(self, threads: int) -> tuple[int, threading.Lock]:
+        """Return so many threads, and the lock that gives them to one call at a time."""
+        key = (os.getpid(), threads)  # a forked child has none of its parent's threads
+        found = self._pools.get(key)
+        if found is None:
+            made = (int(self.make_pool(threads)), threading.Lock())
+            found = self._pools.setdefault(key, made)
+        return found
+
+
+@functools.cache
+def _scheduler(path: Path) -> Scheduler:
+    return Scheduler(path)
+
+
+class NativeHost:
+    """A host function with all that it calls, compiled.
+
+    Calls from several threads run one after the other; the tasks of one call run in parallel.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        text: HostText,
+        kernels: Mapping[str, Kernel],
+        functions: Mapping[str, Function],
+        *,
+        toolchain: Toolchain,
+        include_dirs: Sequence[Path],
+    ) -> None:
+        """Compile the host function and load it.
+
+        Args:
+            function: The function that is called, after the passes.
+            text: Its C++.
+            kernels: The compiled kernels, by name.
+            functions: What the kernels are, by name.
+            toolchain: The compiler.
+            include_dirs: Where ``pto/runtime`` is.
+
+        Raises:
+            CompileError: the compiler refused the text.
+        """
+        make = functools.partial(build, toolchain=toolchain, include_dirs=include_dirs)
+        self._scheduler = _scheduler(make(_RUNTIME, extra_flags=_RUNTIME_FLAGS))
+        self._library = ctypes.CDLL(str(make(text.code, extra_flags=_HOST_FLAGS)))
+        self._enter = ctypes.cast(self._library[ENTRY_SYMBOL], ctypes.c_void_p)
+        self._text = text
+        self.kernels = kernels
+        self._kept: list[Any] = []  # memory that the tables below point to
+        rows = [self._kernel(functions[name], kernels[name]) for name in text.kernels]
+        self._table = (_Kernel * max(len(rows), 1))(*rows)
+        self._return_types = function.return_types
+        self._tensors = [i for i, p in enumerate(function.params) if isinstance(p.type, TensorType)]
+        self._sizes = [
+            (index, axis)
+            for index in self._tensors
+            for axis, dim in enumerate(_shape_of(function, index))
+            if (const_value(dim) or 0) < 0 or const_value(dim) is None
+        ]
+        self._ops = [_PythonOp(call) for call in text.ops]
+        self.scheduling = Scheduling()
+        self.usage = Usage(0, 0, 0)
+
+    def launch(self, bound: Bound) -> Any:
+        """Call the function on arguments that fit; return its results when all is done.
+
+        Raises:
+            EvaluationError: the program, or a kernel, does something that has no meaning.
+            KeyboardInterrupt: the user wants to stop; no task runs any more.
+        """
+        words = [*bound.words, *(bound.values[i].shape[axis] for i, axis in self._sizes)]
+        results = (_Result * max(len(self._return_types), 1))()
+        report = _Report(result_room=len(self._return_types), results=results)
+        trouble: list[BaseException] = []
+        limits = self.scheduling
+        with _Interrupt() as interrupt:
+            options = _Options(
+                limits.window,
+                limits.delay_ns,
+                limits.budget_bytes,
+                interrupt.callback,
+                _InPython(functools.partial(self._in_python, trouble))
+                if self._ops
+                else _InPython(),
+            )
+            args = (ctypes.c_uint64 * len(words))(*(word & _MASK for word in words))
+            pool, lock = self._scheduler.pool(thread_count())
+            with lock:
+                self._scheduler.call(
+                    ctypes.c_void_p(pool),
+                    self._enter,
+                    args,
+                    len(words),
+                    self._table,
+                    len(self._text.kernels),
+                    ctypes.byref(options),
+                    ctypes.byref(report),
+                )
+                self.usage = Usage(report.tasks, report.peak_bytes, report.most_open)
+        if report.failed:
+            raise self._error(report, trouble)
+        made: dict[int, Array] = {}
+        found = [
+            self._value(result, kind, bound, made)
+            for result, kind in zip(results, self._return_types, strict=False)
+        ]
+        return found[0] if len(found) == 1 else tuple(found) or None
+
+    # ----- what the runtime reads -----------------------------------------------------------
+
+    def _kernel(self, function: Function, kernel: Kernel) -> _Kernel:
+        assert isinstance(kernel.native, NativeKernel)
+        params = (_Parameter * max(len(kernel.params), 1))()
+        for row, param, var in zip(params, kernel.params, function.params, strict=False):
+            row.name, row.wanted = param.name.encode(), param.text.encode()
+            row.is_tensor, row.writes = int(param.word is None), int(param.writes)
+            row.dtype = _NUMBER_OF.get(dtype_of(var), -1)
+            row.ndim = len(param.sizes)
+            if row.ndim > MAX_DIMS:
+                raise EvaluationError(
+                    f"parameter {param.name!r} has {row.ndim} dimensions, up to {MAX_DIMS} are "
+                    "possible",
+                    var.span,
+                )
+            known = [-1 if size is None else size for size in param.sizes]
+            row.shape = _Dims(*known)
+        sizes: list[_Size] = []
+        for name, places in kernel.sizes.places:
+            flat = (ctypes.c_int32 * (2 * len(places)))(*(n for place in places for n in place))
+            self._kept.append(flat)
+            pointer = ctypes.cast(flat, ctypes.POINTER(ctypes.c_int32))
+            sizes.append(_Size(name.encode(), pointer, len(places)))
+        table = (_Size * max(len(sizes), 1))(*sizes)
+        self._kept += [params, table]
+        return _Kernel(
+            kernel.native.address,
+            kernel.name.encode(),
+            ctypes.cast(params, ctypes.POINTER(_Parameter)),
+            ctypes.cast(table, ctypes.POINTER(_Size)),
+            len(kernel.params),
+            len(sizes),
+        )
+
+    # ----- what the runtime reports ---------------------------------------------------------
+
+    def _error(self, report: _Report, trouble: Sequence[BaseException]) -> BaseException:
+        if report.stopped:
+            return KeyboardInterrupt()
+        span = self._text.span(report.line)
+        slug, message = report.slug.decode(), report.message.decode(errors="replace")
+        if report.in_kernel:
+            return KernelError(message, hint=WHERE).at(span)
+        if trouble and slug == "python":
+            error = trouble[0]
+            return error.at(span) if isinstance(error, PyptoError) else error
+        if slug == "argument-shape":
+            return CallError(message, slug=slug).at(span)
+        if slug == "out-of-memory":
+            return MemoryError(message)
+        return EvaluationError(message, slug=slug).at(span)
+
+    def _value(self, result: _Result, kind: object, bound: Bound, made: dict[int, Array]) -> Any:
+        if isinstance(kind, ScalarType):
+            return _number(kind.dtype, result.word)
+        if result.external >= 0:
+            whole: Array = bound.values[self._tensors[result.external]]
+        else:
+            whole = self._made(result, made)
+        return _part(whole, result)
+
+    def _made(self, result: _Result, made: dict[int, Array]) -> Array:
+        """Return the array over a tensor's memory, which is freed after the last array over it."""
+        address = result.data or 0
+        found = made.get(address)
+        if found is None:
+            memory, found = _array_over(result)
+            made[address] = found
+            weakref.finalize(memory, self._scheduler.free, address).atexit = False
+        return found
+
+    def _in_python(
+        self, trouble: list[BaseException], number: int, values: Any, count: int, made: Any
+    ) -> int:
+        try:
+            self._ops[number].run([values[i] for i in range(count)], made[0])
+        except BaseException as error:  # nothing may leave a callback
+            trouble.append(error)
+            return 0
+        return 1
+
+
+_MASK: Final = (1 << 64) - 1
+
+
+def _shape_of(function: Function, index: int) -> Sequence[Any]:
+    kind = function.params[index].type
+    assert isinstance(kind, TensorType)
+    return kind.shape
+
+
+def _number(dtype: DataType, word: int) -> Any:
+    """Return the number in a 64-bit word."""
+    if not dtype.is_float():
+        return wrapper(dtype)(word)
+    data = word.to_bytes(8, "little")
+    return float(np.frombuffer(data, dtype.numpy, 1)[0])
+
+
+def _array_over(result: _Result) -> tuple[ctypes.Array[ctypes.c_char], Array]:
+    """Return an array over the whole buffer of a tensor, and the memory that it keeps alive."""
+    shape = tuple(result.whole[: result.ndim])
+    dtype = _DTYPE_OF[result.dtype].numpy
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    memory = (ctypes.c_char * max(size, 1)).from_address(result.data or 0)
+    flat: Array = np.frombuffer(memoryview(memory), np.uint8, size)
+    return memory, flat.view(dtype).reshape(shape)
+
+
+def _part(whole: Array, result: _Result) -> Array:
+    """Return the box of an array that a result is; of all of it, that very array."""
+    shape = tuple(result.shape[: result.ndim])
+    if shape == whole.shape:
+        return whole
+    starts = result.starts[: result.ndim]
+    return whole[tuple([slice(low, low + n) for low, n in zip(starts, shape, strict=True)])]
+
+
+class _PythonOp:
+    """An op on whole tensors, which NumPy computes when the tasks in its way are done."""
+
+    def __init__(self, call: Call) -> None:
+        op = op_of(call)
+        assert op is not None
+        self._call = call
+        self._writes = bool(op.writes)
+        args: list[Any] = [None] * len(call.args)
+        evals: list[Eval] = [functools.partial(_item, args, i) for i in range(len(args))]
+        self._args = args
+        self._run = op_eval(call, op, evals)
+        self._kept: Array | None = None  # until the runtime has copied it
+
+    def run(self, values: Sequence[_Result], made: _Result) -> None:
+        """Compute the op on ``values``, its operands with tuples one by one."""
+        rest = iter(values)
+        for index, arg in enumerate(self._call.args):
+            if isinstance(arg, MakeTuple):
+                self._args[index] = tuple([_operand(item, next(rest)) for item in arg.elements])
+            else:
+                self._args[index] = _operand(arg, next(rest))
+        with np.errstate(all="ignore"):
+            result = self._run([])
+        if self._writes:
+            return
+        kind = self._call.type
+        if isinstance(kind, ScalarType):
+            made.word = word_of(kind.dtype)(result) & _MASK
+            return
+        assert isinstance(kind, TensorType)
+        assert is_array(result)
+        array = self._kept = np.ascontiguousarray(result).reshape(result.shape)
+        made.data, made.ndim = array.ctypes.data, array.ndim
+        made.dtype = _NUMBER_OF[kind.dtype]
+        made.shape = _Dims(*array.shape)
+
+
+def _item(args: Sequence[Any], index: int, _env: list[Any]) -> Any:
+    return args[index]
+
+
+def _operand(arg: Any, value: _Result) -> Any:
+    if not value.is_tensor:
+        return _number(dtype_of(arg), value.word)
+    return _part(_array_over(value)[1], value)
+
+
+class _Interrupt:
+    """Notes Ctrl-C while a call runs, which looks at it now and then.
+
+    Python would raise KeyboardInterrupt in a callback, from where it cannot go on.
+    """
+
+    def __init__(self) -> None:
+        self._is_wanted = False
+        self._before: Callable[[int, FrameType | None], Any] | None = None
+        self.callback = _Interrupted()
+
+    def __enter__(self) -> _Interrupt:
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.default_int_handler
+            signal.signal(signal.SIGINT, self._note)
+            self.callback = _Interrupted(lambda: int(self._is_wanted))
+        return self
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self._is_wanted = True
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+            if self._is_wanted and error is None:
+                raise KeyboardInterrupt

@@ -1,0 +1,470 @@
+"""The tasks of one run of a program as data: which there are, and which waits for which, and why.
+
+Runs the program in the interpreter, on copies of its arguments, and notes each kernel call with the
+regions that it reads and writes. Knows nothing of how a graph is drawn, nor of how tasks are
+scheduled: it tells what any schedule has to respect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.emit.writer import source_comment
+from pypto._src.interp.evaluate import Env, Eval, Evaluator, Plan, Run
+from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.nodes import Call
+from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import AssignStmt, Function, Program
+from pypto._src.lazy import lazy_module
+from pypto._src.run.arguments import is_array
+from pypto._src.run.effects import effects
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+Box = tuple[tuple[int, int], ...]
+"""First index and the one behind the last, a pair for each dimension of the buffer."""
+
+RAW: Final = "RAW"
+"""The later task reads what the earlier one writes."""
+WAW: Final = "WAW"
+"""Both write, and the later one reads none of it."""
+WAR: Final = "WAR"
+"""The later task writes what the earlier one reads."""
+
+
+class Part(NamedTuple):
+    """A box of a buffer."""
+
+    buffer: str
+    box: Box
+    is_whole: bool
+
+    def __str__(self) -> str:
+        if self.is_whole:
+            return self.buffer
+        return f"{self.buffer}[{', '.join(f'{low}:{high}' for low, high in self.box)}]"
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the part as what JSON can say."""
+        return {"tensor": self.buffer, "region": [list(pair) for pair in self.box]}
+
+
+class Wait(NamedTuple):
+    """Why a task comes after an earlier one: a region that both access."""
+
+    before: int  # number of the earlier task
+    kind: str  # RAW, WAW or WAR
+    part: Part
+
+
+class TaskNode(NamedTuple):
+    """One task: a kernel call, or an op on whole tensors that the host runs itself."""
+
+    number: int  # in the order of the program
+    name: str  # of the kernel, or of the op
+    place: str | None  # file and line of the call, without the folder
+    is_host: bool
+    scalars: tuple[tuple[str, int | float], ...]  # arguments by the names of the parameters
+    reads: tuple[Part, ...]
+    writes: tuple[Part, ...]
+    waits: tuple[Wait, ...]
+    level: int  # tasks on the longest way to it
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the task as what JSON can say."""
+        return {
+            "number": self.number,
+            "name": self.name,
+            "place": self.place,
+            "host": self.is_host,
+            "level": self.level,
+            "scalars": dict(self.scalars),
+            "reads": [part.as_data() for part in self.reads],
+            "writes": [part.as_data() for part in self.writes],
+            "waits": [
+                {"task": wait.before, "kind": wait.kind, **wait.part.as_data()}
+                for wait in self.waits
+            ],
+        }
+
+
+class Tasks(NamedTuple):
+    """All tasks of a run."""
+
+    entry: str
+    nodes: tuple[TaskNode, ...]
+
+    @property
+    def levels(self) -> list[list[TaskNode]]:
+        """The tasks by level, in the order of the program: those of one level may run at once."""
+        found: list[list[TaskNode]] = [[] for _ in range(1 + max(self._levels(), default=-1))]
+        for node in self.nodes:
+            found[node.level].append(node)
+        return found
+
+    def _levels(self) -> Iterable[int]:
+        return (node.level for node in self.nodes)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many tasks there are of each kernel, by name in sorted order."""
+        found: dict[str, int] = {}
+        for node in self.nodes:
+            found[node.name] = found.get(node.name, 0) + 1
+        return dict(sorted(found.items()))
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the tasks as what JSON can say."""
+        return {"entry": self.entry, "tasks": [node.as_data() for node in self.nodes]}
+
+
+def tasks_of(program: Program, entry: str, args: Sequence[Any]) -> Tasks:
+    """Run ``program`` in the interpreter and return its tasks; ``args`` are not written.
+
+    Raises:
+        EvaluationError: the program does something that has no meaning, or ``args`` do not fit.
+    """
+    trace = _Trace(program)
+    function = program.get_function(entry)
+    assert function is not None
+    copies = [np.array(arg, order="C") if np.ndim(arg) else arg for arg in args]
+    for param, value in zip(function.params, copies, strict=False):
+        if is_array(value):
+            trace.buffer_of(value).name = param.name
+    trace.call(entry, copies)
+    return Tasks(entry, trace.nodes())
+
+
+# --------------------------------------------------------------------------------------------
+# Memory
+# --------------------------------------------------------------------------------------------
+
+
+class _Entry(NamedTuple):
+    """That a task has accessed a box of a buffer."""
+
+    task: int
+    box: Box
+    reads: bool
+    writes: bool
+
+
+_SECTIONS: Final = 1024
+"""Into how many pieces of equal size a buffer is cut, to find the accesses near a place."""
+_FEW: Final = 8
+"""An access to more sections than this is looked at from everywhere."""
+
+
+class _Entries:
+    """Accesses to one buffer, by the sections that they touch; none twice."""
+
+    def __init__(self) -> None:
+        self.all: dict[_Entry, None] = {}  # in the order of the program
+        self.wide: dict[_Entry, None] = {}
+        self.at: dict[int, dict[_Entry, None]] = {}
+
+    def near(self, sections: range) -> Iterator[_Entry]:
+        """Yield all accesses that may touch one of these sections."""
+        if len(sections) > _FEW:
+            yield from self.all
+            return
+        yield from self.wide
+        for section in sections:
+            yield from self.at.get(section, ())
+
+    def add(self, entry: _Entry, sections: range) -> None:
+        self.all[entry] = None
+        for table in self._tables(sections):
+            table[entry] = None
+
+    def remove(self, entry: _Entry, sections: range) -> None:
+        del self.all[entry]
+        for table in self._tables(sections):
+            del table[entry]
+
+    def _tables(self, sections: range) -> list[dict[_Entry, None]]:
+        if len(sections) > _FEW:
+            return [self.wide]
+        return [self.at.setdefault(section, {}) for section in sections]
+
+
+class _Buffer:
+    """One allocation, with the accesses that later tasks may have to wait for."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array  # alive, so that no other allocation gets its address
+        self.address = array.ctypes.data
+        self.name = ""
+        self._readers = _Entries()  # that write nothing
+        self._writers = _Entries()
+
+    def conflicts(self, now: _Entry) -> list[tuple[_Entry, str]]:
+        """Return the accesses that ``now`` has to wait for, and why, in the order of the program.
+
+        A read waits for writes only, so reads are not searched for it.
+        """
+        sections = self._sections(now.box)
+        found: dict[_Entry, str] = {}
+        for entries in (self._writers, self._readers) if now.writes else (self._writers,):
+            for entry in entries.near(sections):
+                kind = _kind(entry, now)
+                if kind is not None:
+                    found[entry] = kind
+        return sorted(found.items())
+
+    def note(self, now: _Entry) -> None:
+        """Remember an access; whoever would wait for what it overwrites waits for it instead."""
+        for entry, _ in self.conflicts(now):
+            if now.writes and _lies_in(entry.box, now.box):
+                self._table(entry).remove(entry, self._sections(entry.box))
+        self._table(now).add(now, self._sections(now.box))
+
+    def _table(self, entry: _Entry) -> _Entries:
+        return self._writers if entry.writes else self._readers
+
+    def _sections(self, box: Box) -> range:
+        first = last = 0
+        for size, (low, high) in zip(self.array.shape, box, strict=True):
+            first, last = first * size + low, last * size + max(low, high - 1)
+        whole = max(1, self.array.size)
+        return range(first * _SECTIONS // whole, last * _SECTIONS // whole + 1)
+
+    def box(self, view: Array) -> Box:
+        """Return which part of the buffer an array is: all of it, where it is no plain part."""
+        whole = tuple((0, size) for size in self.array.shape)
+        if view.ndim != self.array.ndim:
+            return whole
+        rest, box = view.ctypes.data - self.address, list[tuple[int, int]]()
+        rows = zip(self.array.shape, self.array.strides, view.shape, strict=True)
+        for size, stride, length in rows:
+            first = rest // stride if size > 1 else 0
+            rest -= first * stride
+            box.append((first, first + length))
+        return tuple(box) if rest == 0 else whole
+
+
+def _owner(array: Array) -> Array:
+    while is_array(array.base):
+        array = array.base
+    return array
+
+
+class _Draft(NamedTuple):
+    """A task whose buffers may not have their names yet."""
+
+    name: str
+    span: Span
+    is_host: bool
+    scalars: tuple[tuple[str, int | float], ...]
+    accesses: tuple[tuple[_Buffer, _Entry], ...]
+    waits: tuple[tuple[int, str, _Buffer, Box], ...]
+    level: int
+
+
+# --------------------------------------------------------------------------------------------
+# Running
+# --------------------------------------------------------------------------------------------
+
+
+class _Trace(Evaluator):
+    """Evaluates host functions; kernels are noted, and evaluated as well."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self._kernels = {f.name: f for f in program.functions_ if role(f) is Role.KERNEL}
+        self._inside = Evaluator(program)  # kernels may call functions, which are no tasks
+        self._effects = effects(program)
+        self._buffers: dict[int, _Buffer] = {}
+        self._drafts: list[_Draft] = []
+
+    def plan(self, function: Function) -> Plan:
+        return _HostPlan(function, self)
+
+    def run(self, name: str, args: Sequence[Any], span: Span = UNKNOWN_SPAN) -> Any:
+        kernel = self._kernels.get(name)
+        if kernel is None:
+            return super().run(name, args, span)
+        writes = self._effects[name].writes
+        scalars: list[tuple[str, int | float]] = []
+        accesses: list[tuple[Array, bool, bool]] = []
+        rows = zip(kernel.params, kernel.param_directions, writes, args, strict=False)
+        for param, direction, is_written, value in rows:
+            if is_array(value):
+                accesses.append((value, direction is not ParamDirection.Out, is_written))
+            else:
+                scalars.append((param.name, value))
+        found = self._inside.call(name, args)
+        self._add(name, span, accesses, tuple(scalars))
+        return found
+
+    def host_op(self, name: str, span: Span, accesses: Sequence[tuple[Array, bool, bool]]) -> None:
+        """Note an op of the host if it writes a tensor, or reads what a task has written."""
+        if any(writes for _, _, writes in accesses) or self._has_to_wait(accesses):
+            self._add(name, span, accesses, (), is_host=True)
+
+    def buffer_of(self, array: Array) -> _Buffer:
+        """Return the allocation that an array is a part of; a new one for an unknown array."""
+        owner = _owner(array)
+        found = self._buffers.get(id(owner))
+        if found is None:
+            found = self._buffers[id(owner)] = _Buffer(array)
+        return found
+
+    def _has_to_wait(self, accesses: Iterable[tuple[Array, bool, bool]]) -> bool:
+        for array, reads, writes in accesses:
+            buffer = self.buffer_of(array)
+            now = _Entry(-1, buffer.box(array), reads, writes)
+            if buffer.conflicts(now):
+                return True
+        return False
+
+    def _add(
+        self,
+        name: str,
+        span: Span,
+        accesses: Iterable[tuple[Array, bool, bool]],
+        scalars: tuple[tuple[str, int | float], ...],
+        is_host: bool = False,
+    ) -> None:
+        number, level = len(self._drafts), 0
+        noted: list[tuple[_Buffer, _Entry]] = []
+        waits: dict[tuple[int, str, int, Box], tuple[int, str, _Buffer, Box]] = {}
+        for array, reads, writes in accesses:
+            buffer = self.buffer_of(array)
+            now = _Entry(number, buffer.box(array), reads, writes)
+            noted.append((buffer, now))
+            for entry, kind in buffer.conflicts(now):
+                level = max(level, self._drafts[entry.task].level + 1)
+                common = _common(entry.box, now.box)
+                waits[entry.task, kind, id(buffer), common] = (entry.task, kind, buffer, common)
+        for buffer, now in noted:
+            buffer.note(now)
+        ordered = tuple(waits[key] for key in sorted(waits, key=lambda key: key[0]))
+        self._drafts.append(_Draft(name, span, is_host, scalars, tuple(noted), ordered, level))
+
+    def nodes(self) -> tuple[TaskNode, ...]:
+        """Return the tasks, with names for all buffers."""
+        self._name_buffers()
+        return tuple(_node(number, draft) for number, draft in enumerate(self._drafts))
+
+    def _name_buffers(self) -> None:
+        """Give buffers of the same name different ones: s, s.2, s.3, in the order of creation."""
+        used: dict[str, int] = {}
+        for buffer in self._buffers.values():
+            name = buffer.name or "tensor"
+            used[name] = used.get(name, 0) + 1
+            buffer.name = name if used[name] == 1 else f"{name}.{used[name]}"
+
+
+def _node(number: int, draft: _Draft) -> TaskNode:
+    def parts(wanted: Iterable[tuple[_Buffer, Box]]) -> tuple[Part, ...]:
+        return tuple(dict.fromkeys(_part(buffer, box) for buffer, box in wanted))
+
+    return TaskNode(
+        number,
+        draft.name,
+        source_comment(draft.span),
+        draft.is_host,
+        draft.scalars,
+        parts((buffer, entry.box) for buffer, entry in draft.accesses if entry.reads),
+        parts((buffer, entry.box) for buffer, entry in draft.accesses if entry.writes),
+        tuple(Wait(before, kind, _part(buffer, box)) for before, kind, buffer, box in draft.waits),
+        draft.level,
+    )
+
+
+def _part(buffer: _Buffer, box: Box) -> Part:
+    return Part(buffer.name, box, box == tuple((0, size) for size in buffer.array.shape))
+
+
+def _kind(before: _Entry, now: _Entry) -> str | None:
+    """Return why ``now`` has to wait for ``before``, None if it need not."""
+    if before.task == now.task:
+        return None
+    if not (before.writes or now.writes):
+        return None
+    for (low, high), (first, end) in zip(before.box, now.box, strict=True):
+        if high <= first or end <= low:
+            return None
+    if not before.writes:
+        return WAR
+    return RAW if now.reads else WAW
+
+
+def _common(box: Box, other: Box) -> Box:
+    return tuple(
+        (max(low, first), min(high, end))
+        for (low, high), (first, end) in zip(box, other, strict=True)
+    )
+
+
+def _lies_in(inner: Box, outer: Box) -> bool:
+    """True if a box lies inside another one."""
+    return _common(inner, outer) == inner
+
+
+# --------------------------------------------------------------------------------------------
+# Host functions
+# --------------------------------------------------------------------------------------------
+
+
+class _HostPlan(Plan):
+    """A host function that tells the trace of its ops, and what its variables are called."""
+
+    def __init__(self, function: Function, trace: _Trace) -> None:
+        self.trace = trace
+        super().__init__(function, trace)
+
+    def _assign(self, stmt: AssignStmt) -> Run:
+        run, slot = super()._assign(stmt), self._slot(stmt.var)
+        name, trace = stmt.var.name, self.trace
+
+        def assign(env: Env) -> str | None:
+            signal = run(env)
+            value: Any = env[slot]
+            if is_array(value):
+                buffer = trace.buffer_of(value)
+                buffer.name = buffer.name or name
+            return signal
+
+        return assign
+
+    def _op_call(self, call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
+        if op.view_of is not None and not op.writes:
+            return super()._op_call(call, op, evals)
+        values: list[Any] = [None] * len(evals)
+
+        def noting(index: int, each: Eval) -> Eval:
+            def note(env: Env) -> Any:
+                values[index] = each(env)
+                return values[index]
+
+            return note
+
+        run = super()._op_call(call, op, [noting(i, each) for i, each in enumerate(evals)])
+        trace, span = self.trace, call.span
+
+        def run_and_tell(env: Env) -> Any:
+            result = run(env)
+            accesses = [
+                (value, index in op.reads, index in op.writes)
+                for index, value in enumerate(values)
+                if is_array(value)
+            ]
+            if is_array(result) and not op.writes:
+                result = result if result.base is None else result.copy()
+                trace.buffer_of(result)
+                if op.reads:
+                    accesses.append((result, False, True))
+            trace.host_op(op.name, span, accesses)
+            return result
+
+        return run_and_tell

@@ -1,0 +1,972 @@
+// One call of an orchestration, and the functions through which its C++ and the host reach it.
+//
+// Included by one object of a process, which exports pto2_pool and pto2_call.
+#ifndef PTO_RUNTIME_RUNTIME_HPP
+#define PTO_RUNTIME_RUNTIME_HPP
+
+#include <cstdio>
+
+#include "scheduler.hpp"
+
+namespace pto2 {
+
+inline int64_t item_bytes(DataType dtype)
+{
+    switch (dtype) {
+        case DataType::INT64:
+        case DataType::UINT64:
+        case DataType::FLOAT64:
+            return 8;
+        case DataType::FLOAT32:
+        case DataType::INT32:
+        case DataType::UINT32:
+            return 4;
+        case DataType::FLOAT16:
+        case DataType::BFLOAT16:
+        case DataType::INT16:
+        case DataType::UINT16:
+            return 2;
+        default:
+            return 1;
+    }
+}
+
+// As NumPy calls it.
+inline const char* type_name(DataType dtype)
+{
+    static const char* const names[] = {"float32", "float16", "int32", "int16", "int8", "uint8", "bfloat16", "int64",
+        "uint64", "uint16", "uint32", "float64", "bool", "float8_e4m3fn", "float8_e5m2", "unknown"};
+    return names[static_cast<int>(dtype)];
+}
+
+inline std::string list_text(const int64_t* values, int count)
+{
+    std::string text = "[";
+    for (int i = 0; i < count; i++) {
+        text += (i > 0 ? ", " : "") + std::to_string(values[i]);
+    }
+    return text + "]";
+}
+
+// Copies a tensor with gaps to dense memory, or back.
+inline void copy_staged(const Staged& from, char* dense, bool to_dense)
+{
+    int64_t row = from.item_bytes;  // bytes that lie together
+    int depth = from.ndim;
+    while (depth > 0 && from.strides[depth - 1] == row) {
+        row *= from.shape[--depth];
+    }
+    int64_t at[kMaxDims] = {0, 0, 0, 0, 0};
+    int64_t rows = 1;
+    for (int i = 0; i < depth; i++) {
+        rows *= from.shape[i];
+    }
+    char* place = from.data;
+    for (int64_t i = 0; i < rows; i++) {
+        if (to_dense) {
+            std::memcpy(dense, place, static_cast<size_t>(row));
+        } else {
+            std::memcpy(place, dense, static_cast<size_t>(row));
+        }
+        dense += row;
+        for (int axis = depth - 1; axis >= 0; axis--) {
+            place += from.strides[axis];
+            if (++at[axis] < from.shape[axis]) {
+                break;
+            }
+            place -= from.strides[axis] * from.shape[axis];
+            at[axis] = 0;
+        }
+    }
+}
+
+inline int64_t staged_bytes(const Staged& of)
+{
+    int64_t bytes = of.item_bytes;
+    for (int i = 0; i < of.ndim; i++) {
+        bytes *= of.shape[i];
+    }
+    return (bytes + kAlign - 1) / kAlign * kAlign;
+}
+
+// Runs a kernel; returns nullptr, or what went wrong. One tensor that is passed twice is one copy.
+inline const char* run_kernel(const Kernel& kernel, std::vector<int64_t>& words, const std::vector<Staged>& staged, Worker& worker)
+{
+    if (staged.empty()) {
+        return kernel.run(words.data(), 0, 1);
+    }
+    int64_t bytes = kAlign;
+    for (const Staged& each : staged) {
+        bytes += staged_bytes(each);
+    }
+    if (static_cast<int64_t>(worker.scratch.size()) < bytes) {
+        worker.scratch.resize(static_cast<size_t>(bytes));
+    }
+    char* first = worker.scratch.data();
+    first += (kAlign - static_cast<int64_t>(reinterpret_cast<uintptr_t>(first) % kAlign)) % kAlign;
+    char* free = first;
+    for (size_t i = 0; i < staged.size(); i++) {
+        char* copy = nullptr;
+        for (size_t j = 0; j < i && copy == nullptr; j++) {
+            // Tensors of one task that overlap are the same, or nobody writes them.
+            const bool equal = staged[j].data == staged[i].data && std::memcmp(staged[j].shape, staged[i].shape, sizeof(int64_t) * static_cast<size_t>(staged[i].ndim)) == 0;
+            copy = equal ? reinterpret_cast<char*>(words[static_cast<size_t>(staged[j].word)]) : nullptr;
+        }
+        if (copy == nullptr) {
+            copy = free;
+            free += staged_bytes(staged[i]);
+            copy_staged(staged[i], copy, true);
+        }
+        words[static_cast<size_t>(staged[i].word)] = static_cast<int64_t>(reinterpret_cast<uintptr_t>(copy));
+    }
+    const char* error = kernel.run(words.data(), 0, 1);
+    for (const Staged& each : staged) {
+        if (each.writes) {
+            copy_staged(each, reinterpret_cast<char*>(words[static_cast<size_t>(each.word)]), false);
+        }
+    }
+    return error;
+}
+
+class Call : public PTO2Runtime {
+public:
+    Call(Pool& pool, const Kernel* kernels, int32_t kernel_count, const Options& options, Report& report)
+        : pool_(pool), kernels_(kernels), kernel_count_(kernel_count), options_(options), report_(report)
+    {
+        call = functions();
+        window_ = options.window > 0 && options.window < Pool::kWindow ? options.window : Pool::kWindow;
+        budget_ = options.budget_bytes > 0 ? options.budget_bytes : kBudgetBytes;
+        is_inline_ = pool.threads() == 1;
+        pool.arena().restart_peak();
+    }
+
+    // Waits for all tasks; then the report is whole.
+    void finish()
+    {
+        help_until([&] { return open_ == 0; });
+        for (Buffer* buffer : all_buffers_) {
+            delete buffer;
+        }
+        all_buffers_.clear();
+        if (failed_at_.load(std::memory_order_acquire) < kNever) {
+            std::lock_guard<std::mutex> lock(failure_mutex_);
+            report_.failed = 1;
+            if (failure_line_ >= 0) {  // the task came before what failed here
+                report_.in_kernel = 1;
+                report_.line = failure_line_;
+                std::snprintf(report_.slug, sizeof(report_.slug), "kernel");
+                std::snprintf(report_.message, sizeof(report_.message), "%s", failure_.c_str());
+            }
+        }
+        if (report_.failed != 0) {
+            for (char* block : given_) {
+                aligned_delete(block);
+            }
+            report_.result_count = 0;
+        }
+        report_.tasks = order_;
+        report_.peak_bytes = pool_.arena().peak();
+        report_.most_open = most_open_;
+        pool_.arena().trim(Arena::kKeptBytes);
+    }
+
+    // Runs a task; returns one that can run now because of it, or nullptr.
+    Task* execute(Worker& worker, Task* task)
+    {
+        if (task->kernel != nullptr && task->order < failed_at_.load(std::memory_order_acquire)) {
+            delay(task->order);
+            const char* error = run_kernel(*task->kernel, task->words, task->staged, worker);
+            if (error != nullptr) {
+                note_failure(task->order, task->line, error);
+            }
+        }
+        Edge* edge = task->followers.exchange(closed(), std::memory_order_acq_rel);
+        Task* following = nullptr;
+        while (edge != nullptr) {
+            Task* follower = edge->task;
+            edge = edge->next;  // before the follower can run, and its place be used again
+            if (follower->waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+                if (following != nullptr) {
+                    pool_.push(worker, following);
+                }
+                following = follower;
+            }
+        }
+        Task* head = finished_.load(std::memory_order_relaxed);
+        do {
+            task->next = head;
+        } while (!finished_.compare_exchange_weak(head, task, std::memory_order_seq_cst, std::memory_order_relaxed));
+        return following;
+    }
+
+private:
+    static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+    static constexpr int64_t kBudgetBytes = 64 << 20;
+    static constexpr size_t kJoin = 16;  // so many tasks to wait for become one, which later tasks wait for instead
+
+    Pool& pool_;
+    const Kernel* kernels_;
+    int32_t kernel_count_;
+    const Options& options_;
+    Report& report_;
+    int64_t window_, budget_;
+    bool is_inline_;
+    int64_t open_ = 0, most_open_ = 0, order_ = 0, pending_bytes_ = 0, externals_ = 0;
+    std::vector<Task*> before_;  // what the task being submitted waits for
+    std::vector<Task*> joined_;
+    std::vector<Buffer*> all_buffers_, free_buffers_;
+    std::vector<Staged> staged_;
+    std::vector<char*> given_;
+    std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+    uint32_t asks_ = 0;
+
+    alignas(64) std::atomic<Task*> finished_{nullptr};
+    std::atomic<int64_t> failed_at_{kNever};
+    std::mutex failure_mutex_;
+    std::string failure_;
+    int32_t failure_line_ = -1;
+
+    // ----- Mistakes --------------------------------------------------------------------------------------------------
+
+    // Of several tasks that fail, the first in the order of the program counts: those before it all run.
+    void note_failure(int64_t order, int32_t line, const char* message)
+    {
+        std::lock_guard<std::mutex> lock(failure_mutex_);
+        if (order < failed_at_.load(std::memory_order_relaxed)) {
+            failure_ = message;
+            failure_line_ = line;
+            failed_at_.store(order, std::memory_order_release);
+        }
+    }
+
+    void fail(int line, const char* slug, const char* message)
+    {
+        report_.failed = 1;
+        report_.line = line;
+        std::snprintf(report_.slug, sizeof(report_.slug), "%s", slug);
+        std::snprintf(report_.message, sizeof(report_.message), "%s", message);
+    }
+
+    bool has_failed() const { return failed_at_.load(std::memory_order_relaxed) < kNever; }
+
+    // The host may want to stop, for Ctrl-C. Asked from time to time only.
+    bool is_interrupted()
+    {
+        if (options_.is_interrupted == nullptr || ++asks_ % 64 != 0) {
+            return report_.stopped != 0;
+        }
+        const auto now = std::chrono::steady_clock::now();
+        if (now - asked_ > std::chrono::milliseconds(50)) {
+            asked_ = now;
+            if (options_.is_interrupted() != 0) {
+                report_.stopped = 1;
+                std::lock_guard<std::mutex> lock(failure_mutex_);
+                failure_line_ = -1;
+                failed_at_.store(-1, std::memory_order_release);  // no task begins any more
+            }
+        }
+        return report_.stopped != 0;
+    }
+
+    void delay(int64_t order) const
+    {
+        if (options_.delay_ns > 0) {
+            uint64_t hash = static_cast<uint64_t>(order + 1) * 0x9e3779b97f4a7c15u;
+            hash ^= hash >> 31;
+            const auto until = std::chrono::steady_clock::now() +
+                               std::chrono::nanoseconds(static_cast<int64_t>(hash % static_cast<uint64_t>(options_.delay_ns)));
+            while (std::chrono::steady_clock::now() < until) {
+                std::this_thread::yield();
+            }
+        }
+    }
+
+    // ----- Waiting ---------------------------------------------------------------------------------------------------
+
+    // Takes back what finished tasks used.
+    void collect()
+    {
+        Task* task = finished_.load(std::memory_order_relaxed);
+        if (task == nullptr) {
+            return;
+        }
+        task = finished_.exchange(nullptr, std::memory_order_acquire);
+        while (task != nullptr) {
+            Task* next = task->next;
+            for (Buffer* buffer : task->buffers) {
+                buffer->tasks--;
+                if (buffer->tasks == 0 && buffer->handles == 0) {
+                    pending_bytes_ -= buffer->size_bytes;
+                    free_buffer(buffer);
+                }
+            }
+            open_--;
+            pool_.put_back(task);
+            task = next;
+        }
+    }
+
+    // Runs tasks until `is_done`, and sleeps when there are none to run.
+    template <class Test>
+    void help_until(Test&& is_done)
+    {
+        int idle = 0;
+        while (true) {
+            collect();
+            if (is_done()) {
+                return;
+            }
+            Task* task = pool_.find(pool_.caller());
+            if (task != nullptr) {
+                idle = 0;
+                while (task != nullptr) {
+                    task = execute(pool_.caller(), task);
+                }
+                is_interrupted();
+                continue;
+            }
+            pause_briefly();
+            if (++idle % 64 == 0) {
+                std::this_thread::yield();
+                is_interrupted();
+            }
+            if (idle > Pool::kSpins) {
+                pool_.sleep_until([&] { return finished_.load(std::memory_order_seq_cst) != nullptr; });
+                asks_ |= 63;
+                is_interrupted();
+                idle = Pool::kSpins / 2;
+            }
+        }
+    }
+
+    // ----- Buffers ---------------------------------------------------------------------------------------------------
+
+    Buffer* create(void* data, const uint64_t* shape, int ndim, DataType dtype, int line)
+    {
+        int64_t bytes = item_bytes(dtype);
+        bool fits = true;
+        for (int i = 0; i < ndim; i++) {
+            const int64_t size = static_cast<int64_t>(shape[i]);
+            fits = fits && size >= 0 && !__builtin_mul_overflow(bytes, size, &bytes);
+        }
+        if (!fits) {
+            std::vector<int64_t> sizes(shape, shape + ndim);
+            fail(line, "tensor-size", ("a tensor of the sizes " + list_text(sizes.data(), ndim) + " cannot be made").c_str());
+            return nullptr;
+        }
+        if (has_failed() || is_interrupted()) {
+            return nullptr;
+        }
+        Buffer* buffer = data != nullptr ? new_buffer() : made_buffer(bytes, line);
+        if (buffer == nullptr) {
+            return nullptr;
+        }
+        if (data != nullptr) {
+            buffer->data = static_cast<char*>(data);
+            buffer->external = static_cast<int32_t>(externals_++);
+            buffer->size_bytes = 0;
+        }
+        buffer->ndim = ndim;
+        int64_t stride = item_bytes(dtype);
+        for (int i = ndim - 1; i >= 0; i--) {
+            buffer->shape[i] = static_cast<int64_t>(shape[i]);
+            buffer->strides[i] = stride;
+            stride *= buffer->shape[i];
+        }
+        if (!is_inline_) {
+            buffer->index.reset(ndim);
+        }
+        return buffer;
+    }
+
+    Buffer* new_buffer()
+    {
+        Buffer* buffer;
+        if (!free_buffers_.empty()) {
+            buffer = free_buffers_.back();
+            free_buffers_.pop_back();
+        } else {
+            buffer = new Buffer();
+            all_buffers_.push_back(buffer);
+        }
+        buffer->runtime = this;
+        buffer->handles = 0;
+        buffer->tasks = 0;
+        buffer->external = -1;
+        buffer->is_given = false;
+        return buffer;
+    }
+
+    Buffer* made_buffer(int64_t bytes, int line)
+    {
+        collect();
+        if (pending_bytes_ > 0 && pending_bytes_ + bytes > budget_) {
+            // Memory is bounded: wait for tensors that only tasks still use.
+            help_until([&] { return open_ == 0 || pending_bytes_ + bytes <= budget_ / 2; });
+        }
+        int64_t size = 0;
+        char* block = pool_.arena().take(bytes, size);
+        if (block == nullptr) {
+            help_until([&] { return open_ == 0; });
+            block = pool_.arena().take(bytes, size);
+        }
+        if (block == nullptr) {
+            fail(line, "out-of-memory", ("a tensor of " + std::to_string(bytes) + " bytes cannot be made").c_str());
+            return nullptr;
+        }
+        Buffer* buffer = new_buffer();
+        buffer->data = block;
+        buffer->size_bytes = size;
+        return buffer;
+    }
+
+    // No tensor of the orchestration names the buffer any more.
+    void release(Buffer* buffer)
+    {
+        if (buffer->tasks == 0) {
+            free_buffer(buffer);
+        } else {
+            pending_bytes_ += buffer->size_bytes;
+        }
+    }
+
+    void free_buffer(Buffer* buffer)
+    {
+        if (buffer->external >= 0) {
+            return;  // its number is its place among the arguments, so it is not used again
+        }
+        if (!buffer->is_given) {
+            pool_.arena().give(buffer->data, buffer->size_bytes);
+        }
+        buffer->data = nullptr;
+        free_buffers_.push_back(buffer);
+    }
+
+    // ----- Submitting ------------------------------------------------------------------------------------------------
+
+    static Buffer* buffer_of(const Tensor& tensor) { return static_cast<Buffer*>(tensor.buffer); }
+
+    static Box box_of(const Tensor& tensor)
+    {
+        Box box;
+        for (int i = 0; i < tensor.ndim; i++) {
+            box.low[i] = tensor.starts[i];
+            box.high[i] = tensor.starts[i] + tensor.shapes[i];
+        }
+        return box;
+    }
+
+    static bool is_dense(const Tensor& tensor)
+    {
+        const Buffer* buffer = buffer_of(tensor);
+        bool is_row = true;  // all sizes so far are 1
+        for (int i = 0; i < tensor.ndim; i++) {
+            if (!is_row && tensor.shapes[i] != buffer->shape[i]) {
+                return false;
+            }
+            is_row = is_row && tensor.shapes[i] == 1;
+        }
+        return true;
+    }
+
+    bool submit(int number, const PTOParam* params, int count, int line)
+    {
+        if (number < 0 || number >= kernel_count_ || kernels_[number].count != count) {
+            fail(line, "kernel", "the host has no such kernel");
+            return false;
+        }
+        const Kernel& kernel = kernels_[number];
+        bool dense = true;
+        for (int i = 0; i < count; i++) {
+            const KernelParam& param = kernel.params[i];
+            if (param.is_tensor == 0) {
+                continue;
+            }
+            const Tensor& tensor = *params[i].tensor;
+            if (!fits(tensor, param)) {
+                fail(line, "argument",
+                    (std::string("argument '") + param.name + "' of " + kernel.name + " is a tensor " +
+                        list_text(tensor.shapes, tensor.ndim) + " of " + type_name(tensor.dtype) + "; " + param.wanted +
+                        " was wanted").c_str());
+                return false;
+            }
+            dense = dense && is_dense(tensor);
+        }
+        if (!check_sizes(kernel, params, line) || (!dense && !check_staging(kernel, params, count, line))) {
+            return false;
+        }
+        if (has_failed() || is_interrupted()) {
+            return false;
+        }
+        if (is_inline_) {
+            return run_here(kernel, params, count, line, dense);
+        }
+        enqueue(kernel, params, count, line, dense);
+        return true;
+    }
+
+    static int64_t size_at(const PTOParam* params, const KernelSize& size, int64_t place)
+    {
+        return params[size.places[2 * place]].tensor->shapes[size.places[2 * place + 1]];
+    }
+
+    bool check_sizes(const Kernel& kernel, const PTOParam* params, int line)
+    {
+        for (int i = 0; i < kernel.size_count; i++) {
+            const KernelSize& size = kernel.sizes[i];
+            for (int64_t j = 1; j < size.count; j++) {
+                const int64_t first = size_at(params, size, 0), other = size_at(params, size, j);
+                if (first != other) {
+                    fail(line, "argument-shape",
+                        (std::string("the tensors of ") + kernel.name + " have " + std::to_string(first) + " and " +
+                            std::to_string(other) + " elements in the dimension '" + size.name + "'").c_str());
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    static bool fits(const Tensor& tensor, const KernelParam& param)
+    {
+        bool good = tensor.ndim == param.ndim && static_cast<int32_t>(tensor.dtype) == param.dtype;
+        for (int i = 0; good && i < param.ndim; i++) {
+            good = param.shape[i] < 0 || param.shape[i] == tensor.shapes[i];
+        }
+        return good;
+    }
+
+    static bool writes(const PTOParam& param, const KernelParam& known)
+    {
+        return known.writes != 0 || param.kind != PTOParam::kInput;
+    }
+
+    // Copies of tensors that overlap without being the same would not overlap.
+    bool check_staging(const Kernel& kernel, const PTOParam* params, int count, int line)
+    {
+        for (int i = 0; i < count; i++) {
+            for (int j = 0; j < i; j++) {
+                if (kernel.params[i].is_tensor == 0 || kernel.params[j].is_tensor == 0) {
+                    continue;
+                }
+                const Tensor &a = *params[i].tensor, &b = *params[j].tensor;
+                const Box first = box_of(a), second = box_of(b);
+                const bool written = writes(params[i], kernel.params[i]) || writes(params[j], kernel.params[j]);
+                if (written && a.buffer == b.buffer && overlap(first, second, a.ndim) && !same(first, second, a.ndim)) {
+                    fail(line, "overlapping-views",
+                        (std::string(kernel.name) + " gets two views of one tensor that overlap, and writes one of them").c_str());
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    void fill(const Kernel& kernel, const PTOParam* params, int count, bool dense, std::vector<int64_t>& words,
+        std::vector<Staged>& staged)
+    {
+        words.clear();
+        staged.clear();
+        for (int i = 0; i < count; i++) {
+            if (kernel.params[i].is_tensor == 0) {
+                words.push_back(static_cast<int64_t>(params[i].word));
+                continue;
+            }
+            const Tensor& tensor = *params[i].tensor;
+            words.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(tensor.data())));
+            if (!dense && !is_dense(tensor)) {
+                Staged each;
+                each.word = i;
+                each.writes = writes(params[i], kernel.params[i]);
+                each.ndim = tensor.ndim;
+                each.item_bytes = item_bytes(tensor.dtype);
+                each.data = tensor.data();
+                for (int axis = 0; axis < tensor.ndim; axis++) {
+                    each.shape[axis] = tensor.shapes[axis];
+                    each.strides[axis] = tensor.buffer->strides[axis];
+                }
+                staged.push_back(each);
+            }
+        }
+        for (int i = 0; i < kernel.size_count; i++) {
+            words.push_back(size_at(params, kernel.sizes[i], 0));
+        }
+    }
+
+    bool run_here(const Kernel& kernel, const PTOParam* params, int count, int line, bool dense)
+    {
+        Worker& worker = pool_.caller();
+        fill(kernel, params, count, dense, worker.words, staged_);
+        delay(order_);
+        const char* error = run_kernel(kernel, worker.words, staged_, worker);
+        order_++;
+        if (error != nullptr) {
+            note_failure(order_ - 1, line, error);
+            return false;
+        }
+        return true;
+    }
+
+    Task* new_task()
+    {
+        collect();
+        if (open_ >= window_) {
+            help_until([&] { return open_ <= window_ - window_ / 4 - 1 || open_ == 0; });
+        }
+        Task* task = pool_.unused();
+        prepare(task);
+        return task;
+    }
+
+    void prepare(Task* task)
+    {
+        task->call = this;
+        task->serial = pool_.next_serial();
+        task->mark = 0;
+        task->buffers.clear();
+        task->edges.clear();
+        task->followers.store(nullptr, std::memory_order_relaxed);
+        open_++;
+        most_open_ = open_ > most_open_ ? open_ : most_open_;
+    }
+
+    void enqueue(const Kernel& kernel, const PTOParam* params, int count, int line, bool dense)
+    {
+        Task* task = new_task();
+        task->kernel = &kernel;
+        task->order = order_++;
+        task->line = line;
+        fill(kernel, params, count, dense, task->words, task->staged);
+        before_.clear();
+        for (int i = 0; i < count; i++) {
+            if (kernel.params[i].is_tensor != 0) {
+                Buffer* buffer = buffer_of(*params[i].tensor);
+                enter(task, buffer, box_of(*params[i].tensor), writes(params[i], kernel.params[i]));
+                buffer->tasks++;
+                task->buffers.push_back(buffer);
+            }
+        }
+        launch(task, before_);
+    }
+
+    void wait_for(Task* task, const TaskRef& other, std::vector<Task*>& before)
+    {
+        if (other.task != task && other.is_open() && other.task->mark != task->serial) {
+            other.task->mark = task->serial;
+            before.push_back(other.task);
+        }
+    }
+
+    // Makes a task wait for those in the way of an access, and notes the access.
+    void enter(Task* task, Buffer* buffer, const Box& box, bool is_write)
+    {
+        const int ndim = buffer->ndim;
+        const size_t first = before_.size();
+        TaskRef join;
+        buffer->index.each_overlapping(box, [&](const Box& other, Access& access) {
+            if (is_write && access.readers.size() > kJoin && !covers(box, other, ndim)) {
+                join_readers(access);
+            }
+            wait_for(task, access.writer, before_);
+            if (!is_write) {
+                return false;
+            }
+            for (const TaskRef& reader : access.readers) {
+                wait_for(task, reader, before_);
+            }
+            // Whoever would wait for these tasks waits for this one instead.
+            return covers(box, other, ndim);
+        });
+        if (!is_write && before_.size() - first > kJoin) {
+            join = join_writers(task, buffer, box, first);
+        }
+        Access& own = buffer->index.at(box, [](Access& access) { return access.is_open(); });
+        if (is_write) {
+            own.writer = TaskRef(task);
+            own.readers.clear();
+        } else {
+            if (join.task != nullptr) {
+                own.writer = join;
+            }
+            const size_t count = own.readers.size();
+            if (count >= 2 * kJoin && (count & (count - 1)) == 0) {
+                own.is_open();  // drops those that are done
+            }
+            own.readers.push_back(TaskRef(task));
+        }
+    }
+
+    // A task that does nothing but wait for others, or nullptr when there is no room for one.
+    Task* join_task(const std::vector<Task*>& before)
+    {
+        Task* join = open_ < Pool::kWindow ? pool_.unused() : nullptr;
+        if (join == nullptr) {
+            return nullptr;
+        }
+        prepare(join);
+        join->kernel = nullptr;
+        join->order = order_;
+        launch(join, before);
+        return join;
+    }
+
+    void join_readers(Access& access)
+    {
+        joined_.clear();
+        if (!access.is_open() || access.readers.size() <= kJoin) {
+            return;
+        }
+        for (const TaskRef& reader : access.readers) {
+            joined_.push_back(reader.task);
+        }
+        Task* join = join_task(joined_);
+        if (join != nullptr) {
+            access.readers.assign(1, TaskRef(join));
+        }
+    }
+
+    // The tasks that a reader of many parts waits for become one that the next reader waits for.
+    TaskRef join_writers(Task* task, Buffer* buffer, const Box& box, size_t first)
+    {
+        joined_.assign(before_.begin() + static_cast<std::ptrdiff_t>(first), before_.end());
+        Task* join = join_task(joined_);
+        if (join == nullptr) {
+            return TaskRef();
+        }
+        before_.resize(first);
+        const TaskRef found(join);
+        wait_for(task, found, before_);
+        buffer->index.each_overlapping(box, [&](const Box& other, Access& access) {
+            if (!covers(box, other, buffer->ndim)) {
+                return false;
+            }
+            access.writer = TaskRef();
+            return !access.is_open();
+        });
+        return found;
+    }
+
+    void launch(Task* task, const std::vector<Task*>& before)
+    {
+        const int64_t count = static_cast<int64_t>(before.size());
+        task->waits.store(count + 1, std::memory_order_relaxed);
+        task->edges.resize(before.size());
+        int64_t done = 1;
+        for (size_t i = 0; i < before.size(); i++) {
+            Edge* edge = &task->edges[i];
+            edge->task = task;
+            Edge* head = before[i]->followers.load(std::memory_order_acquire);
+            do {
+                edge->next = head;
+            } while (head != closed() && !before[i]->followers.compare_exchange_weak(
+                         head, edge, std::memory_order_acq_rel, std::memory_order_acquire));
+            done += head == closed() ? 1 : 0;
+        }
+        if (task->waits.fetch_sub(done, std::memory_order_acq_rel) == done) {
+            pool_.push(pool_.caller(), task);
+        }
+    }
+
+    // Returns when no task stands in the way of an access by this thread.
+    bool wait(const Tensor& tensor, bool is_write)
+    {
+        if (!is_inline_) {
+            std::vector<TaskRef> blockers;
+            buffer_of(tensor)->index.each_overlapping(box_of(tensor), [&](const Box&, Access& access) {
+                if (access.writer.is_open()) {
+                    blockers.push_back(access.writer);
+                }
+                for (const TaskRef& reader : access.readers) {
+                    if (is_write && reader.is_open()) {
+                        blockers.push_back(reader);
+                    }
+                }
+                return false;
+            });
+            help_until([&] {
+                while (!blockers.empty() && !blockers.back().is_open()) {
+                    blockers.pop_back();
+                }
+                return blockers.empty();
+            });
+        }
+        return !has_failed() && !is_interrupted();
+    }
+
+    // ----- The host --------------------------------------------------------------------------------------------------
+
+    static Result described(const Tensor& tensor)
+    {
+        const Buffer* buffer = buffer_of(tensor);
+        Result result{};
+        result.is_tensor = 1;
+        result.external = buffer->external;
+        result.data = buffer->data;
+        result.dtype = static_cast<int32_t>(tensor.dtype);
+        result.ndim = tensor.ndim;
+        for (int i = 0; i < tensor.ndim; i++) {
+            result.whole[i] = buffer->shape[i];
+            result.starts[i] = tensor.starts[i];
+            result.shape[i] = tensor.shapes[i];
+        }
+        return result;
+    }
+
+    void give(const Tensor* tensor, uint64_t word)
+    {
+        if (report_.result_count == report_.result_room) {
+            return;
+        }
+        Result result{};
+        result.word = word;
+        if (tensor != nullptr) {
+            Buffer* buffer = buffer_of(*tensor);
+            result = described(*tensor);
+            if (buffer->external < 0 && !buffer->is_given) {
+                buffer->is_given = true;
+                given_.push_back(buffer->data);
+                pool_.arena().part_with(buffer->size_bytes);
+            }
+        }
+        report_.results[report_.result_count++] = result;
+    }
+
+    // Has the host evaluate an op on arrays; the result is a tensor of its own, or a word.
+    bool python(int op, const PTOParam* params, int count, Tensor* result, uint64_t* word, int line)
+    {
+        std::vector<Result> values(static_cast<size_t>(count));
+        for (int i = 0; i < count; i++) {
+            if (params[i].tensor == nullptr) {
+                values[static_cast<size_t>(i)].word = params[i].word;
+                continue;
+            }
+            if (!wait(*params[i].tensor, params[i].kind != PTOParam::kInput)) {
+                return false;
+            }
+            values[static_cast<size_t>(i)] = described(*params[i].tensor);
+        }
+        Result made{};
+        if (options_.python == nullptr || options_.python(op, values.data(), count, &made) == 0) {
+            fail(line, "python", "");
+            return false;
+        }
+        if (word != nullptr) {
+            *word = made.word;
+            return true;
+        }
+        // The array of the host is copied: it may go before the tensor does.
+        uint64_t shape[kMaxDims];
+        for (int i = 0; i < made.ndim; i++) {
+            shape[i] = static_cast<uint64_t>(made.shape[i]);
+        }
+        const DataType dtype = static_cast<DataType>(made.dtype);
+        Buffer* buffer = create(nullptr, shape, made.ndim, dtype, line);
+        if (buffer == nullptr) {
+            return false;
+        }
+        int64_t bytes = item_bytes(dtype);
+        for (int i = 0; i < made.ndim; i++) {
+            bytes *= made.shape[i];
+        }
+        std::memcpy(buffer->data, made.data, static_cast<size_t>(bytes));
+        *result = Tensor(buffer, shape, made.ndim, dtype);
+        return true;
+    }
+
+    void fail_region(int line, const Tensor& tensor, const int64_t* begin, const int64_t* size)
+    {
+        const std::string shape = list_text(tensor.shapes, tensor.ndim);
+        if (size == nullptr) {
+            fail(line, "out-of-bounds", ("pl.read of element " + list_text(begin, tensor.ndim) + " of a tensor " + shape).c_str());
+            return;
+        }
+        std::string box;
+        for (int i = 0; i < tensor.ndim; i++) {
+            box += (i > 0 ? ", " : "") + std::to_string(begin[i]) + ":" + std::to_string(begin[i] + size[i]);
+        }
+        fail(line, "out-of-bounds", ("pl.view takes [" + box + "] of a tensor " + shape).c_str());
+    }
+
+    static Call& of(PTO2Runtime* rt) { return *static_cast<Call*>(rt); }
+
+    static const PTO2Functions* functions()
+    {
+        static const PTO2Functions table = {
+            [](PTO2Runtime* rt, void* data, const uint64_t* shape, int ndim, DataType dtype, int line) -> PTO2Buffer* {
+                return of(rt).create(data, shape, ndim, dtype, line);
+            },
+            [](PTO2Buffer* buffer) { of(buffer->runtime).release(static_cast<Buffer*>(buffer)); },
+            [](PTO2Runtime* rt, int kernel, const PTOParam* params, int count, int line) {
+                return of(rt).submit(kernel, params, count, line);
+            },
+            [](PTO2Runtime* rt, const Tensor& tensor, bool writes, int) { return of(rt).wait(tensor, writes); },
+            [](PTO2Runtime* rt, int op, const PTOParam* params, int count, Tensor* result, uint64_t* word, int line) {
+                return of(rt).python(op, params, count, result, word, line);
+            },
+            [](PTO2Runtime* rt, const Tensor* tensor, uint64_t word) { of(rt).give(tensor, word); },
+            [](PTO2Runtime* rt, int line, const char* slug, const char* message) { of(rt).fail(line, slug, message); },
+            [](PTO2Runtime* rt, int line, const Tensor& tensor, const int64_t* begin, const int64_t* size) {
+                of(rt).fail_region(line, tensor, begin, size);
+            },
+            [](PTO2Runtime* rt, int line, const Tensor& tensor, const char* name, const char* wanted) {
+                of(rt).fail(line, "argument",
+                    (std::string("argument '") + name + "' is a tensor " + list_text(tensor.shapes, tensor.ndim) + " of " +
+                        type_name(tensor.dtype) + ", " + wanted + " was wanted").c_str());
+            },
+        };
+        return &table;
+    }
+};
+
+inline void Pool::work(int number)
+{
+    Worker& self = *workers_[static_cast<size_t>(number)];
+    int idle = 0;
+    while (true) {
+        Task* task = find(self);
+        if (task != nullptr) {
+            idle = 0;
+            while (task != nullptr) {
+                // Afterwards the call may be over, and the task another one's.
+                task = task->call->execute(self, task);
+                task_ended();
+            }
+            continue;
+        }
+        pause_briefly();
+        if (++idle % 64 == 0) {
+            std::this_thread::yield();
+        }
+        if (idle > kSpins) {
+            sleep();
+            if (any_ready()) {
+                wake();  // there may be work for one more
+            }
+            idle = 0;
+        }
+    }
+}
+
+}  // namespace pto2
+
+// What the host calls. Nothing throws across these.
+extern "C" {
+
+__attribute__((visibility("default"))) void* pto2_pool(int32_t threads) { return new pto2::Pool(threads); }
+
+// Runs an orchestration: `enter` is its pto2_enter with its entry.
+__attribute__((visibility("default"))) void pto2_call(void* pool, int (*enter)(PTO2Runtime*, uint64_t*, int),
+    uint64_t* args, int32_t count, const pto2::Kernel* kernels, int32_t kernel_count, const pto2::Options* options,
+    pto2::Report* report)
+{
+    pto2::Call call(*static_cast<pto2::Pool*>(pool), kernels, kernel_count, *options, *report);
+    const int failed = enter(&call, args, count);
+    call.finish();
+    report->failed = report->failed != 0 || failed != 0 ? 1 : 0;
+}
+
+// Frees a tensor that was given to the caller.
+__attribute__((visibility("default"))) void pto2_free(char* data) { pto2::aligned_delete(data); }
+}
+
+#endif

@@ -1,0 +1,79 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ float* x0 = reinterpret_cast<__gm__ float*>(args[0]);
+    __gm__ float* x1 = reinterpret_cast<__gm__ float*>(args[1]);
+    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[2]);
+
+    // Global tensor declarations
+    using x0ShapeDim5 = Shape<1, 1, 2, 8, 32>;
+    using x0StrideDim5 = Stride<1, 1, 256, 32, 1>;
+    using x0GlobalType = GlobalTensor<float, x0ShapeDim5, x0StrideDim5>;
+    x0GlobalType x0Global(x0);
+
+    using x1ShapeDim5 = Shape<1, 1, 2, 8, 32>;
+    using x1StrideDim5 = Stride<1, 1, 256, 32, 1>;
+    using x1GlobalType = GlobalTensor<float, x1ShapeDim5, x1StrideDim5>;
+    x1GlobalType x1Global(x1);
+
+    using outShapeDim5 = Shape<1, 1, 2, 8, 32>;
+    using outStrideDim5 = Stride<1, 1, 256, 32, 1>;
+    using outGlobalType = GlobalTensor<float, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    // Tile type definitions and allocations
+    using t0Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    t0Type t0(16, 32);
+    TASSIGN(t0, 0x0);
+
+    using t1Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    t1Type t1(16, 32);
+    TASSIGN(t1, 0x800);
+
+    using result_bitsType = Tile<TileType::Vec, uint8_t, 16, 32, BLayout::RowMajor, -1, -1>;
+    result_bitsType result_bits(16, 4);
+    TASSIGN(result_bits, 0x1000);
+
+    using result_onesType = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    result_onesType result_ones(16, 32);
+    TASSIGN(result_ones, 0x1200);
+
+    using result_zerosType = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    result_zerosType result_zeros(16, 32);
+    TASSIGN(result_zeros, 0x1a00);
+
+    using result_scratchType = Tile<TileType::Vec, uint32_t, 1, 16, BLayout::RowMajor, -1, -1>;
+    result_scratchType result_scratch(1, 16);
+    TASSIGN(result_scratch, 0x2200);
+
+    using resultType = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    resultType result(16, 32);
+    TASSIGN(result, 0x2240);
+
+    // Function body
+    TLOAD(t0, x0Global);
+    TLOAD(t1, x1Global);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    result_bits.SetValidCol(4);
+    TCMP(result_bits, t0, t1, CmpMode::GT);
+    TEXPANDS(result_ones, 1.0f);
+    TEXPANDS(result_zeros, 0.0f);
+    pipe_barrier(PIPE_V);
+    TSEL(result, result_bits, result_ones, result_zeros, result_scratch);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TSTORE(outGlobal, result);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

@@ -1,0 +1,85 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ int32_t* x0 = reinterpret_cast<__gm__ int32_t*>(args[0]);
+    __gm__ int32_t* x1 = reinterpret_cast<__gm__ int32_t*>(args[1]);
+    __gm__ int32_t* out = reinterpret_cast<__gm__ int32_t*>(args[2]);
+
+    // Global tensor declarations
+    using x0ShapeDim5 = Shape<1, 1, 1, 64, 96>;
+    using x0StrideDim5 = Stride<1, 1, 1, 96, 1>;
+    using x0GlobalType = GlobalTensor<int32_t, x0ShapeDim5, x0StrideDim5>;
+    x0GlobalType x0Global(x0);
+
+    using x1ShapeDim5 = Shape<1, 1, 1, 64, 96>;
+    using x1StrideDim5 = Stride<1, 1, 1, 96, 1>;
+    using x1GlobalType = GlobalTensor<int32_t, x1ShapeDim5, x1StrideDim5>;
+    x1GlobalType x1Global(x1);
+
+    using outShapeDim5 = Shape<1, 1, 1, 64, 96>;
+    using outStrideDim5 = Stride<1, 1, 1, 96, 1>;
+    using outGlobalType = GlobalTensor<int32_t, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    // Tile type definitions and allocations
+    using t0Type = Tile<TileType::Vec, int32_t, 64, 96, BLayout::RowMajor, -1, -1>;
+    t0Type t0(64, 96);
+    TASSIGN(t0, 0x0);
+
+    using t1Type = Tile<TileType::Vec, int32_t, 64, 96, BLayout::RowMajor, -1, -1>;
+    t1Type t1(64, 96);
+    TASSIGN(t1, 0x6000);
+
+    using result_largerType = Tile<TileType::Vec, int32_t, 64, 96, BLayout::RowMajor, -1, -1>;
+    result_largerType result_larger(64, 96);
+    TASSIGN(result_larger, 0xc000);
+
+    using result_bitsType = Tile<TileType::Vec, uint8_t, 64, 96, BLayout::RowMajor, -1, -1>;
+    result_bitsType result_bits(64, 12);
+    TASSIGN(result_bits, 0x12000);
+
+    using result_onesType = Tile<TileType::Vec, int32_t, 64, 96, BLayout::RowMajor, -1, -1>;
+    result_onesType result_ones(64, 96);
+    TASSIGN(result_ones, 0x13800);
+
+    using result_zerosType = Tile<TileType::Vec, int32_t, 64, 96, BLayout::RowMajor, -1, -1>;
+    result_zerosType result_zeros(64, 96);
+    TASSIGN(result_zeros, 0x19800);
+
+    using result_scratchType = Tile<TileType::Vec, uint32_t, 1, 16, BLayout::RowMajor, -1, -1>;
+    result_scratchType result_scratch(1, 16);
+    TASSIGN(result_scratch, 0x1f800);
+
+    using resultType = Tile<TileType::Vec, int32_t, 64, 96, BLayout::RowMajor, -1, -1>;
+    resultType result(64, 96);
+    TASSIGN(result, 0x1f840);
+
+    // Function body
+    TLOAD(t0, x0Global);
+    TLOAD(t1, x1Global);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TMAX(result_larger, t0, t1);
+    pipe_barrier(PIPE_V);
+    result_bits.SetValidCol(12);
+    TCMP(result_bits, t0, result_larger, CmpMode::EQ);
+    TEXPANDS(result_ones, 1);
+    TEXPANDS(result_zeros, 0);
+    pipe_barrier(PIPE_V);
+    TSEL(result, result_bits, result_ones, result_zeros, result_scratch);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TSTORE(outGlobal, result);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

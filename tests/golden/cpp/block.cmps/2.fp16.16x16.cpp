@@ -1,0 +1,84 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ half* x0 = reinterpret_cast<__gm__ half*>(args[0]);
+    __gm__ half* out = reinterpret_cast<__gm__ half*>(args[1]);
+
+    // Global tensor declarations
+    using x0ShapeDim5 = Shape<1, 1, 1, 16, 16>;
+    using x0StrideDim5 = Stride<1, 1, 1, 16, 1>;
+    using x0GlobalType = GlobalTensor<half, x0ShapeDim5, x0StrideDim5>;
+    x0GlobalType x0Global(x0);
+
+    using outShapeDim5 = Shape<1, 1, 1, 16, 16>;
+    using outStrideDim5 = Stride<1, 1, 1, 16, 1>;
+    using outGlobalType = GlobalTensor<half, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    // Tile type definitions and allocations
+    using t0Type = Tile<TileType::Vec, half, 16, 16, BLayout::RowMajor, -1, -1>;
+    t0Type t0(16, 16);
+    TASSIGN(t0, 0x0);
+
+    using result_rowType = Tile<TileType::Vec, half, 1, 256, BLayout::RowMajor, -1, -1>;
+    result_rowType result_row(1, 256);
+    TASSIGN(result_row, 0x0);
+
+    using result_numberType = Tile<TileType::Vec, half, 1, 256, BLayout::RowMajor, -1, -1>;
+    result_numberType result_number(1, 256);
+    TASSIGN(result_number, 0x200);
+
+    using result_bitsType = Tile<TileType::Vec, uint8_t, 1, 256, BLayout::RowMajor, -1, -1>;
+    result_bitsType result_bits(1, 32);
+    TASSIGN(result_bits, 0x400);
+
+    using result_onesType = Tile<TileType::Vec, half, 1, 256, BLayout::RowMajor, -1, -1>;
+    result_onesType result_ones(1, 256);
+    TASSIGN(result_ones, 0x500);
+
+    using result_zerosType = Tile<TileType::Vec, half, 1, 256, BLayout::RowMajor, -1, -1>;
+    result_zerosType result_zeros(1, 256);
+    TASSIGN(result_zeros, 0x700);
+
+    using result_scratchType = Tile<TileType::Vec, uint32_t, 1, 16, BLayout::RowMajor, -1, -1>;
+    result_scratchType result_scratch(1, 16);
+    TASSIGN(result_scratch, 0x900);
+
+    using result_resultType = Tile<TileType::Vec, half, 1, 256, BLayout::RowMajor, -1, -1>;
+    result_resultType result_result(1, 256);
+    TASSIGN(result_result, 0x940);
+
+    using resultType = Tile<TileType::Vec, half, 16, 16, BLayout::RowMajor, -1, -1>;
+    resultType result(16, 16);
+    TASSIGN(result, 0x940);
+
+    // Function body
+    TLOAD(t0, x0Global);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TRESHAPE(result_row, t0);
+    TEXPANDS(result_number, static_cast<half>(1.0f));
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    pipe_barrier(PIPE_V);
+    result_bits.SetValidCol(32);
+    TCMP(result_bits, result_row, result_number, CmpMode::LT);
+    TEXPANDS(result_ones, static_cast<half>(1.0f));
+    TEXPANDS(result_zeros, static_cast<half>(0.0f));
+    pipe_barrier(PIPE_V);
+    TSEL(result_result, result_bits, result_ones, result_zeros, result_scratch);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TRESHAPE(result, result_result);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TSTORE(outGlobal, result);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

@@ -1,0 +1,75 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ float* x0 = reinterpret_cast<__gm__ float*>(args[0]);
+    __gm__ float* x1 = reinterpret_cast<__gm__ float*>(args[1]);
+    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[2]);
+
+    // Global tensor declarations
+    using x0ShapeDim5 = Shape<1, 1, 1, 32, 64>;
+    using x0StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using x0GlobalType = GlobalTensor<float, x0ShapeDim5, x0StrideDim5>;
+    x0GlobalType x0Global(x0);
+
+    using x1ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using x1StrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using x1GlobalType = GlobalTensor<float, x1ShapeDim5, x1StrideDim5>;
+    x1GlobalType x1Global(x1);
+
+    using outShapeDim5 = Shape<1, 1, 1, 64, 32>;
+    using outStrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using outGlobalType = GlobalTensor<float, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    // Tile type definitions and allocations
+    using t0_matType = Tile<TileType::Mat, float, 32, 64, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    t0_matType t0_mat(32, 64);
+    TASSIGN(t0_mat, 0x0);
+
+    using movedType = Tile<TileType::Left, float, 64, 32, BLayout::RowMajor, -1, -1, SLayout::RowMajor, 512>;
+    movedType moved(64, 32);
+    TASSIGN(moved, 0x0);
+
+    using t1_matType = Tile<TileType::Mat, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    t1_matType t1_mat(32, 32);
+    TASSIGN(t1_mat, 0x2000);
+
+    using t1Type = Tile<TileType::Right, float, 32, 32, BLayout::RowMajor, -1, -1, SLayout::ColMajor, 512>;
+    t1Type t1(32, 32);
+    TASSIGN(t1, 0x0);
+
+    using resultType = Tile<TileType::Acc, float, 64, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    resultType result(64, 32);
+    TASSIGN(result, 0x0);
+
+    // Function body
+    TLOAD(t0_mat, x0Global);
+    set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+    wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+    using moved_tType = Tile<TileType::Mat, float, 64, 32, BLayout::RowMajor, -1, -1, SLayout::ColMajor, 512>;
+    moved_tType moved_t(64, 32);
+    TRESHAPE(moved_t, t0_mat);
+    TMOV(moved, moved_t);
+    TLOAD(t1_mat, x1Global);
+    set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
+    wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
+    TMOV(t1, t1_mat);
+    set_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+    wait_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+    TMATMUL(result, moved, t1);
+    set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    TSTORE(outGlobal, result);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

@@ -1,0 +1,99 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ int16_t* x0 = reinterpret_cast<__gm__ int16_t*>(args[0]);
+    __gm__ int16_t* x1 = reinterpret_cast<__gm__ int16_t*>(args[1]);
+    __gm__ int16_t* x2 = reinterpret_cast<__gm__ int16_t*>(args[2]);
+    __gm__ int16_t* out = reinterpret_cast<__gm__ int16_t*>(args[3]);
+
+    // Global tensor declarations
+    using x0ShapeDim5 = Shape<1, 1, 1, 1, 256>;
+    using x0StrideDim5 = Stride<1, 1, 1, 256, 1>;
+    using x0GlobalType = GlobalTensor<int16_t, x0ShapeDim5, x0StrideDim5>;
+    x0GlobalType x0Global(x0);
+
+    using x1ShapeDim5 = Shape<1, 1, 1, 1, 256>;
+    using x1StrideDim5 = Stride<1, 1, 1, 256, 1>;
+    using x1GlobalType = GlobalTensor<int16_t, x1ShapeDim5, x1StrideDim5>;
+    x1GlobalType x1Global(x1);
+
+    using x2ShapeDim5 = Shape<1, 1, 1, 1, 256>;
+    using x2StrideDim5 = Stride<1, 1, 1, 256, 1>;
+    using x2GlobalType = GlobalTensor<int16_t, x2ShapeDim5, x2StrideDim5>;
+    x2GlobalType x2Global(x2);
+
+    using outShapeDim5 = Shape<1, 1, 1, 1, 256>;
+    using outStrideDim5 = Stride<1, 1, 1, 256, 1>;
+    using outGlobalType = GlobalTensor<int16_t, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    // Tile type definitions and allocations
+    using t0Type = Tile<TileType::Vec, int16_t, 1, 256, BLayout::RowMajor, -1, -1>;
+    t0Type t0(1, 256);
+    TASSIGN(t0, 0x0);
+
+    using t1Type = Tile<TileType::Vec, int16_t, 1, 256, BLayout::RowMajor, -1, -1>;
+    t1Type t1(1, 256);
+    TASSIGN(t1, 0x200);
+
+    using t2Type = Tile<TileType::Vec, int16_t, 1, 256, BLayout::RowMajor, -1, -1>;
+    t2Type t2(1, 256);
+    TASSIGN(t2, 0x400);
+
+    using result_zerosType = Tile<TileType::Vec, int16_t, 1, 256, BLayout::RowMajor, -1, -1>;
+    result_zerosType result_zeros(1, 256);
+    TASSIGN(result_zeros, 0x600);
+
+    using result_wideType = Tile<TileType::Vec, float, 1, 256, BLayout::RowMajor, -1, -1>;
+    result_wideType result_wide(1, 256);
+    TASSIGN(result_wide, 0x800);
+
+    using result_wide1Type = Tile<TileType::Vec, float, 1, 256, BLayout::RowMajor, -1, -1>;
+    result_wide1Type result_wide1(1, 256);
+    TASSIGN(result_wide1, 0xc00);
+
+    using result_bitsType = Tile<TileType::Vec, uint8_t, 1, 256, BLayout::RowMajor, -1, -1>;
+    result_bitsType result_bits(1, 32);
+    TASSIGN(result_bits, 0x1000);
+
+    using result_scratchType = Tile<TileType::Vec, uint32_t, 1, 16, BLayout::RowMajor, -1, -1>;
+    result_scratchType result_scratch(1, 16);
+    TASSIGN(result_scratch, 0x1100);
+
+    using resultType = Tile<TileType::Vec, int16_t, 1, 256, BLayout::RowMajor, -1, -1>;
+    resultType result(1, 256);
+    TASSIGN(result, 0x1140);
+
+    // Function body
+    TLOAD(t0, x0Global);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TLOAD(t1, x1Global);
+    TLOAD(t2, x2Global);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+    TEXPANDS(result_zeros, 0);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TCVT(result_wide, t0, RoundMode::CAST_RINT);
+    pipe_barrier(PIPE_V);
+    TCVT(result_wide1, result_zeros, RoundMode::CAST_RINT);
+    pipe_barrier(PIPE_V);
+    result_bits.SetValidCol(32);
+    TCMP(result_bits, result_wide, result_wide1, CmpMode::EQ);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+    pipe_barrier(PIPE_V);
+    TSEL(result, result_bits, t2, t1, result_scratch);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TSTORE(outGlobal, result);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

@@ -1,0 +1,76 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ bfloat16_t* x0 = reinterpret_cast<__gm__ bfloat16_t*>(args[0]);
+    __gm__ bfloat16_t* x1 = reinterpret_cast<__gm__ bfloat16_t*>(args[1]);
+    __gm__ bfloat16_t* out = reinterpret_cast<__gm__ bfloat16_t*>(args[2]);
+
+    // Global tensor declarations
+    using x0ShapeDim5 = Shape<1, 1, 1, 32, 1>;
+    using x0StrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using x0GlobalType = GlobalTensor<bfloat16_t, x0ShapeDim5, x0StrideDim5>;
+    x0GlobalType x0Global(x0);
+
+    using x1ShapeDim5 = Shape<1, 1, 1, 32, 1>;
+    using x1StrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using x1GlobalType = GlobalTensor<bfloat16_t, x1ShapeDim5, x1StrideDim5>;
+    x1GlobalType x1Global(x1);
+
+    using outShapeDim5 = Shape<1, 1, 1, 32, 1>;
+    using outStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using outGlobalType = GlobalTensor<bfloat16_t, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    using x0_32x1_dnShapeDim5 = Shape<1, 1, 1, 32, 1>;
+    using x0_32x1_dnStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using x0_32x1_dnGlobalType = GlobalTensor<bfloat16_t, x0_32x1_dnShapeDim5, x0_32x1_dnStrideDim5, Layout::DN>;
+    x0_32x1_dnGlobalType x0_32x1_dnGlobal(x0);
+
+    using x1_32x1_dnShapeDim5 = Shape<1, 1, 1, 32, 1>;
+    using x1_32x1_dnStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using x1_32x1_dnGlobalType = GlobalTensor<bfloat16_t, x1_32x1_dnShapeDim5, x1_32x1_dnStrideDim5, Layout::DN>;
+    x1_32x1_dnGlobalType x1_32x1_dnGlobal(x1);
+
+    using out_32x1_dnShapeDim5 = Shape<1, 1, 1, 32, 1>;
+    using out_32x1_dnStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using out_32x1_dnGlobalType = GlobalTensor<bfloat16_t, out_32x1_dnShapeDim5, out_32x1_dnStrideDim5, Layout::DN>;
+    out_32x1_dnGlobalType out_32x1_dnGlobal(out);
+
+    // Tile type definitions and allocations
+    using t0Type = Tile<TileType::Vec, bfloat16_t, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    t0Type t0(32, 1);
+    TASSIGN(t0, 0x0);
+
+    using t1Type = Tile<TileType::Vec, bfloat16_t, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    t1Type t1(32, 1);
+    TASSIGN(t1, 0x40);
+
+    using resultType = Tile<TileType::Vec, bfloat16_t, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    resultType result(32, 1);
+    TASSIGN(result, 0x80);
+
+    // Function body
+    TASSIGN(x0_32x1_dnGlobal, x0 + 0 + 0);
+    TLOAD(t0, x0_32x1_dnGlobal);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TASSIGN(x1_32x1_dnGlobal, x1 + 0 + 0);
+    TLOAD(t1, x1_32x1_dnGlobal);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TMOV(result, t0);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TASSIGN(out_32x1_dnGlobal, out + 0 + 0);
+    TSTORE(out_32x1_dnGlobal, result);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

@@ -1,0 +1,71 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ uint32_t* x0 = reinterpret_cast<__gm__ uint32_t*>(args[0]);
+    __gm__ uint32_t* out = reinterpret_cast<__gm__ uint32_t*>(args[1]);
+
+    // Global tensor declarations
+    using x0ShapeDim5 = Shape<1, 1, 1, 32, 256>;
+    using x0StrideDim5 = Stride<1, 1, 1, 256, 1>;
+    using x0GlobalType = GlobalTensor<uint32_t, x0ShapeDim5, x0StrideDim5>;
+    x0GlobalType x0Global(x0);
+
+    using outShapeDim5 = Shape<1, 1, 1, 1, 32>;
+    using outStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using outGlobalType = GlobalTensor<uint32_t, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    // Tile type definitions and allocations
+    using t0Type = Tile<TileType::Vec, uint32_t, 32, 256, BLayout::RowMajor, -1, -1>;
+    t0Type t0(32, 256);
+    TASSIGN(t0, 0x0);
+
+    using result_scratchType = Tile<TileType::Vec, uint32_t, 32, 256, BLayout::RowMajor, -1, -1>;
+    result_scratchType result_scratch(32, 256);
+    TASSIGN(result_scratch, 0x8000);
+
+    using result_column_signedType = Tile<TileType::Vec, int32_t, 32, 256, BLayout::RowMajor, -1, -1>;
+    result_column_signedType result_column_signed(32, 256);
+    TASSIGN(result_column_signed, 0x0);
+
+    using result_column_signed1Type = Tile<TileType::Vec, int32_t, 32, 256, BLayout::RowMajor, -1, -1>;
+    result_column_signed1Type result_column_signed1(32, 256);
+    TASSIGN(result_column_signed1, 0x8000);
+
+    using result_column_resultType = Tile<TileType::Vec, int32_t, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    result_column_resultType result_column_result(32, 1);
+    TASSIGN(result_column_result, 0x10000);
+
+    using result_columnType = Tile<TileType::Vec, uint32_t, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    result_columnType result_column(32, 1);
+    TASSIGN(result_column, 0x10000);
+
+    using resultType = Tile<TileType::Vec, uint32_t, 1, 32, BLayout::RowMajor, -1, -1>;
+    resultType result(1, 32);
+    TASSIGN(result, 0x10000);
+
+    // Function body
+    TLOAD(t0, x0Global);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TRESHAPE(result_column_signed, t0);
+    TRESHAPE(result_column_signed1, result_scratch);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TROWSUM(result_column_result, result_column_signed, result_column_signed1);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TRESHAPE(result_column, result_column_result);
+    TRESHAPE(result, result_column);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TSTORE(outGlobal, result);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

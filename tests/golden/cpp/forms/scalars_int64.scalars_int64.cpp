@@ -1,0 +1,106 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+static inline __aicore__ int64_t floor_div(int64_t a, int64_t b)
+{
+    int64_t q = a / b;
+    return (q * b != a && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
+{
+    int64_t r = a % b;
+    return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+
+__aicore__ __attribute__((always_inline)) void runScalarsInt64(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ float* x = reinterpret_cast<__gm__ float*>(args[0]);
+    int64_t a = args[1];
+    int64_t b = args[2];
+    union { int64_t word; float value; } f_bits;
+    f_bits.word = args[3];
+    float f = f_bits.value;
+    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[4]);
+
+    // Global tensor declarations
+    using xShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using xStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using xGlobalType = GlobalTensor<float, xShapeDim5, xStrideDim5>;
+    xGlobalType xGlobal(x);
+
+    using outShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using outStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using outGlobalType = GlobalTensor<float, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    using x_8x64ShapeDim5 = Shape<1, 1, 1, 8, 64>;
+    using x_8x64StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using x_8x64GlobalType = GlobalTensor<float, x_8x64ShapeDim5, x_8x64StrideDim5>;
+    x_8x64GlobalType x_8x64Global(x);
+
+    using out_8x64ShapeDim5 = Shape<1, 1, 1, 8, 64>;
+    using out_8x64StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using out_8x64GlobalType = GlobalTensor<float, out_8x64ShapeDim5, out_8x64StrideDim5>;
+    out_8x64GlobalType out_8x64Global(out);
+
+    // Tile type definitions and allocations
+    using _t0Type = Tile<TileType::Vec, float, 8, 64, BLayout::RowMajor, -1, -1>;
+    _t0Type _t0(8, 64);
+    TASSIGN(_t0, 0x0);
+
+    using _t1Type = Tile<TileType::Vec, float, 8, 64, BLayout::RowMajor, -1, -1>;
+    _t1Type _t1(8, 64);
+    TASSIGN(_t1, 0x800);
+
+    using _t2Type = Tile<TileType::Vec, float, 8, 64, BLayout::RowMajor, -1, -1>;
+    _t2Type _t2(8, 64);
+    TASSIGN(_t2, 0x1000);
+
+    // Function body
+    int64_t k_0 = (a + b) * (a - b) + floor_div(a, 3) - floor_mod(b, -5);
+    int64_t k_1 = (k_0 & a) | (b ^ k_0);
+    int64_t k_2 = (k_1 > a ? k_1 : a) - (k_1 < b ? k_1 : b);
+    int64_t k_3 = (k_2 << 2) + (a >> 1);
+    int64_t k_4 = k_3 + ~a + -b + (a < 0 ? -a : a);
+    int64_t k_6;
+    if (a < b || a >= k_4) {
+        int64_t k_5 = k_4 + 1;
+        k_6 = k_5;
+    } else {
+        k_6 = k_4;
+    }
+    int64_t k_8;
+    if (k_6 != a && (k_6 == b || k_6 <= b || !(k_6 > b))) {
+        int64_t k_7 = k_6 * 7;
+        k_8 = k_7;
+    } else {
+        k_8 = k_6;
+    }
+    int64_t k_iter = k_8;
+    for (int64_t i = 0; i < 4; i += 1) {
+        int64_t k_9 = k_iter * 3 - a;
+        k_iter = k_9;
+    }
+    TASSIGN(x_8x64Global, x + 0 * 64 + 0);
+    TLOAD(_t0, x_8x64Global);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TMULS(_t1, _t0, static_cast<float>(k_iter));
+    pipe_barrier(PIPE_V);
+    TADDS(_t2, _t1, static_cast<float>(static_cast<int64_t>(f)));
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TASSIGN(out_8x64Global, out + 0 * 64 + 0);
+    TSTORE(out_8x64Global, _t2);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runScalarsInt64(args);
+}

@@ -1,0 +1,59 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+__aicore__ __attribute__((always_inline)) void runSmallConstants(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ half* x = reinterpret_cast<__gm__ half*>(args[0]);
+    __gm__ half* out = reinterpret_cast<__gm__ half*>(args[1]);
+
+    // Global tensor declarations
+    using xShapeDim5 = Shape<1, 1, 1, 8, 64>;
+    using xStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using xGlobalType = GlobalTensor<half, xShapeDim5, xStrideDim5>;
+    xGlobalType xGlobal(x);
+
+    using outShapeDim5 = Shape<1, 1, 1, 8, 64>;
+    using outStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using outGlobalType = GlobalTensor<half, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    // Tile type definitions and allocations
+    using _t0Type = Tile<TileType::Vec, half, 8, 64, BLayout::RowMajor, -1, -1>;
+    _t0Type _t0(8, 64);
+    TASSIGN(_t0, 0x0);
+
+    using _t1Type = Tile<TileType::Vec, half, 8, 64, BLayout::RowMajor, -1, -1>;
+    _t1Type _t1(8, 64);
+    TASSIGN(_t1, 0x400);
+
+    using _t2Type = Tile<TileType::Vec, half, 8, 64, BLayout::RowMajor, -1, -1>;
+    _t2Type _t2(8, 64);
+    TASSIGN(_t2, 0x800);
+
+    using _t3Type = Tile<TileType::Vec, half, 8, 64, BLayout::RowMajor, -1, -1>;
+    _t3Type _t3(8, 64);
+    TASSIGN(_t3, 0xc00);
+
+    // Function body
+    TLOAD(_t0, xGlobal);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TMULS(_t1, _t0, static_cast<half>(6e-08f));
+    pipe_barrier(PIPE_V);
+    TADDS(_t2, _t1, static_cast<half>(65504.0f));
+    pipe_barrier(PIPE_V);
+    TSUBS(_t3, _t2, static_cast<half>(0.1f));
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TSTORE(outGlobal, _t3);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runSmallConstants(args);
+}

@@ -1,0 +1,147 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
+{
+    int64_t r = a % b;
+    return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ float* x = reinterpret_cast<__gm__ float*>(args[0]);
+    __gm__ float* y = reinterpret_cast<__gm__ float*>(args[1]);
+    int64_t n = args[2];
+    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[3]);
+
+    // Global tensor declarations
+    using xShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using xStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using xGlobalType = GlobalTensor<float, xShapeDim5, xStrideDim5>;
+    xGlobalType xGlobal(x);
+
+    using yShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using yStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using yGlobalType = GlobalTensor<float, yShapeDim5, yStrideDim5>;
+    yGlobalType yGlobal(y);
+
+    using outShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using outStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using outGlobalType = GlobalTensor<float, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    using x_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using x_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using x_32x32GlobalType = GlobalTensor<float, x_32x32ShapeDim5, x_32x32StrideDim5>;
+    x_32x32GlobalType x_32x32Global(x);
+
+    using y_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using y_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using y_32x32GlobalType = GlobalTensor<float, y_32x32ShapeDim5, y_32x32StrideDim5>;
+    y_32x32GlobalType y_32x32Global(y);
+
+    using out_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using out_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using out_32x32GlobalType = GlobalTensor<float, out_32x32ShapeDim5, out_32x32StrideDim5>;
+    out_32x32GlobalType out_32x32Global(out);
+
+    // Tile type definitions and allocations
+    using aType = Tile<TileType::Mat, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    aType a(32, 32);
+    TASSIGN(a, 0x0);
+
+    using b_0Type = Tile<TileType::Mat, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    b_0Type b_0(32, 32);
+    TASSIGN(b_0, 0x1000);
+
+    using leftType = Tile<TileType::Left, float, 32, 32, BLayout::RowMajor, -1, -1, SLayout::RowMajor, 512>;
+    leftType left(32, 32);
+    TASSIGN(left, 0x0);
+
+    using rightType = Tile<TileType::Right, float, 32, 32, BLayout::RowMajor, -1, -1, SLayout::ColMajor, 512>;
+    rightType right(32, 32);
+    TASSIGN(right, 0x0);
+
+    using acc_0Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_0Type acc_0(32, 32);
+    TASSIGN(acc_0, 0x0);
+
+    using b_1Type = Tile<TileType::Mat, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    b_1Type b_1(32, 32);
+    TASSIGN(b_1, 0x2000);
+
+    using acc_1Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_1Type acc_1(32, 32);
+    TASSIGN(acc_1, 0x0);
+
+    using acc_2Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_2Type acc_2(32, 32);
+    TASSIGN(acc_2, 0x0);
+
+    using b_2Type = Tile<TileType::Mat, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    b_2Type b_2(32, 32);
+    TASSIGN(b_2, 0x3000);
+
+    // Function body
+    int64_t s = n + 1;
+    int64_t r = s * 3;
+    TASSIGN(x_32x32Global, x + 0 * 64 + 0);
+    TLOAD(a, x_32x32Global);
+    set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+    TASSIGN(y_32x32Global, y + 32 * 64 + 32);
+    TLOAD(b_0, y_32x32Global);
+    set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
+    wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+    TMOV(left, a);
+    wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
+    TMOV(right, b_0);
+    set_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+    wait_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+    TMATMUL(acc_0, left, right);
+    set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    TASSIGN(x_32x32Global, x + 32 * 64 + 0);
+    TLOAD(b_1, x_32x32Global);
+    wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    TASSIGN(out_32x32Global, out + floor_mod(2 - r, 3) * 16 * 64 + 32);
+    TSTORE(out_32x32Global, acc_0);
+    set_flag(PIPE_FIX, PIPE_M, EVENT_ID0);
+    wait_flag(PIPE_FIX, PIPE_M, EVENT_ID0);
+    TMATMUL_ACC(acc_1, acc_0, left, right);
+    set_flag(PIPE_M, PIPE_FIX, EVENT_ID1);
+    wait_flag(PIPE_M, PIPE_FIX, EVENT_ID1);
+    TASSIGN(out_32x32Global, out + 32 * 64 + 32);
+    TSTORE(out_32x32Global, acc_1);
+    set_flag(PIPE_FIX, PIPE_M, EVENT_ID1);
+    wait_flag(PIPE_FIX, PIPE_M, EVENT_ID1);
+    using acc_iterType = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_iterType acc_iter(32, 32);
+    TASSIGN(acc_iter, 0x0);
+    acc_iter = acc_1;
+    for (int64_t k1 = 0; k1 < n; k1 += 1) {
+        using acc_3Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+        acc_3Type acc_3(32, 32);
+        TASSIGN(acc_3, 0x0);
+        if ((s < -3 ? s : -3) != (1 < r ? 1 : r) && n == r) {
+            TMATMUL_ACC(acc_2, acc_iter, left, right);
+            pipe_barrier(PIPE_ALL);
+            TASSIGN(x_32x32Global, x + floor_mod(k1 < r ? k1 : r, 3) * 16 * 64 + 32);
+            TLOAD(b_2, x_32x32Global);
+            acc_3 = acc_2;
+        } else {
+            acc_3 = acc_iter;
+        }
+        acc_iter = acc_3;
+    }
+    TASSIGN(out_32x32Global, out + 32 * 64 + 0);
+    TSTORE(out_32x32Global, acc_iter);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

@@ -1,0 +1,173 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
+{
+    int64_t r = a % b;
+    return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ int8_t* x = reinterpret_cast<__gm__ int8_t*>(args[0]);
+    __gm__ int8_t* y = reinterpret_cast<__gm__ int8_t*>(args[1]);
+    int64_t n = args[2];
+    __gm__ int32_t* out = reinterpret_cast<__gm__ int32_t*>(args[3]);
+
+    // Global tensor declarations
+    using xShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using xStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using xGlobalType = GlobalTensor<int8_t, xShapeDim5, xStrideDim5>;
+    xGlobalType xGlobal(x);
+
+    using yShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using yStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using yGlobalType = GlobalTensor<int8_t, yShapeDim5, yStrideDim5>;
+    yGlobalType yGlobal(y);
+
+    using outShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using outStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using outGlobalType = GlobalTensor<int32_t, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    using x_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using x_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using x_32x32GlobalType = GlobalTensor<int8_t, x_32x32ShapeDim5, x_32x32StrideDim5>;
+    x_32x32GlobalType x_32x32Global(x);
+
+    using y_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using y_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using y_32x32GlobalType = GlobalTensor<int8_t, y_32x32ShapeDim5, y_32x32StrideDim5>;
+    y_32x32GlobalType y_32x32Global(y);
+
+    using out_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using out_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using out_32x32GlobalType = GlobalTensor<int32_t, out_32x32ShapeDim5, out_32x32StrideDim5>;
+    out_32x32GlobalType out_32x32Global(out);
+
+    // Tile type definitions and allocations
+    using aType = Tile<TileType::Mat, int8_t, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    aType a(32, 32);
+    TASSIGN(a, 0x0);
+
+    using b_0Type = Tile<TileType::Mat, int8_t, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    b_0Type b_0(32, 32);
+    TASSIGN(b_0, 0x400);
+
+    using leftType = Tile<TileType::Left, int8_t, 32, 32, BLayout::RowMajor, -1, -1, SLayout::RowMajor, 512>;
+    leftType left(32, 32);
+    TASSIGN(left, 0x0);
+
+    using rightType = Tile<TileType::Right, int8_t, 32, 32, BLayout::RowMajor, -1, -1, SLayout::ColMajor, 512>;
+    rightType right(32, 32);
+    TASSIGN(right, 0x0);
+
+    using acc_0Type = Tile<TileType::Acc, int32_t, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_0Type acc_0(32, 32);
+    TASSIGN(acc_0, 0x0);
+
+    using b_1Type = Tile<TileType::Mat, int8_t, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    b_1Type b_1(32, 32);
+    TASSIGN(b_1, 0x800);
+
+    using acc_1Type = Tile<TileType::Acc, int32_t, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_1Type acc_1(32, 32);
+    TASSIGN(acc_1, 0x0);
+
+    using b_2Type = Tile<TileType::Mat, int8_t, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    b_2Type b_2(32, 32);
+    TASSIGN(b_2, 0xc00);
+
+    // Function body
+    int64_t s_0 = n + 1;
+    int64_t r_0 = s_0 * 3;
+    TASSIGN(x_32x32Global, x + 0 * 64 + 0);
+    TLOAD(a, x_32x32Global);
+    set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+    TASSIGN(y_32x32Global, y + 32 * 64 + 32);
+    TLOAD(b_0, y_32x32Global);
+    set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
+    wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+    TMOV(left, a);
+    wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
+    TMOV(right, b_0);
+    set_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+    wait_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+    TMATMUL(acc_0, left, right);
+    int64_t t1_0 = 0;
+    using acc_iterType = Tile<TileType::Acc, int32_t, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_iterType acc_iter(32, 32);
+    TASSIGN(acc_iter, 0x0);
+    acc_iter = acc_0;
+    int64_t r_iter = r_0;
+    int64_t s_iter = s_0;
+    int64_t t1_iter = t1_0;
+    while (t1_iter < 3 && n < -2) {
+        int64_t t1_1 = t1_iter + 1;
+        int64_t t2_0 = 0;
+        using acc_iter_1Type = Tile<TileType::Acc, int32_t, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+        acc_iter_1Type acc_iter_1(32, 32);
+        TASSIGN(acc_iter_1, 0x0);
+        acc_iter_1 = acc_iter;
+        int64_t r_iter_1 = r_iter;
+        int64_t s_iter_1 = s_iter;
+        int64_t t2_iter = t2_0;
+        while (t2_iter < 3 && !(r_iter_1 - t1_1 == -3)) {
+            int64_t t2_1 = t2_iter + 1;
+            pipe_barrier(PIPE_ALL);
+            TASSIGN(y_32x32Global, y + 32 * 64 + floor_mod(r_iter_1 - r_iter_1, 3) * 16);
+            TLOAD(b_1, y_32x32Global);
+            using acc_2Type = Tile<TileType::Acc, int32_t, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+            acc_2Type acc_2(32, 32);
+            TASSIGN(acc_2, 0x0);
+            using out_2ShapeDim5 = Shape<1, 1, 1, 64, 64>;
+            using out_2StrideDim5 = Stride<1, 1, 1, 64, 1>;
+            using out_2GlobalType = GlobalTensor<int32_t, out_2ShapeDim5, out_2StrideDim5>;
+            out_2GlobalType out_2Global;
+            int64_t r_2;
+            int64_t s_2;
+            if ((1 < t1_1 ? 1 : t1_1) <= 2 * s_iter_1) {
+                TMATMUL_ACC(acc_1, acc_iter_1, left, right);
+                TASSIGN(y_32x32Global, y + floor_mod(t2_1, 3) * 16 * 64 + 0);
+                TLOAD(b_2, y_32x32Global);
+                int64_t _tmp_0 = r_iter_1;
+                int64_t _tmp_1 = s_iter_1;
+                int64_t s_1 = _tmp_0;
+                int64_t r_1 = _tmp_1;
+                acc_2 = acc_1;
+                out_2Global = outGlobal;
+                r_2 = r_1;
+                s_2 = s_1;
+            } else {
+                TASSIGN(out_32x32Global, out + 0 * 64 + 0);
+                TSTORE(out_32x32Global, acc_iter_1);
+                acc_2 = acc_iter_1;
+                out_2Global = outGlobal;
+                r_2 = r_iter_1;
+                s_2 = s_iter_1;
+            }
+            acc_iter_1 = acc_2;
+            r_iter_1 = r_2;
+            s_iter_1 = s_2;
+            t2_iter = t2_1;
+        }
+        acc_iter = acc_iter_1;
+        r_iter = r_iter_1;
+        s_iter = s_iter_1;
+        t1_iter = t1_1;
+    }
+    set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    TASSIGN(out_32x32Global, out + 32 * 64 + 0);
+    TSTORE(out_32x32Global, acc_iter);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

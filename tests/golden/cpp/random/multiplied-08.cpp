@@ -1,0 +1,145 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
+{
+    int64_t r = a % b;
+    return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ half* x = reinterpret_cast<__gm__ half*>(args[0]);
+    __gm__ half* y = reinterpret_cast<__gm__ half*>(args[1]);
+    int64_t n = args[2];
+    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[3]);
+
+    // Global tensor declarations
+    using xShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using xStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using xGlobalType = GlobalTensor<half, xShapeDim5, xStrideDim5>;
+    xGlobalType xGlobal(x);
+
+    using yShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using yStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using yGlobalType = GlobalTensor<half, yShapeDim5, yStrideDim5>;
+    yGlobalType yGlobal(y);
+
+    using outShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using outStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using outGlobalType = GlobalTensor<float, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    using x_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using x_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using x_32x32GlobalType = GlobalTensor<half, x_32x32ShapeDim5, x_32x32StrideDim5>;
+    x_32x32GlobalType x_32x32Global(x);
+
+    using y_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using y_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using y_32x32GlobalType = GlobalTensor<half, y_32x32ShapeDim5, y_32x32StrideDim5>;
+    y_32x32GlobalType y_32x32Global(y);
+
+    using out_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using out_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using out_32x32GlobalType = GlobalTensor<float, out_32x32ShapeDim5, out_32x32StrideDim5>;
+    out_32x32GlobalType out_32x32Global(out);
+
+    // Tile type definitions and allocations
+    using aType = Tile<TileType::Mat, half, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    aType a(32, 32);
+    TASSIGN(a, 0x0);
+
+    using b_0Type = Tile<TileType::Mat, half, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    b_0Type b_0(32, 32);
+    TASSIGN(b_0, 0x800);
+
+    using left_0Type = Tile<TileType::Left, half, 32, 32, BLayout::RowMajor, -1, -1, SLayout::RowMajor, 512>;
+    left_0Type left_0(32, 32);
+    TASSIGN(left_0, 0x0);
+
+    using rightType = Tile<TileType::Right, half, 32, 32, BLayout::RowMajor, -1, -1, SLayout::ColMajor, 512>;
+    rightType right(32, 32);
+    TASSIGN(right, 0x0);
+
+    using acc_0Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_0Type acc_0(32, 32);
+    TASSIGN(acc_0, 0x0);
+
+    using acc_1Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_1Type acc_1(32, 32);
+    TASSIGN(acc_1, 0x0);
+
+    using left_1Type = Tile<TileType::Left, half, 32, 32, BLayout::RowMajor, -1, -1, SLayout::RowMajor, 512>;
+    left_1Type left_1(32, 32);
+    TASSIGN(left_1, 0x800);
+
+    using b_1Type = Tile<TileType::Mat, half, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    b_1Type b_1(32, 32);
+    TASSIGN(b_1, 0x1000);
+
+    using acc_2Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_2Type acc_2(32, 32);
+    TASSIGN(acc_2, 0x0);
+
+    using acc_3Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_3Type acc_3(32, 32);
+    TASSIGN(acc_3, 0x0);
+
+    using acc_4Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_4Type acc_4(32, 32);
+    TASSIGN(acc_4, 0x0);
+
+    using acc_5Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_5Type acc_5(32, 32);
+    TASSIGN(acc_5, 0x0);
+
+    // Function body
+    int64_t s_0 = n + 1;
+    int64_t r = s_0 * 3;
+    TASSIGN(x_32x32Global, x + 0 * 64 + 0);
+    TLOAD(a, x_32x32Global);
+    set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+    TASSIGN(y_32x32Global, y + 32 * 64 + 32);
+    TLOAD(b_0, y_32x32Global);
+    set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
+    wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+    TMOV(left_0, a);
+    wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
+    TMOV(right, b_0);
+    set_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+    wait_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+    TMATMUL(acc_0, left_0, right);
+    pipe_barrier(PIPE_M);
+    TMATMUL_ACC(acc_1, acc_0, left_0, right);
+    using left_1_tType = Tile<TileType::Mat, half, 32, 32, BLayout::RowMajor, -1, -1, SLayout::ColMajor, 512>;
+    left_1_tType left_1_t(32, 32);
+    TRESHAPE(left_1_t, a);
+    TMOV(left_1, left_1_t);
+    set_flag(PIPE_MTE1, PIPE_M, EVENT_ID1);
+    TASSIGN(x_32x32Global, x + floor_mod(r, 3) * 16 * 64 + 16);
+    TLOAD(b_1, x_32x32Global);
+    wait_flag(PIPE_MTE1, PIPE_M, EVENT_ID1);
+    pipe_barrier(PIPE_M);
+    TMATMUL_ACC(acc_2, acc_1, left_1, right);
+    pipe_barrier(PIPE_M);
+    TMATMUL_ACC(acc_3, acc_2, left_1, right);
+    pipe_barrier(PIPE_M);
+    TMATMUL_ACC(acc_4, acc_3, left_1, right);
+    pipe_barrier(PIPE_M);
+    TMATMUL_ACC(acc_5, acc_4, left_1, right);
+    set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    TASSIGN(out_32x32Global, out + 32 * 64 + 0);
+    TSTORE(out_32x32Global, acc_5);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

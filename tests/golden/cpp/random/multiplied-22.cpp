@@ -1,0 +1,129 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
+{
+    int64_t r = a % b;
+    return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ half* x = reinterpret_cast<__gm__ half*>(args[0]);
+    __gm__ half* y = reinterpret_cast<__gm__ half*>(args[1]);
+    int64_t n = args[2];
+    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[3]);
+
+    // Global tensor declarations
+    using xShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using xStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using xGlobalType = GlobalTensor<half, xShapeDim5, xStrideDim5>;
+    xGlobalType xGlobal(x);
+
+    using yShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using yStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using yGlobalType = GlobalTensor<half, yShapeDim5, yStrideDim5>;
+    yGlobalType yGlobal(y);
+
+    using outShapeDim5 = Shape<1, 1, 1, 64, 64>;
+    using outStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using outGlobalType = GlobalTensor<float, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    using x_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using x_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using x_32x32GlobalType = GlobalTensor<half, x_32x32ShapeDim5, x_32x32StrideDim5>;
+    x_32x32GlobalType x_32x32Global(x);
+
+    using y_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using y_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using y_32x32GlobalType = GlobalTensor<half, y_32x32ShapeDim5, y_32x32StrideDim5>;
+    y_32x32GlobalType y_32x32Global(y);
+
+    using out_32x32ShapeDim5 = Shape<1, 1, 1, 32, 32>;
+    using out_32x32StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using out_32x32GlobalType = GlobalTensor<float, out_32x32ShapeDim5, out_32x32StrideDim5>;
+    out_32x32GlobalType out_32x32Global(out);
+
+    // Tile type definitions and allocations
+    using a_0Type = Tile<TileType::Mat, half, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    a_0Type a_0(32, 32);
+    TASSIGN(a_0, 0x0);
+
+    using bType = Tile<TileType::Mat, half, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    bType b(32, 32);
+    TASSIGN(b, 0x800);
+
+    using leftType = Tile<TileType::Left, half, 32, 32, BLayout::RowMajor, -1, -1, SLayout::RowMajor, 512>;
+    leftType left(32, 32);
+    TASSIGN(left, 0x0);
+
+    using rightType = Tile<TileType::Right, half, 32, 32, BLayout::RowMajor, -1, -1, SLayout::ColMajor, 512>;
+    rightType right(32, 32);
+    TASSIGN(right, 0x0);
+
+    using acc_0Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_0Type acc_0(32, 32);
+    TASSIGN(acc_0, 0x0);
+
+    using a_1Type = Tile<TileType::Mat, half, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 512>;
+    a_1Type a_1(32, 32);
+    TASSIGN(a_1, 0x1000);
+
+    using acc_1Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_1Type acc_1(32, 32);
+    TASSIGN(acc_1, 0x0);
+
+    using acc_2Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_2Type acc_2(32, 32);
+    TASSIGN(acc_2, 0x0);
+
+    using acc_3Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
+    acc_3Type acc_3(32, 32);
+    TASSIGN(acc_3, 0x0);
+
+    // Function body
+    TASSIGN(x_32x32Global, x + 0 * 64 + 0);
+    TLOAD(a_0, x_32x32Global);
+    set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+    TASSIGN(y_32x32Global, y + 32 * 64 + 32);
+    TLOAD(b, y_32x32Global);
+    set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
+    wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
+    TMOV(left, a_0);
+    wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
+    TMOV(right, b);
+    set_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+    wait_flag(PIPE_MTE1, PIPE_M, EVENT_ID0);
+    TMATMUL(acc_0, left, right);
+    set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    TASSIGN(y_32x32Global, y + 0 * 64 + 0);
+    TLOAD(a_1, y_32x32Global);
+    wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
+    TASSIGN(out_32x32Global, out + 16 * 64 + 0);
+    TSTORE(out_32x32Global, acc_0);
+    set_flag(PIPE_FIX, PIPE_M, EVENT_ID0);
+    wait_flag(PIPE_FIX, PIPE_M, EVENT_ID0);
+    TMATMUL_ACC(acc_1, acc_0, left, right);
+    pipe_barrier(PIPE_M);
+    TMATMUL_ACC(acc_2, acc_1, left, right);
+    pipe_barrier(PIPE_M);
+    TMATMUL_ACC(acc_3, acc_2, left, right);
+    set_flag(PIPE_M, PIPE_FIX, EVENT_ID1);
+    wait_flag(PIPE_M, PIPE_FIX, EVENT_ID1);
+    TASSIGN(out_32x32Global, out + 32 * 64 + floor_mod(n > 1 ? n : 1, 3) * 16);
+    TSTORE(out_32x32Global, acc_3);
+    pipe_barrier(PIPE_ALL);
+    TASSIGN(out_32x32Global, out + 32 * 64 + 0);
+    TSTORE(out_32x32Global, acc_3);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

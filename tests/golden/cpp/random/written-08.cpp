@@ -1,0 +1,292 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+static inline __aicore__ int64_t floor_div(int64_t a, int64_t b)
+{
+    int64_t q = a / b;
+    return (q * b != a && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
+{
+    int64_t r = a % b;
+    return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ float* x = reinterpret_cast<__gm__ float*>(args[0]);
+    __gm__ float* y = reinterpret_cast<__gm__ float*>(args[1]);
+    __gm__ float* z = reinterpret_cast<__gm__ float*>(args[2]);
+    int64_t n = args[3];
+    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[5]);
+
+    // Global tensor declarations
+    using xShapeDim5 = Shape<1, 1, 1, 64, 32>;
+    using xStrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using xGlobalType = GlobalTensor<float, xShapeDim5, xStrideDim5>;
+    xGlobalType xGlobal(x);
+
+    using yShapeDim5 = Shape<1, 1, 1, 64, 32>;
+    using yStrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using yGlobalType = GlobalTensor<float, yShapeDim5, yStrideDim5>;
+    yGlobalType yGlobal(y);
+
+    using zShapeDim5 = Shape<1, 1, 1, 64, 1>;
+    using zStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using zGlobalType = GlobalTensor<float, zShapeDim5, zStrideDim5>;
+    zGlobalType zGlobal(z);
+
+    using outShapeDim5 = Shape<1, 1, 1, 64, 32>;
+    using outStrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using outGlobalType = GlobalTensor<float, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    using x_16x32ShapeDim5 = Shape<1, 1, 1, 16, 32>;
+    using x_16x32StrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using x_16x32GlobalType = GlobalTensor<float, x_16x32ShapeDim5, x_16x32StrideDim5>;
+    x_16x32GlobalType x_16x32Global(x);
+
+    using y_16x32ShapeDim5 = Shape<1, 1, 1, 16, 32>;
+    using y_16x32StrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using y_16x32GlobalType = GlobalTensor<float, y_16x32ShapeDim5, y_16x32StrideDim5>;
+    y_16x32GlobalType y_16x32Global(y);
+
+    using out_16x32ShapeDim5 = Shape<1, 1, 1, 16, 32>;
+    using out_16x32StrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using out_16x32GlobalType = GlobalTensor<float, out_16x32ShapeDim5, out_16x32StrideDim5>;
+    out_16x32GlobalType out_16x32Global(out);
+
+    using z_16x1_dnShapeDim5 = Shape<1, 1, 1, 16, 1>;
+    using z_16x1_dnStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using z_16x1_dnGlobalType = GlobalTensor<float, z_16x1_dnShapeDim5, z_16x1_dnStrideDim5, Layout::DN>;
+    z_16x1_dnGlobalType z_16x1_dnGlobal(z);
+
+    // Tile type definitions and allocations
+    using a_0Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    a_0Type a_0(16, 32);
+    TASSIGN(a_0, 0x0);
+
+    using b_0Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    b_0Type b_0(16, 32);
+    TASSIGN(b_0, 0x800);
+
+    using scratchType = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    scratchType scratch(16, 32);
+    TASSIGN(scratch, 0x1000);
+
+    using p_1Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    p_1Type p_1(16, 32);
+    TASSIGN(p_1, 0x0);
+
+    using v_0Type = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    v_0Type v_0(16, 1);
+    TASSIGN(v_0, 0x1800);
+
+    using wType = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    wType w(16, 1);
+    TASSIGN(w, 0x1840);
+
+    using h_0Type = Tile<TileType::Vec, half, 16, 32, BLayout::RowMajor, -1, -1>;
+    h_0Type h_0(16, 32);
+    TASSIGN(h_0, 0x1880);
+
+    using gType = Tile<TileType::Vec, half, 16, 32, BLayout::RowMajor, -1, -1>;
+    gType g(16, 32);
+    TASSIGN(g, 0x1c80);
+
+    using iType = Tile<TileType::Vec, int32_t, 16, 32, BLayout::RowMajor, -1, -1>;
+    iType i(16, 32);
+    TASSIGN(i, 0x2080);
+
+    using jType = Tile<TileType::Vec, int32_t, 16, 32, BLayout::RowMajor, -1, -1>;
+    jType j(16, 32);
+    TASSIGN(j, 0x2880);
+
+    using a_2Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    a_2Type a_2(16, 32);
+    TASSIGN(a_2, 0x0);
+
+    using h_1Type = Tile<TileType::Vec, half, 16, 32, BLayout::RowMajor, -1, -1>;
+    h_1Type h_1(16, 32);
+    TASSIGN(h_1, 0x3080);
+
+    using v_1Type = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    v_1Type v_1(16, 1);
+    TASSIGN(v_1, 0x1800);
+
+    using p_4Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    p_4Type p_4(16, 32);
+    TASSIGN(p_4, 0x3480);
+
+    using p_5_copy0Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    p_5_copy0Type p_5_copy0(16, 32);
+    TASSIGN(p_5_copy0, 0x3480);
+
+    using c_0Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    c_0Type c_0(16, 32);
+    TASSIGN(c_0, 0x3c80);
+
+    using v_2_rowType = Tile<TileType::Vec, float, 1, 16, BLayout::RowMajor, -1, -1>;
+    v_2_rowType v_2_row(1, 16);
+    TASSIGN(v_2_row, 0x1800);
+
+    using w_rowType = Tile<TileType::Vec, float, 1, 16, BLayout::RowMajor, -1, -1>;
+    w_rowType w_row(1, 16);
+    TASSIGN(w_row, 0x1840);
+
+    using _t0_rowType = Tile<TileType::Vec, float, 1, 16, BLayout::RowMajor, -1, -1>;
+    _t0_rowType _t0_row(1, 16);
+    TASSIGN(_t0_row, 0x4480);
+
+    using _t0Type = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    _t0Type _t0(16, 1);
+    TASSIGN(_t0, 0x4480);
+
+    using eType = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    eType e(16, 32);
+    TASSIGN(e, 0x44c0);
+
+    using _t1Type = Tile<TileType::Vec, half, 16, 32, BLayout::RowMajor, -1, -1>;
+    _t1Type _t1(16, 32);
+    TASSIGN(_t1, 0x4cc0);
+
+    using _t2Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    _t2Type _t2(16, 32);
+    TASSIGN(_t2, 0x50c0);
+
+    using _t3Type = Tile<TileType::Vec, int32_t, 16, 32, BLayout::RowMajor, -1, -1>;
+    _t3Type _t3(16, 32);
+    TASSIGN(_t3, 0x58c0);
+
+    using _t4Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    _t4Type _t4(16, 32);
+    TASSIGN(_t4, 0x60c0);
+
+    using dType = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    dType d(16, 32);
+    TASSIGN(d, 0x68c0);
+
+    using c_1Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    c_1Type c_1(16, 32);
+    TASSIGN(c_1, 0x70c0);
+
+    // Function body
+    int64_t s_0 = n + 1;
+    int64_t r_0 = s_0 * 3;
+    TASSIGN(x_16x32Global, x + 0 * 32 + 0);
+    TLOAD(a_0, x_16x32Global);
+    TASSIGN(y_16x32Global, y + 16 * 32 + 0);
+    TLOAD(b_0, y_16x32Global);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    int64_t m_0 = r_0;
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    int64_t m_2;
+    using p_2Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    p_2Type p_2(16, 32);
+    TASSIGN(p_2, 0x0);
+    if (floor_mod(m_0, 2) == 0) {
+        TSUB(p_1, a_0, b_0);
+        m_2 = m_0;
+        p_2 = p_1;
+    } else {
+        int64_t m_1 = m_0 - 3;
+        m_2 = m_1;
+        p_2 = a_0;
+    }
+    int64_t _tuple_tmp_1_0 = m_2 + 1;
+    int64_t r_1 = _tuple_tmp_1_0;
+    pipe_barrier(PIPE_V);
+    TROWMAX(v_0, p_2, scratch);
+    pipe_barrier(PIPE_V);
+    TROWMIN(w, b_0, scratch);
+    TCVT(h_0, p_2, RoundMode::CAST_ROUND);
+    TEXPANDS(g, static_cast<half>(1.5f));
+    TCVT(i, b_0, RoundMode::CAST_FLOOR);
+    TEXPANDS(j, 7);
+    using a_iterType = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    a_iterType a_iter(16, 32);
+    TASSIGN(a_iter, 0x0);
+    a_iter = p_2;
+    for (int64_t k1 = 1; k1 < 2; k1 += 1) {
+        pipe_barrier(PIPE_V);
+        TCVT(a_2, i, RoundMode::CAST_ROUND);
+        a_iter = a_2;
+    }
+    TCVT(h_1, b_0, RoundMode::CAST_ROUND);
+    using a_iter_1Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    a_iter_1Type a_iter_1(16, 32);
+    TASSIGN(a_iter_1, 0x0);
+    a_iter_1 = a_iter;
+    using v_iterType = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    v_iterType v_iter(16, 1);
+    TASSIGN(v_iter, 0x1800);
+    v_iter = v_0;
+    for (int64_t k2 = 1; k2 < n; k2 += 1) {
+        pipe_barrier(PIPE_ALL);
+        TASSIGN(out_16x32Global, out + 32 * 32 + 0);
+        TSTORE(out_16x32Global, b_0);
+        TASSIGN(z_16x1_dnGlobal, z + 16 + 0);
+        TLOAD(v_1, z_16x1_dnGlobal);
+        v_iter = v_1;
+    }
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+    int64_t m_3 = floor_div(n, -2);
+    int64_t m_5;
+    using p_5Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    p_5Type p_5(16, 32);
+    TASSIGN(p_5, 0x3480);
+    if (floor_mod(m_3, 2) == 0) {
+        pipe_barrier(PIPE_V);
+        TSUB(p_4, a_iter_1, b_0);
+        m_5 = m_3;
+        p_5 = p_4;
+    } else {
+        int64_t m_4 = m_3 - 3;
+        pipe_barrier(PIPE_V);
+        TMOV(p_5_copy0, a_iter_1);
+        m_5 = m_4;
+        p_5 = p_5_copy0;
+    }
+    int64_t _tuple_tmp_1_1 = m_5 + 1;
+    int64_t s_1 = _tuple_tmp_1_1;
+    pipe_barrier(PIPE_V);
+    TADD(c_0, a_iter_1, p_5);
+    TRESHAPE(v_2_row, v_iter);
+    TRESHAPE(w_row, w);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+    TMAX(_t0_row, v_2_row, w_row);
+    TRESHAPE(_t0, _t0_row);
+    pipe_barrier(PIPE_V);
+    TROWEXPANDADD(e, c_0, _t0);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TADD(_t1, h_1, g);
+    pipe_barrier(PIPE_V);
+    TCVT(_t2, _t1, RoundMode::CAST_ROUND);
+    TADD(_t3, i, j);
+    pipe_barrier(PIPE_V);
+    TCVT(_t4, _t3, RoundMode::CAST_ROUND);
+    pipe_barrier(PIPE_V);
+    TADD(d, _t2, _t4);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TASSIGN(out_16x32Global, out + 0 * 32 + 0);
+    TSTORE(out_16x32Global, e);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
+    TASSIGN(out_16x32Global, out + 48 * 32 + 0);
+    TSTORE(out_16x32Global, d);
+    TMULS(c_1, c_0, static_cast<float>(s_1 + r_1));
+    pipe_barrier(PIPE_ALL);
+    TASSIGN(out_16x32Global, out + 32 * 32 + 0);
+    TSTORE(out_16x32Global, c_1);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

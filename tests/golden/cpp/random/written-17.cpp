@@ -1,0 +1,265 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
+{
+    int64_t r = a % b;
+    return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
+}
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ float* x = reinterpret_cast<__gm__ float*>(args[0]);
+    __gm__ float* y = reinterpret_cast<__gm__ float*>(args[1]);
+    __gm__ float* z = reinterpret_cast<__gm__ float*>(args[2]);
+    int64_t n = args[3];
+    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[5]);
+
+    // Global tensor declarations
+    using xShapeDim5 = Shape<1, 1, 1, 64, 32>;
+    using xStrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using xGlobalType = GlobalTensor<float, xShapeDim5, xStrideDim5>;
+    xGlobalType xGlobal(x);
+
+    using yShapeDim5 = Shape<1, 1, 1, 64, 32>;
+    using yStrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using yGlobalType = GlobalTensor<float, yShapeDim5, yStrideDim5>;
+    yGlobalType yGlobal(y);
+
+    using zShapeDim5 = Shape<1, 1, 1, 64, 1>;
+    using zStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using zGlobalType = GlobalTensor<float, zShapeDim5, zStrideDim5>;
+    zGlobalType zGlobal(z);
+
+    using outShapeDim5 = Shape<1, 1, 1, 64, 32>;
+    using outStrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using outGlobalType = GlobalTensor<float, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    using x_16x32ShapeDim5 = Shape<1, 1, 1, 16, 32>;
+    using x_16x32StrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using x_16x32GlobalType = GlobalTensor<float, x_16x32ShapeDim5, x_16x32StrideDim5>;
+    x_16x32GlobalType x_16x32Global(x);
+
+    using y_16x32ShapeDim5 = Shape<1, 1, 1, 16, 32>;
+    using y_16x32StrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using y_16x32GlobalType = GlobalTensor<float, y_16x32ShapeDim5, y_16x32StrideDim5>;
+    y_16x32GlobalType y_16x32Global(y);
+
+    using out_16x32ShapeDim5 = Shape<1, 1, 1, 16, 32>;
+    using out_16x32StrideDim5 = Stride<1, 1, 1, 32, 1>;
+    using out_16x32GlobalType = GlobalTensor<float, out_16x32ShapeDim5, out_16x32StrideDim5>;
+    out_16x32GlobalType out_16x32Global(out);
+
+    // Tile type definitions and allocations
+    using a_0Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    a_0Type a_0(16, 32);
+    TASSIGN(a_0, 0x0);
+
+    using bType = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    bType b(16, 32);
+    TASSIGN(b, 0x800);
+
+    using scratchType = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    scratchType scratch(16, 32);
+    TASSIGN(scratch, 0x1000);
+
+    using p_1Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    p_1Type p_1(16, 32);
+    TASSIGN(p_1, 0x0);
+
+    using v_0Type = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    v_0Type v_0(16, 1);
+    TASSIGN(v_0, 0x1800);
+
+    using w_0Type = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    w_0Type w_0(16, 1);
+    TASSIGN(w_0, 0x1840);
+
+    using h_0Type = Tile<TileType::Vec, half, 16, 32, BLayout::RowMajor, -1, -1>;
+    h_0Type h_0(16, 32);
+    TASSIGN(h_0, 0x1880);
+
+    using g_0Type = Tile<TileType::Vec, half, 16, 32, BLayout::RowMajor, -1, -1>;
+    g_0Type g_0(16, 32);
+    TASSIGN(g_0, 0x1c80);
+
+    using iType = Tile<TileType::Vec, int32_t, 16, 32, BLayout::RowMajor, -1, -1>;
+    iType i(16, 32);
+    TASSIGN(i, 0x2080);
+
+    using jType = Tile<TileType::Vec, int32_t, 16, 32, BLayout::RowMajor, -1, -1>;
+    jType j(16, 32);
+    TASSIGN(j, 0x2880);
+
+    using h_1Type = Tile<TileType::Vec, half, 16, 32, BLayout::RowMajor, -1, -1>;
+    h_1Type h_1(16, 32);
+    TASSIGN(h_1, 0x3080);
+
+    using g_1Type = Tile<TileType::Vec, half, 16, 32, BLayout::RowMajor, -1, -1>;
+    g_1Type g_1(16, 32);
+    TASSIGN(g_1, 0x1c80);
+
+    using _t0Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    _t0Type _t0(16, 32);
+    TASSIGN(_t0, 0x3480);
+
+    using c_0Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    c_0Type c_0(16, 32);
+    TASSIGN(c_0, 0x3c80);
+
+    using v_1_rowType = Tile<TileType::Vec, float, 1, 16, BLayout::RowMajor, -1, -1>;
+    v_1_rowType v_1_row(1, 16);
+    TASSIGN(v_1_row, 0x1840);
+
+    using w_1_rowType = Tile<TileType::Vec, float, 1, 16, BLayout::RowMajor, -1, -1>;
+    w_1_rowType w_1_row(1, 16);
+    TASSIGN(w_1_row, 0x1800);
+
+    using _t1_rowType = Tile<TileType::Vec, float, 1, 16, BLayout::RowMajor, -1, -1>;
+    _t1_rowType _t1_row(1, 16);
+    TASSIGN(_t1_row, 0x4480);
+
+    using _t1Type = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    _t1Type _t1(16, 1);
+    TASSIGN(_t1, 0x4480);
+
+    using eType = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    eType e(16, 32);
+    TASSIGN(e, 0x44c0);
+
+    using _t2Type = Tile<TileType::Vec, half, 16, 32, BLayout::RowMajor, -1, -1>;
+    _t2Type _t2(16, 32);
+    TASSIGN(_t2, 0x4cc0);
+
+    using _t3Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    _t3Type _t3(16, 32);
+    TASSIGN(_t3, 0x50c0);
+
+    using _t4Type = Tile<TileType::Vec, int32_t, 16, 32, BLayout::RowMajor, -1, -1>;
+    _t4Type _t4(16, 32);
+    TASSIGN(_t4, 0x58c0);
+
+    using _t5Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    _t5Type _t5(16, 32);
+    TASSIGN(_t5, 0x60c0);
+
+    using dType = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    dType d(16, 32);
+    TASSIGN(d, 0x68c0);
+
+    using c_1Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    c_1Type c_1(16, 32);
+    TASSIGN(c_1, 0x70c0);
+
+    // Function body
+    int64_t s_0 = n + 1;
+    int64_t r_0 = s_0 * 3;
+    TASSIGN(x_16x32Global, x + 0 * 32 + 0);
+    TLOAD(a_0, x_16x32Global);
+    TASSIGN(y_16x32Global, y + 16 * 32 + 0);
+    TLOAD(b, y_16x32Global);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    int64_t m_0 = r_0;
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    int64_t m_2;
+    using p_2Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
+    p_2Type p_2(16, 32);
+    TASSIGN(p_2, 0x0);
+    if (floor_mod(m_0, 2) == 0) {
+        TSUB(p_1, a_0, b);
+        m_2 = m_0;
+        p_2 = p_1;
+    } else {
+        int64_t m_1 = m_0 - 3;
+        m_2 = m_1;
+        p_2 = a_0;
+    }
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    int64_t _tuple_tmp_1 = m_2 + 1;
+    int64_t r_1 = _tuple_tmp_1;
+    pipe_barrier(PIPE_V);
+    TROWMAX(v_0, p_2, scratch);
+    pipe_barrier(PIPE_V);
+    TROWMIN(w_0, b, scratch);
+    TCVT(h_0, p_2, RoundMode::CAST_ROUND);
+    TEXPANDS(g_0, static_cast<half>(1.5f));
+    TCVT(i, b, RoundMode::CAST_FLOOR);
+    TEXPANDS(j, 7);
+    int64_t _tmp_0 = r_1;
+    int64_t _tmp_1 = s_0;
+    int64_t s_1 = _tmp_0;
+    int64_t r_2 = _tmp_1;
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TASSIGN(out_16x32Global, out + 16 * 32 + 0);
+    TSTORE(out_16x32Global, p_2);
+    pipe_barrier(PIPE_V);
+    TMULS(h_1, g_0, static_cast<half>(0.1f));
+    using g_iterType = Tile<TileType::Vec, half, 16, 32, BLayout::RowMajor, -1, -1>;
+    g_iterType g_iter(16, 32);
+    TASSIGN(g_iter, 0x1c80);
+    g_iter = g_0;
+    for (int64_t k1 = (s_1 < 3 ? s_1 : 3); k1 > -1; k1 += -1) {
+        using g_2Type = Tile<TileType::Vec, half, 16, 32, BLayout::RowMajor, -1, -1>;
+        g_2Type g_2(16, 32);
+        TASSIGN(g_2, 0x1c80);
+        using out_3ShapeDim5 = Shape<1, 1, 1, 64, 32>;
+        using out_3StrideDim5 = Stride<1, 1, 1, 32, 1>;
+        using out_3GlobalType = GlobalTensor<float, out_3ShapeDim5, out_3StrideDim5>;
+        out_3GlobalType out_3Global;
+        if (-s_1 == s_1 - 2) {
+            pipe_barrier(PIPE_V);
+            TMULS(g_1, g_iter, static_cast<half>(0.1f));
+            TNEG(_t0, p_2);
+            pipe_barrier(PIPE_ALL);
+            TASSIGN(out_16x32Global, out + 16 * 32 + 0);
+            TSTORE(out_16x32Global, _t0);
+            g_2 = g_1;
+            out_3Global = outGlobal;
+        } else {
+            g_2 = g_iter;
+            out_3Global = outGlobal;
+        }
+        set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
+        wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
+        g_iter = g_2;
+    }
+    TADD(c_0, p_2, b);
+    TRESHAPE(v_1_row, w_0);
+    TRESHAPE(w_1_row, v_0);
+    TMAX(_t1_row, v_1_row, w_1_row);
+    TRESHAPE(_t1, _t1_row);
+    pipe_barrier(PIPE_V);
+    TROWEXPANDADD(e, c_0, _t1);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
+    TADD(_t2, h_1, g_iter);
+    pipe_barrier(PIPE_V);
+    TCVT(_t3, _t2, RoundMode::CAST_ROUND);
+    TADD(_t4, i, j);
+    pipe_barrier(PIPE_V);
+    TCVT(_t5, _t4, RoundMode::CAST_ROUND);
+    pipe_barrier(PIPE_V);
+    TADD(d, _t3, _t5);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
+    TASSIGN(out_16x32Global, out + 0 * 32 + 0);
+    TSTORE(out_16x32Global, e);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
+    TASSIGN(out_16x32Global, out + 48 * 32 + 0);
+    TSTORE(out_16x32Global, d);
+    TMULS(c_1, c_0, static_cast<float>(s_1 + r_2));
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID3);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID3);
+    TASSIGN(out_16x32Global, out + 32 * 32 + 0);
+    TSTORE(out_16x32Global, c_1);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

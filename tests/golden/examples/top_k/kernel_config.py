@@ -1,0 +1,24 @@
+"""The orchestration and the kernels that it launches, for the device's build."""
+
+from pathlib import Path
+
+_ROOT_DIR = Path(__file__).parent
+
+RUNTIME_CONFIG = {
+    "runtime": "tensormap_and_ringbuffer",
+    "aicpu_thread_num": 4,
+    "block_dim": 24,
+}
+
+ORCHESTRATION = {
+    "source": str(_ROOT_DIR / "orchestration/top_k.cpp"),
+    "function_name": "aicpu_orchestration_entry",
+}
+
+KERNELS = [
+    {
+        "func_id": 0,
+        "source": str(_ROOT_DIR / "kernels/aiv/top_k_block.cpp"),
+        "core_type": "aiv",
+    },
+]

@@ -1,0 +1,72 @@
+"""Products of whole boxes: the packed layouts, the tile registers, and the plain fallback."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pypto._src.run.toolchain import Toolchain
+from tests.headers.harness import BF16, DTYPES, Array, Library
+from tests.headers.test_accuracy import VARIANTS, variant
+from tests.headers.test_values import PRODUCTS, product_kernel
+
+SIZES = (
+    (16, 32, 16),
+    (16, 96, 128),
+    (32, 64, 48),
+    (64, 96, 64),
+    (48, 48, 16),
+    (64, 33, 32),
+    (17, 64, 33),
+)
+STATEMENTS = {
+    "once": "TMATMUL(c, a, b); TSTORE(gc, c);",
+    "thrice": "TMATMUL(c, a, b); TMATMUL_ACC(c, c, a, b); TMATMUL_ACC(c, a, b); TSTORE(gc, c);",
+}
+KERNELS = {
+    f"{dtype}_{size[0]}_{size[1]}_{name}": product_kernel(dtype, size, text)
+    for dtype in PRODUCTS
+    for size in SIZES
+    for name, text in STATEMENTS.items()
+}
+
+
+def draw(dtype: str, shape: tuple[int, int], seed: int) -> Array:
+    """Return integers for int8; else normal numbers over many exponents."""
+    rng = np.random.default_rng(seed)
+    if dtype == "int8_t":
+        return rng.integers(-128, 128, shape).astype(np.int8)
+    return (rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape)).astype(DTYPES[dtype])
+
+
+@pytest.mark.parametrize("flags", VARIANTS)
+def test_products(toolchain: Toolchain, flags: str) -> None:
+    """Every element lies within k * 2^-24 of its terms' magnitudes; int8 is exact."""
+    library = Library(KERNELS, variant(toolchain, flags))
+    for name in KERNELS:
+        dtype, m, k, text = name.rsplit("_", 3)
+        size = next(s for s in SIZES if s[:2] == (int(m), int(k)))
+        a, b = draw(dtype, size[:2], 1), draw(dtype, size[1:], 2)
+        out = np.zeros((size[0], size[2]), DTYPES[PRODUCTS[dtype]])
+        library.run(name, a, b, out)
+        times = 3 if text == "thrice" else 1
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        bound = 0.0 if dtype == "int8_t" else (size[1] + 3) * 2.0**-24
+        allowed = bound * times * (np.abs(x) @ np.abs(y))
+        assert (np.abs(out - times * (x @ y)) <= allowed).all(), name
+
+
+SMALL = (32, 64, 32)
+
+
+@pytest.mark.parametrize("where", ["a", "b"])
+def test_subnormal_operands(toolchain: Toolchain, where: str) -> None:
+    """A subnormal bfloat16 counts with its value, also where a tile register reads it as zero."""
+    library = Library({"small": product_kernel("bfloat16_t", SMALL, STATEMENTS["once"])}, toolchain)
+    a, b = draw("bfloat16_t", SMALL[:2], 3), draw("bfloat16_t", SMALL[1:], 4)
+    a[5], b[:, 7] = 0, 0
+    tiny, large = np.array(2.0**-130).astype(BF16), np.array(2.0**100).astype(BF16)
+    a[5, 9], b[9, 7] = (tiny, large) if where == "a" else (large, tiny)
+    out = np.zeros((SMALL[0], SMALL[2]), np.float32)
+    library.run("small", a, b, out)
+    assert out[5, 7] == 2.0**-30

@@ -1,0 +1,89 @@
+"""Statements nested deeper than Python's calls may be: everything but the text goes on."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from pypto import ir, passes
+from pypto._src.errors import TextError
+from pypto._src.ir.verify import IRVerifier
+from pypto._src.ir.walk import substitute, with_room
+
+DEPTH = 5000
+INT64 = ir.ScalarType(ir.INT64)
+SPAN = ir.Span.unknown()
+
+
+def nested(kind: str, depth: int = DEPTH) -> ir.Program:
+    """Return ``y = x; if x > 0: for i in range(x): ... y = y + 1``, ``depth`` statements deep."""
+    x, y = ir.Var("x", INT64), ir.Var("y", INT64)
+    zero, one = ir.ConstInt(0, ir.INT64, SPAN), ir.ConstInt(1, ir.INT64, SPAN)
+    body: ir.Stmt = ir.AssignStmt(y, ir.Add(y, one, ir.INT64), SPAN)
+    for level in range(depth):
+        if kind == "if" or (kind == "both" and level % 2):
+            body = ir.IfStmt(ir.Gt(x, zero, ir.DataType.BOOL), body, None, [], SPAN)
+        else:
+            index = ir.Var("i", INT64)
+            body = ir.ForStmt(index, zero, x, one, [], body, [], SPAN)
+    stmts = [ir.AssignStmt(y, x, SPAN), body, ir.ReturnStmt([y], SPAN)]
+    function = ir.Function("f", [x], [INT64], ir.SeqStmts(stmts, SPAN), SPAN)
+    return ir.Program([function], "P", SPAN)
+
+
+def count(whole: ir.IRNode, kind: type[ir.IRNode]) -> int:
+    return sum(isinstance(node, kind) for node in ir.walk(whole))
+
+
+@pytest.mark.parametrize("kind", ["if", "for", "both"])
+def test_nested(kind: str) -> None:
+    """The walk, comparison, hash, verifier and serialisation see every level."""
+    whole, other = nested(kind), nested(kind)
+    assert count(whole, ir.IfStmt) + count(whole, ir.ForStmt) == DEPTH
+    assert ir.structural_equal(whole, other)
+    assert not ir.structural_equal(whole, nested(kind, DEPTH - 1))
+    assert ir.structural_hash(whole) == ir.structural_hash(other)
+    assert ir.structural_equal(ir.deserialize(ir.serialize(whole)), whole)
+    names = [found.rule_name for found in IRVerifier.create_default().verify(whole)]
+    assert names == ["SSAVerify"]  # y is assigned twice
+
+
+@pytest.mark.parametrize("kind", ["if", "for", "both"])
+def test_ssa(kind: str) -> None:
+    """Every level hands the new value on, and Python's limit of calls is as before."""
+    limit = sys.getrecursionlimit()
+    whole = passes.convert_to_ssa()(nested(kind))
+    assert sys.getrecursionlimit() == limit
+    assert IRVerifier.create_default().verify(whole) == []
+    assert count(whole, ir.YieldStmt) >= DEPTH
+
+
+def test_substitution() -> None:
+    """A use in every level is replaced."""
+    function = nested("if").functions_[0]
+    other = ir.Var("other", INT64)
+    body = substitute(function.body, {function.params[0]: other})
+    assert sum(node is other for node in ir.walk(body)) == DEPTH + 1
+
+
+def test_text_is_refused() -> None:
+    """No parser of Python reads such a text, so none is written."""
+    with pytest.raises(TextError) as caught:
+        str(nested("if"))
+    assert str(caught.value).startswith("this Program nests too deeply to be printed")
+
+
+def test_room_ends_with_the_action() -> None:
+    """The limit is raised while an action needs it only, also where the action fails."""
+    limit = sys.getrecursionlimit()
+    seen: list[int] = []
+
+    def fail() -> None:
+        seen.append(sys.getrecursionlimit())
+        raise RecursionError
+
+    with pytest.raises(RecursionError):
+        with_room(fail, nested("if", 100))
+    assert seen[0] == limit < seen[1]
+    assert sys.getrecursionlimit() == limit

@@ -1,0 +1,538 @@
+"""Breaks synchronised kernels on purpose, and counts what the checker finds of it.
+
+Run ``python -m tests.passes.mutants [PROGRAMS]`` for the counts of every example and of random
+programs, a third each of vector kernels in source, matrix kernels in source, and kernels in SSA
+form. For each kernel:
+
+* *removal*: one set, wait or barrier is left out;
+* *flag*: a set is left out with the waits that it serves, and these with their other sets;
+* *deadlock*: the sets of one flag raise an event that nothing waits for;
+* *reuse*: two flags of one pair of pipes share an event.
+
+What a mutant does is decided by the strict interpreter, which looks at all orders of the queues. A
+mutant that breaks on arguments that take loops through 0 to 3 turns has to be found. One must not
+be reported that does not break even where branches go either way, and loops whose bounds are not
+constant run up to 4 times, whatever the arguments say: all control flow is in the model.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import pypto.language as pl
+from pypto import ir
+from pypto._src import demo
+from pypto._src.diagnostics import DiagnosticSeverity
+from pypto._src.errors import EvaluationError
+from pypto._src.interp.evaluate import Env, Plan, Run
+from pypto._src.interp.queues import Entry, Kind, LateOrder, Queues, held_back, replayed
+from pypto._src.interp.strict import Access, StrictEvaluator, StrictPlan
+from pypto._src.ir.nodes import Call, Var, const_value
+from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt
+from pypto._src.ops.system import sync_dst, sync_src
+from pypto._src.passes.boxes import trip_count
+from pypto._src.passes.buffers import Accesses
+from pypto._src.passes.happens_before import check_sync
+from pypto._src.passes.insert_sync import is_sync
+from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.regions import call_of, number, rewrite, sites_in
+from tests.passes.build import random_kernel
+from tests.properties.kernels import Pick, random_matrix_source, random_source
+
+COUNTS = (-1, 0, 1, 2, 3)
+"""What loops and branches of random programs depend on."""
+
+Edit = Callable[[Stmt], Stmt | None]
+"""Returns what stands in place of a set, wait or barrier; None for nothing."""
+
+
+class Mutant(NamedTuple):
+    """One change of a kernel, and the verdicts on it."""
+
+    kind: str  # removal, flag, deadlock or reuse
+    what: str  # the statement
+    found: bool  # the checker reports an error
+    broken: str  # what the strict interpreter reports, "" for nothing
+    can_break: bool  # it does so on some way through the kernel
+
+
+class Kernel(NamedTuple):
+    """A synchronised kernel with what some runs of it issued."""
+
+    name: str
+    function: Function
+    traces: list[Queues]
+    ways: Callable[[], Iterator[Queues]]  # runs that need not follow the arguments
+
+
+# --------------------------------------------------------------------------------------------
+# Kernels
+# --------------------------------------------------------------------------------------------
+
+
+def written(pick: Pick, size: int) -> ir.Program:
+    """Return a program of vector work as users write it."""
+    return pl.parse_program(random_source(pick, size))
+
+
+def multiplied(pick: Pick, size: int) -> ir.Program:
+    """Return a program of matrix work as users write it."""
+    return pl.parse_program(random_matrix_source(pick, size))
+
+
+def built(pick: Pick, size: int) -> ir.Program:
+    """Return a kernel in SSA form that carries tiles and tensors."""
+    function = random_kernel(pick, size)
+    return ir.Program([function], "built", entry=function.name)
+
+
+MAKERS = (written, multiplied, built)
+
+
+def random_program(seed: int) -> Kernel:
+    """Return the kernel of a random program after the passes, and its runs."""
+    make = MAKERS[seed % len(MAKERS)]
+    pick = Random(seed)
+    program = PassManager().run_passes(make(pick.randrange, 4 + seed % 13))
+    function = program.get_function("kernel") or program.functions_[0]
+    evaluator = StrictEvaluator(program)
+    evaluator.calls = []
+    for count in COUNTS:
+        evaluator.call(function.name, _arguments(function, count))
+    ways = Ways(program, function)
+    return Kernel(f"{make.__name__} {seed}", function, _different(evaluator.calls), ways.each)
+
+
+WAYS = 4000
+"""How many ways through a kernel are tried at most to break a mutant that the checker reports."""
+
+
+class Ways:
+    """Runs of a kernel that need not follow the arguments, made when somebody asks for them."""
+
+    def __init__(self, program: ir.Program, function: Function) -> None:
+        self.function = function
+        self.evaluator = FreeEvaluator(program)
+        self.made: list[Queues] = []
+        self.known: set[tuple[int, ...]] = set()
+        self.seed = 0
+        if not any(site.blocks for site in sites_in(number(function))):
+            self.seed = WAYS if not moved_freely(function) else WAYS - 1  # there is one way only
+
+    def each(self) -> Iterator[Queues]:
+        """Yield the runs, those made before first."""
+        yield from self.made
+        while self.seed < WAYS:
+            run = self._next()
+            if run is not None:
+                yield run
+
+    def _next(self) -> Queues | None:
+        """Make one more run; None if it is like one before, or has an index that no run has."""
+        self.evaluator.calls = []
+        self.evaluator.choose = Choice(self.seed)
+        self.seed += 1
+        with suppress(EvaluationError):
+            self.evaluator.call(self.function.name, _arguments(self.function, self.seed % 4))
+            [run] = self.evaluator.calls
+            way = _way(run)
+            if way not in self.known:
+                self.known.add(way)
+                self.made.append(run)
+                return run
+        return None
+
+
+def _way(run: Queues) -> tuple[int, ...]:
+    return tuple([id(entry.source) for entry in run.entries])
+
+
+class Choice:
+    """Draws arms and trips; some draws favour one arm, or few turns."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self._arm = (0.5, 0.15, 0.85)[seed % 3]
+        self._trips = ((0, 1, 2, 3, 4), (0, 0, 0, 1, 2), (1, 2), (0, 0, 0, 0, 1))[seed // 3 % 4]
+
+    def arm(self) -> int:
+        """Return the arm that a branch takes."""
+        return int(self._random.random() < self._arm)
+
+    def trips(self) -> int:
+        """Return how often a loop runs."""
+        return self._random.choice(self._trips)
+
+
+def moved_freely(function: Function) -> dict[Stmt, dict[int, None]]:
+    """Return the dimensions of boxes whose offsets are no linear forms of loop variables.
+
+    The model does not know where such a box is.
+    """
+    root = number(function)
+    accesses = Accesses(function, root)
+    counters = {site.stmt.loop_var for site in sites_in(root) if isinstance(site.stmt, ForStmt)}
+    known = counters | set(function.params)
+    found: dict[Stmt, dict[int, None]] = {}
+    for site, instruction in accesses.at.items():
+        for access in instruction.tensors:
+            for dim, offset in enumerate(() if access.box is None else access.box.offsets):
+                if any(not _among(atom, known) for atom in offset.terms):
+                    found.setdefault(site.stmt, {})[dim] = None
+    return found
+
+
+def _among(atom: object, known: set[Var]) -> bool:
+    return isinstance(atom, Var) and atom in known
+
+
+def ways(program: ir.Program, function: Function, known: Sequence[Queues]) -> list[Queues]:
+    """Return runs on other ways through a kernel than the known ones."""
+    if not any(site.blocks for site in sites_in(number(function))):
+        return []
+    evaluator = FreeEvaluator(program)
+    evaluator.calls = []
+    for seed in range(WAYS):
+        evaluator.choose = Choice(seed)
+        with suppress(EvaluationError):  # an index that no real run has
+            evaluator.call(function.name, _arguments(function, seed % 4))
+            continue
+        evaluator.calls.pop()
+    if moved_freely(function):
+        return _different(evaluator.calls)
+    return _different([*known, *evaluator.calls])[len(known) :]
+
+
+class FreeEvaluator(StrictEvaluator):
+    """Lets branches and loops go as ``choose`` says."""
+
+    choose: Choice
+
+    def plan(self, function: Function) -> Plan:
+        """Return ``function`` ready to be called."""
+        return FreePlan(function, self)
+
+
+class FreePlan(StrictPlan):
+    """One kernel whose branches and loops do not ask their conditions."""
+
+    def __init__(self, function: Function, evaluator: StrictEvaluator) -> None:
+        self.free = moved_freely(function)
+        super().__init__(function, evaluator)
+
+    def _access(self, call: Call, op: OpDef[..., Any], stmt: AssignStmt | EvalStmt) -> Access:
+        access = super()._access(call, op, stmt)
+        access.anywhere = self.free.get(stmt, {})
+        return access
+
+    def _if(self, stmt: IfStmt) -> Run:
+        assert isinstance(self.evaluator, FreeEvaluator)
+        evaluator = self.evaluator
+        arms = [
+            self._body(stmt.then_body, stmt.return_vars),
+            self._body(stmt.else_body, stmt.return_vars),
+        ]
+        return lambda env: arms[evaluator.choose.arm()](env)
+
+    def _for(self, stmt: ForStmt) -> Run:
+        if trip_count(stmt) is not None:
+            return super()._for(stmt)
+        assert isinstance(self.evaluator, FreeEvaluator)
+        evaluator = self.evaluator
+        step, start = const_value(stmt.step) or 1, self._value(stmt.start)
+        enter = self._hand_over([a.initValue for a in stmt.iter_args], stmt.iter_args)
+        slot = self._slot(stmt.loop_var)
+        body = self._body(stmt.body, stmt.iter_args)
+        leave = self._hand_over(stmt.iter_args, stmt.return_vars)
+
+        def run(env: Env) -> None:
+            enter(env)
+            begin = int(start(env))
+            for turn in range(evaluator.choose.trips()):
+                env[slot] = begin + turn * step
+                body(env)
+            leave(env)
+
+        return run
+
+    def _while(self, stmt: WhileStmt) -> Run:
+        assert isinstance(self.evaluator, FreeEvaluator)
+        evaluator = self.evaluator
+        enter = self._hand_over([a.initValue for a in stmt.iter_args], stmt.iter_args)
+        body = self._body(stmt.body, stmt.iter_args)
+        leave = self._hand_over(stmt.iter_args, stmt.return_vars)
+
+        def run(env: Env) -> None:
+            enter(env)
+            for _ in range(evaluator.choose.trips()):
+                body(env)
+            leave(env)
+
+        return run
+
+
+def _arguments(function: Function, count: int) -> list[Any]:
+    """Return tensors of whole numbers, and ``count`` for numbers."""
+    rng = np.random.default_rng(count + 1)
+    values: list[Any] = []
+    for param in function.params:
+        kind = param.type
+        if isinstance(kind, ir.TensorType):
+            shape = [dim.value for dim in kind.shape if isinstance(dim, ir.ConstInt)]
+            values.append(rng.integers(-7, 8, shape).astype(kind.dtype.numpy))
+        else:
+            assert isinstance(kind, ir.ScalarType)
+            values.append(0.5 if kind.dtype.is_float() else count)
+    return values
+
+
+def examples() -> Iterator[Kernel]:
+    """Yield the kernels of every example, each with the runs that differ."""
+    folder = demo.examples_directory()
+    assert folder is not None
+    for case in demo.cases(folder):
+        lowered = PassManager().run_passes(case.program)
+        evaluator = StrictEvaluator(lowered)
+        evaluator.calls = []
+        evaluator.call(_entry(lowered), list(case.inputs(np.random.default_rng(0)).values()))
+        for function in lowered.functions_:
+            if role(function) is Role.KERNEL:
+                runs = [q for q in evaluator.calls if q.name == function.name]
+                traces = _different(runs)
+                yield Kernel(f"{case.name} {function.name}", function, traces, lambda: iter(()))
+
+
+def _entry(program: ir.Program) -> str:
+    from pypto._src.driver import entry_function
+
+    return entry_function(program).name
+
+
+def _different(runs: Iterable[Queues]) -> list[Queues]:
+    """Return one run for each sequence of statements."""
+    found: dict[tuple[int, ...], Queues] = {}
+    for run in runs:
+        found.setdefault(_way(run), run)
+    return list(found.values())
+
+
+# --------------------------------------------------------------------------------------------
+# Mutants
+# --------------------------------------------------------------------------------------------
+
+
+def mutants(kernel: Kernel) -> Iterator[Mutant]:
+    """Yield the verdicts on all mutants of a kernel."""
+    whole = (("flag", _text(stmts[0]), _without(*stmts)) for stmts in flags(kernel.traces))
+    for kind, what, edit in (*edits(kernel.function), *whole):
+        found, broken = is_found(kernel.function, edit), breakage(kernel.traces, edit)
+        can_break = bool(broken) or (found and bool(breakage(kernel.ways(), edit)))
+        yield Mutant(kind, what, found, broken, can_break)
+
+
+def flags(traces: Iterable[Queues]) -> list[list[Stmt]]:
+    """Return the sets and waits that belong together: a wait takes what a set has raised."""
+    group: dict[Stmt, list[Stmt]] = {}
+    for trace in traces:
+        up: dict[object, Stmt] = {}
+        for entry in trace.entries:
+            stmt = entry.source
+            if entry.triple is None or not isinstance(stmt, Stmt):
+                continue
+            group.setdefault(stmt, [stmt])
+            if entry.kind is Kind.SET:
+                up[entry.triple] = stmt
+                continue
+            first, second = group[up[entry.triple]], group[stmt]
+            if first is not second:
+                first += second
+                group.update(dict.fromkeys(second, first))
+    return list({id(each): each for each in group.values()}.values())
+
+
+def edits(function: Function) -> Iterator[tuple[str, str, Edit]]:
+    """Yield the changes of a kernel: kind, statement, and what to put in its place."""
+    stmts = [site.stmt for site in sites_in(number(function)) if is_sync(site.stmt)]
+    flags: dict[tuple[int, int], dict[int, None]] = {}
+    for stmt in stmts:
+        yield "removal", _text(stmt), _without(stmt)
+        triple = _triple(stmt)
+        if triple is not None:
+            flags.setdefault(triple[:2], {})[triple[2]] = None
+    for pair, events in flags.items():
+        free = [event for event in range(8) if event not in events]
+        for event in events:
+            if free:
+                yield "deadlock", f"{pair} {event}", _renamed(pair, event, free[-1], sets_only=True)
+        known = list(events)
+        for first, second in pairwise(known):
+            yield "reuse", f"{pair} {first}, {second}", _renamed(pair, second, first)
+
+
+def _text(stmt: Stmt) -> str:
+    call = call_of(stmt)
+    assert call is not None
+    return f"{call.op.name} {_triple(stmt) or ''}".strip()
+
+
+def _triple(stmt: Stmt) -> tuple[int, int, int] | None:
+    call = call_of(stmt)
+    if call is None or not (call.op is sync_src or call.op is sync_dst):
+        return None
+    return (
+        int(call.kwargs["set_pipe"]),
+        int(call.kwargs["wait_pipe"]),
+        int(call.kwargs["event_id"]),
+    )
+
+
+def _without(*dropped: Stmt) -> Edit:
+    return lambda stmt: None if any(stmt is each for each in dropped) else stmt
+
+
+def _renamed(pair: tuple[int, int], event: int, new: int, *, sets_only: bool = False) -> Edit:
+    made: dict[Stmt, Stmt] = {}
+
+    def edit(stmt: Stmt) -> Stmt:
+        call = call_of(stmt)
+        if call is None or _triple(stmt) != (*pair, event):
+            return stmt
+        if sets_only and call.op is not sync_src:
+            return stmt
+        if stmt not in made:
+            op = sync_src if call.op is sync_src else sync_dst
+            kwargs = {**call.kwargs, "event_id": new}
+            made[stmt] = EvalStmt(expr=op.build((), kwargs, call.span), span=stmt.span)
+        return made[stmt]
+
+    return edit
+
+
+def is_found(function: Function, edit: Edit, *, every_way: bool = False) -> bool:
+    """True if the checker reports an error on a mutant."""
+
+    def replace(_site: object, stmt: Stmt) -> Sequence[Stmt]:
+        new = edit(stmt) if is_sync(stmt) else stmt
+        return [] if new is None else [new]
+
+    mutant = rewrite(function, number(function), replace)
+    found = check_sync(mutant, every_way=every_way)
+    return any(d.severity is DiagnosticSeverity.Error for d in found)
+
+
+def breakage(traces: Iterable[Queues], edit: Edit) -> str:
+    """Return what goes wrong in some run of a mutant, in some order of the queues; "" if nothing.
+
+    A mutant issues what the kernel does, but for its sets, waits and barriers.
+    """
+    changed: dict[object, Entry | None] = {}
+
+    def change(entry: Entry) -> Entry | None:
+        if entry.kind is Kind.WORK:
+            return entry
+        if entry.source not in changed:
+            changed[entry.source] = _changed(entry, edit)
+        return changed[entry.source]
+
+    for trace in traces:
+        try:
+            queues = replayed(trace.entries, trace.name, change, LateOrder())
+        except EvaluationError as error:
+            return error.slug
+        for error in held_back(queues.entries):
+            return error.slug
+    return ""
+
+
+def _changed(entry: Entry, edit: Edit) -> Entry | None:
+    assert isinstance(entry.source, Stmt)
+    new = edit(entry.source)
+    if new is None or new is entry.source:
+        return None if new is None else entry
+    triple = _triple(new)
+    assert triple is not None
+    pipes = ir.PipeType(triple[0]), ir.PipeType(triple[1])
+    return Entry(entry.kind, entry.pipe, entry.span, triple=(*pipes, triple[2]))
+
+
+# --------------------------------------------------------------------------------------------
+# Counts
+# --------------------------------------------------------------------------------------------
+
+
+class Tally:
+    """Counts verdicts by kind of mutant, and keeps what went wrong."""
+
+    def __init__(self) -> None:
+        self.kernels = 0
+        self.findings = 0  # on kernels as they are
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.missed: list[str] = []
+        self.alarms: list[str] = []
+
+    def add(self, kernel: Kernel) -> None:
+        """Judge a kernel and all its mutants."""
+        self.kernels += 1
+        self.findings += is_found(kernel.function, lambda stmt: stmt)
+        for mutant in mutants(kernel):
+            verdict = "broken" if mutant.broken else "may" if mutant.can_break else "whole"
+            self.counts[mutant.kind, verdict] += 1
+            self.counts[mutant.kind, f"{verdict} found"] += mutant.found
+            line = f"{kernel.name}: {mutant.kind} {mutant.what} {mutant.broken}"
+            if mutant.broken and not mutant.found:
+                self.missed.append(line)
+            if mutant.found and not mutant.can_break:
+                self.alarms.append(line)
+
+    def lines(self) -> list[str]:
+        """Return the counts as lines of text."""
+        rows = [f"{self.kernels} kernels, {self.findings} with findings as they are"]
+        for kind in ("removal", "flag", "deadlock", "reuse"):
+            broken, found = self.counts[kind, "broken"], self.counts[kind, "broken found"]
+            whole, alarms = self.counts[kind, "whole"], self.counts[kind, "whole found"]
+            may = self.counts[kind, "may"]
+            part = 100.0 if broken == 0 else 100 * found / broken
+            rows.append(
+                f"{kind:<9} {broken + may + whole:>6} mutants: {broken} break, {found} of them "
+                f"found ({part:.2f} %); {may} more found that break on other ways; {whole} do not "
+                f"break, {alarms} of them reported"
+            )
+        return rows
+
+
+def main(count: int) -> int:
+    """Print the counts of all examples and ``count`` random programs; return 1 if any is wrong."""
+    begin = time.perf_counter()
+    status = 0
+    for title, kernels in (
+        ("examples", examples()),
+        ("random programs", (random_program(seed) for seed in range(count))),
+    ):
+        tally = Tally()
+        for kernel in kernels:
+            tally.add(kernel)
+        print(f"{title}: {'; '.join(tally.lines()[:1])}")
+        for line in tally.lines()[1:]:
+            print(f"  {line}")
+        for line in [*(f"MISSED {m}" for m in tally.missed), *(f"ALARM {a}" for a in tally.alarms)]:
+            print(f"  {line}")
+        status |= bool(tally.findings or tally.missed or tally.alarms)
+    print(f"{time.perf_counter() - begin:.0f} s")
+    return int(status)
+
+
+if __name__ == "__main__":
+    assert Path("tests").is_dir(), "run it in the project's folder"
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))

@@ -1,0 +1,86 @@
+"""Random programs mean the same, bit for bit, before and after every pass.
+
+``python -m tests.passes.preservation [COUNT]`` draws COUNT programs (3,000 by default) and runs
+each with several arguments on the interpreter, as written and after each pass of both strategies;
+and after the optional passes, alone and one after the other, with the Default strategy behind
+them. The last line counts programs, comparisons and changed programs by pass.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from random import Random
+
+from pypto import ir
+from pypto._src.passes.base import Pass
+from pypto._src.passes.common_subexpr import CommonSubexpr
+from pypto._src.passes.convert_to_ssa import ConvertToSSA
+from pypto._src.passes.dead_code import DeadCode
+from pypto._src.passes.flatten_call_expr import FlattenCallExpr
+from pypto._src.passes.loop_invariant_motion import LoopInvariantMotion
+from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.run_verifier import RunVerifier
+from pypto._src.passes.simplify import Simplify
+from pypto._src.passes.unroll_loops import UnrollLoops
+from tests.natively import assert_close
+from tests.properties.test_programs import COUNTS, MAKERS, results, stages
+
+OPTIONAL: dict[str, Callable[[], Pass]] = {
+    "UnrollLoops": lambda: UnrollLoops(whole=3, factor=2),
+    "Simplify": Simplify,
+    "CommonSubexpr": CommonSubexpr,
+    "LoopInvariantMotion": LoopInvariantMotion,
+    "DeadCode": DeadCode,
+}
+
+
+def optimised(program: ir.Program) -> Iterator[tuple[str, ir.Program]]:
+    """Yield the program after each optional pass, on SSA form, alone and after the others."""
+    program = FlattenCallExpr()(ConvertToSSA()(program))
+    together = program
+    for name, make in OPTIONAL.items():
+        alone = make()(program)
+        yield name, alone
+        together = make()(together)
+        yield f"... > {name}", together
+        for after in (alone, together):
+            RunVerifier()(after)
+            assert not ir.IRVerifier.create_default().verify(after)
+    yield "all, then Default", PassManager().run_passes(together)
+
+
+def check(kind: str, seed: int) -> tuple[int, dict[str, int]]:
+    """Compare one program; return the number of comparisons and the passes that changed it."""
+    program = MAKERS[kind](Random(seed).randrange, 6 + seed % 20)
+    wanted = results(program)
+    compared = 0
+    changed: dict[str, int] = {}
+    for stage, after in [*stages(program), *optimised(program)]:
+        for count, found, expected in zip(COUNTS, results(after), wanted, strict=True):
+            for left, right in zip(found, expected, strict=True):
+                assert_close(left, right, note=f"{kind} {seed}, n = {count} after {stage}")
+                compared += 1
+    before = FlattenCallExpr()(ConvertToSSA()(program))
+    for name, make in OPTIONAL.items():
+        changed[name] = int(make()(before) is not before)
+    return compared, changed
+
+
+def main(count: int) -> None:
+    """Check ``count`` programs, each kind in turn, and print the totals."""
+    kinds = list(MAKERS)
+    total = 0
+    changed: dict[str, int] = {}
+    for number in range(count):
+        compared, by_pass = check(kinds[number % len(kinds)], number)
+        total += compared
+        for name, hits in by_pass.items():
+            changed[name] = changed.get(name, 0) + hits
+    listed = ", ".join(f"{name} {hits}" for name, hits in changed.items())
+    print(f"programs changed by optional passes alone: {listed}")
+    print(f"{count} programs, {total} arrays compared, 0 differences")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 3000)

@@ -1,0 +1,40 @@
+"""A sample of `tests.passes.mutants`: the checker finds what breaks, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tests.passes.mutants import Kernel, Tally, examples, random_program
+
+SAMPLE = 60
+
+
+def judged(kernels: Iterable[Kernel]) -> Tally:
+    """Judge all mutants: those that break are found, those that cannot are not reported."""
+    tally = Tally()
+    for kernel in kernels:
+        tally.add(kernel)
+    assert tally.findings == 0
+    assert tally.missed == []
+    assert tally.alarms == []
+    return tally
+
+
+def test_mutants_of_the_examples() -> None:
+    """What breaks is found; and each set, wait, barrier and whole flag is needed: it breaks."""
+    counts = judged(examples()).counts
+    assert counts["removal", "whole"] == counts["flag", "whole"] == 0
+    assert counts["removal", "broken"] > 500
+    assert counts["flag", "broken"] > 150
+    assert counts["reuse", "broken"] > 20
+
+
+def test_mutants_of_random_programs() -> None:
+    """What breaks is found, and at most one set, wait or barrier in 200 is not needed."""
+    counts = judged(random_program(seed) for seed in range(SAMPLE)).counts
+    assert counts["removal", "whole"] * 200 <= counts["removal", "broken"]
+    assert counts["removal", "broken"] > 800
+    assert counts["flag", "broken"] > 200
+    assert counts["deadlock", "broken"] > 200
+    assert counts["reuse", "broken"] > 20
+    assert counts["reuse", "whole"] > 50

@@ -1,0 +1,55 @@
+"""Runs tests natively under sanitizers: ``python -m tests.run.sanitized thread [arguments]``.
+
+The first argument is a value of PYPTO_SANITIZE, the others are pytest's. Without them the whole set
+runs: examples, task graphs, and every op on the values at which ops go wrong. The sanitizer's
+runtime has to be in the process before Python, so this one starts another.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pypto._src.run.toolchain import find_toolchain, sanitizer_environment
+
+ROOT = Path(__file__).parents[2]
+EVERYTHING = (
+    "tests/run/test_scheduler.py",
+    "tests/run/test_host.py",
+    "tests/run/test_runtime.py",
+    "tests/examples",
+    "tests/ops/test_native.py",
+)
+
+
+def environment(which: str) -> dict[str, str] | None:
+    """Return the variables for a process under ``which``, None where its runtime is absent."""
+    toolchain = find_toolchain(sanitize=which)
+    needed = {} if toolchain is None else sanitizer_environment(toolchain)
+    if not needed:
+        return None
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    return {**os.environ, **needed, "PYPTO_SANITIZE": which, "PYTHONPATH": path}
+
+
+def pytest_command(arguments: Sequence[str]) -> list[str]:
+    """Return the command that runs tests in one process."""
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the tests; return the exit code."""
+    which, *chosen = arguments or ["address,undefined"]
+    variables = environment(which)
+    if variables is None:
+        print(f"the compiler has no runtime for {which}", file=sys.stderr)
+        return 2
+    command = pytest_command(chosen or EVERYTHING)
+    return subprocess.run(command, env=variables, cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,194 @@
+"""``pypto check`` and ``pypto run --strict``: what they print, and with which status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pypto._src import checks, cli
+
+GOOD = """\
+import pypto.language as pl
+
+
+@pl.program
+class Twice:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self, x: pl.Tensor[[16, 32], pl.FP32], out: pl.Out[pl.Tensor[[16, 32], pl.FP32]]
+    ) -> pl.Tensor[[16, 32], pl.FP32]:
+        tile = pl.load(x, [0, 0], [16, 32])
+        out = pl.store(pl.add(tile, tile), [0, 0], [16, 32], out)
+        return out
+"""
+BY_HAND = """\
+import pypto.language as pl
+
+
+@pl.program
+class ByHand:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self, x: pl.Tensor[[16, 32], pl.FP32], out: pl.Out[pl.Tensor[[16, 32], pl.FP32]]
+    ) -> pl.Tensor[[16, 32], pl.FP32]:
+        tile = pl.load(x, [0, 0], [16, 32])
+        double = pl.add(tile, tile)
+        pl.system.sync_src(pl.PipeType.V, pl.PipeType.MTE3, 0)
+        pl.system.sync_dst(pl.PipeType.V, pl.PipeType.MTE3, 0)
+        out = pl.store(double, [0, 0], [16, 32], out)
+        pl.system.bar_all()
+        return out
+"""
+LARGE = GOOD.replace("16, 32", "256, 256").replace("Twice", "Large")
+
+
+def write(folder: Path, *texts: str) -> str:
+    path = folder / "kernels.py"
+    path.write_text("\n".join(texts))
+    return str(path)
+
+
+def check(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Return status, standard output and standard error of ``pypto check``."""
+    status = cli.main(["check", *words])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def test_a_good_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line for each check, and status 0."""
+    path = write(tmp_path, GOOD)
+    assert check(capsys, path) == (
+        0,
+        f"{path}: Twice\n  rules   ok\n  memory  ok\n  sync    ok\n  cpp     ok\n  pto     ok\n",
+        "",
+    )
+
+
+def test_flags_set_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A missing flag is reported like any mistake, at its line, with status 1."""
+    path = write(tmp_path, BY_HAND)
+    status, out, err = check(capsys, path)
+    assert status == 1
+    assert "  sync    1 error\n" in out
+    assert err.startswith(
+        "error: RAW race: block.add on V reads what block.load on MTE2 writes, and nothing makes "
+        "V wait  [sync-race]\n"
+    )
+    assert f"{path}:11:" in err
+    assert (
+        "= hint: pl.system.sync_src(set_pipe=pl.PipeType.MTE2, wait_pipe=pl.PipeType.V, "
+        "event_id=0) after line 10, pl.system.sync_dst(" in err
+    )
+
+
+def test_all_programs_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a name every program is checked; with one only that."""
+    path = write(tmp_path, GOOD, BY_HAND, LARGE)
+    status, out, _ = check(capsys, path)
+    assert status == 1
+    heads = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert heads == [f"{path}: {name}" for name in ("Twice", "ByHand", "Large")]
+    assert check(capsys, f"{path}:Twice")[0] == 0
+    assert check(capsys, f"{path}:ByHand")[0] == 1
+
+
+def test_tiles_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A memory plan that fails is a finding; what needs the plan is skipped, and says so."""
+    status, out, err = check(capsys, write(tmp_path, LARGE))
+    assert status == 1
+    assert out.splitlines()[1:] == [
+        "  rules   ok",
+        "  memory  1 error",
+        "  sync    skipped: the passes do not get so far",
+        "  cpp     skipped: the passes do not get so far",
+        "  pto     skipped: the passes do not get so far",
+    ]
+    assert err.startswith("error: Vec memory of kernel 'kernel' overflows: ")
+
+
+def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same as data: a row for each finding, with its place and what to type."""
+    path = write(tmp_path, BY_HAND)
+    status, out, err = check(capsys, path, "--json")
+    assert (status, err) == (1, "")
+    found: dict[str, Any] = json.loads(out)
+    assert list(found) == ["file", "programs"]
+    [program] = found["programs"]
+    assert program["name"] == "ByHand"
+    assert program["checks"] == {
+        "rules": "ok",
+        "memory": "ok",
+        "sync": "1 error",
+        "cpp": "ok",
+        "pto": "ok",
+    }
+    [finding] = program["findings"]
+    assert finding["hint"].startswith("pl.system.sync_src(set_pipe=pl.PipeType.MTE2")
+    del finding["hint"]
+    assert finding == {
+        "check": "sync",
+        "severity": "error",
+        "rule": "sync-race",
+        "message": "RAW race: block.add on V reads what block.load on MTE2 writes, and nothing "
+        "makes V wait",
+        "file": path,
+        "line": 11,
+        "column": 9,
+    }
+
+
+def test_the_other_reading_of_flags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With ``--flags source`` one event of a pipe is one flag, whoever waits."""
+    lines = BY_HAND.splitlines()
+    lines[9:15] = [
+        "        tile = pl.load(x, [0, 0], [16, 32])",
+        "        pl.system.sync_src(pl.PipeType.MTE2, pl.PipeType.V, 0)",
+        "        pl.system.sync_src(pl.PipeType.MTE2, pl.PipeType.MTE3, 0)",
+        "        pl.system.sync_dst(pl.PipeType.MTE2, pl.PipeType.V, 0)",
+        "        pl.system.sync_dst(pl.PipeType.MTE2, pl.PipeType.MTE3, 0)",
+        "        out = pl.store(tile, [0, 0], [16, 32], out)",
+        "        pl.system.bar_all()",
+    ]
+    path = write(tmp_path, "\n".join(lines))
+    assert check(capsys, path)[0] == 0
+    status, out, err = check(capsys, path, "--flags", "source")
+    assert status == 1
+    assert "sync    " in out
+    assert "flag 0 of MTE2 -> MTE3 is raised again before anything waits for it" in err
+
+
+def test_a_file_without_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that defines nothing to check is a mistake."""
+    status, out, err = check(capsys, write(tmp_path, "x = 1\n"))
+    assert (status, out) == (1, "")
+    assert "defines no program  [program-name]" in err
+
+
+def test_without_the_dialect(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the extra is not installed the text is written but not read, and that is said."""
+
+    def find_nothing(_name: str) -> None:
+        return None
+
+    monkeypatch.setattr(checks, "find_spec", find_nothing)
+    status, out, _ = check(capsys, write(tmp_path, GOOD))
+    assert status == 0
+    assert out.splitlines()[-1] == "  pto     skipped: it needs pip install 'pypto[mlir]'"
+
+
+def test_run_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A program runs strictly in each order; a race ends it with status 1 at its line."""
+    path = write(tmp_path, GOOD)
+    for order in ((), ("random",), ("exhaustive",)):
+        assert cli.main(["run", path, "--strict", *order]) == 0
+        assert "on interpreter" in capsys.readouterr().out
+    assert cli.main(["run", write(tmp_path, BY_HAND), "--strict"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: RAW race: block.add on V starts while block.load on MTE2 is ")
+    assert f"{tmp_path / 'kernels.py'}:11:" in error

@@ -1,0 +1,103 @@
+"""Native runs under the sanitizers are clean, and the sanitizers see what is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from pypto._src.run.toolchain import ToolchainError, find_toolchain
+from tests.run.sanitized import ROOT, environment, pytest_command
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or find_toolchain() is None, reason="no C++ compiler, or no LD_PRELOAD"
+)
+
+SANITIZERS = ["address,undefined", "thread"]
+
+SAMPLE = [
+    "tests/run/test_host.py",
+    *(
+        f"tests/run/test_scheduler.py::{name}"
+        for name in (
+            "test_random_graphs[4]",
+            "test_random_graphs_with_delays",
+            "test_temporaries_share_memory",
+            "test_readers_and_writers_of_parts_and_wholes",
+            "test_first_error_in_order_counts",
+            "test_mistake_of_the_host_waits_for_its_tasks",
+            "test_results_outlive_the_call",
+            "test_integers[INT64]",
+            "test_ops_on_whole_tensors_wait_and_go_on",
+        )
+    ),
+]
+"""All of what a task graph does; `tests.run.sanitized` runs more, and names the command."""
+
+RACE = """
+import numpy as np
+from pypto import runtime
+from pypto._src.run.scheduler import Scheduling
+from tests.run.programs import Undirected
+
+# Parameters without direction: only the table says that the kernel writes them.
+compiled = runtime.compile(Undirected)
+host = compiled._run.__self__
+for kernel in host._table:
+    for index in range(kernel.count):
+        kernel.params[index].writes = 0
+host.scheduling = Scheduling(delay_ns=1_000_000)
+for _ in range(200):
+    compiled(np.ones((8, 16), np.float32), np.zeros((8, 16), np.float32))
+print("survived")
+"""
+
+
+def variables(which: str) -> dict[str, str]:
+    found = environment(which)
+    if found is None:
+        pytest.skip(f"no runtime for {which}")
+    return found
+
+
+@pytest.mark.parametrize("which", SANITIZERS)
+def test_task_graphs_are_clean(which: str) -> None:
+    """Task graphs, their errors and their memory run under each sanitizer without a report."""
+    done = subprocess.run(
+        pytest_command(SAMPLE),
+        env=variables(which),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+    assert "skipped" not in done.stdout
+
+
+def test_thread_sanitizer_sees_a_missing_dependence() -> None:
+    """Two tasks on one tensor that do not wait for each other are reported as a race."""
+    done = subprocess.run(
+        [sys.executable, "-c", RACE],
+        env={**variables("thread"), "PYPTO_NUM_THREADS": "3"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 66
+    assert "data race" in done.stderr
+    assert "survived" not in done.stdout
+
+
+@pytest.mark.parametrize("which", SANITIZERS)
+def test_runtime_has_to_be_loaded(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the runtime in the process the error says how to start Python."""
+    needed = variables(which)
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    monkeypatch.setenv("PYPTO_SANITIZE", which)
+    with pytest.raises(ToolchainError, match="runtime is not loaded") as caught:
+        find_toolchain()
+    assert f"LD_PRELOAD={needed['LD_PRELOAD']}" in (caught.value.hint or "")

@@ -1,0 +1,630 @@
+"""Host functions as compiled C++: what Python as the host gives, for all threads and delays."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto import runtime
+from pypto._src.driver import INCLUDE, CompiledProgram, TargetName, kernels_of
+from pypto._src.emit.host import HostText
+from pypto._src.emit.orchestration import generate_orchestration
+from pypto._src.errors import EvaluationError, PyptoError
+from pypto._src.ir.stmts import Program
+from pypto._src.run.arguments import Bound
+from pypto._src.run.native import KernelError
+from pypto._src.run.scheduler import NativeHost, Scheduling
+from pypto._src.run.toolchain import find_toolchain
+from tests.run.programs import Broken, CopyRow, Flows, Steps
+from tests.run.scripts import COLS, OPS, ROWS, WORDS, Scripted
+
+pytestmark = pytest.mark.skipif(find_toolchain() is None, reason="no C++ compiler")
+
+Array = np.ndarray[Any, Any]
+Outcome = tuple[Any, ...]
+
+
+def native(program: Any, entry: str | None = None) -> tuple[CompiledProgram, NativeHost]:
+    """Return a program whose host is compiled, and that host."""
+    compiled = runtime.compile(program, entry=entry)
+    host = getattr(compiled._run, "__self__", None)  # pyright: ignore[reportPrivateUsage]
+    assert isinstance(host, NativeHost)
+    return compiled, host
+
+
+def in_python(program: Any, entry: str | None = None) -> CompiledProgram:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYPTO_HOST", "python")
+        return runtime.compile(program, entry=entry)
+
+
+# --------------------------------------------------------------------------------------------
+# Random graphs
+# --------------------------------------------------------------------------------------------
+
+
+def script(seed: int) -> tuple[Array, Array, Array]:
+    """Return random steps, on a grid or at any place, and two tensors."""
+    rng = np.random.default_rng(seed)
+    steps = np.zeros((int(rng.integers(1, 40)), WORDS), np.int64)
+    count = len(steps)
+    steps[:, 0], steps[:, 1] = rng.integers(0, OPS, count), rng.integers(0, 2, count)
+    on_grid = rng.random() < 0.7
+    for column in (2, 4, 6):
+        high_row, high_col = (ROWS // 8, COLS // 16) if on_grid else (ROWS - 7, COLS - 15)
+        scale = (8, 16) if on_grid else (1, 1)
+        steps[:, column] = rng.integers(0, high_row, count) * scale[0]
+        steps[:, column + 1] = rng.integers(0, high_col, count) * scale[1]
+    if rng.random() < 0.1:
+        steps[-1, 2] = ROWS  # a place outside
+    x, y = (rng.random((ROWS, COLS), dtype=np.float32) * 2 - 1 for _ in range(2))
+    return steps, x, y
+
+
+def outcome(compiled: CompiledProgram, steps: Array, x: Array, y: Array) -> Outcome:
+    """Return all that a run leaves behind: arrays, results, or the error with its place."""
+    first, second = x.copy(), y.copy()
+    try:
+        held, whole, level = compiled(first, second, steps, 1.5)
+    except PyptoError as error:
+        line = error.span.begin_line
+        return (first.tobytes(), second.tobytes(), error.message, error.slug, line)
+    assert whole is first
+    return (first.tobytes(), second.tobytes(), held.tobytes(), level)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_random_graphs(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks on overlapping views and temporaries leave the bytes that one after the other does."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
+    ours, _ = native(Scripted, "main")
+    python = in_python(Scripted, "main")
+    evaluated = runtime.compile(Scripted, "interpreter", entry="main")
+    errors = 0
+    for seed in range(threads * 1000, threads * 1000 + 120):
+        steps, x, y = script(seed)
+        found = outcome(ours, steps, x, y)
+        monkeypatch.setenv("PYPTO_NUM_THREADS", "1")
+        assert found == outcome(python, steps, x, y), seed
+        monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
+        if isinstance(found[2], bytes):
+            assert found == outcome(evaluated, steps, x, y), seed
+        errors += not isinstance(found[2], bytes)
+    assert 0 < errors < 100
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_random_graphs_with_delays(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks that take any time, in small windows and little memory, change nothing."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "1")
+    ours, host = native(Scripted, "main")
+    for seed in range(40):
+        steps, x, y = script(seed)
+        host.scheduling = Scheduling()
+        monkeypatch.setenv("PYPTO_NUM_THREADS", "1")
+        expected = outcome(ours, steps, x, y)
+        monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
+        host.scheduling = Scheduling(window=1 + seed % 9, delay_ns=100_000, budget_bytes=4096)
+        assert outcome(ours, steps, x, y) == expected, seed
+
+
+KERNELS = """
+    @pl.function(type=pl.FunctionType.InCore)
+    def mix(
+        self, x: pl.Tensor[[8, 16], pl.FP32], y: pl.Tensor[[8, 16], pl.FP32],
+        out: pl.Out[pl.Tensor[[8, 16], pl.FP32]],
+    ) -> pl.Tensor[[8, 16], pl.FP32]:
+        a = pl.load(x, [0, 0], [8, 16])
+        b = pl.load(y, [0, 0], [8, 16])
+        out = pl.store(pl.add(pl.mul(a, 0.5), pl.mul(b, 0.25)), [0, 0], [8, 16], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def bump(
+        self, x: pl.InOut[pl.Tensor[[8, 16], pl.FP32]], by: pl.Scalar[pl.FP32]
+    ) -> pl.Tensor[[8, 16], pl.FP32]:
+        x = pl.store(pl.add(pl.load(x, [0, 0], [8, 16]), by), [0, 0], [8, 16], x)
+        return x
+"""
+
+
+def parsed(signature: str, body: str, returns: str = "", more: str = "") -> Program:
+    """Return a program with the kernels and an orchestration ``main``."""
+    arrow = f" -> {returns}" if returns else ""
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    return pl.parse_program(
+        f"@pl.program\nclass P:\n{KERNELS}\n{more}\n"
+        "    @pl.function(type=pl.FunctionType.Orchestration)\n"
+        f"    def main(self, {signature}){arrow}:\n{lines}"
+    )
+
+
+class _Writer:
+    """Writes random statements on the 8 x 16 tensors that are known."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.lines: list[str] = []
+        self.count = 0
+
+    def pick(self, names: list[str]) -> str:
+        return names[int(self.rng.integers(len(names)))]
+
+    def block(self, names: list[str], depth: int, index: str, most: int = 5) -> None:
+        """Write up to ``most`` statements; tensors that they make are known to later ones."""
+        known = list(names)
+        indent = "    " * depth
+        for _ in range(int(self.rng.integers(2, most + 1))):
+            self.count += 1
+            new, kind = f"t{self.count}", int(self.rng.integers(7))
+            if kind < 2:
+                target = self.pick(known[2:])
+                sources = [n for n in known if n != target]
+                self.lines.append(
+                    f"{indent}self.mix({self.pick(sources)}, {self.pick(sources)}, {target})"
+                )
+            elif kind == 2:
+                self.lines.append(f"{indent}{new} = pl.create_tensor([8, 16], dtype=pl.FP32)")
+                self.lines.append(
+                    f"{indent}{new} = self.mix({self.pick(known)}, {self.pick(known)}, {new})"
+                )
+                known.append(new)
+            elif kind == 3:
+                row = f"({index} * 3 + {int(self.rng.integers(4))}) % 4 * 8"
+                self.lines.append(f"{indent}{new} = pl.view(big, [8, 16], [{row}, 0])")
+                self.lines.append(f"{indent}{new} = self.bump({new}, 0.5)")
+            elif kind == 4 and depth < 3:
+                turns = int(self.rng.integers(0, 4))
+                self.lines.append(f"{indent}for i{self.count} in pl.range(0, {turns}):")
+                self.block(known, depth + 1, f"i{self.count}", 3)
+            elif kind == 5 and depth < 3:
+                target = self.pick(known[2:])
+                self.lines.append(f"{indent}if pl.read({target}, [0, 0]) > n * 0.125:")
+                self.block(known, depth + 1, index, 3)
+                self.lines.append(f"{indent}else:")
+                self.lines.append(f"{indent}    self.bump({target}, n)")
+            else:
+                others = [name for name in known if name != "b"]
+                # The name stands for another tensor from here on, also in turns that come.
+                self.lines.append(f"{indent}if {index} % 2 == 0:")
+                self.lines.append(f"{indent}    b = pl.create_tensor([8, 16], dtype=pl.FP32)")
+                self.lines.append(f"{indent}    b = self.mix(x, {self.pick(others)}, b)")
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random texts with loops, branches, exchanged tensors and views run as in the interpreter."""
+    writer = _Writer(seed)
+    writer.lines += [
+        "b = pl.create_tensor([8, 16], dtype=pl.FP32)",
+        "b = self.mix(x, y, b)",
+        "c = pl.create_tensor([8, 16], dtype=pl.FP32)",
+        "c = self.mix(y, x, c)",
+        "for i0 in pl.range(0, 3):",
+    ]
+    writer.block(["x", "y", "b", "c", "z"], 1, "i0", 7)
+    writer.lines.append("return b, c, z")
+    kind = "pl.Tensor[[8, 16], pl.FP32]"
+    source = parsed(
+        f"x: {kind}, y: {kind}, z: pl.InOut[{kind}], "
+        "big: pl.InOut[pl.Tensor[[32, 16], pl.FP32]], n: pl.Scalar[pl.FP32]",
+        "\n".join(writer.lines),
+        f"tuple[{kind}, {kind}, {kind}]",
+    )
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "3")
+    ours, host = native(source)
+    host.scheduling = Scheduling(delay_ns=30_000)
+    evaluated = runtime.compile(source, "interpreter")
+    rng = np.random.default_rng(seed)
+    given = [rng.random((8, 16), dtype=np.float32) for _ in range(3)]
+    given.append(rng.random((32, 16), dtype=np.float32))
+    runs: list[list[bytes]] = []
+    for each in (ours, evaluated):
+        args = [array.copy() for array in given]
+        results = each(*args, 2.0)
+        runs.append([array.tobytes() for array in (*args, *results)])
+    assert runs[0] == runs[1]
+
+
+# --------------------------------------------------------------------------------------------
+# Bounds
+# --------------------------------------------------------------------------------------------
+
+_LONG = """\
+for i in pl.range(0, n):
+    part = pl.view(x, [8, 16], [i % 4 * 8, 0])
+    self.bump(part, 1.0)
+"""
+_BIG = "x: pl.InOut[pl.Tensor[[32, 16], pl.FP32]], n: pl.Scalar[pl.INT64]"
+
+
+def test_open_tasks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many tasks a loop submits, no more than the window are open."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
+    compiled, host = native(parsed(_BIG, _LONG))
+    for window in (1, 8, 0):
+        host.scheduling = Scheduling(window=window)
+        x = np.zeros((32, 16), np.float32)
+        compiled(x, 5000)
+        assert (x == 1250).all()
+        assert host.usage.tasks == 5000
+        assert host.usage.most_open <= (window or 1024)
+
+
+_TEMPORARIES = """\
+for i in pl.range(0, n):
+    made = pl.create_tensor([2048, 16], dtype=pl.FP32)
+    part = pl.view(made, [8, 16], [i % 64 * 8, 0])
+    part = self.mix(x, x, part)
+    self.mix(part, x, out)
+"""
+
+
+@pytest.mark.parametrize(("threads", "blocks"), [(1, 1), (2, 10)])
+def test_temporaries_share_memory(
+    threads: int, blocks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """10,000 tensors of 128 KiB made in a loop take the memory of a few."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
+    kind = "pl.Tensor[[8, 16], pl.FP32]"
+    source = parsed(f"x: {kind}, out: pl.Out[{kind}], n: pl.Scalar[pl.INT64]", _TEMPORARIES)
+    compiled, host = native(source)
+    size = 2048 * 16 * 4
+    host.scheduling = Scheduling(budget_bytes=8 * size)
+    x = np.ones((8, 16), np.float32)
+    out = np.zeros_like(x)
+    compiled(x, out, 10_000)
+    np.testing.assert_array_equal(out, x * 0.625)
+    assert host.usage.tasks == 20_000
+    assert size <= host.usage.peak_bytes <= blocks * size
+
+
+def test_readers_and_writers_of_parts_and_wholes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of parts, read as a whole again and again, keep their order."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "4")
+    more = """
+    @pl.function(type=pl.FunctionType.InCore)
+    def corner(
+        self, x: pl.Tensor[[800, 16], pl.FP32], row: pl.Scalar[pl.INT64],
+        out: pl.InOut[pl.Tensor[[8, 16], pl.FP32]],
+    ) -> pl.Tensor[[8, 16], pl.FP32]:
+        a = pl.load(x, [row, 0], [8, 16])
+        b = pl.load(out, [0, 0], [8, 16])
+        out = pl.store(pl.add(pl.mul(a, 0.5), pl.mul(b, 0.5)), [0, 0], [8, 16], out)
+        return out
+"""
+    body = """\
+for turn in pl.range(0, 5):
+    for i in pl.range(0, 100):
+        self.bump(pl.view(x, [8, 16], [i * 8, 0]), 1.0)
+    for k in pl.range(0, 60):
+        self.corner(x, (turn * 160 + k * 8) % 800, pl.view(out, [8, 16], [k * 8, 0]))
+    self.bump(pl.view(x, [8, 16], [396, 0]), 4.0)
+    self.corner(x, 392, pl.view(out, [8, 16], [0, 0]))
+"""
+    source = parsed(
+        "x: pl.InOut[pl.Tensor[[800, 16], pl.FP32]], out: pl.InOut[pl.Tensor[[480, 16], pl.FP32]]",
+        body,
+        more=more,
+    )
+    compiled, host = native(source)
+    expected = [np.zeros((800, 16), np.float32), np.zeros((480, 16), np.float32)]
+    runtime.compile(source, "interpreter")(*expected)
+    for delay in (0, 20_000):
+        host.scheduling = Scheduling(delay_ns=delay)
+        found = [np.zeros((800, 16), np.float32), np.zeros((480, 16), np.float32)]
+        compiled(*found)
+        for ours, wanted in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(ours, wanted)
+
+
+# --------------------------------------------------------------------------------------------
+# Errors
+# --------------------------------------------------------------------------------------------
+
+_ROWS = """\
+for i in pl.range(0, 40):
+    self.copy_row(x, pl.read(rows, [i]), pl.view(out, [4, 16], [i * 4, 0]))
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_first_error_in_order_counts(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two kernels that fail, the first of the program is reported, and all before it ran."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
+    kernel = """
+    @pl.function(type=pl.FunctionType.InCore)
+    def copy_row(
+        self, x: pl.Tensor[[4, 16], pl.FP32], row: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[4, 16], pl.FP32]],
+    ) -> pl.Tensor[[4, 16], pl.FP32]:
+        a = pl.load(x, [row, 0], [1, 16])
+        out = pl.store(a, [0, 0], [1, 16], out)
+        return out
+"""
+    source = parsed(
+        "x: pl.Tensor[[4, 16], pl.FP32], rows: pl.Tensor[[40], pl.INT64], "
+        "out: pl.Out[pl.Tensor[[160, 16], pl.FP32]]",
+        _ROWS,
+        more=kernel,
+    )
+    compiled, host = native(source)
+    host.scheduling = Scheduling(delay_ns=200_000)
+    rows = np.arange(40) % 4
+    rows[[21, 30]] = 1 << 20
+    out = np.zeros((160, 16), np.float32)
+    with pytest.raises(KernelError, match="a load reads outside") as caught:
+        compiled(np.ones((4, 16), np.float32), rows, out)
+    assert "self.copy_row(x, pl.read(rows, [i])" in caught.value.render()
+    assert out[: 21 * 4 : 4].all()
+    rows[:] = 0
+    compiled(np.ones((4, 16), np.float32), rows, out)
+    assert out[::4].all()
+
+
+def test_mistake_of_the_host_waits_for_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view outside its tensor is reported at its line when the tasks before it are done."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
+    compiled, host = native(Broken)
+    host.scheduling = Scheduling(delay_ns=2_000_000)
+    out = np.ones((20, 16), np.float32)
+    with pytest.raises(EvaluationError, match=r"pl.view takes \[16:24, 0:16\]") as caught:
+        compiled(out, 3)
+    assert "rows = pl.view(out, [8, 16], [i * 8, 0])" in caught.value.render()
+    assert out.sum(axis=1).tolist() == [0.0] * 16 + [16.0] * 4
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_interrupt_ends_a_call(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends a call that would go on for hours, and the next call works."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", str(threads))
+    compiled, _ = native(parsed(_BIG, _LONG))
+    x = np.zeros((32, 16), np.float32)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        compiled(x, 1 << 40)
+    timer.join()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    x[:] = 0
+    compiled(x, 8)
+    assert (x == 2).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_forked_child_has_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child process, which has none of its parent's threads, makes its own."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
+    compiled, _ = native(parsed(_BIG, _LONG))
+    compiled(np.zeros((32, 16), np.float32), 100)
+    child = os.fork()
+    if child == 0:
+        x = np.zeros((32, 16), np.float32)
+        compiled(x, 400)
+        os._exit(0 if (x == 100).all() else 1)
+    for _ in range(200):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(child, signal.SIGKILL)
+        pytest.fail("the child hangs")
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+# --------------------------------------------------------------------------------------------
+# Values
+# --------------------------------------------------------------------------------------------
+
+
+def test_results_outlive_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tensor made inside is the caller's: its memory is not used again by the next call."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
+    compiled, _ = native(Flows, "alone")
+    x, y = np.full((8, 16), 3, np.float32), np.zeros((8, 16), np.float32)
+    first = compiled(x, y)
+    second = compiled(x * 2, y)
+    del compiled
+    gc.collect()
+    assert first.flags.writeable
+    assert (first == 3).all()
+    assert (second == 6).all()
+    part = first[2:4]
+    del first
+    gc.collect()
+    assert (part == 3).all()
+
+
+def test_views_are_results() -> None:
+    """A part of an argument, and a part of a tensor made inside, are results as arrays."""
+    source = parsed(
+        "x: pl.InOut[pl.Tensor[[32, 16], pl.FP32]], r: pl.Scalar[pl.INT64]",
+        "made = pl.create_tensor([16, 32], dtype=pl.FP32)\n"
+        "low = pl.view(made, [8, 16], [8, 16])\n"
+        "part = pl.view(x, [8, 16], [r, 0])\n"
+        "low = self.mix(part, part, low)\n"
+        "part = self.bump(part, 1.0)\n"
+        "return low, part",
+        "tuple[pl.Tensor[[8, 16], pl.FP32], pl.Tensor[[8, 16], pl.FP32]]",
+    )
+    compiled, _ = native(source)
+    x = np.ones((32, 16), np.float32)
+    low, part = compiled(x, 3)
+    assert np.shares_memory(part, x)
+    assert (x[3:11] == 2).all()
+    assert x.sum() == 32 * 16 + 8 * 16
+    assert low.strides == (128, 4)
+    assert (low == 0.75).all()
+
+
+_INTS = """
+a + b; a - b; a * b; a // b; a % b; min(a, b); max(a, b); -a; a & b; a | b; a ^ b; a << 3; a >> 2;
+abs(a); a ** 2; (a + b) * (a - b); a - (b - a); -(-a)
+"""
+_FLOATS = """
+u + v; u - v; u * v; u / v; min(u, v); max(u, v); -u; u // v; u % v; abs(u); (u + v) * (u - v);
+-(-u)
+"""
+
+
+def scalar_program(kind: str, operators: str) -> Program:
+    """Return a program with one result for each operator on ``a`` and ``b``, or ``u`` and ``v``."""
+    texts = [text.strip() for text in operators.split(";")]
+    names = [f"r{i}" for i in range(len(texts))]
+    lines = [f"{name} = {text}" for name, text in zip(names, texts, strict=True)]
+    scalar = f"pl.Scalar[pl.{kind}]"
+    first, second = ("u", "v") if "u" in texts[0] else ("a", "b")
+    return pl.parse_program(
+        "@pl.program\nclass P:\n    @pl.function(type=pl.FunctionType.Orchestration)\n"
+        f"    def main(self, {first}: {scalar}, {second}: {scalar}) "
+        f"-> tuple[{', '.join([scalar] * len(names))}]:\n"
+        + "".join(f"        {line}\n" for line in [*lines, f"return {', '.join(names)}"])
+    )
+
+
+@pytest.mark.parametrize("kind", ["INT8", "INT32", "INT64", "UINT16", "UINT64"])
+def test_integers(kind: str) -> None:
+    """Every operator on integers gives what the interpreter gives, at the ends of the range too."""
+    source = scalar_program(kind, _INTS)
+    compiled, _ = native(source)
+    evaluated = runtime.compile(source, "interpreter")
+    info = np.iinfo(kind.lower())
+    values = [0, 1, 2, 3, 7, 100, info.max, info.max - 1, info.min, info.min + 1]
+    values += [v for v in (-1, -2, -7, -100) if v >= info.min]
+    for a in values:
+        for b in values:
+            found = [attempt(each, a, b) for each in (compiled, evaluated)]
+            assert found[0] == found[1], (a, b)
+
+
+def attempt(compiled: CompiledProgram, *args: Any) -> Any:
+    try:
+        return compiled(*args)
+    except EvaluationError as error:
+        return error.message, error.slug, error.span.begin_line
+
+
+@pytest.mark.parametrize("kind", ["FP32", "FP16", "BF16"])
+def test_floats(kind: str) -> None:
+    """Every operator on floats rounds as the interpreter does, infinities and NaN included."""
+    source = scalar_program(kind, _FLOATS)
+    compiled, _ = native(source)
+    evaluated = runtime.compile(source, "interpreter")
+    rng = np.random.default_rng(0)
+    values = [0.0, -0.0, 1.0, -2.5, 1e-3, 3e4, float("inf"), float("-inf"), float("nan")]
+    values += [float(v) for v in rng.normal(size=8)]
+    for u in values:
+        for v in values:
+            ours, wanted = compiled(u, v), evaluated(u, v)
+            np.testing.assert_array_equal(np.array(ours), np.array(wanted), err_msg=f"{u} {v}")
+
+
+def test_ops_on_whole_tensors_wait_and_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An op of the host on tensors sees what tasks wrote before, and tasks see its result."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
+    kind = "pl.Tensor[[8, 16], pl.FP32]"
+    source = parsed(
+        f"x: {kind}, out: pl.InOut[{kind}]",
+        "made = pl.create_tensor([8, 16], dtype=pl.FP32)\n"
+        "made = self.mix(x, x, made)\n"
+        "both = pl.tensor.add(made, x)\n"
+        "both = self.bump(both, 1.0)\n"
+        "out = self.mix(both, both, out)\n"
+        "return pl.tensor.mul(out, 2.0)",
+        kind,
+    )
+    compiled, host = native(source)
+    host.scheduling = Scheduling(delay_ns=3_000_000)
+    x = np.ones((8, 16), np.float32)
+    runs = [
+        each(x, np.zeros_like(x)) for each in (compiled, runtime.compile(source, "interpreter"))
+    ]
+    np.testing.assert_array_equal(runs[0], runs[1])
+    assert runs[0][0, 0] == 4.125
+
+
+def test_what_falls_back_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """A host function that has no C++ runs in Python; the log names it, the reason and the line."""
+    shape = "[1, 1, 1, 1, 8, 16]"
+    source = parsed(
+        f"x: pl.InOut[pl.Tensor[{shape}, pl.FP32]]",
+        "n = pl.tensor.dim(x, 4)\nreturn n",
+        "pl.Scalar[pl.INT64]",
+    )
+    compiled = runtime.compile(source)
+    said = capsys.readouterr().err
+    assert "main runs in Python, task by task: a tensor has 6 dimensions" in said
+    assert compiled(np.zeros((1, 1, 1, 1, 8, 16), np.float32)) == 8
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+def test_outermost_orchestration_is_the_entry(target: TargetName) -> None:
+    """Of two orchestrations the one that the other does not call runs, without being named."""
+    assert runtime.compile(Scripted, target).entry == "main"
+
+
+def test_host_can_be_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PYPTO_HOST=python runs the same program without C++ of the host."""
+    monkeypatch.setenv("PYPTO_HOST", "python")
+    compiled = runtime.compile(CopyRow)
+    run = compiled._run  # pyright: ignore[reportPrivateUsage]
+    assert not isinstance(getattr(run, "__self__", None), NativeHost)
+    x, out = np.ones((4, 16), np.float32), np.zeros((4, 16), np.float32)
+    compiled(x, out)
+    assert out.sum() == 16
+
+
+def test_text_for_the_device_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The orchestration that ships for the device compiles against our runtime, and runs."""
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "2")
+    compiled, native_host = native(Steps, "columns")
+    lowered = compiled.program
+    function = lowered.get_function("columns")
+    assert function is not None
+    made = generate_orchestration(lowered, function)
+    code = made.code + (
+        '\nextern "C" __attribute__((visibility("default")))\n'
+        "int pypto_enter(PTO2Runtime* rt, uint64_t* args, int count)\n"
+        "{ return pto2_enter(rt, args, count, aicpu_orchestration_entry); }\n"
+    )
+    text = HostText(code, tuple(made.func_name_to_id), (), ())
+    toolchain = find_toolchain()
+    assert toolchain is not None
+    functions = {f.name: f for f in kernels_of(lowered, function)}
+    host = NativeHost(
+        function, text, native_host.kernels, functions, toolchain=toolchain, include_dirs=[INCLUDE]
+    )
+    x = np.arange(8 * 64, dtype=np.float32).reshape(8, 64)
+    out, expected = np.zeros_like(x), np.zeros_like(x)
+    host.launch(Bound([x, out], [x.ctypes.data, out.ctypes.data]))
+    runtime.compile(Steps, "interpreter", entry="columns")(x, expected)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_api_header_has_no_warnings(tmp_path: Path) -> None:
+    """The runtime's headers compile without a warning."""
+    toolchain = find_toolchain()
+    assert toolchain is not None
+    source = tmp_path / "all.cpp"
+    source.write_text('#include "pto_orchestration_api.h"\n#include "pto/runtime/runtime.hpp"\n')
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fsyntax-only"]
+    done = subprocess.run(
+        [*toolchain.command, *flags, f"-I{INCLUDE}", str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,426 @@
+# ruff: noqa: RET504, SIM108  (kernels, which have rules of their own)
+"""Programs on whole tensors: compiled, as PTO text and evaluated as they are, they give the same.
+
+They are what users write: scopes around ops on tensors, no tile, no load, no memory space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto import ir, runtime
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.dialect.evaluate import evaluate
+from pypto._src.dialect.verify import check, options_of
+from pypto._src.emit.pto import PTOCodegen
+from pypto._src.errors import PassError
+from pypto._src.interp.evaluate import Evaluator
+from pypto._src.ir.roles import Role, core_type, role
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.run.effects import effects
+from pypto._src.run.toolchain import find_toolchain
+
+Array = np.ndarray[Any, Any]
+EPS = 2.0**-24
+M, N = pl.dynamic("M"), pl.dynamic("N")
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+class TextHost(Evaluator):
+    """A lowered program whose kernels run as PTO text."""
+
+    def __init__(self, program: ir.Program) -> None:
+        super().__init__(program)
+        self.effects = effects(program)
+        self.sources: dict[str, Any] = {}
+        for function in program.functions_:
+            if role(function) is Role.KERNEL:
+                text = PTOCodegen().generate(ir.Program([function], program.name))
+                self.sources[function.name] = check(text, function.name, options_of(text, "a3"))
+
+    def run(self, name: str, args: Sequence[Any], span: Span = UNKNOWN_SPAN) -> Any:
+        """Evaluate a kernel's text, on dense copies of views."""
+        source = self.sources.get(name)
+        if source is None:
+            return super().run(name, args, span)
+        dense: list[Any] = [np.ascontiguousarray(a) if _is_array(a) else a for a in args]
+        evaluate(source, name, dense)
+        for arg, copy in zip(args, dense, strict=True):
+            if copy is not arg:
+                arg[...] = copy
+        found = tuple(args[indices[0]] for indices in self.effects[name].results)
+        return found[0] if len(found) == 1 else found or None
+
+
+class Case(NamedTuple):
+    """A program, its arguments, what they give, and how far results may be from that."""
+
+    program: ir.Program
+    arguments: list[Any]
+    wanted: list[Array]
+    atol: float
+
+
+def _random(shape: Sequence[int], seed: int = 0, dtype: Any = np.float32) -> Array:
+    return np.random.default_rng(seed).uniform(-1, 1, shape).astype(dtype)
+
+
+def _whole(shape: Sequence[int], seed: int = 0) -> Array:
+    """Return small whole numbers, which add up exactly."""
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.float32)
+
+
+def softmax_of(rows: int, columns: int) -> Case:
+    """Return a softmax along rows, of whatever size."""
+
+    @pl.program
+    class Softmax:
+        @pl.function
+        def main(
+            self, x: pl.Tensor[[rows, columns], pl.FP32]
+        ) -> pl.Tensor[[rows, columns], pl.FP32]:
+            with pl.incore():
+                e = pl.exp(pl.sub(x, pl.row_max(x)))
+                y = pl.div(e, pl.row_sum(e))
+            return y
+
+    x = _random((rows, columns)) * 4
+    e = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    return Case(Softmax, [x], [e / e.sum(axis=1, keepdims=True)], columns * 4 * EPS)
+
+
+def layer_norm() -> Case:
+    """Return a layer norm; 1 / sqrt is what Newton's iteration comes to, in a loop."""
+
+    @pl.program
+    class LayerNorm:
+        @pl.function
+        def main(
+            self,
+            x: pl.Tensor[[192, 512], pl.FP32],
+            gain: pl.Tensor[[512], pl.FP32],
+            bias: pl.Tensor[[1, 512], pl.FP32],
+            out: pl.Out[pl.Tensor[[192, 512], pl.FP32]],
+        ) -> pl.Tensor[[192, 512], pl.FP32]:
+            with pl.incore():
+                centred = x - pl.row_sum(x) * (1.0 / 512)
+                variance = pl.row_sum(centred * centred) * (1.0 / 512) + 1e-5
+                inverse = variance * 0.0 + 1.0
+                for _ in pl.range(8):
+                    inverse = inverse * (variance * inverse * inverse * -0.5 + 1.5)
+                out = pl.assemble(out, centred * inverse * gain + bias, [0, 0])
+            return out
+
+    x, gain, bias = _random((192, 512)), _random((512,), 1), _random((1, 512), 2)
+    wide = x.astype(np.float64)
+    centred = wide - wide.mean(axis=1, keepdims=True)
+    inverse = 1 / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+    out = np.zeros((192, 512), np.float32)
+    return Case(LayerNorm, [x, gain, bias, out], [centred * inverse * gain + bias], 512 * EPS)
+
+
+def linear_gelu() -> Case:
+    """Return a linear layer and a GELU in one scope: matrix work, then vector work."""
+
+    @pl.program
+    class LinearGelu:
+        @pl.function
+        def main(
+            self,
+            x: pl.Tensor[[96, 256], pl.FP16],
+            w: pl.Tensor[[128, 256], pl.FP16],
+            b: pl.Tensor[[1, 128], pl.FP32],
+        ) -> pl.Tensor[[96, 128], pl.FP32]:
+            with pl.incore():
+                h = pl.matmul(x, w, out_dtype=pl.FP32, b_trans=True) + b
+                y = h / (pl.exp(h * -1.702) + 1.0)
+            return y
+
+    x, w = _random((96, 256), 0, np.float16), _random((128, 256), 1, np.float16)
+    b = _random((1, 128), 2)
+    h = x.astype(np.float64) @ w.astype(np.float64).T + b
+    return Case(LinearGelu, [x, w, b], [h / (1 + np.exp(-1.702 * h))], 256 * 16 * EPS)
+
+
+def product() -> Case:
+    """Return a product of matrices that takes many tiles in each direction."""
+
+    @pl.program
+    class Product:
+        @pl.function
+        def main(
+            self, a: pl.Tensor[[256, 384], pl.FP32], b: pl.Tensor[[384, 512], pl.FP32]
+        ) -> pl.Tensor[[256, 512], pl.FP32]:
+            with pl.incore():
+                c = pl.matmul(a, b)
+            return c
+
+    a, b = _whole((256, 384)), _whole((384, 512), 1)
+    return Case(Product, [a, b], [a @ b], 0.0)
+
+
+def chain() -> Case:
+    """Return products of products, one transposed, with tails in M and N, and a part assembled."""
+
+    @pl.program
+    class Chain:
+        @pl.function
+        def main(
+            self,
+            a: pl.Tensor[[50, 64], pl.FP32],
+            b: pl.Tensor[[64, 80], pl.FP32],
+            c: pl.Tensor[[112, 80], pl.FP32],
+            out: pl.InOut[pl.Tensor[[60, 120], pl.FP32]],
+        ) -> pl.Tensor[[60, 120], pl.FP32]:
+            with pl.incore():
+                d = pl.matmul(pl.matmul(a, b), c, b_trans=True)
+                out = pl.assemble(out, d, [3, 4])
+            return out
+
+    a, b, c = _whole((50, 64)), _whole((64, 80), 1), _whole((112, 80), 2)
+    wanted = np.ones((60, 120), np.float32)
+    wanted[3:53, 4:116] = a @ b @ c.T
+    return Case(Chain, [a, b, c, np.ones((60, 120), np.float32)], [wanted], 0.0)
+
+
+def shapes() -> Case:
+    """Return tensors in other shapes and orders, of three dimensions."""
+
+    @pl.program
+    class Shapes:
+        @pl.function
+        def main(
+            self, x: pl.Tensor[[32, 64, 48], pl.FP32]
+        ) -> tuple[
+            pl.Tensor[[48, 64, 32], pl.FP32],
+            pl.Tensor[[64, 32, 48], pl.FP32],
+            pl.Tensor[[96, 1024], pl.FP32],
+            pl.Tensor[[32, 64], pl.FP32],
+        ]:
+            with pl.incore():
+                a = pl.transpose(x, 0, 2)
+                b = pl.transpose(x * 3.0, 0, 1)
+                c = pl.reshape(x, [96, 1024])
+                d = pl.row_sum(x, keep_dim=False)
+            return a, b, c, d
+
+    x = _whole((32, 64, 48))
+    wanted = [x.T, np.swapaxes(x * 3, 0, 1), x.reshape(96, 1024), x.sum(axis=-1)]
+    return Case(Shapes, [x], wanted, 0.0)
+
+
+def large() -> Case:
+    """Return an elementwise op with tails in rows and in columns that fill no blocks."""
+
+    @pl.program
+    class Large:
+        @pl.function
+        def main(
+            self, x: pl.Tensor[[301, 1003], pl.FP32], c: pl.Tensor[[1003], pl.FP32]
+        ) -> pl.Tensor[[301, 1003], pl.FP32]:
+            with pl.incore():
+                y = x * 2.0 + c
+            return y
+
+    x, c = _whole((301, 1003)), _whole((1003,), 1)
+    return Case(Large, [x, c], [x * 2 + c], 0.0)
+
+
+def in_place() -> Case:
+    """Return a loop that reads and writes one tensor, in place and in parts that overlap."""
+
+    @pl.program
+    class InPlace:
+        @pl.function
+        def main(
+            self, x: pl.InOut[pl.Tensor[[300, 200], pl.FP32]], y: pl.Tensor[[16, 200], pl.FP32]
+        ) -> pl.Tensor[[300, 200], pl.FP32]:
+            with pl.incore():
+                for i in pl.range(3):
+                    x = pl.assemble(x, x + 1.0, [0, 0])
+                    x = pl.assemble(x, pl.mul(x[i * 16 : i * 16 + 16], y), [i * 16 + 8, 0])
+            return x
+
+    x, y = _whole((300, 200)), _whole((16, 200), 1)
+    wanted = x.copy()
+    for i in range(3):
+        wanted += 1
+        wanted[i * 16 + 8 : i * 16 + 24] = wanted[i * 16 : i * 16 + 16] * y
+    return Case(InPlace, [x, y], [wanted], 0.0)
+
+
+def many_values() -> Case:
+    """Return a scope with more values in use at once than any tile size leaves room for."""
+    count = 40
+    lines = [f"        v{i} = pl.tensor.mul(x, {float(i)})" for i in range(count)]
+    total = "v0"
+    for i in range(1, count):
+        lines.append(f"        s{i} = pl.tensor.add({total}, v{i})")
+        total = f"s{i}"
+    text = f"""
+import pypto.language as pl
+
+@pl.program
+class Many:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(self, x: pl.Tensor[[8, 8192], pl.FP32]) -> pl.Tensor[[8, 8192], pl.FP32]:
+        m = pl.tensor.row_max(x)
+{chr(10).join(lines)}
+        return pl.tensor.sub({total}, m)
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: pl.Tensor[[8, 8192], pl.FP32]) -> pl.Tensor[[8, 8192], pl.FP32]:
+        return self.kernel(x)
+"""
+    x = _whole((8, 8192))
+    wanted = x * sum(range(count)) - x.max(axis=1, keepdims=True)
+    return Case(pl.parse_program(text), [x], [wanted], 0.0)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "softmax": lambda: softmax_of(100, 256),
+    "softmax_of_long_rows": lambda: softmax_of(16, 16384),
+    "softmax_of_few_rows": lambda: softmax_of(3, 1024),
+    "softmax_of_one_row": lambda: softmax_of(1, 64),
+    "layer_norm": layer_norm,
+    "linear_gelu": linear_gelu,
+    "product": product,
+    "chain": chain,
+    "shapes": shapes,
+    "large": large,
+    "in_place": in_place,
+    "many_values": many_values,
+}
+
+
+def _results(found: Any) -> list[Array]:
+    items = cast("tuple[Any, ...]", found if isinstance(found, tuple) else (found,))
+    return [np.array(item) for item in items]
+
+
+def _copied(values: Sequence[Any]) -> list[Any]:
+    return [v.copy() if isinstance(v, np.ndarray) else v for v in values]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_programs(name: str) -> None:
+    """All ways to run a program agree with NumPy, within what rounding allows."""
+    case = CASES[name]()
+    assert find_toolchain() is not None
+    ways: dict[str, Callable[..., Any]] = {
+        "interpreter": runtime.compile(case.program, target="interpreter", entry="main"),
+        "cpu": runtime.compile(case.program, target="cpu", entry="main"),
+    }
+    lowered = PassManager(OptimizationStrategy.PTOAS).run_passes(case.program)
+    ways["text"] = lambda *args: TextHost(lowered).call("main", list(args))
+    for way, run in ways.items():
+        for found, wanted in zip(_results(run(*_copied(case.arguments))), case.wanted, strict=True):
+            assert found.shape == wanted.shape, way
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=case.atol, err_msg=way)
+
+
+def test_a_scope_with_both_cores_is_two_kernels() -> None:
+    """What multiplies runs on a cube core, what follows on a vector core."""
+    lowered = PassManager().run_passes(linear_gelu().program)
+    cores = {f.name: core_type(f).name for f in lowered.functions_ if role(f) is Role.KERNEL}
+    assert cores == {"main_incore_0": "CUBE", "main_incore_1": "VECTOR"}
+
+
+@pl.program
+class Sizes:
+    """Sums of a tensor whose sizes are known at the call."""
+
+    @pl.function
+    def main(self, x: pl.Tensor[[M, N], pl.FP32], n: pl.INT64) -> pl.Tensor[[M, N], pl.FP32]:
+        with pl.incore():
+            y = x + 1.0
+            for i in pl.range(n):
+                if i % 2 == 0:
+                    y = y * x
+                else:
+                    y = y + x
+        return y
+
+
+@pl.program
+class Rows:
+    """A softmax of as many rows as there are."""
+
+    @pl.function
+    def main(self, x: pl.Tensor[[M, 256], pl.FP32]) -> pl.Tensor[[M, 256], pl.FP32]:
+        with pl.incore():
+            e = pl.exp(x - pl.row_max(x))
+            y = e / pl.row_sum(e)
+        return y
+
+
+@pytest.mark.parametrize("shape", [(1, 8), (5, 20), (64, 64), (257, 700)])
+def test_sizes_known_at_the_call(shape: tuple[int, int]) -> None:
+    """A tile is no larger than the tensor, and the last one ends with it."""
+    x = _whole(shape)
+    wanted = x + 1
+    for i in range(3):
+        wanted = wanted * x if i % 2 == 0 else wanted + x
+    np.testing.assert_array_equal(runtime.compile(Sizes, entry="main")(x, 3), wanted)
+    lowered = PassManager(OptimizationStrategy.PTOAS).run_passes(Sizes)
+    np.testing.assert_array_equal(Evaluator(lowered).call("main", [x, 3]), wanted)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 8, 13, 100, 1000])
+def test_rows_known_at_the_call(rows: int) -> None:
+    """So with reductions, where few rows are worked on one by one."""
+    x = _random((rows, 256))
+    lowered = PassManager().run_passes(Rows)
+    wanted = Evaluator(Rows).call("main", [x])
+    np.testing.assert_array_equal(Evaluator(lowered).call("main", [x]), wanted)
+    found = runtime.compile(Rows, entry="main")(x)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=256 * EPS)
+
+
+@pl.program
+class Direct:
+    """A kernel written with ops on tensors, which a host function calls."""
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self, x: pl.Tensor[[64, 64], pl.FP32], f: pl.FP32
+    ) -> tuple[pl.Tensor[[64, 64], pl.FP32], pl.Tensor[[64, 1], pl.FP32]]:
+        y = pl.tensor.mul(x, f)
+        return y, pl.tensor.row_max(y)
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self, x: pl.Tensor[[64, 64], pl.FP32]
+    ) -> tuple[pl.Tensor[[64, 64], pl.FP32], pl.Tensor[[64, 1], pl.FP32]]:
+        y, top = self.kernel(x, 2.0)
+        z, top = self.kernel(y, -3.0)
+        return z, top
+
+
+def test_kernels_written_with_tensor_ops() -> None:
+    """The results of a kernel are new tensors of its caller."""
+    x = _whole((64, 64))
+    z, top = runtime.compile(Direct, target="cpu")(x.copy())
+    np.testing.assert_array_equal(z, x * -6)
+    np.testing.assert_array_equal(top, (x * -6).max(axis=1, keepdims=True))
+
+
+def test_a_kernel_does_not_mix_cores() -> None:
+    """A kernel of the user's own is not taken apart: the message says how."""
+
+    @pl.program
+    class Mixed:
+        @pl.function(type=pl.FunctionType.InCore)
+        def kernel(self, x: pl.Tensor[[64, 64], pl.FP32]) -> pl.Tensor[[64, 64], pl.FP32]:
+            return pl.tensor.exp(pl.tensor.matmul(x, x))
+
+    with pytest.raises(PassError, match=r"tensor\.exp is vector work, and the kernel 'kernel'"):
+        PassManager().run_passes(Mixed)
