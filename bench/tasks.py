@@ -72,7 +72,10 @@ OPENMP = """
 #include <omp.h>
 
 static char x[10000];
-__attribute__((noinline)) static void nothing(char* p) { __asm__ volatile("" : : "r"(p) : "memory"); }
+__attribute__((noinline)) static void nothing(char* p)
+{
+    __asm__ volatile("" : : "r"(p) : "memory");
+}
 
 template <class Body>
 static void run(int threads, Body body)

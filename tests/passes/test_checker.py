@@ -378,6 +378,16 @@ def test_twenty_thousand_statements() -> None:
     assert {d.rule_name for d in check_sync(function)} == {"sync-overtake"}  # 8 events, in turn
 
 
+def test_programs_before_the_passes_are_refused() -> None:
+    """Without memory references there is nothing to compare: the error says which pass to run."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    block.load("a", x, [0, 0], [8, 128])
+    program = Program([block.function([x, out], [out])], "p")
+    with pytest.raises(ValueError, match="a has no memory reference") as caught:
+        check_sync(program)
+    assert "run passes.init_mem_ref() first" in str(caught.value.__notes__)
+
+
 def test_the_public_names() -> None:
     """The checker is part of `pypto.passes`, with the two readings of a flag's identity."""
     assert passes.check_sync is check_sync

@@ -10,14 +10,16 @@ import pypto.language as pl
 from pypto import ir
 from pypto._src.errors import PassError
 from pypto._src.ir.nodes import Add, ConstInt, Expr, Mul, const_value
-from pypto._src.passes.base import Pass
+from pypto._src.passes.base import Pass, PassContext
 from pypto._src.passes.common_subexpr import CommonSubexpr
 from pypto._src.passes.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.dead_code import DeadCode
 from pypto._src.passes.flatten_call_expr import FlattenCallExpr
 from pypto._src.passes.loop_invariant_motion import LoopInvariantMotion
+from pypto._src.passes.pipelines import PassManager
 from pypto._src.passes.rewrite import RewritePass
 from pypto._src.passes.simplify import Simplify
+from pypto._src.passes.statistics import PassStatistics
 from pypto._src.passes.unroll_loops import UnrollLoops
 from tests.passes.preservation import check
 
@@ -347,6 +349,42 @@ def test_a_rule_says_what_it_is_for() -> None:
 
     with pytest.raises(TypeError, match="the parameter of rule wrong is annotated <class 'int'>"):
         RewritePass([wrong]).rewriter()
+
+
+# --------------------------------------------------------------------------------------------
+# In a strategy
+# --------------------------------------------------------------------------------------------
+
+
+def test_optional_passes_stand_before_the_verifier() -> None:
+    """By name or as a pass, in the order given; a name that is none is refused."""
+    mine = UnrollLoops(whole=8)
+    names = PassManager.get_strategy(optional=["DeadCode", mine]).pass_names
+    plain = PassManager.get_strategy().pass_names
+    place = plain.index("RunVerifier")
+    assert names == [*plain[:place], "DeadCode", "UnrollLoops", *plain[place:]]
+    with pytest.raises(ValueError, match="no optional pass is 'Dead'; there are UnrollLoops, "):
+        PassManager.get_strategy(optional=["Dead"])
+
+
+def test_statistics_of_passes() -> None:
+    """Each pass is recorded with its statements before and after, and the hits of its rules."""
+    statistics = PassStatistics()
+    with PassContext([statistics]):
+        DeadCode()(Simplify()(in_ssa("a = n + 0\nb = a * m\nreturn a")))
+    shown = [(r.name, r.statements, r.changed) for r in statistics.records[-2:]]
+    assert shown == [("Simplify", (3, 2), True), ("DeadCode", (2, 1), True)]
+    assert {name: hits for name, hits in statistics.records[-2].stats.items() if hits} == {
+        "add_nothing": 1
+    }
+    report = statistics.report().splitlines()
+    assert report[0].split() == ["pass", "ms", "statements"]
+    assert [line.split()[0] for line in report[-4:]] == [
+        "Simplify",
+        "add_nothing",
+        "DeadCode",
+        "all",
+    ]
 
 
 # --------------------------------------------------------------------------------------------

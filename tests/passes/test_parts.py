@@ -9,7 +9,7 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.emit.pto import PTOCodegen
-from pypto._src.errors import EmitError, EvaluationError
+from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.nodes import TileType
 from pypto._src.ir.roles import kernels
@@ -228,14 +228,13 @@ def test_parts_are_copied_to_be_handed_on(name: str, copied: int) -> None:
     assert emitted(KERNELS[name]).count("pto.tmov") == copied
 
 
-def test_the_dialect_needs_constant_offsets() -> None:
-    """The assembler derives the valid size of a part from constant offsets."""
-    with pytest.raises(EmitError) as caught:
-        emitted(KERNELS["offsets at run time"])
-    assert caught.value.message == (
-        "the PTO dialect has no part of a tile at an offset that is known at run time only"
-    )
-    assert caught.value.hint == "write the offsets of pl.view as numbers"
+def test_the_dialect_chooses_parts_of_constant_offsets() -> None:
+    """Where the assembler plans memory, a part is copied from the one of all places that it is."""
+    text = emitted(KERNELS["offsets at run time"])
+    rows = 32 - 8 + 1
+    blocks = 2048 // 8 - 64 // 8 + 1  # the row is 256 blocks of 32 bytes, the part 8 of them
+    assert text.count("= pto.subset ") == text.count("pto.tmov ") == rows + blocks
+    assert text.count("scf.if ") == rows - 1 + blocks - 1
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Runs tests natively under sanitizers: ``python -m tests.run.sanitized thread [arguments]``.
 
-The first argument is a value of PYPTO_SANITIZE, the others are pytest's. Without them the whole set
-runs: examples, task graphs, and every op on the values at which ops go wrong. The sanitizer's
-runtime has to be in the process before Python, so this one starts another.
+The first argument is a value of PYPTO_SANITIZE, the others are pytest's. Where they name no tests
+the whole set runs: examples, task graphs, and every op on the values at which ops go wrong. The
+sanitizer's runtime has to be in the process before Python, so this one starts another.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def main(arguments: Sequence[str]) -> int:
     if variables is None:
         print(f"the compiler has no runtime for {which}", file=sys.stderr)
         return 2
-    command = pytest_command(chosen or EVERYTHING)
+    names_tests = any(not word.startswith("-") for word in chosen)
+    command = pytest_command(chosen if names_tests else [*chosen, *EVERYTHING])
     return subprocess.run(command, env=variables, cwd=ROOT, check=False).returncode
 
 

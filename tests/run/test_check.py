@@ -58,6 +58,15 @@ def check(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, st
     return status, printed.out, printed.err
 
 
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command explains itself, with both readings of flags."""
+    status, out, err = check(capsys, "--help")
+    assert (status, err) == (0, "")
+    assert out.startswith("usage: pypto check ")
+    assert "--flags {pair,source}" in out
+    assert check(capsys)[0] == 2
+
+
 def test_a_good_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One line for each check, and status 0."""
     path = write(tmp_path, GOOD)

@@ -168,6 +168,34 @@ def test_show_generated_code(double: str, capsys: pytest.CaptureFixture[str]) ->
     assert shown["twice"].startswith("#include")
 
 
+def test_show_with_optional_passes(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Optional passes run where they are named, and statistics have a line for each pass."""
+    report = output(capsys, "show", double, "--with", "Simplify", "--with", "DeadCode", "--stats")
+    names = [line.split()[0] for line in report.splitlines()]
+    assert names[:1] + names[-1:] == ["pass", "all"]
+    assert names.index("Simplify") + 1 == names.index("DeadCode")
+    text = refused(capsys, "show", double, "--with", "Magic")
+    assert text.splitlines()[0] == "error: no optional pass is 'Magic'  [pass-name]"
+    text = refused(capsys, "show", double, "cpp", "--stats", status=2)
+    assert text == "pypto show: error: --stats goes with ir\n"
+
+
+def test_show_the_memory_plan(
+    double: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """As text, as JSON, and drawn to a page."""
+    text = output(capsys, "show", double, "memory")
+    assert text.startswith("twice, Vec: ")
+    [plan] = json.loads(output(capsys, "show", double, "memory", "--json"))
+    assert (plan["kernel"], plan["memory"], plan["usable"]) == ("twice", "Vec", 188_416)
+    assert sum(buffer["bytes"] for buffer in plan["buffers"]) == plan["height"]
+    page = tmp_path / "plan.html"
+    assert output(capsys, "show", double, "memory", "-o", str(page)) == f"{page}\n"
+    assert page.read_text().count("<rect ") == len(plan["buffers"])
+    text = refused(capsys, "show", double, "-o", str(page), status=2)
+    assert text == "pypto show: error: -o goes with memory\n"
+
+
 def test_unknown_pass(double: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A pass that does not exist is answered with those that do."""
     text = refused(capsys, "show", double, "--after", "Magic")

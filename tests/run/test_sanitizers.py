@@ -17,7 +17,8 @@ pytestmark = pytest.mark.skipif(
 SANITIZERS = ["address,undefined", "thread"]
 
 SAMPLE = [
-    "tests/run/test_host.py",
+    "tests/examples/test_examples.py::test_native_code_agrees_with_numpy[softmax-1]",
+    "tests/run/test_host.py::test_views_with_gaps",
     *(
         f"tests/run/test_scheduler.py::{name}"
         for name in (
@@ -33,7 +34,7 @@ SAMPLE = [
         )
     ),
 ]
-"""All of what a task graph does; `tests.run.sanitized` runs more, and names the command."""
+"""What task graphs do, and one example; `tests.run.sanitized` runs all, by its command."""
 
 RACE = """
 import numpy as np

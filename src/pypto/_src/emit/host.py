@@ -453,7 +453,7 @@ class _Host:
     def _function(self, var: Var | None, call: Call) -> None:
         callee = self.file.program.get_function(call.op.name)
         if callee is None:
-            raise EmitError(f"the program has no function {call.op.name!r}", slug="emit-callee")
+            raise EmitError(f"the program has no function {call.op.name!r}")
         if role(callee) is Role.KERNEL:
             self._name_results(var, self._task(call, callee))
             return

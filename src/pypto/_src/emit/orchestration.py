@@ -477,7 +477,7 @@ class _Host:
     def _callee(self, call: Call) -> Function:
         callee = self.program.get_function(call.op.name)
         if callee is None:
-            raise EmitError(f"the program has no function {call.op.name!r}", slug="emit-callee")
+            raise EmitError(f"the program has no function {call.op.name!r}")
         return callee
 
     def _launch(self, call: Call) -> tuple[_Handle, ...]:

@@ -746,6 +746,19 @@ class Call(Expr):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
+def checked_call(
+    op: Op, args: tuple[Expr, ...], kwargs: Mapping[str, Any], kind: Type, span: Span
+) -> Call:
+    """Return the `Call` of what is known to be fit for one."""
+    call = object.__new__(Call)
+    _put(call, "op", op)
+    _put(call, "args", args)
+    _put(call, "kwargs", dict(kwargs))
+    _put(call, "type", kind)
+    _put(call, "span", span if span.__class__ is Span else not_a_span(call, span))
+    return call
+
+
 _KEYWORD_CLASSES: Final = frozenset(
     {bool, int, float, str, NoneType, DataType, MemorySpace, PipeType}
 )
@@ -820,10 +833,13 @@ def as_expr(value: Any, span: Span = UNKNOWN_SPAN) -> Expr:
 
 def as_exprs(values: Sequence[Any]) -> tuple[Expr, ...]:
     """Return ``values`` as expressions; a tuple of expressions is returned itself."""
-    found = tuple([v if isinstance(v, Expr) else as_expr(v) for v in values])
-    if values.__class__ is tuple and all(map(operator.is_, found, values)):
-        return cast("tuple[Expr, ...]", values)
-    return found
+    if values.__class__ is tuple:
+        for value in values:
+            if not isinstance(value, Expr):
+                break
+        else:
+            return cast("tuple[Expr, ...]", values)
+    return tuple([v if isinstance(v, Expr) else as_expr(v) for v in values])
 
 
 def _check(what: str, value: object, kind: type) -> None:

@@ -28,6 +28,7 @@ from pypto._src.ir.nodes import (
     Var,
     as_expr,
     caller_span,
+    checked_call,
 )
 
 P = ParamSpec("P")
@@ -353,13 +354,12 @@ class OpDef(Op, Generic[P, R]):
             return Call(self, operands, kwargs, self._type_of(operands, kwargs), span)
         key, kept = found
         known = self.known.get(key)
-        if known is None:
-            kind = self._type_of(operands, kwargs)
-            if len(self.known) >= _MOST_KNOWN:
-                self.known.clear()
-            self.known[key] = (kind, kept)
-        else:
-            kind = known[0]
+        if known is not None:
+            return checked_call(self, operands, kwargs, known[0], span)
+        kind = self._type_of(operands, kwargs)
+        if len(self.known) >= _MOST_KNOWN:
+            self.known.clear()
+        self.known[key] = (kind, kept)
         return Call(self, operands, kwargs, kind, span)
 
     def check(self, call: Call) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import Enum
 
 from pypto._src.ir.enums import CoreType, FunctionType, PipeType
-from pypto._src.ir.nodes import Call, IRNode
+from pypto._src.ir.nodes import IRNode
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Program, ScopeStmt
-from pypto._src.ir.walk import children, functions_called, walk
+from pypto._src.ir.walk import calls_in, children, functions_called
 
 
 class Role(Enum):
@@ -58,12 +58,11 @@ def core_type(function: Function) -> CoreType:
         ValueError: the kernel has both matrix and vector work, which no single core does.
     """
     pipes: set[PipeType] = set()
-    for node in walk(function):
-        op = op_of(node)
-        if op is not None and isinstance(node, Call):
-            pipe = op.pipe_of(node)
-            if pipe is not None:
-                pipes.add(pipe)
+    for call in calls_in(function.body):
+        op = op_of(call)
+        pipe = None if op is None else op.pipe_of(call)
+        if pipe is not None:
+            pipes.add(pipe)
     cube = bool(pipes & {PipeType.M, PipeType.MTE1, PipeType.FIX})
     if cube and PipeType.V in pipes:
         raise ValueError(

@@ -66,7 +66,13 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import child_fields, child_list, exprs_in, stmts_in
+from pypto._src.ir.walk import (
+    calls_of,
+    child_fields,
+    child_list,
+    held_by,
+    stmts_in,
+)
 
 
 class StructureErrorType(IntEnum):
@@ -164,7 +170,7 @@ def structure(program: Program) -> Iterator[Diagnostic]:
     for function in program.functions_:
         yield from _placement(function.body)
         for stmt in stmts_in(function.body):
-            for call in _calls(stmt):
+            for call in calls_of(stmt):
                 if isinstance(call.op, GlobalVar):
                     yield from _check_callee(call, call.op, functions)
 
@@ -372,7 +378,7 @@ class _Definitions:
             self.use((stmt.value,), stmt.span)
             self.result(stmt.var, stmt.span)
         else:
-            self.use(_roots(stmt), stmt.span)
+            self.use(held_by(stmt), stmt.span)
 
     def region(self, stmt: IfStmt | ForStmt | WhileStmt | ScopeStmt) -> _Steps:
         match stmt:
@@ -763,23 +769,11 @@ _PLACES: Final[dict[IntEnum, str]] = {
 # --------------------------------------------------------------------------------------------
 
 
-def _roots(stmt: Stmt) -> Sequence[Expr]:
-    """Return the expressions that a statement holds, init values of its loop among them."""
-    if stmt.__class__ is AssignStmt:
-        return (cast("AssignStmt", stmt).value,)
-    if stmt.__class__ is EvalStmt:
-        return (cast("EvalStmt", stmt).expr,)
-    found = list(exprs_in(stmt))
-    if isinstance(stmt, ForStmt | WhileStmt):
-        found += [arg.initValue for arg in stmt.iter_args]
-    return found
-
-
 def _expressions(stmt: Stmt) -> list[Expr]:
     """Return every expression of one statement once, definitions and variables left out."""
     found: list[Expr] = []
     seen: set[int] = set()
-    for root in _roots(stmt):
+    for root in held_by(stmt):
         stack: list[IRNode] = [root]
         while stack:
             node = stack.pop()
@@ -791,21 +785,6 @@ def _expressions(stmt: Stmt) -> list[Expr]:
             if child_fields(node.__class__):
                 stack += child_list(node)
     return found
-
-
-def _calls(stmt: Stmt) -> Iterator[Call]:
-    """Yield the calls among `_expressions`; variables and constants are not even looked at."""
-    stack: list[IRNode] = [node for node in _roots(stmt) if not isinstance(node, _LEAVES)]
-    stack.reverse()
-    seen: set[int] = set()
-    while stack:
-        node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Call):
-            yield node
-        stack += [child for child in child_list(node) if not isinstance(child, _LEAVES)]
 
 
 # --------------------------------------------------------------------------------------------

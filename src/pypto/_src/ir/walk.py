@@ -24,7 +24,19 @@ from pypto._src.ir.nodes import (
     IterArg,
     Var,
 )
-from pypto._src.ir.stmts import Function, OpStmts, Program, SeqStmts, Stmt, seq, statements
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    OpStmts,
+    Program,
+    SeqStmts,
+    Stmt,
+    WhileStmt,
+    seq,
+    statements,
+)
 
 _put = object.__setattr__
 
@@ -369,6 +381,45 @@ def exprs_in(stmt: Stmt) -> Iterator[Expr]:
             yield child
 
 
+def held_by(stmt: Stmt) -> Sequence[Expr]:
+    """Return what `exprs_in` gives, and the init values of what a loop carries."""
+    if isinstance(stmt, AssignStmt):
+        return (stmt.value,)
+    if isinstance(stmt, EvalStmt):
+        return (stmt.expr,)
+    found = list(exprs_in(stmt))
+    if isinstance(stmt, ForStmt | WhileStmt):
+        found += [arg.initValue for arg in stmt.iter_args]
+    return found
+
+
+def calls_in(body: Stmt) -> Iterator[Call]:
+    """Yield every call of a body once, in textual order, a call before those in its operands."""
+    for stmt in stmts_in(body):
+        yield from calls_of(stmt)
+
+
+def calls_of(stmt: Stmt) -> Sequence[Call]:
+    """Return the calls of one statement, as `calls_in`, without those of its bodies."""
+    stack: list[IRNode] = [node for node in held_by(stmt) if not isinstance(node, _LEAVES)]
+    if not stack:
+        return ()
+    stack.reverse()
+    found: list[Call] = []
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Call):
+            found.append(node)
+        below = [child for child in child_list(node) if not isinstance(child, _LEAVES)]
+        below.reverse()
+        stack += below
+    return found
+
+
 def uses(exprs: Iterable[IRNode]) -> Iterator[Var]:
     """Yield the variables that occur in expressions, an IterArg's init value not included."""
     stack: list[IRNode] = list(exprs)
@@ -420,11 +471,8 @@ class ParentStmtAnalysis:
 
 def functions_called(function: Function) -> list[str]:
     """Return the names of program functions that ``function`` calls, each once, in order."""
-    seen: dict[str, None] = {}
-    for node in walk(function):
-        if isinstance(node, Call) and isinstance(node.op, GlobalVar):
-            seen[node.op.name] = None
-    return list(seen)
+    names = [call.op.name for call in calls_in(function.body) if isinstance(call.op, GlobalVar)]
+    return list(dict.fromkeys(names))
 
 
 def call_order(program: Program) -> Sequence[Function]:

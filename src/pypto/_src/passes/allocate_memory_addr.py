@@ -6,7 +6,7 @@ decided before, by MemoryReuse; a space in which every buffer has an address alr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
@@ -22,6 +22,7 @@ from pypto._src.passes.memory_reuse import (
     Buffer,
     aligned,
     buffers,
+    members,
     peak_bytes,
     replace_memrefs,
     total_bytes,
@@ -67,27 +68,23 @@ def with_addresses(function: Function, target: Target = A2A3) -> Function:
     """Return ``function`` with addresses; see `AllocateMemoryAddr`."""
     root = number(function)
     placed: dict[MemRef, MemRef] = {}
-    for space, found in buffers(function, root).items():
+    for space, found in members(function, root).items():
         memory = target.memories[space]
         if _is_placed(found, memory):
             continue
-        if total_bytes([b.memref.size_ for b in found], memory) > memory.usable_bytes:
-            raise _overflow(function, root, space, found, memory)
+        if total_bytes([memref.size_ for memref in found], memory) > memory.usable_bytes:
+            raise _overflow(function, root, space, buffers(function, root)[space], memory)
         address = 0
-        for buffer in found:
-            old = buffer.memref
+        for old in found:
             placed[old] = MemRef(space, address, old.size_, old.id_, old.span)
             address += aligned(old.size_, memory)
     return replace_memrefs(function, placed)
 
 
-def _is_placed(found: Sequence[Buffer], memory: Memory) -> bool:
+def _is_placed(found: Iterable[MemRef], memory: Memory) -> bool:
     """True if all buffers of a space have addresses, as MemoryReuse gives them when it must."""
-    addresses = [const_value(b.memref.addr_) for b in found]
-    return all(
-        a is not None and 0 <= a <= memory.usable_bytes - b.memref.size_
-        for a, b in zip(addresses, found, strict=True)
-    )
+    addresses = [(const_value(memref.addr_), memref.size_) for memref in found]
+    return all(a is not None and 0 <= a <= memory.usable_bytes - size for a, size in addresses)
 
 
 def _overflow(

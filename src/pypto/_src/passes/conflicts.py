@@ -105,9 +105,10 @@ class History:
                     if meeting(entry.site, site) is not None:
                         yield Need(pipe, entry.number, entry.site)
                         break
+        ordered = int(instruction.pipe) if instruction.in_order else None
         for access in instruction.tensors:
             for entry in self.tensors.get(access.root, ()):
-                if not (access.writes or entry.writes) or _keeps_order(instruction, entry.pipe):
+                if entry.pipe == ordered or not (access.writes or entry.writes):
                     continue
                 met = meeting(entry.site, site)
                 if met is not None and may_overlap(

@@ -55,6 +55,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.walk import (
     Mutator,
+    calls_in,
     copy_with,
     functions_called,
     stmts_in,
@@ -118,7 +119,7 @@ def convert_tensor_to_block_ops() -> Pass:
 
 
 def _has_tensor_ops(function: Function) -> bool:
-    return any(isinstance(node, Call) and _is_work(node) for node in walk(function.body))
+    return any(_is_work(call) for call in calls_in(function.body))
 
 
 def _is_work(call: Call) -> bool:
@@ -269,9 +270,7 @@ class _Lowering:
         self.roots = tensor_roots(function, number(function))
         self.uses = _use_counts(function.body)
         self.homes: dict[Var, Var] = {}
-        self.is_cube = any(
-            isinstance(node, Call) and core_of(node) is CoreType.CUBE for node in walk(function)
-        )
+        self.is_cube = any(core_of(call) is CoreType.CUBE for call in calls_in(function.body))
         self.params = set(function.params)
         self.symbols = self.params | {
             v for p in function.params for v in uses(exprs_of_type(p.type))

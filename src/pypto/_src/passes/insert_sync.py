@@ -376,11 +376,11 @@ def _strongest(kinds: Sequence[PipeType]) -> Sequence[PipeType]:
 
 
 def _set(flag: Flag, span: Span) -> Stmt:
-    return EvalStmt(expr=sync_src.build((), _operands(flag), span), span=span)
+    return EvalStmt(expr=sync_src.call((), _operands(flag), span), span=span)
 
 
 def _wait(flag: Flag, span: Span) -> Stmt:
-    return EvalStmt(expr=sync_dst.build((), _operands(flag), span), span=span)
+    return EvalStmt(expr=sync_dst.call((), _operands(flag), span), span=span)
 
 
 def _operands(flag: Flag) -> dict[str, Any]:
@@ -395,4 +395,4 @@ _BARRIERS: Final = {PipeType.V: bar_v, PipeType.M: bar_m}
 
 
 def _barrier(kind: PipeType, span: Span) -> Stmt:
-    return EvalStmt(expr=_BARRIERS.get(kind, bar_all).build((), {}, span), span=span)
+    return EvalStmt(expr=_BARRIERS.get(kind, bar_all).call((), {}, span), span=span)

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pypto._src.ir.nodes import (
     Call,
+    ConstFloat,
+    ConstInt,
     Expr,
     IterArg,
     ShapedType,
@@ -198,7 +200,7 @@ def definitions(function: Function, root: Block) -> Iterator[tuple[Var, Block, i
         stmt = site.stmt
         if isinstance(stmt, AssignStmt) and is_data(stmt.var):
             yield stmt.var, site.block, 2 * site.begin + 1
-        for value in carried(site):
+        for value in carried(site) if site.blocks else ():
             if value.iter_arg is not None:
                 yield value.iter_arg, site.blocks[0], 2 * site.begin + 1
             yield value.return_var, site.block, 2 * site.end + 1

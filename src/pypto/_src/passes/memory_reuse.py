@@ -7,7 +7,7 @@ bytes needed at any time do, it gives addresses itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from pypto._src.ir.enums import MemorySpace
@@ -71,10 +71,16 @@ def with_shared_buffers(
     function: Function, target: Target = A2A3, *, always: bool = False
 ) -> Function:
     """Return ``function`` with shared buffers; see `MemoryReuse`."""
+    root = number(function)
+    if not always and not any(
+        _overflows(found, target.memories[space])
+        for space, found in members(function, root).items()
+    ):
+        return function
     merged: dict[MemRef, MemRef] = {}
-    for space, found in buffers(function, number(function)).items():
+    for space, found in buffers(function, root).items():
         memory = target.memories[space]
-        overflows = total_bytes([b.memref.size_ for b in found], memory) > memory.usable_bytes
+        overflows = _overflows([b.memref for b in found], memory)
         # If even the peak does not fit, no sharing helps: AllocateMemoryAddr will report it.
         if always or (overflows and peak_bytes(found, memory)[0] <= memory.usable_bytes):
             shared = share(found, memory)
@@ -83,6 +89,10 @@ def with_shared_buffers(
                 shared = place(found, memory) or shared
             merged.update(shared)
     return replace_memrefs(function, merged)
+
+
+def _overflows(found: Iterable[MemRef], memory: Memory) -> bool:
+    return total_bytes([memref.size_ for memref in found], memory) > memory.usable_bytes
 
 
 def replace_memrefs(function: Function, merged: dict[MemRef, MemRef]) -> Function:
@@ -99,19 +109,27 @@ def replace_memrefs(function: Function, merged: dict[MemRef, MemRef]) -> Functio
     return Retype(new_type).function(function)
 
 
+def members(function: Function, root: Block) -> dict[MemorySpace, dict[MemRef, list[Var]]]:
+    """Return the tiles of each on-chip buffer, by memory space, in order of definition."""
+    found: dict[MemorySpace, dict[MemRef, list[Var]]] = {}
+    for var, _, _ in definitions(function, root):
+        memref = var.type.memref if isinstance(var.type, TileType) else None
+        if memref is not None:
+            found.setdefault(memref.memory_space_, {}).setdefault(memref, []).append(var)
+    return found
+
+
 def buffers(function: Function, root: Block) -> dict[MemorySpace, list[Buffer]]:
     """Return the on-chip buffers of each memory space in order of first definition."""
     ranges = live_ranges(function, root)
-    members: dict[MemRef, list[Var]] = {}
-    for var, _, _ in definitions(function, root):
-        if isinstance(var.type, TileType) and var.type.memref is not None:
-            members.setdefault(var.type.memref, []).append(var)
-    found: dict[MemorySpace, list[Buffer]] = {}
-    for memref, tiles in members.items():
-        together = Range(segment for var in tiles for segment in ranges[var])
-        buffer = Buffer(memref, together, tuple(tiles))
-        found.setdefault(memref.memory_space_, []).append(buffer)
-    return found
+
+    def together(tiles: Sequence[Var]) -> Range:
+        return Range(segment for var in tiles for segment in ranges[var])
+
+    return {
+        space: [Buffer(memref, together(tiles), tuple(tiles)) for memref, tiles in found.items()]
+        for space, found in members(function, root).items()
+    }
 
 
 def aligned(size_bytes: int, memory: Memory) -> int:

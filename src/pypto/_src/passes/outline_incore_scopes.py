@@ -78,6 +78,8 @@ class OutlineIncoreScopes(Pass):
             PassError: a scope hands out a value that only tensors and what the host can compute
                 itself can be.
         """
+        if not any(ScopeStmt in map(type, stmts_in(f.body)) for f in program.functions_):
+            return program
         names = {function.name for function in program.functions_}
         called = {name for function in program.functions_ for name in functions_called(function)}
         out: list[Function] = []

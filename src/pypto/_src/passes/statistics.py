@@ -21,6 +21,11 @@ class PassRecord(NamedTuple):
     changed: bool
     hits: tuple[Hits, ...]  # of the rules of a `RewritePass`
 
+    @property
+    def stats(self) -> dict[str, int]:
+        """How often each rule fired, by name."""
+        return {each.rule: each.hits for each in self.hits}
+
 
 class PassStatistics(PassInstrument):
     """Records every pass that runs inside ``with PassContext([PassStatistics()])``."""
