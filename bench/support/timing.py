@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
 
 @contextmanager
-def without_collector() -> Iterator[None]:
+def without_collector() -> Generator[None]:
     """Collect the young garbage, then keep the collector off inside the block, as `timeit` does."""
     was_on = gc.isenabled()
     gc.collect(0)

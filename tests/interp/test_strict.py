@@ -27,8 +27,9 @@ from pypto._src.interp.queues import (
 )
 from pypto._src.interp.strict import ORDERS, OrderName, StrictEvaluator
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import MemRef, Var
+from pypto._src.ir.nodes import Call, MemRef, Var
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.ops import select
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.insert_sync import with_sync
 from pypto._src.passes.memory_reuse import replace_memrefs
@@ -240,6 +241,39 @@ def test_scratch_holds_nothing_afterwards() -> None:
         END,
     )
     assert error.message == "block.add reads 2048 bytes of s that nothing has written"
+
+
+def as_call(value: Any) -> Call:
+    assert isinstance(value, Call)
+    return value
+
+
+def bits(*, whole: bool) -> Function:
+    """Return a kernel that chooses by packed bits, of which 4 bytes of 32 in a row are valid.
+
+    With ``whole`` the type of the bits claims that all of them are.
+    """
+    block, x, out = Block(), tensor("x", [64, 32]), tensor("out", [64, 32])
+    tile = block.load("tile", x, [0, 0], [16, 32])
+    held = block.assign("held", as_call(select.cmp_on_target(tile, tile, 8)))
+    scratch = block.let("scratch", "block.create_tile", [1, 16], dtype=ir.UINT32)
+    if whole:
+        kind = held.type
+        assert isinstance(kind, ir.TileType)
+        held = block.let("bytes", "block.reshape", held, kind.shape)
+    chosen = block.assign("chosen", as_call(select.sel_on_target(held, tile, tile, scratch)))
+    end = block.store("end", chosen, [0, 0], out)
+    return with_sync(with_memrefs(block.function([x, index("n"), out], [end])))[0]
+
+
+def test_padding_holds_nothing() -> None:
+    """Packed bits fill part of their rows; reading the rest of a row is an error."""
+    out = np.zeros_like(X)
+    StrictEvaluator(bits(whole=False)).call("k", [X, 0, out])
+    assert np.array_equal(out[:16], X[:16])
+    with pytest.raises(EvaluationError) as caught:
+        StrictEvaluator(bits(whole=True)).call("k", [X, 0, out])
+    assert caught.value.message == ("block.sel reads 448 bytes of bytes that nothing has written")
 
 
 def overlapping(offset: int) -> Function:

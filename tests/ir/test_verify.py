@@ -658,3 +658,29 @@ def test_deep_programs_are_verified(wrap: str) -> None:
         else "statements follow a yield, which ends its body"
     )
     assert [d.message for d in found] == [misplaced, "variable 'w' is read without a definition"]
+
+
+def test_a_call_is_checked_whatever_was_checked_before() -> None:
+    """What agrees with a right call but in its result or memory space is found to be wrong."""
+    op = ir.get_op("block.move")
+    mat = ir.TileType([32, 32], ir.FP16, ir.MemRef(ir.MemorySpace.Mat, 0, 2048))
+    to = {"target_memory": ir.MemorySpace.Left}
+
+    def found(kind: ir.TileType, result: ir.Type) -> list[str]:
+        source = var("t", kind)
+        call = ir.Call(op, [source], to, result)
+        whole = program(function([source], assign(var("out", result), call)))
+        return [diagnostic.message for diagnostic in RULES["TypeCheck"](whole)]
+
+    right = ir.create_op_call("block.move", [var("t", mat)], to).type
+    elsewhere = ir.TileType(
+        mat.shape, mat.dtype, ir.MemRef(ir.MemorySpace.Mat, 2048, 2048), mat.tile_view
+    )
+    left = ir.TileType(mat.shape, mat.dtype, ir.MemRef(ir.MemorySpace.Left, 0, 2048), mat.tile_view)
+    for _ in range(2):
+        assert found(mat, right) == []
+        assert found(elsewhere, right) == []
+        [message] = found(mat, tile(32, 16, dtype=ir.FP16))
+        assert message.startswith("block.move gives a pl.Tile[[32, 32], pl.FP16")
+        [message] = found(left, right)
+        assert "Left" in message

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 
 import pytest
 
+from pypto._src.diagnostics import Diagnostic
 from pypto._src.errors import InternalError, PassError, VerificationError
 from pypto._src.ir.nodes import Call, GlobalVar, Var
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnStmt
+from pypto._src.ir.verify import RULES
 from pypto._src.passes.base import (
     CallbackInstrument,
     IRProperty,
@@ -24,6 +27,7 @@ from pypto._src.passes.base import (
     get_verified_properties,
     verify_properties,
 )
+from pypto._src.passes.run_verifier import RunVerifier
 from tests.passes.scalars import T, program
 
 P = IRProperty
@@ -247,6 +251,68 @@ def test_pipeline_keeps_an_eye_on_what_held() -> None:
     with pytest.raises(VerificationError, match="after Break"):
         PassPipeline([Claim(), Break()]).run(GOOD)
     assert PassPipeline([Claim(), Honest()]).run(GOOD) is not GOOD
+
+
+class _Loses(Pass):
+    """Loses SSA form and does not say so."""
+
+    def run(self, program: Program) -> Program:
+        return assigned_twice()
+
+
+class _Copies(Pass):
+    """Returns another program with the same functions."""
+
+    def run(self, program: Program) -> Program:
+        return program.with_functions(program.functions_)
+
+
+class _Fails(Pass):
+    """Cannot go on."""
+
+    def run(self, program: Program) -> Program:
+        raise PassError("no")
+
+
+class _Gives(Pass):
+    """Gives SSA form up."""
+
+    invalidates = IRPropertySet(P.SSAForm)
+
+    def run(self, program: Program) -> Program:
+        return assigned_twice()
+
+
+def test_the_pass_that_lost_a_property_is_named() -> None:
+    """Whichever pass comes after it, also one that fails or gives the property up."""
+    for after in ([], [_Copies(), _Copies()], [_Copies(), _Fails()], [_Gives()]):
+        with pytest.raises(VerificationError, match=r"^verification failed after _Loses\n"):
+            PassPipeline([Claim(), _Copies(), _Loses(), *after]).run(GOOD)
+    with pytest.raises(PassError, match=r"^no$"):
+        PassPipeline([Claim(), _Copies(), _Fails()]).run(GOOD)
+
+
+def test_a_property_is_not_verified_again_before_it_may_be_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Verified where it is claimed and at the end, and by RunVerifier on other programs only."""
+    verified: list[Program] = []
+
+    def rule(program: Program) -> Iterator[Diagnostic]:
+        verified.append(program)
+        return iter(())
+
+    monkeypatch.setitem(RULES, "SSAVerify", rule)
+    passes = [_Copies(), Claim(), RunVerifier(), _Copies(), _Copies(), _Copies()]
+    seen: list[Program] = []
+    PassPipeline(passes).run(GOOD, lambda _, program: seen.append(program))
+    assert [id(p) for p in verified] == [id(seen[1]), id(seen[-1])]
+    verified.clear()
+    PassPipeline([Claim(), _Copies(), RunVerifier()]).run(GOOD)
+    assert [program is GOOD for program in verified] == [True, False, False]
+    verified.clear()
+    RunVerifier()(GOOD)
+    assert [id(p) for p in verified] == [id(GOOD)]
 
 
 def test_verification_instrument() -> None:

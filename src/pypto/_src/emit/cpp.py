@@ -1020,7 +1020,7 @@ def _used(function: Function, removed: frozenset[Stmt]) -> frozenset[Var]:
     for stmt in stmts_in(function.body):
         if stmt in gone or stmt in passed:
             continue
-        exprs: Sequence[Any] = [e for e in exprs_in(stmt) if not isinstance(e, Var)]
+        exprs: list[Any]
         match stmt:
             case AssignStmt():
                 exprs = [stmt.value, *_types_read(stmt.var)]
@@ -1040,7 +1040,7 @@ def _used(function: Function, removed: frozenset[Stmt]) -> frozenset[Var]:
             case YieldStmt() | ReturnStmt():
                 exprs = list(stmt.value)
             case _:
-                pass
+                exprs = [e for e in exprs_in(stmt) if not isinstance(e, Var)]
         read.update(uses(exprs))
     for param in function.params:
         read.update(uses(_types_read(param)))

@@ -260,7 +260,8 @@ class _Host:
         for param in self.function.params:
             name = self.names.register(param)
             kind = _value_type(param.type)
-            params.append(f"const Tensor& {name}" if kind == "Tensor" else f"{kind} {name}")
+            passed = f"const Tensor& {name}"
+            params.append(passed if kind == "Tensor" else f"[[maybe_unused]] {kind} {name}")
         for index, kind in enumerate(self.function.return_types):
             name = self.names.fresh(f"result_{index}")
             self.results.append(name)
@@ -338,6 +339,14 @@ class _Host:
             plain = known is not None and not negative
             texts.append(text if plain else f"static_cast<uint64_t>({text})")
         return texts, len(texts)
+
+    def _indices(self, expr: Expr) -> list[str]:
+        assert isinstance(expr, MakeTuple)
+        texts = [(item, self.scalars.text(item)) for item in expr.elements]
+        return [
+            text if const_value(item) is not None else f"static_cast<int64_t>({text})"
+            for item, text in texts
+        ]
 
     # ----- statements -----------------------------------------------------------------------
 
@@ -419,7 +428,7 @@ class _Host:
             parts = f"{{{', '.join(shape)}}}, {{{', '.join(offset)}}}"
             self._keep(var, f"{source}.view({parts})")
         elif op is tensor_ops.read:
-            at = ", ".join(f"static_cast<int64_t>({t})" for t in self._sizes(call.args[1])[0])
+            at = ", ".join(self._indices(call.args[1]))
             place = f"rt, {self.value(call.args[0])}, {{{at}}}"
             self._keep(var, element_text(dtype_of(call), place))
         elif op is tensor_ops.dim:

@@ -77,6 +77,9 @@ def difference(end: Any, begin: Any, known: Mapping[Var, int]) -> int | Expr:
     """Return ``end - begin`` of two integers; a number where what is not known cancels."""
     if isinstance(end, int) and isinstance(begin, int):
         return end - begin
+    (base, constant), (other, less) = _shifted(end), _shifted(begin)
+    if base is other:  # begin + 16 and begin, as most slices are
+        return constant - less
     constant = 0
     terms: dict[Expr, int] = {}
     todo: list[tuple[Any, int]] = [(begin, -1), (end, 1)]
@@ -92,6 +95,14 @@ def difference(end: Any, begin: Any, known: Mapping[Var, int]) -> int | Expr:
         else:
             constant += factor * number
     return constant if not terms else _sum(constant, terms)
+
+
+def _shifted(value: Any) -> tuple[Any, int]:
+    """Return a value without the constant that is added to it, and that constant."""
+    plus = value.__class__ is Add and value.right.__class__ is ConstInt
+    if not plus or value.type.dtype.get_bit() < _FEWEST_BITS:
+        return value, 0
+    return value.left, value.right.value
 
 
 def _parts(value: Any, factor: int, known: Mapping[Var, int]) -> Sequence[tuple[Any, int]] | None:

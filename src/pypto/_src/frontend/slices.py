@@ -156,6 +156,8 @@ def _bound(
 ) -> Any:
     """Return a bound; a negative number counts from the end, as in Python."""
     value = default if bound is None else bound
+    if value.__class__ is int and value >= 0:
+        return value
     integer = isinstance(value, int) or (
         isinstance(value, Expr) and isinstance(value.type, ScalarType) and value.type.dtype.is_int()
     )

@@ -32,7 +32,17 @@ from pypto._src.interp.queues import (
     held_back,
 )
 from pypto._src.ir.enums import PipeType
-from pypto._src.ir.nodes import Call, ConstInt, Expr, TensorType, TileType, Var
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    TensorType,
+    TileType,
+    Type,
+    Var,
+    const_value,
+    static_shape,
+)
 from pypto._src.ir.opdef import INTS, TENSOR, TILE, OpDef, aliased, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program
@@ -214,6 +224,7 @@ class StrictPlan(Plan):
         result = None if source is None else self._value(source)
         scratch = self._scratch(call)
         in_order = completes_in_order(call, pipe)
+        padding = _valid_part(call.type)
         name, span = op.name, stmt.span
         places_slot = self.places_slot
 
@@ -230,6 +241,8 @@ class StrictPlan(Plan):
                     found.append(compute(args))
                     if target is not None:
                         target[...] = found[0]
+                        if padding is not None:
+                            poison_outside(target, padding)
                     for each in scratch:
                         poison(env[each])
 
@@ -242,6 +255,8 @@ class StrictPlan(Plan):
             if target is not None:
                 core.owners[slot] = entry.number
                 env[slot] = target
+                if padding is not None:
+                    core.keep_only(target, padding)
             else:
                 env[slot] = found[0] if result is None else result(env)
 
@@ -250,6 +265,25 @@ class StrictPlan(Plan):
     def _access(self, call: Call, op: OpDef[..., Any], _stmt: AssignStmt | EvalStmt) -> Access:
         """Return what a call touches."""
         return Access(self, call, op)
+
+
+def _valid_part(kind: Type) -> tuple[slice, ...] | None:
+    """Return the part of a tile that holds elements, None for the whole; the rest is padding."""
+    view = kind.tile_view if isinstance(kind, TileType) else None
+    if view is None or not isinstance(kind, TileType):
+        return None
+    sizes = [const_value(dim) for dim in view.valid_shape]
+    shape = static_shape(kind)
+    if shape is None or len(sizes) != len(shape) or None in sizes or tuple(sizes) == shape:
+        return None
+    return tuple(slice(0, size) for size in sizes)
+
+
+def poison_outside(place: Array, part: tuple[slice, ...]) -> None:
+    """Fill all but a part of a place with poison."""
+    kept = place[part].copy()
+    poison(place)
+    place[part] = kept
 
 
 def _argument(index: int) -> Callable[[Env], Any]:
@@ -303,6 +337,12 @@ class Core:
             marks = self.memories[id(owner)] = Marks(owner)
             self.kept.append(owner)
         return marks
+
+    def keep_only(self, place: Array, part: tuple[slice, ...]) -> None:
+        """Let all of a place but a part hold nothing."""
+        self.undefine(place)
+        marks = self.marks(place)
+        marks.part(marks.valid, place[part])[...] = True
 
     def own(self, slot: int, owner: int | None) -> None:
         """Say which entry has written the tile in a slot, None for not known."""
@@ -368,12 +408,14 @@ class Access:
         self.op = op
         self.pipe = op.pipe_of(call) or PipeType.S
         self.in_order = completes_in_order(call, self.pipe)
-        self.tiles: list[tuple[int, int, str]] = []  # operand, slot, name of each tile read
+        # Operand, slot, name and valid part of each tile that is read.
+        self.tiles: list[tuple[int, int, str, tuple[slice, ...] | None]] = []
         self.tensors: list[tuple[int, bool]] = []  # operand, writes
         for index, arg in enumerate(call.args):
             kind = op.operands[index].kind
             if kind == TILE and index in op.reads and isinstance(arg, Var):
-                self.tiles.append((index, plan._slot(arg), arg.name))  # pyright: ignore[reportPrivateUsage]
+                slot = plan._slot(arg)  # pyright: ignore[reportPrivateUsage]
+                self.tiles.append((index, slot, arg.name, _valid_part(arg.type)))
             elif kind == TENSOR and isinstance(arg.type, TensorType):
                 self.tensors += [(index, False)] * (index in op.reads)
                 self.tensors += [(index, True)] * (index in op.writes)
@@ -392,9 +434,10 @@ class Access:
         """
         number = len(core.queues.entries)
         found: dict[int, str] = {}
-        for index, slot, name in self.tiles:
-            self._check(core, args[index], slot, name)
-        reads = [args[index] for index, _, _ in self.tiles]
+        for index, slot, name, valid in self.tiles:
+            view = args[index]
+            self._check(core, view if valid is None else view[valid], slot, name)
+        reads = [args[index] for index, *_ in self.tiles]
         reads += [self._box(args, index) for index, writes in self.tensors if not writes]
         writes = [self._box(args, index) for index, writes in self.tensors if writes]
         writes += [*scratch, *([] if target is None else [target])]

@@ -435,9 +435,9 @@ def _variables(expr: Expr) -> Sequence[Var]:
         node = stack.pop()
         if isinstance(node, Var):
             found.append(node)
-        elif node.__class__ is not ConstInt and id(node) not in seen:
+        elif id(node) not in seen:
             seen.add(id(node))
-            stack += child_list(node)
+            stack += [child for child in child_list(node) if child.__class__ is not ConstInt]
     return found
 
 
@@ -459,24 +459,28 @@ def type_check(program: Program) -> Iterator[Diagnostic]:
 
 
 def _has_type_of_value(stmt: Stmt) -> bool:
+    """True where a short look shows that variable and value agree, whatever their memory."""
     assert isinstance(stmt, AssignStmt)
-    return stmt.var.type is stmt.value.type
+    a, b = stmt.var.type, stmt.value.type
+    if a is b:
+        return True
+    return (
+        a.__class__ is b.__class__
+        and isinstance(a, ShapedType)
+        and isinstance(b, ShapedType)
+        and a.shape is b.shape
+        and a.dtype is b.dtype
+    )
 
 
 def _agrees(node: Expr) -> bool:
     """True where a short look shows that `_expr_types` finds nothing, which is nearly always."""
-    match node:
-        case ConstInt():
-            return node.type is _INDEX
-        case Call():
-            op = op_of(node)
-            return op is not None and op.has_checked(node)
-        case BinaryExpr():
-            return node.left.type is node.right.type and not isinstance(node, Xor)
-        case MakeTuple():
-            return True
-        case _:
-            return False
+    if isinstance(node, Call):
+        op = op_of(node)
+        return op is not None and op.has_checked(node)
+    if isinstance(node, BinaryExpr):
+        return node.left.type is node.right.type and not isinstance(node, Xor)
+    return isinstance(node, MakeTuple) or (isinstance(node, ConstInt) and node.type is _INDEX)
 
 
 _INDEX: Final = scalar_type(DataType.INDEX)
@@ -770,7 +774,7 @@ _PLACES: Final[dict[IntEnum, str]] = {
 
 
 def _expressions(stmt: Stmt) -> list[Expr]:
-    """Return every expression of one statement once, definitions and variables left out."""
+    """Return every expression of one statement once, but variables and whole numbers."""
     found: list[Expr] = []
     seen: set[int] = set()
     for root in held_by(stmt):
@@ -783,7 +787,11 @@ def _expressions(stmt: Stmt) -> list[Expr]:
             if isinstance(node, Expr):
                 found.append(node)
             if child_fields(node.__class__):
-                stack += child_list(node)
+                stack += [
+                    child
+                    for child in child_list(node)
+                    if child.__class__ is not ConstInt or cast("Expr", child).type is not _INDEX
+                ]
     return found
 
 

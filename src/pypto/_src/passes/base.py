@@ -13,7 +13,7 @@ is a defect of the pass and reaches the caller as `InternalError` with the IR be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from threading import local
@@ -498,7 +498,7 @@ class _Claims:
         self._proved = self._proved.union_with(new)
 
     @contextmanager
-    def told(self, program: Program) -> Iterator[None]:
+    def told(self, program: Program) -> Generator[None]:
         """Let `rules_verified` know, inside the block, what is verified of the last program."""
         outer, _active.proved = _active.proved, (program, self._proved)
         try:

@@ -188,10 +188,10 @@ class Findings:
         )
 
     def overtake(self, site: Site, triple: Triple) -> None:
-        """Warn of a set that may reach its flag before the wait has lowered it."""
+        """Warn of a set that may reach its flag before the wait has lowered it, once a flag."""
         self.report(
             "sync-overtake",
-            (triple, site),
+            (triple,),
             f"{triple} may be raised again while its last wait is still under way",
             site.stmt.span,
             hint=f"use another event than {triple.event}",

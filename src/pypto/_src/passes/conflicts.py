@@ -94,8 +94,12 @@ class History:
             if len(listed) > _LISTED:
                 self.tensors[access.root] = _condensed(listed, site)
 
-    def earlier(self, instruction: Instruction) -> Iterator[Need]:
-        """Yield the conflicts with instructions that come before in the same turn of all loops."""
+    def earlier(self, instruction: Instruction, known: Sequence[int]) -> Iterator[Need]:
+        """Yield the conflicts with instructions that come before in the same turn of all loops.
+
+        ``known`` has, for each pipe, the number of its last instruction that is complete by then:
+        conflicts with parts of tensors that earlier ones touch are left out.
+        """
         site = instruction.site
         for chunk, writes in _touched(instruction):
             for (pipe, wrote), entries in self.tiles.get(chunk, {}).items():
@@ -109,6 +113,8 @@ class History:
         for access in instruction.tensors:
             for entry in self.tensors.get(access.root, ()):
                 if entry.pipe == ordered or not (access.writes or entry.writes):
+                    continue
+                if entry.number <= known[entry.pipe]:
                     continue
                 met = meeting(entry.site, site)
                 if met is not None and may_overlap(

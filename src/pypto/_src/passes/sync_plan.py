@@ -199,7 +199,8 @@ class Planner:
     def _instruction(self, instruction: Instruction) -> None:
         site, pipe = instruction.site, int(instruction.pipe)
         self.site = site
-        if self.order(instruction, self.history.earlier(instruction), self.clock, self):
+        needs = self.history.earlier(instruction, self.clock[pipe])
+        if self.order(instruction, needs, self.clock, self):
             self.bar(site, instruction.pipe, self.clock, self.count)
         if instruction.in_order:  # it starts when all before it on its pipe is complete
             self.clock[pipe][pipe] = self.count[pipe]

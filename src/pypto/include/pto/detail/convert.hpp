@@ -12,7 +12,8 @@ namespace detail {
 constexpr int kChunk = 512;
 
 // Hardware conversion of kHalfStep halves at a time, in vectors as wide as those that read the result.
-#if defined(__F16C__) && !defined(PTO_CPU_SOFT_HALF) && !defined(PTO_SCALAR)
+// (clang before 15 has no _Float16 where the processor does not compute with it.)
+#if defined(__F16C__) && !defined(PTO_CPU_SOFT_HALF) && !defined(PTO_SCALAR) && (PTO_NATIVE_HALF || !defined(__clang__))
 #define PTO_HAVE_F16C 1
 #if defined(__AVX512F__)
 constexpr int kHalfStep = 16;

@@ -179,9 +179,6 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
     // Function body
     // llama_layer.py:174
     set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
-    set_flag(PIPE_V, PIPE_MTE2, EVENT_ID1);
-    set_flag(PIPE_V, PIPE_MTE2, EVENT_ID2);
-    set_flag(PIPE_V, PIPE_MTE2, EVENT_ID3);
     for (int64_t r = 0; r < 64; r += 16) {
         // llama_layer.py:175
         TASSIGN(s_16x64Global, s + r * 256 + keys - 64);
@@ -189,7 +186,7 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
         set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
         wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
         TMULS(_t1, _t0, 0.08838834764831845f);
-        set_flag(PIPE_V, PIPE_MTE2, EVENT_ID4);
+        set_flag(PIPE_V, PIPE_MTE2, EVENT_ID1);
         wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
         TASSIGN(mask_16x64Global, mask + r * 64 + 0);
         TLOAD(_t2, mask_16x64Global);
@@ -202,7 +199,6 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
         pipe_barrier(PIPE_V);
         TROWMAX(largest_0, own, scratch);
         // llama_layer.py:177
-        wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID1);
         using largest_iterType = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
         largest_iterType largest_iter(16, 1);
         TASSIGN(largest_iter, 0x5000);
@@ -214,7 +210,7 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
             set_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
             wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
             TMULS(tile_0, _t3, 0.08838834764831845f);
-            set_flag(PIPE_V, PIPE_MTE2, EVENT_ID5);
+            set_flag(PIPE_V, PIPE_MTE2, EVENT_ID2);
             // llama_layer.py:179
             pipe_barrier(PIPE_V);
             TROWMAX(_t4, tile_0, scratch);
@@ -224,10 +220,9 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
             TMAX(largest_1_row, largest_iter_row, _t4_row);
             TRESHAPE(largest_1, largest_1_row);
             // llama_layer.py:177
-            wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID5);
+            wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID2);
             largest_iter = largest_1;
         }
-        set_flag(PIPE_V, PIPE_MTE2, EVENT_ID1);
         // llama_layer.py:180
         pipe_barrier(PIPE_V);
         TROWEXPANDSUB(_t5, own, largest_iter);
@@ -237,7 +232,6 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
         pipe_barrier(PIPE_V);
         TROWSUM(total_0, own_powers, scratch);
         // llama_layer.py:182
-        wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID2);
         using total_iterType = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
         total_iterType total_iter(16, 1);
         TASSIGN(total_iter, 0x9080);
@@ -249,7 +243,7 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
             set_flag(PIPE_MTE2, PIPE_V, EVENT_ID3);
             wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID3);
             TMULS(tile_1, _t6, 0.08838834764831845f);
-            set_flag(PIPE_V, PIPE_MTE2, EVENT_ID6);
+            set_flag(PIPE_V, PIPE_MTE2, EVENT_ID3);
             // llama_layer.py:184
             pipe_barrier(PIPE_V);
             TROWEXPANDSUB(_t7, tile_1, largest_iter);
@@ -264,12 +258,10 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
             TADD(total_1_row, total_iter_row, _t8_row);
             TRESHAPE(total_1, total_1_row);
             // llama_layer.py:182
-            wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID6);
+            wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID3);
             total_iter = total_1;
         }
-        set_flag(PIPE_V, PIPE_MTE2, EVENT_ID2);
         // llama_layer.py:186
-        wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID3);
         set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         for (int64_t n_2 = 0; n_2 < keys - 64; n_2 += 64) {
             // llama_layer.py:187
@@ -278,7 +270,7 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
             set_flag(PIPE_MTE2, PIPE_V, EVENT_ID4);
             wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID4);
             TMULS(tile_2, _t9, 0.08838834764831845f);
-            set_flag(PIPE_V, PIPE_MTE2, EVENT_ID7);
+            set_flag(PIPE_V, PIPE_MTE2, EVENT_ID4);
             // llama_layer.py:188
             pipe_barrier(PIPE_V);
             TROWEXPANDSUB(_t10, tile_2, largest_iter);
@@ -297,10 +289,9 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
             TSTORE(p_16x64Global, weights_0);
             set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
             // llama_layer.py:186
-            wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID7);
+            wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID4);
         }
         wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
-        set_flag(PIPE_V, PIPE_MTE2, EVENT_ID3);
         // llama_layer.py:191
         pipe_barrier(PIPE_V);
         TROWEXPANDDIV(_t12, own_powers, total_iter);
@@ -312,12 +303,9 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
         TASSIGN(p_16x64Global, p + r * 256 + keys - 64);
         TSTORE(p_16x64Global, weights_1);
         // llama_layer.py:174
-        wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID4);
+        wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID1);
     }
     wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
-    wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID1);
-    wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID2);
-    wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID3);
     pipe_barrier(PIPE_ALL);
 }
 
