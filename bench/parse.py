@@ -45,7 +45,7 @@ def parsing() -> None:
 
 
 @pl.jit
-def first_rows(  # pyright: ignore  the annotations of a kernel
+def first_rows(
     a: pl.Tensor,
     b: pl.Tensor,
     c: pl.Tensor,

@@ -33,6 +33,8 @@ from pypto._src.passes.pipelines import PassManager
 from pypto._src.passes.regions import Block, Site, number, rewrite, sites_in
 from pypto._src.targets import A2A3
 
+NOTHING = (0,) * 7  # what a pipe knows without flags: of each pipe, that no instruction is complete
+
 
 class Plain(NamedTuple):
     """What a flag for each dependence takes."""
@@ -59,7 +61,8 @@ class PerDependence:
         for site in block.sites:
             instruction = self.accesses.at.get(site)
             if instruction is not None:
-                self._note(instruction, self.history.earlier(instruction), carried=False)
+                needs = self.history.earlier(instruction, NOTHING)
+                self._note(instruction, needs, carried=False)
                 self.count[instruction.pipe] += 1
                 self.history.record(instruction, self.count[instruction.pipe])
                 continue

@@ -255,13 +255,15 @@ def bits(*, whole: bool) -> Function:
     """
     block, x, out = Block(), tensor("x", [64, 32]), tensor("out", [64, 32])
     tile = block.load("tile", x, [0, 0], [16, 32])
-    held = block.assign("held", as_call(select.cmp_on_target(tile, tile, 8)))
+    held = block.assign("held", as_call(select.cmp_on_target.build([tile, tile, 8], {})))
     scratch = block.let("scratch", "block.create_tile", [1, 16], dtype=ir.UINT32)
     if whole:
         kind = held.type
         assert isinstance(kind, ir.TileType)
         held = block.let("bytes", "block.reshape", held, kind.shape)
-    chosen = block.assign("chosen", as_call(select.sel_on_target(held, tile, tile, scratch)))
+    chosen = block.assign(
+        "chosen", as_call(select.sel_on_target.build([held, tile, tile, scratch], {}))
+    )
     end = block.store("end", chosen, [0, 0], out)
     return with_sync(with_memrefs(block.function([x, index("n"), out], [end])))[0]
 

@@ -77,6 +77,8 @@ ELSEWHERE = {
     "program-name": ("run/test_cli.py::test_several_programs_need_a_name",
                      "defines several programs:"),
     "rank": ("errors/test_rare.py::test_rare", "rank"),
+    "rules-in-circles": ("passes/test_optimise.py::test_rules_that_never_end_are_named",
+                         "rules-in-circles"),
     "scalar-result": ("emit/test_op_forms.py::test_what_no_target_executes",
                       "of a one-dimensional tile is a scalar"),
     "tile-rank": ("ops/test_rules.py::test_refusal", "tile-rank"),

@@ -1056,3 +1056,12 @@ def exprs_of_type(kind: Type) -> Iterator[Expr]:
                         yield tile.tile_view.start_offset
             case _:
                 pass
+
+
+def symbols_of_type(kind: Type) -> list[Expr]:
+    """Return `exprs_of_type` but for integer constants: for nearly every type there are none."""
+    if kind.__class__ is ScalarType:
+        return []
+    is_plain = kind.__class__ is TileType and cast("TileType", kind).tile_view is None
+    exprs = cast("TileType", kind).shape if is_plain else exprs_of_type(kind)
+    return [expr for expr in exprs if expr.__class__ is not ConstInt]

@@ -23,12 +23,12 @@ from pypto._src.ir.nodes import (
     IterArg,
     MakeTuple,
     MemRef,
-    ScalarType,
     TupleGetItemExpr,
     Type,
     Var,
     exprs_of_type,
     same_type,
+    symbols_of_type,
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.ssa_plan import Block, Branching, Plan, Region, Trail
@@ -282,10 +282,7 @@ class _Rewrite(Mutator):
         return declared
 
     def _is_symbolic(self, kind: Type) -> bool:
-        if isinstance(kind, ScalarType):
-            return False
-        dims = [dim for dim in exprs_of_type(kind) if dim.__class__ is not ConstInt]
-        return not self._written.keys().isdisjoint(uses(dims))
+        return not self._written.keys().isdisjoint(uses(symbols_of_type(kind)))
 
     def visit_Var(self, var: Var) -> Expr:
         """Replace a variable of the source by its present definition."""

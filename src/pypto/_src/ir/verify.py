@@ -37,7 +37,6 @@ from pypto._src.ir.nodes import (
     MemRef,
     ScalarType,
     ShapedType,
-    TileType,
     TupleType,
     Type,
     UnaryExpr,
@@ -48,6 +47,7 @@ from pypto._src.ir.nodes import (
     exprs_of_type,
     same_type,
     scalar_type,
+    symbols_of_type,
 )
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import (
@@ -336,13 +336,9 @@ class _Definitions:
 
     def result(self, var: Var, span: Span) -> None:
         """Define a variable after whatever its type names has been defined."""
-        kind = var.type
-        if kind.__class__ is not ScalarType:
-            plain = kind.__class__ is TileType and cast("TileType", kind).tile_view is None
-            exprs = cast("TileType", kind).shape if plain else exprs_of_type(kind)
-            dims = [dim for dim in exprs if dim.__class__ is not ConstInt]
-            if dims:
-                self.use(dims, span)
+        dims = symbols_of_type(var.type)
+        if dims:
+            self.use(dims, span)
         self.define(var, span)
 
     def body(self, body: Stmt | None, inside: Sequence[Var] = (), results: int = -1) -> _Steps:
