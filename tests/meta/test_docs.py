@@ -51,7 +51,7 @@ def execute(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = (len(source), None, source.splitlines(keepends=True), filename)
     monkeypatch.setitem(linecache.cache, filename, entry)
     try:
-        exec(compile(source, filename, "exec"), module.__dict__)
+        exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == filename]

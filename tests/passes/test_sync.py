@@ -228,6 +228,23 @@ def test_a_loop_over_rows_needs_no_order() -> None:
     assert listing(synchronised(rows(lambda i: i * 16 + 4))).count("bar ALL") == 1
 
 
+def test_only_turns_that_have_a_next_one_count() -> None:
+    """Rows that only the last turn stores are read by no later turn: the load need not wait."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [64, 128])
+    a = block.load("a", x, [0, 0], [8, 128])
+
+    def body(inner: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+        inner.load("b", args[0], [24, 0], [8, 128])
+        return [inner.store("w", a, [i * 8, 0], args[0])]
+
+    texts: list[str] = []
+    for stop in (4, 5):
+        [last] = block.loop({"o": out}, body, stop=stop)
+        texts.append(listing(synchronised(with_memrefs(block.function([x, out], [last])))))
+        block.stmts = block.stmts[:1]
+    assert ["MTE3->MTE2" in text for text in texts] == [False, True]
+
+
 def test_a_loop_that_stores_overlapping_rows_is_ordered() -> None:
     """Offsets that grow by less than the rows stored meet on the next turn."""
     assert listing(synchronised(rows(lambda i: i * 4))).count("bar ALL") == 2

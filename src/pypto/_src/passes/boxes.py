@@ -187,7 +187,9 @@ def _difference(
         x, y = a.terms.get(atom, 0), b.terms.get(atom, 0)
         counter = integers.counters.get(atom, _ANY)
         if atom is turning:
-            low, high = _add((low, high), _scaled(x - y, counter.low, counter.high))
+            step = counter.step or 0  # a turn comes after the one that ``a`` is taken in
+            first, last = counter.low - min(step, 0), counter.high - max(step, 0)
+            low, high = _add((low, high), _scaled(x - y, first, last))
             if y and counter.step is None:
                 return -inf, inf
             shift = y * (counter.step or 0)  # per turn; at least one turn lies between
