@@ -120,15 +120,96 @@ void pto2_rt_submit_task(PTO2Runtime*, int, int, PTOParam*, int);
 """
 
 
-def test_text_compiles(tmp_path: Path) -> None:
+SIZES = """
+M = pl.dynamic("M")
+N = pl.dynamic("N")
+
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def twice(
+        self, x: pl.Tensor[[M, 64], pl.FP32], out: pl.Out[pl.Tensor[[M, 64], pl.FP32]]
+    ) -> pl.Tensor[[M, 64], pl.FP32]:
+        for i in pl.range(M):
+            out[i : i + 1] = x[i : i + 1] * 2.0
+        return out
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def four_times(
+        self, x: pl.Tensor[[M, 64], pl.FP32], out: pl.Out[pl.Tensor[[M, 64], pl.FP32]]
+    ) -> pl.Tensor[[M, 64], pl.FP32]:
+        made = pl.create_tensor([M, 64], pl.FP32)
+        made = self.twice(x, made)
+        return self.twice(made, out)
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[N, 64], pl.FP32],
+        table: pl.Tensor[[n + 1, N, 2], pl.INT64],
+        out: pl.Out[pl.Tensor[[48, 64], pl.FP32]],
+    ) -> tuple[pl.Tensor[[48, 64], pl.FP32], pl.Tensor[[N, 64], pl.FP32]]:
+        all_rows = pl.create_tensor([N, 64], pl.FP32)
+        all_rows = self.four_times(x, all_rows)
+        rows = pl.read(table, [1, n, 1])
+        out = self.four_times(all_rows[0:48], out)
+        self.twice(x[0:rows], all_rows[0:rows])
+        return out, all_rows
+"""
+
+
+def sizes_emitted() -> OrchestrationResult:
+    lowered = PassManager.get_strategy().run_passes(pl.parse_program(SIZES))
+    [main] = outermost(lowered)
+    return generate_orchestration(lowered, main)
+
+
+def test_sizes_known_at_the_call(golden: Callable[[str, str], None]) -> None:
+    """Sizes are words behind the parameters: of the entry, of its functions, of each task."""
+    golden("emit/orchestration_sizes.cpp", sizes_emitted().code)
+
+
+def test_size_that_no_tensor_tells() -> None:
+    """A kernel that is told a size gets it from a dimension that is this size alone."""
+    text = SIZES.replace("x: pl.Tensor[[M, 64]", "x: pl.Tensor[[M * 2, 64]", 1).replace(
+        "out: pl.Out[pl.Tensor[[M, 64]", "out: pl.Out[pl.Tensor[[M * 2, 64]", 1
+    )
+    text = text.partition("    @pl.function(type=pl.FunctionType.Orchestration)")[0]
+    text = text.replace(" -> pl.Tensor[[M, 64], pl.FP32]", "").replace("        return out\n", "")
+    block = "pl.Tensor[[32, 64], pl.FP32]"
+    text += (
+        "    @pl.function(type=pl.FunctionType.Orchestration)\n"
+        f"    def main(self, x: {block}, out: pl.Out[{block}]):\n"
+        "        self.twice(x, out)\n"
+    )
+    lowered = PassManager.get_strategy().run_passes(pl.parse_program(text))
+    with pytest.raises(EmitError) as caught:
+        generate_orchestration(lowered, host(lowered))
+    assert str(caught.value) == "no tensor tells the size 'M' of kernel 'twice'"
+    assert caught.value.hint == "add a parameter m: pl.INT64 and use it in the shapes"
+
+
+@pytest.mark.parametrize(
+    ("emit", "allowed"),
+    [
+        pytest.param(lambda: emitted(ALL, ALL_BODY, BLOCK), [], id="all"),
+        # No kernel takes the table, which the host reads through its pointer.
+        pytest.param(sizes_emitted, ["-Wno-unused-but-set-variable"], id="sizes"),
+    ],
+)
+def test_text_compiles(
+    emit: Callable[[], OrchestrationResult], allowed: list[str], tmp_path: Path
+) -> None:
     """The text is C++ that compiles against an interface of the runtime's shape."""
     toolchain = find_toolchain()
     if toolchain is None:
         pytest.skip("no C++ compiler")
     (tmp_path / "pto_orchestration_api.h").write_text(_API)
     source = tmp_path / "main.cpp"
-    source.write_text(emitted(ALL, ALL_BODY, BLOCK).code)
-    flags = ["-std=c++20", "-Wall", "-Werror", "-Wno-dangling-else", "-fsyntax-only"]
+    source.write_text(emit().code)
+    flags = ["-std=c++20", "-Wall", "-Werror", "-Wno-dangling-else", "-fsyntax-only", *allowed]
     done = subprocess.run(
         [*toolchain.command, *flags, f"-I{tmp_path}", str(source)],
         capture_output=True,

@@ -684,3 +684,20 @@ def test_a_call_is_checked_whatever_was_checked_before() -> None:
         assert message.startswith("block.move gives a pl.Tile[[32, 32], pl.FP16")
         [message] = found(left, right)
         assert "Left" in message
+
+
+def test_an_operand_is_no_part_of_the_list_before_it() -> None:
+    """A call with a number too many in a list, and one operand less, is wrong after a right one."""
+    op = ir.get_op("tensor.view")
+    source = var("x", ir.TensorType([64, 64], ir.FP32))
+
+    def found(*lists: Sequence[int]) -> list[str]:
+        arguments = [source, *(ir.MakeTuple(list(numbers)) for numbers in lists)]
+        result = ir.TensorType([16, 16], ir.FP32)
+        call = ir.Call(op, arguments, {}, result)
+        whole = program(function([source], assign(var("out", result), call)))
+        return [diagnostic.message for diagnostic in RULES["TypeCheck"](whole)]
+
+    assert found([16, 16], [0, 0]) == []
+    assert found([16, 16, 0, 0]) == ["tensor.view takes 3 operands, got 2"]
+    assert found([16], [16, 0, 0]) != []

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pypto.language as pl
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
@@ -17,6 +18,7 @@ from pypto._src.ir.nodes import Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.init_mem_ref import init_mem_ref, with_memrefs
 from pypto._src.passes.normalize_stmt_structure import normalized
+from pypto._src.passes.pipelines import PassManager
 from tests.passes import oracle
 from tests.passes.build import (
     COLS,
@@ -300,6 +302,30 @@ def test_random_kernels_compute_the_same_in_their_buffers(
     expected = oracle.run(kernel, arguments(n), by_memory=False)
     found = oracle.run(with_memrefs(kernel), arguments(n), by_memory=True)
     assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
+
+
+@pytest.mark.parametrize(
+    ("shape", "hint"),
+    [
+        ("[n, 64]", "take blocks of constant size, then the rest in tiles [1, 64]"),
+        ("[n, n]", "take blocks of constant size, the last one up to the end of the tensor"),
+        ("[8, n]", "take blocks of constant size, the last one up to the end of the tensor"),
+    ],
+)
+def test_a_tile_of_no_constant_size_is_an_error(shape: str, hint: str) -> None:
+    """The hint says what to do about rows, for which single rows do, and about columns."""
+    block = "pl.Tensor[[64, 64], pl.FP32]"
+    source = pl.parse_program(
+        "@pl.program\nclass P:\n"
+        "    @pl.function(type=pl.FunctionType.InCore)\n"
+        f"    def kernel(self, n: pl.INT64, x: {block}, out: pl.Out[{block}]):\n"
+        f"        tile = pl.load(x, [0, 0], {shape})\n"
+        f"        out = pl.store(tile, [0, 0], {shape}, out)\n"
+    )
+    with pytest.raises(PassError) as caught:
+        PassManager.get_strategy().run_passes(source)
+    message = "the shape of tile 'tile' is not constant, so it has no place in memory"
+    assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
 def test_the_pass_keeps_programs_in_normal_form() -> None:

@@ -1,7 +1,9 @@
 """C++ of a host function for the device's task runtime: tensors, loops, one task a kernel call.
 
 The runtime finds the order of tasks from the tensors that they read and write, so the text has no
-synchronisation. What this form cannot express is refused at its place in the user's source.
+synchronisation. Sizes that are known at run time only are words behind the parameters: of the
+entry, of host functions that it calls, and of each task whose kernel has such. What this form
+cannot express is refused at its place in the user's source.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp import RESERVED
-from pypto._src.emit.cpp_types import FLOOR_HELPERS, ScalarText, c_type, row_major
+from pypto._src.emit.cpp_tensors import parameter_sizes
+from pypto._src.emit.cpp_types import FLOOR_HELPERS, ScalarText, c_type
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError, PyptoError
+from pypto._src.ir.dims import dimension_vars
 from pypto._src.ir.enums import CoreType, ParamDirection
 from pypto._src.ir.nodes import (
     Call,
@@ -29,6 +33,7 @@ from pypto._src.ir.nodes import (
     Var,
     const_value,
     dtype_of,
+    same_dims,
     static_shape,
 )
 from pypto._src.ir.opdef import aliased, op_of
@@ -126,7 +131,7 @@ class _Handle(NamedTuple):
     text: str
     pointer: str  # typed pointer, "" where the elements exist on the device only
     base: str  # distance in elements of the first element from the pointer, "" for none
-    strides: tuple[int, ...]
+    strides: tuple[str, ...]
 
 
 class _Shared:
@@ -155,7 +160,7 @@ class _Host:
         self.tuples: dict[Var, tuple[_Handle, ...]] = {}
         self.roots = tensor_roots(function, program)
         self.written: set[Var] = self._written_roots()
-        self.defines: list[str] = []
+        self.defines: dict[int, str] = {}  # by the number of the entry's argument
         self.unpack = CodeEmitter(1)
         self.body = CodeEmitter(1)
         self.line: str | None = None
@@ -187,6 +192,8 @@ class _Host:
                 params.append(f"Tensor& {name}")
             else:
                 params.append(f"{_host_type(param)} {self.names.register(param)}")
+        for var in dimension_vars(function):
+            params.append(f"{_host_type(var)} {self.names.register(var)}")
         self._statements(function.body)
         shared.path.pop()
         shared.helpers |= self.scalars.helpers
@@ -200,7 +207,8 @@ class _Host:
 
     def _text(self) -> str:
         out = CodeEmitter()
-        for line in (*_HEAD, *self.defines, "", *_FLOAT_TO_U64):
+        defines = [self.defines[index] for index in sorted(self.defines)]
+        for line in (*_HEAD, *defines, "", *_FLOAT_TO_U64):
             out.emit_line(line)
         for name in sorted(self.scalars.helpers | self.shared.helpers):
             for line in (*FLOOR_HELPERS[name], ""):
@@ -235,16 +243,25 @@ class _Host:
     # ----- parameters -----------------------------------------------------------------------
 
     def _parameters(self) -> None:
-        for param in self.function.params:
+        later: list[tuple[int, Var]] = []  # their sizes are scalars, which get names before
+        params = self.function.params
+        for index, param in enumerate(params):
             match param.type:
                 case TensorType():
-                    self._external(param)
+                    if static_shape(param.type) is None:
+                        later.append((index, param))
+                    else:
+                        self._external(param, index)
                 case ScalarType():
-                    self._scalar_parameter(param, param.type.dtype)
+                    self._scalar_parameter(param, param.type.dtype, index)
                 case _:
                     raise EmitError(
                         f"parameter {param.name!r} is neither a tensor nor a scalar", param.span
                     )
+        for index, var in enumerate(dimension_vars(self.function), len(params)):
+            self._scalar_parameter(var, dtype_of(var), index)
+        for index, param in later:
+            self._external(param, index)
         for stmt in statements(self.function.body):
             if isinstance(stmt, ReturnStmt):
                 self._results(stmt)
@@ -273,35 +290,51 @@ class _Host:
                     hint=f"make {root.name} before it",
                     slug="emit-return",
                 )
-            self._external(root, re.sub(r"_\d+$", "", root.name))
+            self._external(root, len(self.defines), re.sub(r"_\d+$", "", root.name))
 
-    def _define(self, name: str) -> str:
+    def _define(self, name: str, index: int) -> str:
         macro = self.macros.fresh(name)
-        self.defines.append(f"#define {macro} {len(self.defines)}")
+        self.defines[index] = f"#define {macro} {index}"
         return macro
 
-    def _external(self, var: Var, name: str | None = None) -> None:
-        shape = _fixed_shape(var)
+    def _external(self, var: Var, index: int, name: str | None = None) -> None:
+        assert isinstance(var.type, TensorType)
+        strides = self._strides(
+            list(parameter_sizes(var, lambda size: self.scalars.text(size, 11)))
+        )
+        shape = [self._size(size) for size in var.type.shape]
         name = self.names.fresh(name or var.name)
-        macro = self._define(f"ARG_PTR_{name.upper()}")
+        macro = self._define(f"ARG_PTR_{name.upper()}", index)
         pointer, handle = self.names.fresh(f"arg_{name}_ptr"), self.names.fresh(f"ext_{name}")
         self.unpack.emit_line()
         self.unpack.emit_line(f"void* {pointer} = reinterpret_cast<void*>(args[{macro}]);")
-        shapes = self._array(self.unpack, f"{name}_shapes", [str(d) for d in shape])
+        shapes = self._array(self.unpack, f"{name}_shapes", shape)
         dtype = _dtype_name(dtype_of(var), var)
         self.unpack.emit_line(
             f"Tensor {handle} = make_tensor_external({pointer}, {shapes}, {len(shape)}, {dtype});"
         )
-        self.handles[var] = _Handle(handle, pointer, "", tuple(row_major(shape)))
+        self.handles[var] = _Handle(handle, pointer, "", strides)
+
+    def _strides(self, sizes: Sequence[int | str]) -> tuple[str, ...]:
+        """Return the strides of a dense tensor as factors of a product."""
+        strides: list[str] = []
+        known, unknown = 1, ""
+        for size in reversed(sizes):
+            strides.append(f"{unknown}{known}" if known != 1 or not unknown else unknown[:-3])
+            if isinstance(size, int):
+                known *= size
+            else:
+                unknown = f"{size} * {unknown}"
+        return tuple(reversed(strides))
 
     def _array(self, out: CodeEmitter, name: str, values: Sequence[str]) -> str:
         name = self.names.fresh(name)
         out.emit_line(f"uint64_t {name}[{len(values)}] = {{{', '.join(values)}}};")
         return name
 
-    def _scalar_parameter(self, param: Var, dtype: DataType) -> None:
+    def _scalar_parameter(self, param: Var, dtype: DataType, index: int) -> None:
         name = self.names.register(param)
-        word = f"args[{self._define(f'ARG_{name.upper()}')}]"
+        word = f"args[{self._define(f'ARG_{name.upper()}', index)}]"
         self.unpack.emit_line()
         if dtype is DataType.BOOL:
             self.unpack.emit_line(f"bool {name} = {word} != 0;")
@@ -447,8 +480,8 @@ class _Host:
     def _distance(self, source: _Handle, indices: Sequence[Expr]) -> str:
         terms = [source.base] if source.base else []
         for index, stride in zip(indices, source.strides, strict=True):
-            text = self.scalars.text(index, 11 if stride != 1 else 10)
-            terms.append(f"{text} * {stride}" if stride != 1 else text)
+            text = self.scalars.text(index, 11 if stride != "1" else 10)
+            terms.append(f"{text} * {stride}" if stride != "1" else text)
         return " + ".join(terms) or "0"
 
     def _read(self, var: Var, call: Call) -> None:
@@ -494,6 +527,7 @@ class _Host:
             self._param(arg, direction)
             for arg, direction in zip(call.args, callee.param_directions, strict=True)
         ]
+        entries += [self._param(size, ParamDirection.In) for size in self._told_sizes(call, callee)]
         self.body.emit_line(f"// Task {task}: {callee.name}")
         self.body.emit_line(f"PTOParam {params}[] = {{")
         for entry in entries:
@@ -512,8 +546,26 @@ class _Host:
             self.handle(arg).text if isinstance(arg.type, TensorType) else self.scalars.text(arg)
             for arg in call.args
         ]
+        args += [self.scalars.text(size) for size in self._told_sizes(call, callee)]
         self.body.emit_line(f"{name}({', '.join(['rt', *args])});")
         return tuple(self.handle(call.args[i]) for i in results)
+
+    def _told_sizes(self, call: Call, callee: Function) -> list[Expr]:
+        """Return what ``call`` makes of the sizes that ``callee`` is told behind its parameters."""
+        found: dict[Var, Expr] = {}
+        for param, arg in zip(callee.params, call.args, strict=True):
+            if isinstance(param.type, TensorType) and isinstance(arg.type, TensorType):
+                for dim, size in zip(param.type.shape, arg.type.shape, strict=True):
+                    if isinstance(dim, Var):
+                        found.setdefault(dim, size)
+        for var in dimension_vars(callee):
+            if var not in found:
+                raise EmitError(
+                    f"no tensor tells the size {var.name!r} of {_noun(callee)} {callee.name!r}",
+                    hint=f"add a parameter {var.name.lower()}: pl.INT64 and use it in the shapes",
+                    slug="emit-shape",
+                )
+        return [found[var] for var in dimension_vars(callee)]
 
     def _param(self, arg: Expr, direction: ParamDirection) -> str:
         if isinstance(arg.type, TensorType):
@@ -774,20 +826,7 @@ def _elements(value: Expr) -> tuple[Expr, ...]:
 def _same_shape(a: Expr, b: Expr) -> bool:
     assert isinstance(a.type, TensorType)
     assert isinstance(b.type, TensorType)
-    return static_shape(a.type) == static_shape(b.type)
-
-
-def _fixed_shape(var: Var) -> tuple[int, ...]:
-    assert isinstance(var.type, TensorType)
-    shape = static_shape(var.type)
-    if shape is None:
-        raise EmitError(
-            f"the shape of argument {var.name!r} is not constant",
-            var.span,
-            hint="give the parameter a constant shape",
-            slug="emit-shape",
-        )
-    return shape
+    return same_dims(a.type.shape, b.type.shape)
 
 
 def _dtype_name(dtype: DataType, var: Var) -> str:

@@ -280,8 +280,13 @@ class Context:
         if isinstance(kind, ScalarType) and (not integer or kind.dtype.is_int()):
             return found
         wanted = "an integer" if integer else "a scalar"
+        compared = isinstance(kind, TileType) and isinstance(node, ast.Compare) and not integer
+        mask = self.source.text(node) if compared else None
         raise ParserTypeError(
-            f"{what} is {wanted}, got {describe(found)}", self.span(node), slug="scalar-wanted"
+            f"{what} is {wanted}, got {describe(found)}",
+            self.span(node),
+            hint=f"choose by element: pl.sel({mask}, if_so, if_not)" if mask else None,
+            slug="scalar-wanted",
         )
 
     def peek(self, node: ast.expr) -> Any:

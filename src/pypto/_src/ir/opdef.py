@@ -457,8 +457,9 @@ def _known_as(
     for value in operands:
         cls = value.__class__
         if cls is MakeTuple:
-            parts.append(None)
-            for item in cast("MakeTuple", value).elements:
+            items = cast("MakeTuple", value).elements
+            parts.append((None, len(items)))  # else a number behind a list could be one of it
+            for item in items:
                 if item.__class__ is ConstInt:
                     parts.append(cast("ConstInt", item).value)
                     parts.append(id(item.type))

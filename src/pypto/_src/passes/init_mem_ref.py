@@ -24,6 +24,7 @@ from pypto._src.ir.nodes import (
     TileType,
     Type,
     Var,
+    const_value,
     static_shape,
 )
 from pypto._src.ir.opdef import aliased, op_of
@@ -409,9 +410,18 @@ def _allocated_bytes(tile: Var, space: MemorySpace) -> int:
         raise PassError(
             f"the shape of tile {tile.name!r} is not constant, so it has no place in memory",
             tile.span,
-            hint="give the tile a constant shape and load the part that is valid",
+            hint=_constant_sizes(tile.type.shape),
         )
     return alloc_bytes(tile.type, space)
+
+
+def _constant_sizes(shape: Sequence[Expr]) -> str:
+    """Return what to do instead of taking a tile of ``shape``, a size of which varies."""
+    sizes = [const_value(dim) for dim in shape]
+    if sizes[-1] is None or sizes[-1] < 0:
+        return "take blocks of constant size, the last one up to the end of the tensor"
+    rest = ", ".join("1" if size is None or size < 0 else str(size) for size in sizes)
+    return f"take blocks of constant size, then the rest in tiles [{rest}]"
 
 
 class _Assign(Retype):

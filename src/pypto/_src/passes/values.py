@@ -21,9 +21,11 @@ from pypto._src.ir.nodes import (
     FloorDiv,
     FloorMod,
     GlobalVar,
+    MakeTuple,
     Pow,
     ScalarType,
     TensorType,
+    TupleGetItemExpr,
     Var,
     exprs_of_type,
 )
@@ -121,6 +123,10 @@ def key_of(expr: Expr) -> Hashable:
                 key += (node.value.hex(), node.dtype)
             case Call():
                 key += (node.op, len(node.args), repr(sorted(node.kwargs.items())))
+            case TupleGetItemExpr():
+                key.append(node.index)
+            case MakeTuple():
+                key.append(len(node.elements))
             case Expr():
                 key.append(node.type if isinstance(node.type, ScalarType) else None)
             case _:
