@@ -183,6 +183,33 @@ def test_new_tiles_stay_two() -> None:
     assert CommonSubexpr()(before) is before
 
 
+def test_results_of_one_call_stay_apart() -> None:
+    """Two items of a tuple are two values; the same item again is the first one."""
+    source = """
+    @pl.program
+    class P:
+        @pl.function
+        def pair(self, n: pl.INT64) -> tuple[pl.INT64, pl.INT64]:
+            return n + 1, n + 2
+
+        @pl.function
+        def f(self, n: pl.INT64) -> tuple[pl.INT64, pl.INT64, pl.INT64]:
+            both = self.pair(n)
+            first = both[0]
+            second = both[1]
+            again = both[1]
+            return second, first, again
+    """
+    before = ConvertToSSA()(pl.parse_program(textwrap.dedent(source)))
+    after_pass = str(CommonSubexpr()(before).get_function("f"))
+    assert [line.strip() for line in after_pass.splitlines()[-4:]] == [
+        "both: pl.Tuple[[pl.Scalar[pl.INT64], pl.Scalar[pl.INT64]]] = pair(n)",
+        "first: pl.Scalar[pl.INT64] = both[0]",
+        "second: pl.Scalar[pl.INT64] = both[1]",
+        "return second, first, second",
+    ]
+
+
 def test_dead_values_go() -> None:
     """What only feeds itself goes too: a carried value, a branch, a loop; stores stay."""
     found = after(
@@ -337,7 +364,9 @@ def test_rules_of_users() -> None:
 
 def test_rules_that_never_end_are_named() -> None:
     """Rules that undo each other are an error that names them."""
-    with pytest.raises(PassError, match=r"64 changes of one expression .* still fire: swap") as caught:
+    with pytest.raises(
+        PassError, match=r"64 changes of one expression .* still fire: swap"
+    ) as caught:
         RewritePass([swap])(in_ssa("a = n + m\nreturn a"))
     assert caught.value.slug == "rules-in-circles"
 
