@@ -11,7 +11,7 @@ from pypto._src.errors import TextError
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.ir.walk import substitute, with_room
 
-DEPTH = 5000
+DEPTH = 2000
 INT64 = ir.ScalarType(ir.INT64)
 SPAN = ir.Span.unknown()
 

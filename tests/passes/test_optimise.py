@@ -40,7 +40,9 @@ def f(
 def in_ssa(body: str) -> ir.Program:
     """Return a program of one function in SSA form, without nested calls."""
     text = HEADER + textwrap.indent(textwrap.dedent(body).strip(), "    ")
-    return FlattenCallExpr()(ConvertToSSA()(ir.Program([pl.parse(text)], "P")))
+    function = pl.parse(text)
+    assert isinstance(function, ir.Function)
+    return FlattenCallExpr()(ConvertToSSA()(ir.Program([function], "P")))
 
 
 def lines(program: ir.Program) -> str:

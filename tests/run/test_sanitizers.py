@@ -23,13 +23,11 @@ SAMPLE = [
         f"tests/run/test_scheduler.py::{name}"
         for name in (
             "test_random_graphs[4]",
-            "test_random_graphs_with_delays",
             "test_temporaries_share_memory",
             "test_readers_and_writers_of_parts_and_wholes",
             "test_first_error_in_order_counts",
             "test_mistake_of_the_host_waits_for_its_tasks",
             "test_results_outlive_the_call",
-            "test_integers[INT64]",
             "test_ops_on_whole_tensors_wait_and_go_on",
         )
     ),
