@@ -27,7 +27,7 @@ from pypto._src.interp.queues import (
 )
 from pypto._src.interp.strict import ORDERS, OrderName, StrictEvaluator
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import Call, MemRef, Var
+from pypto._src.ir.nodes import Call, MakeTuple, MemRef, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ops import select
 from pypto._src.passes.init_mem_ref import with_memrefs
@@ -260,7 +260,9 @@ def bits(*, whole: bool) -> Function:
     if whole:
         kind = held.type
         assert isinstance(kind, ir.TileType)
-        held = block.let("bytes", "block.reshape", held, kind.shape)
+        claim = ir.TileType(kind.shape, kind.dtype)  # which the op's own rule refuses to make
+        op = ir.get_op("block.reshape")
+        held = block.assign("bytes", Call(op, [held, MakeTuple(kind.shape)], {}, claim))
     chosen = block.assign(
         "chosen", as_call(select.sel_on_target.build([held, tile, tile, scratch], {}))
     )

@@ -86,8 +86,6 @@ ELSEWHERE = {
     "unset": ("interp/test_evaluate.py::test_read_before_definition",
               "is read before it has a value"),
     "user-file": ("run/test_cli.py::test_files_that_are_no_kernels", "user-file"),
-    "valid-shape": ("ops/test_block_shapes.py::test_refusal",
-                    "takes tiles that are valid throughout,"),
     "verification": ("ir/test_verify.py::test_report", "verification"),
 }  # fmt: skip
 """Errors that no kernel's text leads to: the test, and the slug or words of the message in it."""

@@ -11,7 +11,7 @@ import pytest
 import pypto.language as pl
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError, OpTypeError
-from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.enums import MemorySpace, PipeType, TileLayout
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,
@@ -195,10 +195,21 @@ REFUSED = [
     ),
     Refused(
         memory.fillpad,
-        (Var("p", TileType([16, 32], D.FP32, None, TileView(valid_shape=[16, 20]))),),
+        (
+            Var(
+                "p",
+                TileType(
+                    [16, 1],
+                    D.FP32,
+                    None,
+                    TileView(valid_shape=[9, 1], blayout=TileLayout.col_major),
+                ),
+            ),
+        ),
         {},
         "valid-shape",
-        "pl.fillpad takes tiles that are valid throughout, p [16, 32] is valid in [16, 20]",
+        "pl.fillpad takes no partly valid columns [N, 1], p is one",
+        "fill the tile before its rows are reduced",
     ),
     Refused(
         memory.view,

@@ -421,6 +421,9 @@ class Values:
 
     def op_call(self, op: _OpDef, node: ast.Call, kind: Type | None) -> Expr:
         """Return the call of a registered op, with exactly the attributes that stand there."""
+        base, last = op, op.last_operand
+        if last is not None and any(word.arg == last for word in node.keywords):
+            op = op.with_scratch or op
         operands = [param for param in op.params if param.kind is not ATTR]
         args: list[Expr | None] = []
         numbers: list[tuple[int, Any, ast.expr]] = []  # bare ones take an element type
@@ -443,7 +446,7 @@ class Values:
             kind = deduced_type(op, ready, kwargs)
             if kind is None:
                 raise Unread(f"{op.name} has no type for these operands", node)
-        return Call(op, ready, kwargs, kind, self.span)
+        return Call(base, ready, kwargs, kind, self.span)
 
     def operand(
         self,

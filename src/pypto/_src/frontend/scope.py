@@ -12,7 +12,16 @@ from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserTypeError, SSAViolationError
 from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.messages import spell
-from pypto._src.ir.nodes import ScalarType, ShapedType, Type, Var, same_dims, same_type
+from pypto._src.ir.nodes import (
+    ScalarType,
+    ShapedType,
+    Type,
+    Var,
+    same_dims,
+    same_type,
+    same_valid_part,
+    valid_part,
+)
 
 BROKEN: Final = object()
 """Stands for a variable whose definition has an error; who reads it says nothing more."""
@@ -33,7 +42,17 @@ class Lost(NamedTuple):
 class Names:
     """The local names of one function, with the nesting of blocks."""
 
-    __slots__ = ("aliases", "candidates", "fixed", "journal", "level", "levels", "lost", "values")
+    __slots__ = (
+        "aliases",
+        "candidates",
+        "fixed",
+        "journal",
+        "level",
+        "levels",
+        "lost",
+        "sizes",
+        "values",
+    )
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -41,6 +60,7 @@ class Names:
         self.level = 0
         self.lost: dict[str, Lost] = {}
         self.fixed: set[Var] = set()  # loop variables: nobody assigns them
+        self.sizes: dict[Var, None] = {}  # how much is valid of tiles, whose types name it
         self.aliases: set[str] = set()  # names of iter_args after their loop
         self.candidates: list[dict[str, Any]] = []  # what the other branch of each `if` defines
         self.journal: list[tuple[str, Any, int]] = []
@@ -96,6 +116,9 @@ class Names:
         Raises:
             ParserTypeError: a name from outside the block would change its type.
         """
+        part = valid_part(kind)
+        if part is not None:
+            self.sizes |= dict.fromkeys(size for size in part if isinstance(size, Var))
         old = self.values.get(name, MISSING)
         if old is MISSING or old is BROKEN:
             var = self._candidate(name, kind) or Var(name, kind, span)
@@ -109,6 +132,8 @@ class Names:
                 related=(Label(old.span, "the loop sets it here"),),
             )
         if self.levels[name] == self.level or name in self.aliases:
+            # A tile goes on to have the size that the variable had.
+            fresh = fresh or (isinstance(old, Var) and old in self.sizes)
             if not fresh and isinstance(old, Var) and name not in self.aliases:
                 if old.type is kind or same_type(old.type, kind):
                     return old
@@ -117,8 +142,22 @@ class Names:
             var = Var(name, kind, span)
             self.bind(name, var)
             return var
+        if isinstance(old, Var) and old in self.sizes:
+            raise ParserTypeError(
+                f"{name!r} is the valid size of a tile and changes in a loop or branch",
+                hint=f"assign to another name: {name}2 = ...",
+                slug="valid-shape",
+                related=(Label(old.span, f"{name} is defined here"),),
+            )
         if isinstance(old, Var) and same_value_type(old.type, kind):
-            return old
+            if same_valid_part(old.type, kind):
+                return old
+            raise ParserTypeError(
+                f"{name!r} is valid in another part in a loop or branch than before it",
+                hint=f"assign to another name: {name}2 = ...",
+                slug="valid-shape",
+                related=(Label(old.span, f"{name} is defined here"),),
+            )
         raise self._type_change(name, old, kind)
 
     def _candidate(self, name: str, kind: Type) -> Var | None:

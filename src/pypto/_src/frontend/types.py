@@ -36,7 +36,9 @@ from pypto._src.ir.nodes import (
     Type,
     UnknownType,
     as_expr,
+    same_valid_part,
     scalar_type,
+    valid_part,
 )
 
 _SHAPED: Final = (Tensor, Tile)
@@ -319,6 +321,14 @@ def declared_type(
             slug="annotation-mismatch",
         )
     if isinstance(declared, TileType) and isinstance(found, TileType):
+        says = declared.tile_view is not None and valid_part(found) is not None
+        if says and not same_valid_part(declared, found):
+            raise ParserTypeError(
+                "the annotation says that another part of the tile is valid than of the value",
+                ctx.span(node),
+                hint="leave pl.TileView out of the annotation",
+                slug="valid-shape",
+            )
         view = declared.tile_view or found.tile_view
         if view is declared.tile_view:
             return declared

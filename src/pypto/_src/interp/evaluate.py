@@ -34,6 +34,8 @@ from pypto._src.ir.nodes import (
     UnaryExpr,
     Var,
     dtype_of,
+    static_shape,
+    valid_part,
 )
 from pypto._src.ir.opdef import TILE, OpDef, op_of
 from pypto._src.ir.roles import outermost
@@ -605,7 +607,7 @@ class Plan:
         return lambda env: tuple([each(env) for each in evals])
 
     def _call(self, call: Call) -> Eval:
-        evals = [self._value(arg) for arg in call.args]
+        evals = [self._value(arg) for arg in operands_of(call)]
         if isinstance(call.op, GlobalVar):
             return self._function_call(call.op.name, evals, call.span)
         op = op_of(call)
@@ -631,8 +633,20 @@ class Plan:
         return op_eval(call, op, evals)
 
 
+def operands_of(call: Call) -> tuple[Expr, ...]:
+    """Return what a call is evaluated on: its operands, and the valid sizes of its tiles.
+
+    The sizes are those of the operands and of the result that are valid in part, in order.
+    """
+    op = op_of(call)
+    if op is None or op.valid is None:
+        return call.args
+    parts = [valid_part(kind) for kind in (*(arg.type for arg in call.args), call.type)]
+    return (*call.args, *[size for part in parts if part is not None for size in part])
+
+
 def op_eval(call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
-    """Return what evaluates a call of an op on the values that ``evals`` give."""
+    """Return what evaluates a call of an op on the values that ``evals`` give (`operands_of`)."""
     compute, span = op.numpy, call.span
     assert compute is not None
     declared = op.get_attr_keys()
@@ -640,6 +654,8 @@ def op_eval(call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
     if op.typed:
         kwargs["result"] = dtype_of(call).numpy
     finish = _finisher(call)
+    if len(evals) > len(call.args):
+        compute = _on_valid_parts(call, compute)
 
     def run(env: Env) -> Any:
         args = [each(env) for each in evals]
@@ -647,6 +663,60 @@ def op_eval(call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
             return finish(compute(*args, **kwargs))
         except EvaluationError as error:
             raise error.at(span) from None
+
+    return run
+
+
+def _trimmed(array: Any, shape: Sequence[int], sizes: Sequence[int]) -> Any:
+    """Return what of a whole operand meets the valid part of a result of ``shape``."""
+    rows, columns = (
+        size if found == whole else found
+        for found, whole, size in zip(array.shape, shape, sizes, strict=True)
+    )
+    return array[:rows, :columns]
+
+
+def _on_valid_parts(call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what computes a call on the valid parts of its tiles.
+
+    The function gets the valid sizes behind the operands. What an op computes for the valid part
+    lies at the begin of the result; the rest is poison, or 0 where the result is whole (which
+    only what fills tiles makes).
+    """
+    kinds = [arg.type for arg in call.args]
+    partial = [i for i, kind in enumerate(kinds) if valid_part(kind) is not None]
+    beside = [i for i, k in enumerate(kinds) if isinstance(k, TileType) and i not in partial]
+    count, kind = len(kinds), call.type
+    is_partial = valid_part(kind) is not None
+    shape = static_shape(kind) if isinstance(kind, TileType) else None
+    tiles = [*(kinds[i] for i in partial), *([kind] if is_partial else [])]
+    limits = [static_shape(tile) or () for tile in tiles if isinstance(tile, TileType)]
+    name = call.op.name
+
+    def run(*values: Any, **kwargs: Any) -> Any:
+        args, sizes = list(values[:count]), values[count:]
+        pairs = [(int(sizes[at]), int(sizes[at + 1])) for at in range(0, len(sizes), 2)]
+        for found, limit in zip(pairs, limits, strict=True):
+            if not all(0 <= size <= most for size, most in zip(found, limit, strict=True)):
+                raise EvaluationError(
+                    f"{name} has {list(found)} valid elements in a tile {list(limit)}",
+                    slug="valid-shape",
+                )
+        for index, (rows, columns) in zip(partial, pairs, strict=False):
+            args[index] = args[index][:rows, :columns]
+        if shape is None:
+            return compute(*args, **kwargs)
+        if is_partial:  # a column or row beside a tile may be whole
+            for index in beside:
+                args[index] = _trimmed(args[index], shape, pairs[-1])
+        whole = np.zeros(shape, dtype_of(call).numpy)
+        if is_partial:
+            poison(whole)
+        if any(0 in args[index].shape for index in partial):
+            return whole
+        part = compute(*args, **kwargs)
+        whole[: part.shape[0], : part.shape[1]] = part
+        return whole
 
     return run
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from pypto._src.diagnostics import Label
 from pypto._src.errors import EvaluationError
-from pypto._src.interp.evaluate import Env, Evaluator, Plan, Run, Store
+from pypto._src.interp.evaluate import Env, Evaluator, Plan, Run, Store, operands_of
 from pypto._src.interp.memory import poison
 from pypto._src.interp.queues import (
     PIPES,
@@ -217,7 +217,7 @@ class StrictPlan(Plan):
         stmt: AssignStmt | EvalStmt,
     ) -> Run:
         """Plan a call that a pipe executes: operands now, work later."""
-        evals = [self._value(arg) for arg in call.args]
+        evals = [self._value(arg) for arg in operands_of(call)]
         compute = self._op_call(call, op, [_argument(i) for i in range(len(evals))])
         access = self._access(call, op, stmt)
         source = aliased(call) if isinstance(call.type, TensorType) else None

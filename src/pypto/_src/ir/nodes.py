@@ -912,6 +912,22 @@ def same_dims(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
     return len(a) == len(b) and all(map(same_dim, a, b))
 
 
+def valid_part(kind: Type) -> tuple[Expr, ...] | None:
+    """Return the valid sizes of a tile of which only a part is valid, None for any other type."""
+    if not isinstance(kind, TileType) or kind.tile_view is None:
+        return None
+    valid = kind.tile_view.valid_shape
+    return None if not valid or same_dims(valid, kind.shape) else valid
+
+
+def same_valid_part(a: Type, b: Type) -> bool:
+    """True if two types are valid in the same part, which is all of them for most."""
+    first, second = valid_part(a), valid_part(b)
+    if first is None or second is None:
+        return first is second
+    return same_dims(first, second)
+
+
 def same_tile_view(a: TileView | None, b: TileView | None) -> bool:
     """True if two tile views are equal, presence included."""
     if a is None or b is None:

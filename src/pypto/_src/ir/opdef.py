@@ -29,6 +29,7 @@ from pypto._src.ir.nodes import (
     as_expr,
     caller_span,
     checked_call,
+    valid_part,
 )
 
 P = ParamSpec("P")
@@ -101,6 +102,10 @@ class Operands(NamedTuple):
 
 
 TypeRule = Callable[[Operands], Type]
+
+
+ValidRule = Callable[[Operands, Type], Type]
+"""Returns the result type of a call with partly valid tiles, given that for whole ones."""
 
 
 class Let(Protocol):
@@ -240,6 +245,12 @@ class OpDef(Op, Generic[P, R]):
     complete: Complete | None  # gives the operand that may be left out
     # What a call with scratch tiles behind the operands is. Targets want them, passes give them.
     with_scratch: OpDef[..., Any] | None = None
+    # The keyword that is the last operand of that form, where its writer gives it: valid_shapes.
+    last_operand: str | None
+    base: OpDef[..., Any] | None  # the op that this is such a form of; its calls are that's
+    # What its result is for tiles of which a part is valid; None where it takes whole tiles only.
+    valid: ValidRule | None
+    masks: bool  # takes the masks of comparisons, which are valid in part by nature
     unsupported: str | None  # why no backend emits it
     instead: str | None  # what to write where no backend emits it
     operands: tuple[Param, ...]  # the parameters that are positional expressions of a call
@@ -255,10 +266,24 @@ class OpDef(Op, Generic[P, R]):
         facts["names"] = tuple([p.name for p in params])
         facts["known"] = {}
         facts["checked"] = {}
-        facts.setdefault("complete", None)
+        for key in ("complete", "with_scratch", "last_operand", "base", "valid"):
+            facts.setdefault(key, None)
+        facts.setdefault("masks", False)
         object.__setattr__(self, "name", name)
         for key, value in facts.items():
             object.__setattr__(self, key, value)
+        if self.last_operand is not None:
+            object.__setattr__(self.with_scratch, "base", self)
+
+    def written(self, operands: int) -> OpDef[..., Any]:
+        """Return the form that a call of so many operands has in texts, where one may be left out.
+
+        It is the op itself but for a call with `last_operand`.
+        """
+        form = self.with_scratch
+        if self.last_operand is None or form is None or operands != len(form.operands):
+            return self
+        return form
 
     @property
     def pipe(self) -> Any:
@@ -324,6 +349,11 @@ class OpDef(Op, Generic[P, R]):
         """
         if self.complete is not None:
             args, kwargs = self.complete(args, kwargs, span)
+        last, form = self.last_operand, self.with_scratch
+        if last is not None and last in kwargs and form is not None:
+            if kwargs[last] is not None:
+                return form.build(args, kwargs, span)
+            kwargs = {key: value for key, value in kwargs.items() if key != last}
         values = self._bind(args, kwargs)
         element = _element_type(values.values())
         operands: list[Expr] = []
@@ -349,18 +379,19 @@ class OpDef(Op, Generic[P, R]):
         the rule runs once for many calls that agree in these, which are most calls of a program.
         """
         operands = tuple(args)
+        op = self if self.base is None else self.base
         found = _known_as(operands, kwargs)
         if found is None:
-            return Call(self, operands, kwargs, self._type_of(operands, kwargs), span)
+            return Call(op, operands, kwargs, self._type_of(operands, kwargs), span)
         key, kept = found
         known = self.known.get(key)
         if known is not None:
-            return checked_call(self, operands, kwargs, known[0], span)
+            return checked_call(op, operands, kwargs, known[0], span)
         kind = self._type_of(operands, kwargs)
         if len(self.known) >= _MOST_KNOWN:
             self.known.clear()
         self.known[key] = (kind, kept)
-        return Call(self, operands, kwargs, kind, span)
+        return Call(op, operands, kwargs, kind, span)
 
     def check(self, call: Call) -> None:
         """Remember that ``call`` has the type that the op's rule gives, views of tensors aside."""
@@ -389,7 +420,27 @@ class OpDef(Op, Generic[P, R]):
         for key in kwargs:
             if key not in self.attributes:
                 raise OpError(f"{self.name} has no keyword {key!r}", slug="unknown-keyword")
-        return self.types(Operands(self, operands, kwargs))
+        return self.type_of(Operands(self, operands, kwargs))
+
+    def type_of(self, o: Operands) -> Type:
+        """Return the result type for operands of the right kinds.
+
+        Raises:
+            OpError: the rule refuses them, or one is a partly valid tile and the op takes none.
+        """
+        kind = self.types(o)
+        partial = [i for i, arg in enumerate(o.args) if valid_part(arg.type) is not None]
+        if not partial or self.masks:
+            return kind
+        if self.valid is not None:
+            return self.valid(o, kind)
+        arg = o.args[partial[0]]
+        name = arg.name if isinstance(arg, Var) else o.param(partial[0])
+        raise OpError(
+            f"pl.{self.overload} takes tiles that are valid throughout, {name} is valid in part",
+            hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest",
+            slug="valid-shape",
+        )
 
     def _bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         names = self.names

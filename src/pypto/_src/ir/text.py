@@ -595,7 +595,8 @@ class _Printer:
         found: Type | None = None
         if isinstance(op, OpDef):
             if _regular(node):
-                return deduced_type(cast("OpDef[..., Any]", op), node.args, node.kwargs)
+                form = cast("OpDef[..., Any]", op).written(len(node.args))
+                return deduced_type(form, node.args, node.kwargs)
         elif isinstance(op, GlobalVar) and self.whole is not None:
             found = self.whole.deduced(op.name)
         return UnknownType.get() if found is None else found
@@ -603,7 +604,7 @@ class _Printer:
     def call(self, node: Call) -> str:
         op = node.op
         if isinstance(op, OpDef):
-            definition = cast("OpDef[..., Any]", op)
+            definition = cast("OpDef[..., Any]", op).written(len(node.args))
             return self.op_call(definition, node) if _regular(node) else self.exact_call(node)
         if isinstance(op, GlobalVar):
             return self.function_call(op, node)
@@ -663,7 +664,8 @@ class _Printer:
                 parts.append(f"**{{{self.value(key)}: {self.value(value)}}}")
             else:
                 parts.append(f"{key}={self.attribute(param, value)}")
-        return f"{self.prefix}.{op.level}.{op.python_name}({', '.join([*parts, *words])})"
+        name = op.python_name if op.base is None else op.base.python_name
+        return f"{self.prefix}.{op.level}.{name}({', '.join([*parts, *words])})"
 
     def operand(self, param: Param, arg: Expr, call: Call) -> str:
         if param.kind is not SCALAR or not isinstance(arg, ConstInt | ConstFloat):
@@ -995,7 +997,7 @@ def deduced_type(
 ) -> Type | None:
     """Return the type that an op's rule gives, None if it refuses the operands."""
     try:
-        return op.types(Operands(op, tuple(args), kwargs))
+        return op.type_of(Operands(op, tuple(args), kwargs))
     except Exception:  # the rule expects operands that were checked
         return None
 
@@ -1009,7 +1011,7 @@ def is_complete(op: OpDef[..., Any], kwargs: Mapping[str, Any]) -> bool:
 
 def _regular(node: Call) -> bool:
     """True if a call of a registered op has all that the op declares."""
-    op = cast("OpDef[..., Any]", node.op)
+    op = cast("OpDef[..., Any]", node.op).written(len(node.args))
     operands = sum(param.kind is not ATTR for param in op.params)
     return len(node.args) == operands and is_complete(op, node.kwargs)
 

@@ -40,6 +40,7 @@ from pypto._src.ir.opdef import (
     Param,
     PtoSite,
     TypeRule,
+    ValidRule,
 )
 
 P = ParamSpec("P")
@@ -148,6 +149,9 @@ class Facts(TypedDict, total=False):
     composite: Composite | None
     complete: Complete | None
     with_scratch: OpDef[..., Any] | None
+    last_operand: str | None
+    valid: ValidRule | None
+    masks: bool
     unsupported: str | None
     instead: str | None
 
@@ -193,12 +197,15 @@ def _register(
     composite: Composite | None = None,
     complete: Complete | None = None,
     with_scratch: OpDef[..., Any] | None = None,
+    last_operand: str | None = None,
+    valid: ValidRule | None = None,
+    masks: bool = False,
     unsupported: str | None = None,
     instead: str | None = None,
     listed: bool = True,
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
     def define(function: Callable[P, R]) -> OpDef[P, R]:
-        params = _params(function)
+        params = tuple([p for p in _params(function) if p.name != last_operand])
         operands = [p for p in params if p.kind != ATTR]
         data = [i for i, p in enumerate(operands) if p.kind in (TENSOR, TILE)]
         tiles = [i for i in data if operands[i].kind == TILE]
@@ -228,6 +235,9 @@ def _register(
             composite=composite,
             complete=complete,
             with_scratch=with_scratch,
+            last_operand=last_operand,
+            valid=valid,
+            masks=masks,
             unsupported=unsupported,
             instead=instead,
         )

@@ -33,6 +33,7 @@ from pypto._src.ops.rules import (
     two_tiles,
 )
 from pypto._src.ops.unsigned import on_signed
+from pypto._src.ops.valid import same_part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +54,7 @@ FILLED: Final = FLOATS | {D.INT16, D.INT32}
 
 @block_op(
     types=two_tiles,
+    valid=same_part,
     dtypes=ARITHMETIC,
     numpy=lambda lhs, rhs: lhs + rhs,
     pto="pto.tadd",
@@ -65,6 +67,7 @@ def add(lhs: Tile, rhs: Tile) -> Tile:
 
 @block_op(
     types=two_tiles,
+    valid=same_part,
     dtypes=ARITHMETIC,
     numpy=lambda lhs, rhs: lhs - rhs,
     pto="pto.tsub",
@@ -77,6 +80,7 @@ def sub(lhs: Tile, rhs: Tile) -> Tile:
 
 @block_op(
     types=two_tiles,
+    valid=same_part,
     dtypes=ARITHMETIC,
     numpy=lambda lhs, rhs: lhs * rhs,
     pto="pto.tmul",
@@ -89,6 +93,7 @@ def mul(lhs: Tile, rhs: Tile) -> Tile:
 
 @block_op(
     types=two_tiles,
+    valid=same_part,
     dtypes=FLOATS,
     numpy=lambda lhs, rhs: lhs / rhs,
     pto="pto.tdiv",
@@ -101,6 +106,7 @@ def div(lhs: Tile, rhs: Tile) -> Tile:
 
 @block_op(
     types=two_tiles,
+    valid=same_part,
     dtypes=ARITHMETIC,
     numpy=lambda lhs, rhs: np.maximum(lhs, rhs),
     pto="pto.tmax",
@@ -113,6 +119,7 @@ def maximum(lhs: Tile, rhs: Tile) -> Tile:
 
 @block_op(
     types=two_tiles,
+    valid=same_part,
     dtypes=ARITHMETIC,
     numpy=lambda lhs, rhs: np.minimum(lhs, rhs),
     pto="pto.tmin",
@@ -146,6 +153,7 @@ def quotient(lhs: Array, rhs: Array) -> Array:
 @block_op(
     overload="add",
     types=tile_and_scalar,
+    valid=same_part,
     dtypes=ARITHMETIC,
     numpy=lambda lhs, rhs: lhs + beside(lhs, rhs),
     pto="pto.tadds",
@@ -159,6 +167,7 @@ def adds(lhs: Tile, rhs: Scalar) -> Tile:
 @block_op(
     overload="sub",
     types=tile_and_scalar,
+    valid=same_part,
     dtypes=ARITHMETIC,
     numpy=lambda lhs, rhs: lhs - beside(lhs, rhs),
     pto="pto.tsubs",
@@ -172,6 +181,7 @@ def subs(lhs: Tile, rhs: Scalar) -> Tile:
 @block_op(
     overload="mul",
     types=tile_and_scalar,
+    valid=same_part,
     dtypes=ARITHMETIC,
     numpy=lambda lhs, rhs: lhs * beside(lhs, rhs),
     pto="pto.tmuls",
@@ -185,6 +195,7 @@ def muls(lhs: Tile, rhs: Scalar) -> Tile:
 @block_op(
     overload="div",
     types=tile_and_scalar,
+    valid=same_part,
     dtypes=ARITHMETIC,
     numpy=lambda lhs, rhs: quotient(lhs, beside(lhs, rhs)),
     pto="pto.tdivs",
@@ -215,6 +226,7 @@ def _extreme(o: Operands) -> Type:
 @block_op(
     overload="maximum",
     types=_extreme,
+    valid=same_part,
     dtypes=FLOATS,
     numpy=lambda lhs, rhs: np.maximum(lhs, beside(lhs, rhs)),
     pto="pto.tmaxs",
@@ -228,6 +240,7 @@ def maxs(lhs: Tile, rhs: Scalar) -> Tile:
 @block_op(
     overload="minimum",
     types=_extreme,
+    valid=same_part,
     dtypes=FLOATS,
     numpy=lambda lhs, rhs: np.minimum(lhs, beside(lhs, rhs)),
     pto="pto.tmins",
@@ -258,6 +271,7 @@ def _reciprocal_root(x: Array) -> Array:
 
 @block_op(
     types=one_tile,
+    valid=same_part,
     dtypes=FLOATS,
     numpy=lambda tile: _in_float32(tile, np.exp),
     pto="pto.texp",
@@ -270,6 +284,7 @@ def exp(tile: Tile) -> Tile:
 
 @block_op(
     types=one_tile,
+    valid=same_part,
     dtypes=FLOATS,
     numpy=lambda tile: _in_float32(tile, np.log),
     pto="pto.tlog",
@@ -282,6 +297,7 @@ def log(tile: Tile) -> Tile:
 
 @block_op(
     types=one_tile,
+    valid=same_part,
     dtypes=FLOATS,
     numpy=lambda tile: _in_float32(tile, np.sqrt),
     pto="pto.tsqrt",
@@ -294,6 +310,7 @@ def sqrt(tile: Tile) -> Tile:
 
 @block_op(
     types=one_tile,
+    valid=same_part,
     dtypes=FLOATS,
     in_place=(),  # the instruction reads its source after it has written
     numpy=lambda tile: _in_float32(tile, _reciprocal_root),
@@ -307,6 +324,7 @@ def rsqrt(tile: Tile) -> Tile:
 
 @block_op(
     types=one_tile,
+    valid=same_part,
     dtypes=FLOATS,
     in_place=(),  # A2/A3 wants source and result apart
     numpy=lambda tile: _in_float32(tile, _reciprocal),
@@ -320,6 +338,7 @@ def recip(tile: Tile) -> Tile:
 
 @block_op(
     types=one_tile,
+    valid=same_part,
     dtypes=ARITHMETIC,
     composite=on_signed,
     numpy=lambda tile: -tile,
@@ -333,6 +352,7 @@ def neg(tile: Tile) -> Tile:
 
 @block_op(
     types=one_tile,
+    valid=same_part,
     dtypes=FLOATS,
     numpy=lambda tile: np.abs(tile),
     pto="pto.tabs",
@@ -354,6 +374,7 @@ def _never_negative(call: Call, _let: Let) -> Expr | None:
 
 @block_op(
     types=one_tile,
+    valid=same_part,
     dtypes=FLOATS | {D.INT32, D.UINT32},
     composite=_never_negative,
     numpy=lambda tile: np.maximum(tile, tile.dtype.type(0)),
@@ -476,6 +497,7 @@ def _emit_cast_cpp(site: CppSite) -> None:
 
 @block_op(
     types=_cast_type,
+    valid=same_part,
     dtypes=CASTS,
     in_place=(),
     numpy=_cast,

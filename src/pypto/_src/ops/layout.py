@@ -24,6 +24,7 @@ from pypto._src.ir.nodes import (
     Var,
     const_value,
     static_shape,
+    valid_part,
 )
 from pypto._src.ir.opdef import RESULT, Operands, PtoSite, op_of
 from pypto._src.ir.stmts import (
@@ -120,9 +121,16 @@ def _lies_unboxed(kind: TileType, view: TileView) -> bool:
 
 
 def is_column(kind: TileType) -> bool:
-    """True for a tile [N, 1] without a view of its own."""
+    """True for a tile [N, 1] without a view of its own, but for one that says which rows count."""
     shape = kind.shape
-    return kind.tile_view is None and len(shape) >= 2 and const_value(shape[-1]) == 1
+    if len(shape) < 2 or const_value(shape[-1]) != 1:
+        return False
+    view = kind.tile_view
+    return view is None or (
+        view.blayout is TileLayout.col_major
+        and view.slayout is TileLayout.none_box
+        and valid_part(kind) is not None
+    )
 
 
 def box(view: TileView, element_bytes: int) -> tuple[int, int]:

@@ -29,10 +29,21 @@ from pypto._src.ir.nodes import (
     same_tile_view,
     scalar_type,
     static_shape,
+    valid_part,
 )
 from pypto._src.ir.opdef import RESULT, CppSite, Operands, PtoSite, space_of_number
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import FLOATS, STORABLE, Ints, Scalar, Space, Tensor, Tile, block_op
+from pypto._src.ops.define import (
+    FLOATS,
+    STORABLE,
+    Ints,
+    Scalar,
+    Space,
+    Tensor,
+    Tile,
+    block_op,
+    target_form,
+)
 from pypto._src.ops.layout import (
     BLOCK_BYTES,
     BOXED,
@@ -60,6 +71,7 @@ from pypto._src.ops.rules import (
     poison,
     refuse,
 )
+from pypto._src.ops.valid import check_sizes, given, same_part, with_valid
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,8 +98,13 @@ _SPACE_DTYPES: Final = {
 # --------------------------------------------------------------------------------------------
 
 
-def _check_region(o: Operands, tensor: int, first: int) -> None:
-    """Check a box of a tensor: one offset and one size a dimension, constants within bounds."""
+def _check_region(
+    o: Operands, tensor: int, first: int, valid: Sequence[Expr] | None = None
+) -> None:
+    """Check a box of a tensor: one offset and one size a dimension, constants within bounds.
+
+    Only the ``valid`` sizes of the box are read or written, where they are given.
+    """
     kind, offsets, shapes = o.tensor(tensor), o.ints(first), o.ints(first + 1)
     rank, name = len(kind.shape), operand_name(o, tensor)
     if not len(offsets) == len(shapes) == rank:
@@ -109,6 +126,8 @@ def _check_region(o: Operands, tensor: int, first: int) -> None:
             )
         if begin is None:
             continue
+        if valid is not None and len(valid) == rank:
+            length = const_value(valid[axis])
         end = begin + (length or 0)
         if begin < 0 or (limit is not None and end > limit):
             refuse(
@@ -148,13 +167,13 @@ def _layout(tile: Type, tensor: TensorType) -> str:
 # --------------------------------------------------------------------------------------------
 
 
-def _load_type(o: Operands) -> Type:
+def _load_type(o: Operands, valid: Sequence[Expr] | None = None) -> Type:
     kind, shapes = o.tensor(0), o.ints(2)
     name = operand_name(o, 0)
     space = _target(o, (MemorySpace.Vec, MemorySpace.Mat))
     check_element(o.op, name, kind.dtype)
     _check_space_dtype(o, space, kind.dtype)
-    _check_region(o, 0, 1)
+    _check_region(o, 0, 1, valid)
     result = tile_type(shapes, kind.dtype, space)
     if is_column(result) and (known_size(kind.shape[-1]) or 1) != 1:
         refuse(
@@ -208,13 +227,13 @@ def _load(tensor: Array, offsets: Sequence[int], shapes: Sequence[int], **_: Any
 
 
 def _load_pto(site: PtoSite) -> None:
-    tensor, offsets, shapes = site.call.args
-    part, kind = site.partition_view(tensor, elements(offsets), elements(shapes))
+    tensor, offsets, shapes, *valid = site.call.args
+    part, kind = site.partition_view(tensor, elements(offsets), elements([shapes, *valid][-1]))
     site.emit(f"pto.tload ins({part} : {kind}) outs({site.dst} : {site.dst_type})")
 
 
 def _load_cpp(site: CppSite) -> None:
-    tensor, offsets, shapes = site.call.args
+    tensor, offsets, shapes = site.call.args[:3]
     assert isinstance(tensor.type, TensorType)
     layout = _layout(site.call.type, tensor.type)
     view = site.global_view(tensor, elements(offsets), elements(shapes), layout)
@@ -227,22 +246,84 @@ def elements(value: Expr) -> tuple[Expr, ...]:
     return value.elements
 
 
+def _load_part_type(o: Operands) -> Type:
+    """Return the type of a tile of which only the given sizes are loaded."""
+    shapes, valid = o.ints(2), o.ints(3)
+    if attribute(o, "target_memory") is not MemorySpace.Vec:
+        raise OpError(
+            f"{called(o.op)} makes partly valid tiles in Vec memory only",
+            hint="leave valid_shapes out: products take whole tiles",
+            slug="valid-shape",
+        )
+    check_sizes(o, shapes, valid)
+    kind = _load_type(o, valid)
+    assert isinstance(kind, TileType)
+    if is_column(kind):
+        refuse(
+            o,
+            f"{called(o.op)} makes no partly valid columns {dims(shapes)}",
+            "valid-shape",
+            "load the rows that it belongs to, or the numbers as a row [1, N]",
+            shown=(0,),
+        )
+    return with_valid(kind, valid)
+
+
+def _load_part(
+    tensor: Array, offsets: Sequence[int], _shapes: Sequence[int], valid: Sequence[int], **_: Any
+) -> Array:
+    return region(tensor, offsets, valid, "pl.load reads").copy()
+
+
+@target_form(
+    name="load",
+    overload="load",
+    pipe=PipeType.MTE2,
+    types=_load_part_type,
+    dtypes=STORABLE,
+    valid=given,
+    space=_target_space,
+    numpy=_load_part,
+    pto=_load_pto,
+    isa=_load_cpp,
+)
+def load_part(
+    tensor: Tensor,
+    offsets: Ints,
+    shapes: Ints,
+    target_memory: MemorySpace = MemorySpace.Vec,
+    *,
+    valid_shapes: Ints,
+) -> Tile:
+    """Return a tile of shape ``shapes``, of which ``valid_shapes`` are read and valid."""
+    ...
+
+
 @block_op(
     pipe=PipeType.MTE2,
     types=_load_type,
     dtypes=STORABLE,
     space=_target_space,
     columns=(RESULT,),
+    with_scratch=load_part,
+    last_operand="valid_shapes",
     numpy=_load,
     pto=_load_pto,
     isa=_load_cpp,
 )
 def load(
-    tensor: Tensor, offsets: Ints, shapes: Ints, target_memory: MemorySpace = MemorySpace.Vec
+    tensor: Tensor,
+    offsets: Ints,
+    shapes: Ints,
+    target_memory: MemorySpace = MemorySpace.Vec,
+    valid_shapes: Ints | None = None,
 ) -> Tile:
     """Return the region of ``tensor`` at ``offsets`` as a tile of shape ``shapes``.
 
-    ``target_memory`` is Vec, or Mat for an operand of a matrix product.
+    ``target_memory`` is Vec, or Mat for an operand of a matrix product. With ``valid_shapes``
+    only so many rows and columns are read; the rest of the tile has no value. They are numbers
+    or variables, from 0 to the size of the tile. What is computed from such a tile is valid in
+    the same part, and `store` writes only that.
     """
     ...
 
@@ -257,7 +338,15 @@ _ACC_STORES: Final = {
 def _store_type(o: Operands) -> Type:
     check_operands(o)
     tile, shapes, tensor = o.tile(0), o.ints(2), o.tensor(3)
-    _check_region(o, 3, 1)
+    part = valid_part(tile)
+    _check_region(o, 3, 1, part)
+    if part is not None and len(shapes) != len(tile.shape):
+        refuse(
+            o,
+            f"{called(o.op)} of a partly valid tile {dims(tile.shape)} to a region {dims(shapes)}",
+            "valid-shape",
+            "store it to a tensor of two dimensions",
+        )
     if not same_dims(_long(tile.shape), _long(shapes)):
         refuse(
             o,
@@ -295,14 +384,16 @@ def _store_pipe(call: Call) -> PipeType:
 
 
 def _store(tile: Array, offsets: Sequence[int], shapes: Sequence[int], tensor: Array) -> Array:
-    target = region(tensor, offsets, shapes, "pl.store writes")
+    sizes = shapes if tile.size == math.prod(shapes) else tile.shape  # those of the valid part
+    target = region(tensor, offsets, sizes, "pl.store writes")
     target[...] = tile.reshape(target.shape)
     return tensor
 
 
 def _store_pto(site: PtoSite) -> None:
-    _, offsets, shapes, tensor = site.call.args
-    part, kind = site.partition_view(tensor, elements(offsets), elements(shapes))
+    tile, offsets, shapes, tensor = site.call.args
+    sizes = valid_part(tile.type) or elements(shapes)
+    part, kind = site.partition_view(tensor, elements(offsets), sizes)
     site.emit(f"pto.tstore ins({site.args[0]} : {site.arg_types[0]}) outs({part} : {kind})")
 
 
@@ -317,6 +408,7 @@ def _store_cpp(site: CppSite) -> None:
 @block_op(
     pipe=_store_pipe,
     types=_store_type,
+    valid=given,
     dtypes=STORABLE,
     reads=(0,),
     writes=(3,),
@@ -441,6 +533,7 @@ def move(tile: Tile, target_memory: MemorySpace, transpose: bool = False) -> Til
 
 @block_op(
     types=one_tile,
+    valid=same_part,
     dtypes=STORABLE - {D.UINT64},
     in_place=(),
     columns=(0, RESULT),
@@ -454,14 +547,12 @@ def vec_move(tile: Tile) -> Tile:
 
 
 def _fillpad_type(o: Operands) -> Type:
-    kind, name = o.tile(0), operand_name(o, 0)
-    valid = kind.tile_view.valid_shape if kind.tile_view is not None else ()
-    if valid and not same_dims(valid, kind.shape):
+    if is_column(o.tile(0)) and valid_part(o.tile(0)) is not None:
         refuse(
             o,
-            f"{called(o.op)} takes tiles that are valid throughout, {name} {dims(kind.shape)} is "
-            f"valid in {dims(valid)}",
+            f"{called(o.op)} takes no partly valid columns [N, 1], {operand_name(o, 0)} is one",
             "valid-shape",
+            "fill the tile before its rows are reduced",
         )
     return one_tile(o)
 
@@ -484,6 +575,7 @@ def _fillpad_cpp(site: CppSite) -> None:
 
 @block_op(
     types=_fillpad_type,
+    valid=given,
     dtypes=[d for d in STORABLE if d.get_bit() <= 32],
     in_place=(),
     numpy=lambda tile: tile.copy(),
@@ -493,8 +585,7 @@ def _fillpad_cpp(site: CppSite) -> None:
 def fillpad(tile: Tile) -> Tile:
     """Return a copy of ``tile`` [R, C] with zeros where it holds no valid elements.
 
-    Tiles are loaded and computed whole, so the copy is equal to ``tile``; a tile whose type says
-    that only part of it is valid is refused.
+    The copy is valid throughout: a tile of which a part is valid is loaded with ``valid_shapes``.
     """
     ...
 

@@ -42,6 +42,7 @@ from pypto._src.ops.rules import (
     refuse,
 )
 from pypto._src.ops.unsigned import is_unsigned, on_signed, signed
+from pypto._src.ops.valid import beside_column, beside_row, reduced_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,6 +101,7 @@ def _flipped(call: Call, let: Let) -> Expr | None:
 # The result must not lie on the source, which is read again after the first rows are written.
 @block_op(
     types=_reduction,
+    valid=reduced_rows,
     dtypes=ARITHMETIC,
     reads=(0,),
     writes=(1,),
@@ -120,6 +122,7 @@ def row_max(tile: Tile, tmp_tile: Tile) -> Tile:
 
 @block_op(
     types=_reduction,
+    valid=reduced_rows,
     dtypes=ARITHMETIC,
     reads=(0,),
     writes=(1,),
@@ -140,6 +143,7 @@ def row_min(tile: Tile, tmp_tile: Tile) -> Tile:
 
 @block_op(
     types=_reduction,
+    valid=reduced_rows,
     dtypes=ARITHMETIC,
     reads=(0,),
     writes=(1,),
@@ -381,6 +385,7 @@ def _spread_column(o: Operands) -> Type:
 
 @block_op(
     types=_spread_column,
+    valid=beside_column,
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
@@ -396,6 +401,7 @@ def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
 
 @block_op(
     types=_spread_column,
+    valid=beside_column,
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
@@ -411,6 +417,7 @@ def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
 
 @block_op(
     types=_spread_column,
+    valid=beside_column,
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
@@ -426,6 +433,7 @@ def row_expand_mul(tile: Tile, row_vec: Tile) -> Tile:
 
 @block_op(
     types=_spread_column,
+    valid=beside_column,
     dtypes=FLOATS,
     in_place=(0,),
     columns=(1,),
@@ -485,6 +493,7 @@ def col_expand(target: Tile, col_vec: Tile) -> Tile:
 
 @block_op(
     types=_spread_row,
+    valid=beside_row,
     dtypes=ARITHMETIC,
     in_place=(0,),
     numpy=lambda tile, col_vec: tile * col_vec,
@@ -499,6 +508,7 @@ def col_expand_mul(tile: Tile, col_vec: Tile) -> Tile:
 
 @block_op(
     types=_spread_row,
+    valid=beside_row,
     dtypes=FLOATS,
     in_place=(0,),
     numpy=lambda tile, col_vec: tile / col_vec,
@@ -512,6 +522,7 @@ def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
 
 @block_op(
     types=_spread_row,
+    valid=beside_row,
     dtypes=ARITHMETIC,
     in_place=(0,),
     numpy=lambda tile, col_vec: tile - col_vec,

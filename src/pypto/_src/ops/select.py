@@ -306,6 +306,7 @@ def _chosen(mask: Array, lhs: Array, rhs: Array, _scratch: Array) -> Array:
 
 
 @target_form(
+    masks=True,
     name="sel",
     types=_chosen_type,
     dtypes=STORABLE,

@@ -25,7 +25,7 @@ from pypto._src.ir.opdef import INTS, RESULT, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt
 from pypto._src.ir.walk import uses, variable_names
-from pypto._src.ops.layout import reshape, tile_spaces
+from pypto._src.ops.layout import is_column, reshape, tile_spaces
 from pypto._src.ops.rules import called
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.regions import Block, Site, number, read_by, rewrite, sites_in
@@ -76,8 +76,8 @@ def column_length(kind: Type) -> int | None:
     shape = static_shape(kind)
     if shape is None or len(shape) < 2 or shape[-1] != 1 or math.prod(shape) <= 1:
         return None
-    # A view of its own says how the tile lies: only the default one for a column is column-major.
-    return math.prod(shape) if kind.tile_view is None else None
+    # A view of its own says how the tile lies: only the usual one for a column is column-major.
+    return math.prod(shape) if is_column(kind) else None
 
 
 class _Rows:

@@ -1,0 +1,172 @@
+"""Which part of a result is valid where the operands are partly valid tiles.
+
+A tile has a constant size; how many of its rows and columns hold elements may be known only when
+the kernel runs (`TileView.valid_shape`). What lies outside has no value. An op takes such tiles
+only where its definition names one of these rules (`OpDef.valid`); all others refuse them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pypto._src.errors import OpError
+from pypto._src.ir.enums import TileLayout
+from pypto._src.ir.nodes import (
+    ConstInt,
+    Expr,
+    TileType,
+    TileView,
+    Type,
+    Var,
+    const_value,
+    same_dim,
+    same_dims,
+    valid_part,
+)
+from pypto._src.ir.opdef import Operands
+from pypto._src.ops.layout import is_column
+from pypto._src.ops.rules import called, dims, operand_name, refuse
+
+
+def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> None:
+    """Check valid sizes that a kernel writes beside the constant sizes of a tile.
+
+    Raises:
+        OpError: there are not two of them, one is larger than the tile or negative, or is neither
+            a number nor a variable.
+    """
+    if not len(shape) == len(valid) == 2:
+        refuse(
+            o,
+            f"{called(o.op)} makes partly valid tiles of two dimensions, got the shape "
+            f"{dims(shape)} and {len(valid)} valid sizes",
+            "valid-shape",
+            f"give one size a dimension, as in valid_shapes={dims(shape)}",
+            shown=(0,),
+        )
+    for axis, (size, part) in enumerate(zip(shape, valid, strict=True)):
+        limit, count = const_value(size), const_value(part)
+        if limit is None:
+            refuse(
+                o,
+                f"{called(o.op)} takes constant sizes beside valid ones, got {dims(shape)}",
+                "valid-shape",
+                "give the tile a constant shape and load the part that is valid",
+                shown=(0,),
+            )
+        if count is not None and not 0 <= count <= limit:
+            refuse(
+                o,
+                f"{called(o.op)} has {count} valid of {limit} elements in dimension {axis}",
+                "valid-shape",
+                f"give a number from 0 to {limit}",
+                shown=(0,),
+            )
+        if not isinstance(part, ConstInt | Var):  # types name it, from here to the store
+            refuse(
+                o,
+                f"the valid size in dimension {axis} is computed in the call of {called(o.op)}",
+                "valid-shape",
+                "give it a name in a line before: count = ...",
+                shown=(0,),
+            )
+
+
+def with_valid(kind: Type, valid: Sequence[Expr]) -> Type:
+    """Return the type of a tile in vector memory of which ``valid`` rows and columns are valid."""
+    assert isinstance(kind, TileType)
+    if same_dims(valid, kind.shape):
+        return kind
+    order = TileLayout.col_major if is_column(kind) else TileLayout.row_major
+    return TileType(kind.shape, kind.dtype, kind.memref, TileView(tuple(valid), blayout=order))
+
+
+def valid_or_all(kind: TileType) -> tuple[Expr, ...]:
+    """Return the valid sizes of a tile, which are its shape unless its type says otherwise."""
+    return valid_part(kind) or kind.shape
+
+
+def _check_composite(o: Operands) -> None:
+    """Check that no other ops, which know nothing of valid parts, stand in place of the call."""
+    name, dtype = operand_name(o, 0), o.tile(0).dtype
+    if o.op.composite is not None and dtype.is_unsigned_int():
+        raise OpError(
+            f"{called(o.op)} of elements of {dtype.member} takes tiles that are valid throughout, "
+            f"{name} is valid in part",
+            hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest",
+            slug="valid-shape",
+        )
+
+
+def _differ(o: Operands, first: int, second: int) -> None:
+    parts = [valid_or_all(o.tile(index)) for index in (first, second)]
+    names = [operand_name(o, index) for index in (first, second)]
+    refuse(
+        o,
+        f"operands of {called(o.op)} have different valid parts: {names[0]} {dims(parts[0])}, "
+        f"{names[1]} {dims(parts[1])}",
+        "valid-shape",
+        f"load both with valid_shapes={dims(parts[0])}",
+        shown=(first, second),
+    )
+
+
+def same_part(o: Operands, kind: Type) -> Type:
+    """Elementwise: all tiles have one valid part, which is the result's."""
+    _check_composite(o)
+    tiles = [i for i in sorted(o.op.reads) if isinstance(o.args[i].type, TileType)]
+    for index in tiles:
+        if is_column(o.tile(index)):
+            refuse(
+                o,
+                f"{called(o.op)} takes no partly valid columns [N, 1], {operand_name(o, index)} "
+                "is one",
+                "valid-shape",
+                "compute with the rows: pl.fillpad of the loaded tile, before the reduction",
+                shown=(index,),
+            )
+        if not same_dims(valid_or_all(o.tile(index)), valid_or_all(o.tile(tiles[0]))):
+            _differ(o, tiles[0], index)
+    return with_valid(kind, valid_or_all(o.tile(tiles[0])))
+
+
+def reduced_rows(o: Operands, kind: Type) -> Type:
+    """[R, C] with its valid [r, c] -> a column [R, 1] with the valid [r, 1]."""
+    _check_composite(o)
+    part = valid_part(o.tile(0))
+    if part is None or is_column(o.tile(0)):
+        refuse(
+            o,
+            f"{called(o.op)} takes a whole tile as scratch, {operand_name(o, 1)} is valid in part"
+            if part is None
+            else f"{called(o.op)} takes no partly valid columns [N, 1]",
+            "valid-shape",
+        )
+    return with_valid(kind, (part[0], ConstInt(1)))
+
+
+def beside_column(o: Operands, kind: Type) -> Type:
+    """[R, C] beside a column [R, 1], whose rows are valid wherever those of the tile are."""
+    _check_composite(o)
+    return _beside(o, kind, 0)
+
+
+def beside_row(o: Operands, kind: Type) -> Type:
+    """[R, C] beside a row [1, C], whose columns are valid wherever those of the tile are."""
+    _check_composite(o)
+    return _beside(o, kind, 1)
+
+
+def _beside(o: Operands, kind: Type, axis: int) -> Type:
+    whole, part = valid_or_all(o.tile(0)), valid_or_all(o.tile(1))
+    if is_column(o.tile(0)):
+        refuse(o, f"{called(o.op)} takes no partly valid columns [N, 1] first", "valid-shape")
+    other = const_value(part[1 - axis]) == 1
+    if not other or not (same_dim(part[axis], whole[axis]) or valid_part(o.tile(1)) is None):
+        _differ(o, 0, 1)
+    return with_valid(kind, whole)
+
+
+def given(_o: Operands, kind: Type) -> Type:
+    """Return the type as the op's own rule gives it, for ops that move or fill the valid part."""
+    return kind

@@ -1,0 +1,339 @@
+"""Tiles of which only a part is valid: types, values on every target, refusals."""
+
+# pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
+# pyright: reportInvalidTypeArguments=false, reportOperatorIssue=false, reportArgumentType=false
+# pyright: reportAssignmentType=false, reportReturnType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportCallIssue=false, reportIndexIssue=false
+# pyright: reportUnknownMemberType=false, reportUnknownParameterType=false
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto import ir, passes
+from pypto._src.dialect.evaluate import evaluate as evaluate_text
+from pypto._src.dialect.verify import check, options_of
+from pypto._src.driver import compile_program
+from pypto._src.emit.pto import PTOCodegen
+from pypto._src.errors import EvaluationError, PyptoError
+from pypto._src.interp.evaluate import evaluate
+from pypto._src.interp.strict import StrictEvaluator
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.run.native import KernelError
+from pypto._src.statement.form import to_statement_form
+from tests.statement.documents import check as check_statement_form
+
+Array = np.ndarray[Any, Any]
+Meaning = Callable[[Array, Array], Array]
+
+HEADER = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[20, 64], pl.{dtype}],
+        y: pl.Tensor[[20, 64], pl.{dtype}],
+        n: pl.Scalar[pl.INT64],
+        m: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
+    ) -> pl.Tensor[[20, 64], pl.FP32]:
+        s = pl.create_tile([16, 64], dtype=pl.{dtype})
+        a = pl.load(x, [2, 0], [16, 64], valid_shapes=[{valid}])
+        b = pl.load(y, [2, 0], [16, 64], valid_shapes=[{valid}])
+        c = {value}
+        return pl.store(c, [2, 0], [16, 64], out)
+"""
+
+
+def source(value: str, valid: str = "n, m", dtype: str = "FP32") -> str:
+    """Return a kernel that computes ``value`` from the valid parts of two tiles."""
+    return HEADER.format(value=value, valid=valid, dtype=dtype)
+
+
+def total(a: Array) -> Array:
+    """Return the sums of rows."""
+    return a.sum(axis=1, keepdims=True)
+
+
+OPS: dict[str, Meaning] = {
+    "pl.add(a, b)": lambda a, b: a + b,
+    "pl.sub(a, b)": lambda a, b: a - b,
+    "pl.mul(a, b)": lambda a, b: a * b,
+    "pl.div(a, b)": lambda a, b: a / b,
+    "pl.maximum(a, b)": np.maximum,
+    "pl.minimum(a, b)": np.minimum,
+    "pl.add(a, 1.5)": lambda a, b: a + np.float32(1.5),
+    "pl.sub(a, 1.5)": lambda a, b: a - np.float32(1.5),
+    "pl.mul(a, 1.5)": lambda a, b: a * np.float32(1.5),
+    "pl.div(a, 2.0)": lambda a, b: a / 2,
+    "pl.maximum(a, 0.5)": lambda a, b: np.maximum(a, np.float32(0.5)),
+    "pl.minimum(a, 0.5)": lambda a, b: np.minimum(a, np.float32(0.5)),
+    "pl.exp(a)": lambda a, b: np.exp(a),
+    "pl.log(a)": lambda a, b: np.log(a),
+    "pl.sqrt(a)": lambda a, b: np.sqrt(a),
+    "pl.rsqrt(a)": lambda a, b: 1 / np.sqrt(a),
+    "pl.recip(a)": lambda a, b: 1 / a,
+    "pl.neg(a)": lambda a, b: -a,
+    "pl.abs(pl.neg(a))": lambda a, b: a,
+    "pl.relu(pl.sub(a, b))": lambda a, b: np.maximum(a - b, 0),
+    "pl.block.vec_move(a)": lambda a, b: a,
+    "pl.cast(pl.cast(a, pl.FP16), pl.FP32)": lambda a, b: a.astype(np.float16),
+    "pl.row_expand_add(a, pl.row_sum(b, s))": lambda a, b: a + total(b),
+    "pl.row_expand_sub(a, pl.row_max(b, s))": lambda a, b: a - b.max(axis=1, keepdims=True),
+    "pl.row_expand_mul(a, pl.row_min(b, s))": lambda a, b: a * b.min(axis=1, keepdims=True),
+    "pl.row_expand_div(a, pl.row_sum(b, s))": lambda a, b: a / total(b),
+    "pl.row_expand_mul(a, pl.muls(pl.row_sum(pl.fillpad(b), s), 0.5))": lambda a, b: (
+        a * total(b) / 2
+    ),
+}
+SIZES = [(0, 64), (1, 64), (15, 40), (16, 64), (7, 1)]
+
+
+def on_all_targets(text: str, *args: Any) -> list[Array]:
+    """Return what a kernel leaves in its last argument on each target; it held -1."""
+    program = pl.parse_program(text)
+    found: list[Array] = []
+    for run in (compile_program(program, "interpreter"), compile_program(program)):
+        out = np.full((20, 64), -1, np.float32)
+        run(*args, out)
+        found.append(out)
+    lowered = PassManager.get_strategy().run_passes(program)
+    out = np.full((20, 64), -1, np.float32)
+    StrictEvaluator(lowered).call("kernel", [*args, out])
+    found.append(out)
+    for strategy in (OptimizationStrategy.Default, OptimizationStrategy.PTOAS):
+        written = PTOCodegen().generate(PassManager.get_strategy(strategy).run_passes(program))
+        out = np.full((20, 64), -1, np.float32)
+        evaluate_text(check(written, "kernel", options_of(written, "a3")), "kernel", [*args, out])
+        found.append(out)
+    return found
+
+
+def tensors(dtype: Any = np.float32) -> tuple[Array, Array]:
+    """Return two arrays of small positive numbers."""
+    random = np.random.default_rng(7)
+    x, y = (random.integers(1, 9, (20, 64)).astype(dtype) for _ in range(2))
+    return x, y
+
+
+@pytest.mark.parametrize("value", OPS)
+def test_values_of_the_valid_part(value: str) -> None:
+    """Only the valid part is read and written, and all targets agree with NumPy on it."""
+    x, y = tensors()
+    program = pl.parse_program(source(value))
+    interpreter, native = compile_program(program, "interpreter"), compile_program(program)
+    written = PTOCodegen().generate(PassManager.get_strategy().run_passes(program))
+    module = check(written, "kernel", options_of(written, "a3"))
+    for rows, columns in SIZES:
+        part = slice(2, 2 + rows), slice(0, columns)
+        wanted = np.full((20, 64), -1, np.float32)
+        wanted[part] = OPS[value](x[part], y[part])
+        outs = [np.full((20, 64), -1, np.float32) for _ in range(3)]
+        interpreter(x, y, rows, columns, outs[0])
+        native(x, y, rows, columns, outs[1])
+        evaluate_text(module, "kernel", [x, y, rows, columns, outs[2]])
+        for out in outs:
+            np.testing.assert_allclose(out, wanted, rtol=1e-6, atol=1e-6)
+            np.testing.assert_array_equal(out == -1, wanted == -1)
+
+
+def test_integers() -> None:
+    """Integer tiles work as floats do; a cast keeps the valid part."""
+    x, y = tensors(np.int32)
+    text = source("pl.cast(pl.add(pl.mul(a, b), pl.neg(a)), pl.FP32)", dtype="INT32")
+    wanted = np.full((20, 64), -1, np.float32)
+    wanted[2:11, :33] = (x * y - x)[2:11, :33]
+    for out in on_all_targets(text, x, y, 9, 33):
+        np.testing.assert_array_equal(out, wanted)
+
+
+def test_constant_sizes() -> None:
+    """Valid sizes may be numbers; then the kernel reads beyond no tensor of just that size."""
+    text = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self, x: pl.Tensor[[5, 40], pl.FP32], out: pl.Out[pl.Tensor[[20, 64], pl.FP32]]
+    ) -> pl.Tensor[[20, 64], pl.FP32]:
+        a = pl.load(x, [0, 0], [16, 64], valid_shapes=[5, 40])
+        return pl.store(pl.add(a, 1.0), [12, 24], [16, 64], out)
+"""
+    x = np.arange(200, dtype=np.float32).reshape(5, 40)
+    wanted = np.full((20, 64), -1, np.float32)
+    wanted[12:17, 24:] = x + 1
+    for out in on_all_targets(text, x):
+        np.testing.assert_array_equal(out, wanted)
+
+
+TAIL = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[20, 64], pl.FP32],
+        n: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
+    ) -> pl.Tensor[[20, 64], pl.FP32]:
+        for i in pl.range(0, {stop}, 8):
+            rows = pl.min(8, n - i)
+            a = pl.load(x, [i, 0], [8, 64], valid_shapes=[rows, 64])
+            out = pl.store(pl.mul(a, 2.0), [i, 0], [8, 64], out)
+        return out
+"""
+
+
+@pytest.mark.parametrize("rows", [1, 7, 8, 19, 20])
+def test_a_ragged_tail(rows: int) -> None:
+    """One loop goes over whole blocks and the last rows; each turn has its own valid size."""
+    x = tensors()[0]
+    wanted = np.full((20, 64), -1, np.float32)
+    wanted[:rows] = x[:rows] * 2
+    for out in on_all_targets(TAIL.format(stop="n"), x, rows):
+        np.testing.assert_array_equal(out, wanted)
+
+
+def test_passes_keep_the_part() -> None:
+    """Unrolling, folding, sharing and hoisting give each tile the size that it had."""
+    x = tensors()[0]
+    wanted = np.full((20, 64), -1, np.float32)
+    wanted[:13] = x[:13] * 2
+    program = pl.parse_program(TAIL.format(stop="16"))
+    for make in (
+        passes.convert_to_ssa,
+        passes.flatten_call_expr,
+        passes.unroll_loops,
+        passes.simplify,
+        passes.common_subexpr,
+        passes.loop_invariant_motion,
+        passes.dead_code,
+    ):
+        program = make()(program)
+    assert "pl.range" not in str(program)
+    for out in on_all_targets(str(program), x, 13):
+        np.testing.assert_array_equal(out, wanted)
+
+
+REASSIGNED = [
+    (
+        "rows = n\n        a = pl.load(x, [2, 0], [16, 64], valid_shapes=[rows, 64])\n"
+        "        b = pl.load(y, [2, 0], [16, 64], valid_shapes=[rows, 64])\n"
+        "        rows = 2\n        a = pl.mul(a, b)"
+    ),
+    "a = pl.mul(a, b)\n        n = n - 2",
+    "for i in pl.range(2):\n            k = n - 1\n            a = pl.add(a, pl.sub(b, b))\n"
+    "        a = pl.mul(a, b)",
+]
+
+
+@pytest.mark.parametrize("lines", REASSIGNED)
+def test_a_tile_keeps_the_size_that_a_variable_had(lines: str) -> None:
+    """A later assignment to the variable is another variable."""
+    x, y = tensors()
+    text = source("a", "n, 64").replace("c = a\n", f"{lines}\n        c = a\n")
+    wanted = np.full((20, 64), -1, np.float32)
+    wanted[2:9] = (x * y)[2:9]
+    for out in on_all_targets(text, x, y, 7, 64):
+        np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("size", [17, -1, 1 << 40])
+def test_sizes_beyond_the_tile(size: int) -> None:
+    """More rows than the tile has, or fewer than none, are an error; nothing is stored."""
+    program = pl.parse_program(source("pl.add(a, b)"))
+    x, y = tensors()
+    out = np.full((20, 64), -1, np.float32)
+    with pytest.raises(EvaluationError) as caught:
+        compile_program(program, "interpreter")(x, y, size, 64, out)
+    assert caught.value.message == f"block.load has [{size}, 64] valid elements in a tile [16, 64]"
+    assert caught.value.slug == "valid-shape"
+    if abs(size) < 1 << 31:
+        with pytest.raises(KernelError, match="valid size larger than the physical size"):
+            compile_program(program)(x, y, size, 64, out)
+    np.testing.assert_array_equal(out, -1)
+
+
+def test_filled_tiles_are_whole() -> None:
+    """The copy has zeros where the tile has no values, and all of it is stored."""
+    x, y = tensors()
+    wanted = np.full((20, 64), -1, np.float32)
+    wanted[2:18] = 0
+    wanted[2:5, :10] = x[2:5, :10]
+    for out in on_all_targets(source("pl.fillpad(a)"), x, y, 3, 10):
+        np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize(("dtype", "poison"), [(np.float32, np.nan), (np.int32, -1)])
+def test_padding_is_poison(dtype: Any, poison: float) -> None:
+    """Outside of the valid part a tile of the interpreter has no values of its tensor."""
+    kind = "FP32" if dtype is np.float32 else "INT32"
+    text = f"""
+import pypto.language as pl
+
+@pl.function(type=pl.FunctionType.InCore)
+def kernel(
+    x: pl.Tensor[[20, 64], pl.{kind}], n: pl.Scalar[pl.INT64]
+) -> pl.Tile[[16, 64], pl.{kind}]:
+    a = pl.load(x, [2, 0], [16, 64], valid_shapes=[n, 10])
+    return pl.add(a, a)
+"""
+    x = tensors(dtype)[0]
+    found = evaluate(pl.parse(text), [x, 3])
+    np.testing.assert_array_equal(found[:3, :10], 2 * x[2:5, :10])
+    found[:3, :10] = poison
+    np.testing.assert_array_equal(found, np.full((16, 64), poison, dtype))
+
+
+def test_texts_and_bytes() -> None:
+    """Both texts and the bytes read back as the same program, before and after the passes."""
+    program = pl.parse_program(source("pl.row_expand_sub(a, pl.row_max(b, s))"))
+    assert "pl.block.load(x, [2, 0], [16, 64], target_memory=" in str(program)
+    assert "valid_shapes=[n, m])" in str(program)
+    lowered = PassManager.get_strategy().run_passes(program)
+    for each in (program, lowered):
+        ir.assert_structural_equal(pl.parse_program(str(each)), each)
+        ir.assert_structural_equal(ir.deserialize(ir.serialize(each)), each)
+        whole = to_statement_form(each)
+        check_statement_form(whole, whole)
+
+
+def test_whole_sizes_are_no_sizes() -> None:
+    """Valid sizes of the whole tile give the type of a whole tile."""
+    program = pl.parse_program(source("pl.add(a, b)", "16, 64"))
+    assert "TileView" not in str(program)
+
+
+REFUSED = [
+    ("pl.transpose(a, 0, 1)", "n, m", "pl.transpose takes tiles that are valid throughout"),
+    ("pl.reshape(a, [1, 1024])", "n, m", "pl.reshape takes tiles that are valid throughout"),
+    ("pl.cmp(a, b)", "n, m", "pl.cmp takes tiles that are valid throughout, a is valid in part"),
+    ("pl.sum(a, axis=0, keepdim=True)", "n, m", "pl.sum takes tiles that are valid throughout"),
+    ("pl.add(a, pl.exp(s))", "n, m", "operands of pl.add have different valid parts"),
+    ("pl.row_max(a, b)", "n, m", None),
+    ("pl.muls(pl.row_sum(a, s), 2.0)", "n, m", "takes no partly valid columns"),
+    ("pl.add(a, b)", "n + 1, m", "the valid size in dimension 0 is computed in the call"),
+    ("pl.add(a, b)", "17, 64", "pl.load has 17 valid of 16 elements in dimension 0"),
+    ("pl.add(a, b)", "16", "makes partly valid tiles of two dimensions"),
+]
+
+
+@pytest.mark.parametrize(("value", "valid", "message"), REFUSED)
+def test_what_is_refused(value: str, valid: str, message: str | None) -> None:
+    """Ops without a meaning for valid parts, and parts that differ, are errors with a hint."""
+    with pytest.raises(PyptoError, match=message and message.replace("(", "\\(")) as caught:
+        pl.parse_program(source(value, valid))
+    assert caught.value.slug in ("valid-shape", "shape-mismatch")
