@@ -314,6 +314,12 @@ def test_sanitizer_flags(kind: toolchain.Kind, expected: list[str]) -> None:
     assert "-O3" not in flags
 
 
+@pytest.mark.skipif("CI" not in os.environ, reason="a laptop may have no compiler")
+def test_ci_has_a_compiler() -> None:
+    """Where CI runs, no test is skipped for want of a compiler."""
+    assert find_toolchain() is not None
+
+
 def test_sanitizer_environment_of_plain_toolchain() -> None:
     """Without sanitizers nothing has to be loaded first."""
     assert sanitizer_environment(Toolchain(("cxx",), "gcc", "", ())) == {}
