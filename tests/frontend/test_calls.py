@@ -422,6 +422,30 @@ def test_transpose_by_axes(target: Any) -> None:
     assert [(out == x.T).all() for out in outs] == [True] * 3
 
 
+@pytest.mark.parametrize(
+    ("short", "full"),
+    [
+        ("pl.row_max(t)", "pl.row_max(t, pl.create_tile([16, 64], pl.INT16))"),
+        ("pl.row_sum(input=t)", "pl.row_sum(t, pl.create_tile([16, 64], pl.INT16))"),
+        ("pl.row_min(t, None)", "pl.row_min(t, pl.create_tile([16, 64], pl.INT16))"),
+        ("pl.block.row_min(tile=t)", "pl.row_min(t, pl.create_tile([16, 64], pl.INT16))"),
+        ("pl.xor(t, t)", "pl.xor(t, t, pl.create_tile([16, 64], pl.INT16))"),
+        ("pl.xor(t, 5)", "pl.xor(t, 5, pl.create_tile([16, 64], pl.INT16))"),
+        ("pl.prelu(f, slope=f)", "pl.prelu(f, f, pl.create_tile([16, 64], pl.FP16))"),
+    ],
+)
+def test_own_scratch(short: str, full: str) -> None:
+    """A scratch tile that is left out is made, like the first operand."""
+    before = "t = pl.full([16, 64], dtype=pl.INT16, value=3)\nf = pl.cast(t, pl.FP16)\n"
+    assert body(X, f"{before}y = {short}") == body(X, f"{before}y = {full}")
+
+
+def test_operator_with_scratch() -> None:
+    """An operator is the op with a scratch tile of ours."""
+    before = "t = pl.full([16, 64], dtype=pl.INT16, value=3)\n"
+    assert body(X, f"{before}y = t ^ t") == body(X, f"{before}y = pl.xor(t, t)")
+
+
 @pytest.mark.parametrize("axes", ["0, 0", "0, 2", "-1, 1"])
 def test_transpose_of_wrong_axes(axes: str) -> None:
     """The two axes are the two of the tile."""

@@ -21,7 +21,7 @@ import pytest
 import pypto.language as pl
 from pypto._src.dtypes import DataType
 from pypto._src.ir import static
-from pypto._src.ir.opdef import ATTR, AXIS, REQUIRED, OpDef
+from pypto._src.ir.opdef import ATTR, AXIS, REQUIRED, TILE, OpDef
 from pypto._src.ops import overloads
 from pypto._src.ops.define import OVERLOADS
 from tests.meta.test_docs import PAGES, ROOT, fenced
@@ -393,6 +393,8 @@ def written(op: OpDef[..., Any]) -> list[tuple[str, str, str]]:
     rows: list[tuple[str, str, str]] = []
     for param in op.params:
         kind = {ATTR: param.attr_type, AXIS: "int"}.get(param.kind, param.kind)
+        if param.kind == TILE and param.default is None:
+            kind += " | None"
         default = "" if param.default is REQUIRED else repr(param.default)
         rows.append((param.name, kind, default))
     return rows

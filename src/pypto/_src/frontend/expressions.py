@@ -25,7 +25,7 @@ from pypto._src.frontend import slices
 from pypto._src.frontend.calls import call, op_call
 from pypto._src.frontend.context import Context, Form, body_of
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.messages import describe, did_you_mean, spell, spell_dims
+from pypto._src.frontend.messages import describe, did_you_mean, spell
 from pypto._src.frontend.scalars import combine
 from pypto._src.frontend.scope import BROKEN, Cascade, same_value_type
 from pypto._src.ir.nodes import (
@@ -355,13 +355,6 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
     try:
         return op_call(ctx, op, args, {}, node)
     except ParserError as error:
-        if error.slug == "argument-count" and isinstance(node, ast.BinOp):
-            refused = _no_operator(ctx, node, symbol, left, right)
-            operands = f"{ctx.source.text(node.left)}, {ctx.source.text(node.right)}"
-            kind = args[0].type
-            scratch = f"pl.create_tile({spell_dims(kind.shape)}, pl.{kind.dtype.member})"
-            refused.hint = f"write pl.{name}({operands}, {scratch})"
-            raise refused from None
         error.hint = error.hint or _load_hint(ctx, node, left, right)
         raise
 

@@ -28,7 +28,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
 from pypto._src.ops.elementwise import beside
 from pypto._src.ops.layout import is_column, reshape
-from pypto._src.ops.memory import create_tile, full
+from pypto._src.ops.memory import create_tile, full, scratch_like
 from pypto._src.ops.rules import (
     called,
     check_same_dtype,
@@ -121,6 +121,7 @@ def or_(lhs: Tile, rhs: Tile) -> Tile:
 
 @block_op(
     types=_with_scratch,
+    complete=scratch_like("lhs", "tmp", 2),
     dtypes=BITS,
     reads=(0, 1),
     writes=(2,),
@@ -129,10 +130,10 @@ def or_(lhs: Tile, rhs: Tile) -> Tile:
     pto=_logic("pto.txor"),
     isa="TXOR",
 )
-def xor(lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
+def xor(lhs: Tile, rhs: Tile, tmp: Tile | None = None) -> Tile:
     """Return the bits that are set in just one of ``lhs`` and ``rhs`` [R, C].
 
-    ``tmp`` [R, C] is scratch of the same element type.
+    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
     """
     ...
 
@@ -217,6 +218,7 @@ def ors(lhs: Tile, rhs: Scalar) -> Tile:
 @block_op(
     overload="xor",
     types=_number_and_scratch,
+    complete=scratch_like("lhs", "tmp", 2),
     dtypes=BITS_AND_NUMBER,
     reads=(0,),
     writes=(2,),
@@ -226,10 +228,10 @@ def ors(lhs: Tile, rhs: Scalar) -> Tile:
     pto="pto.txors",
     isa="TXORS",
 )
-def xors(lhs: Tile, rhs: Scalar, tmp: Tile) -> Tile:
+def xors(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
     """Return the bits that are set in just one of ``rhs`` and each element of ``lhs`` [R, C].
 
-    ``tmp`` [R, C] is scratch of the same element type.
+    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
     """
     ...
 

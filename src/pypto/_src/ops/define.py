@@ -29,6 +29,7 @@ from pypto._src.ir.opdef import (
     ATTR,
     AXIS,
     INTS,
+    OFFSETS,
     REQUIRED,
     SCALAR,
     TENSOR,
@@ -53,6 +54,9 @@ else:
 
 Ints: TypeAlias = list[Any] | tuple[Any, ...]
 """A list of index expressions and ints: offsets, shapes, indices."""
+
+Offsets: TypeAlias = Ints
+"""Such a list of which only the constants matter to types: where a region begins, an index."""
 
 Axis = int
 """The number of a dimension, a constant."""
@@ -87,6 +91,7 @@ _KINDS: Final = {
     "Scalar": SCALAR,
     "Space": SCALAR,
     "Ints": INTS,
+    "Offsets": INTS,
     "Axis": AXIS,
 }
 
@@ -105,10 +110,10 @@ def _params(function: Callable[..., Any]) -> tuple[Param, ...]:
             default = keyword_defaults[name]
         elif first <= index < code.co_argcount:
             default = defaults[index - first]
-        kind = _KINDS.get(text, ATTR)
+        kind = _KINDS.get(text.removesuffix(" | None"), ATTR)  # `OpDef.complete` makes the other
         if text == "Space":
             text = MemorySpace.__name__
-        elif kind != ATTR:
+        elif kind != ATTR and text != OFFSETS:
             text = ""
         params.append(Param(name, kind, default, text))
     return tuple(params)
@@ -305,6 +310,7 @@ __all__ = [
     "STORABLE",
     "Axis",
     "Ints",
+    "Offsets",
     "Scalar",
     "Space",
     "Tensor",

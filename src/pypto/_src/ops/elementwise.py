@@ -499,7 +499,6 @@ def _emit_cast_cpp(site: CppSite) -> None:
     types=_cast_type,
     valid=same_part,
     dtypes=CASTS,
-    in_place=(),
     numpy=_cast,
     pto=_emit_cast_pto,
     isa=_emit_cast_cpp,

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.ir.enums import MemorySpace, PipeType, TilePad
@@ -31,12 +32,13 @@ from pypto._src.ir.nodes import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.opdef import RESULT, CppSite, Operands, PtoSite, space_of_number
+from pypto._src.ir.opdef import RESULT, Complete, CppSite, Operands, PtoSite, space_of_number
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     FLOATS,
     STORABLE,
     Ints,
+    Offsets,
     Scalar,
     Space,
     Tensor,
@@ -289,7 +291,7 @@ def _load_part(
 )
 def load_part(
     tensor: Tensor,
-    offsets: Ints,
+    offsets: Offsets,
     shapes: Ints,
     target_memory: MemorySpace = MemorySpace.Vec,
     *,
@@ -313,7 +315,7 @@ def load_part(
 )
 def load(
     tensor: Tensor,
-    offsets: Ints,
+    offsets: Offsets,
     shapes: Ints,
     target_memory: MemorySpace = MemorySpace.Vec,
     valid_shapes: Ints | None = None,
@@ -420,7 +422,7 @@ def _store_cpp(site: CppSite) -> None:
     pto=_store_pto,
     isa=_store_cpp,
 )
-def store(tile: Tile, offsets: Ints, shapes: Ints, output_tensor: Tensor) -> Tensor:
+def store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
     """Write ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor.
 
     ``shapes`` is the size of the region, that of the tile. The value is the very tensor: its
@@ -442,7 +444,7 @@ def store(tile: Tile, offsets: Ints, shapes: Ints, output_tensor: Tensor) -> Ten
     pto=_store_pto,
     isa=_store_cpp,
 )
-def l0c_store(tile: Tile, offsets: Ints, shapes: Ints, output_tensor: Tensor) -> Tensor:
+def l0c_store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
     """Write ``tile`` in Acc memory to a region of ``output_tensor``, as `store` does."""
     ...
 
@@ -732,7 +734,7 @@ def _part_cpp(site: CppSite) -> None:
     pto=_part_pto,
     isa=_part_cpp,
 )
-def view(tile: Tile, shape: Ints, offset: Ints) -> Tile:
+def view(tile: Tile, shape: Ints, offset: Offsets) -> Tile:
     """Return the part of ``tile`` [R, C] of size ``shape`` that begins at ``offset``.
 
     Nothing is copied. The part is some whole rows, or a part of one row, and begins at a multiple
@@ -779,6 +781,26 @@ def _nothing(_site: CppSite | PtoSite) -> None:
 def create_tile(shape: Ints, dtype: DataType, target_memory: MemorySpace = MemorySpace.Vec) -> Tile:
     """Return a tile of constant ``shape`` with no value: scratch, or a place to write to."""
     ...
+
+
+def scratch_like(operand: str, name: str, index: int) -> Complete:
+    """Return what makes the scratch tile ``name``, number ``index``, where a call leaves it out.
+
+    It has the shape and the element type of the first operand, whose name is ``operand``.
+    """
+
+    def complete(
+        args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        given = args[index] if len(args) > index else kwargs.get(name)
+        tile = args[0] if args else kwargs.get(operand)
+        kind = tile.type if isinstance(tile, Expr) else None
+        if given is not None or not isinstance(kind, TileType):
+            return args, kwargs
+        scratch = create_tile.build([list(kind.shape), kind.dtype], {}, span)
+        return args[:index], {**kwargs, name: scratch}
+
+    return complete
 
 
 def _alloc_type(o: Operands) -> Type:

@@ -429,10 +429,10 @@ def reshape(*_args: Any, **_named: Any) -> Any: ...
 
 
 @overload
-def row_max(tile: Tile, tmp_tile: Tile) -> Tile:
+def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the largest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is one.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type.
+    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
     """
     ...
 
@@ -453,10 +453,10 @@ def row_max(*_args: Any, **_named: Any) -> Any: ...
 
 
 @overload
-def row_sum(tile: Tile, tmp_tile: Tile) -> Tile:
+def row_sum(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the sum of each row of ``tile`` [R, C]: [R, 1]; FP16 is added up in 32 bits.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type. Integers wrap.
+    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given. Integers wrap.
     """
     ...
 
@@ -606,19 +606,19 @@ def view(*_args: Any, **_named: Any) -> Any: ...
 
 
 @overload
-def xor(lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
+def xor(lhs: Tile, rhs: Tile, tmp: Tile | None = None) -> Tile:
     """Return the bits that are set in just one of ``lhs`` and ``rhs`` [R, C].
 
-    ``tmp`` [R, C] is scratch of the same element type.
+    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
     """
     ...
 
 
 @overload
-def xor(lhs: Tile, rhs: Scalar, tmp: Tile) -> Tile:
+def xor(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
     """Return the bits that are set in just one of ``rhs`` and each element of ``lhs`` [R, C].
 
-    ``tmp`` [R, C] is scratch of the same element type.
+    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
     """
     ...
 

@@ -29,7 +29,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Tile, block_op
 from pypto._src.ops.elementwise import adds, subs
 from pypto._src.ops.layout import is_column, reread, reshape, tile_type
-from pypto._src.ops.memory import create_tile
+from pypto._src.ops.memory import create_tile, scratch_like
 from pypto._src.ops.rules import (
     attribute,
     called,
@@ -98,9 +98,13 @@ def _flipped(call: Call, let: Let) -> Expr | None:
     return adds.build([back, half], {}, call.span)
 
 
+_OWN_SCRATCH: Final = scratch_like("tile", "tmp_tile", 1)
+
+
 # The result must not lie on the source, which is read again after the first rows are written.
 @block_op(
     types=_reduction,
+    complete=_OWN_SCRATCH,
     valid=reduced_rows,
     dtypes=ARITHMETIC,
     reads=(0,),
@@ -112,16 +116,17 @@ def _flipped(call: Call, let: Let) -> Expr | None:
     pto="pto.trowmax",
     isa="TROWMAX",
 )
-def row_max(tile: Tile, tmp_tile: Tile) -> Tile:
+def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the largest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is one.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type.
+    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
     """
     ...
 
 
 @block_op(
     types=_reduction,
+    complete=_OWN_SCRATCH,
     valid=reduced_rows,
     dtypes=ARITHMETIC,
     reads=(0,),
@@ -133,16 +138,17 @@ def row_max(tile: Tile, tmp_tile: Tile) -> Tile:
     pto="pto.trowmin",
     isa="TROWMIN",
 )
-def row_min(tile: Tile, tmp_tile: Tile) -> Tile:
+def row_min(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the smallest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is one.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type.
+    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
     """
     ...
 
 
 @block_op(
     types=_reduction,
+    complete=_OWN_SCRATCH,
     valid=reduced_rows,
     dtypes=ARITHMETIC,
     reads=(0,),
@@ -154,10 +160,10 @@ def row_min(tile: Tile, tmp_tile: Tile) -> Tile:
     pto="pto.trowsum",
     isa="TROWSUM",
 )
-def row_sum(tile: Tile, tmp_tile: Tile) -> Tile:
+def row_sum(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the sum of each row of ``tile`` [R, C]: [R, 1]; FP16 is added up in 32 bits.
 
-    ``tmp_tile`` [R, C] is scratch of the same element type. Integers wrap.
+    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given. Integers wrap.
     """
     ...
 
@@ -478,7 +484,7 @@ def _col_expand_pto(site: PtoSite) -> None:
     types=_spread_row,
     dtypes=SPREAD,
     reads=(1,),
-    in_place=(),
+    in_place=(0,),
     numpy=lambda target, col_vec: np.broadcast_to(col_vec, target.shape).copy(),
     pto=_col_expand_pto,
     isa=lambda site: site.emit(f"TCOLEXPAND({site.dst}, {site.args[1]});"),

@@ -43,7 +43,7 @@ from pypto._src.ops.define import (
 )
 from pypto._src.ops.elementwise import FILLED, add, adds, beside, cast, maximum, mul, sub, subs
 from pypto._src.ops.layout import is_column, reread, reshape
-from pypto._src.ops.memory import create_tile, full, vec_move
+from pypto._src.ops.memory import create_tile, full, scratch_like, vec_move
 from pypto._src.ops.rules import (
     attribute,
     called,
@@ -90,7 +90,6 @@ def _several(site: PtoSite | CppSite) -> None:
     types=tile_and_scalar,
     dtypes=FILLED,
     reads=(),
-    in_place=(),
     numpy=lambda target, scalar: np.full(target.shape, beside(target, scalar), target.dtype),
     pto=lambda site: site.emit(
         f"pto.texpands ins({site.args[1]} : {site.arg_types[1]}) outs({site.dst} : {site.dst_type})"
@@ -312,7 +311,7 @@ def _chosen(mask: Array, lhs: Array, rhs: Array, _scratch: Array) -> Array:
     dtypes=STORABLE,
     reads=(0, 1, 2),
     writes=(3,),
-    in_place=(),
+    in_place=(1, 2),
     numpy=_chosen,
     pto="pto.tsel",
     isa="TSEL",
@@ -567,6 +566,7 @@ def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
 
 @block_op(
     types=_three,
+    complete=scratch_like("tile", "tmp", 2),
     dtypes=FLOATS,
     reads=(0, 1),
     writes=(2,),
@@ -576,10 +576,10 @@ def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
     pto=_several,
     isa=_several,
 )
-def prelu(tile: Tile, slope: Tile, tmp: Tile) -> Tile:
+def prelu(tile: Tile, slope: Tile, tmp: Tile | None = None) -> Tile:
     """Return each element of ``tile`` [R, C], or ``slope`` [R, C] times it if it is not above 0.
 
-    ``tmp`` [R, C] is scratch of the same element type.
+    ``tmp`` [R, C] is scratch of the same element type, made here unless given.
     """
     ...
 

@@ -19,7 +19,16 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import CppSite, Operands, PtoSite
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import ANY, BY_PYTHON_NAME, Axis, Ints, Scalar, Tensor, tensor_op
+from pypto._src.ops.define import (
+    ANY,
+    BY_PYTHON_NAME,
+    Axis,
+    Ints,
+    Offsets,
+    Scalar,
+    Tensor,
+    tensor_op,
+)
 from pypto._src.ops.memory import elements, region
 from pypto._src.ops.rules import (
     attribute,
@@ -119,7 +128,7 @@ def _view(tensor: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
     pto=_nothing,
     isa=_nothing,
 )
-def view(tensor: Tensor, shape: Ints, offset: Ints) -> Tensor:
+def view(tensor: Tensor, shape: Ints, offset: Offsets) -> Tensor:
     """Return the region of ``tensor`` of size ``shape`` at ``offset``; the bytes are shared."""
     ...
 
@@ -173,7 +182,7 @@ def _read_cpp(site: CppSite) -> None:
     pto=_read_pto,
     isa=_read_cpp,
 )
-def read(tensor: Tensor, indices: Ints) -> Scalar:
+def read(tensor: Tensor, indices: Offsets) -> Scalar:
     """Return the element of ``tensor`` at ``indices``, one index a dimension."""
     ...
 

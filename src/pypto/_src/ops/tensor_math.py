@@ -26,7 +26,16 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import OpDef, Operands, TypeRule
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, reduce
-from pypto._src.ops.define import STORABLE, Axis, Ints, Numpy, Scalar, Tensor, tensor_op
+from pypto._src.ops.define import (
+    STORABLE,
+    Axis,
+    Ints,
+    Numpy,
+    Offsets,
+    Scalar,
+    Tensor,
+    tensor_op,
+)
 from pypto._src.ops.memory import region
 from pypto._src.ops.rules import (
     RoundMode,
@@ -559,7 +568,7 @@ def _assemble(target: Array, source: Array, offset: Sequence[int]) -> Array:
     writes=(0,),
     instead="pl.store(tile, offsets, sizes, target) of the source as a tile",
 )
-def assemble(target: Tensor, source: Tensor, offset: Ints) -> Tensor:
+def assemble(target: Tensor, source: Tensor, offset: Offsets) -> Tensor:
     """Write ``source`` to the region of ``target`` at ``offset``; return the target.
 
     The value is the very tensor ``target``: its other elements stay.
