@@ -276,9 +276,11 @@ def _for_cpu(
     if name in kernels:
         run = _kernel_run(kernels[name], function)
     else:
-        # Counters belong to Python's host: its kernels take one more word.
-        counted = profile is not None
-        native = None if counted else _native_host(lowered, function, kernels, toolchain)
+        native = None
+        if profile is None:
+            native = _native_host(lowered, function, kernels, toolchain)
+        else:  # its kernels take one more word, the place of their counters
+            log_event(f"{name} runs in Python, task by task: its kernels are profiled")
         run = _host_run(lowered, name, kernels) if native is None else native.launch
     return CompiledProgram(lowered, function, "cpu", sources, signature, run, profile)
 

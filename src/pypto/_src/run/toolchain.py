@@ -73,10 +73,11 @@ _RUNTIMES: dict[tuple[Kind, str], tuple[str, ...]] = {
         for which, name in _CLANG_NAMES.items()
     },
 }
+_NOT_RACES = Path(__file__).with_name("thread_sanitizer.txt")
 _SANITIZER_OPTIONS = {
     # Python itself leaves memory behind at exit.
     ADDRESS: {"ASAN_OPTIONS": "detect_leaks=0"},
-    THREAD: {"TSAN_OPTIONS": "halt_on_error=1:exitcode=66"},
+    THREAD: {"TSAN_OPTIONS": f"halt_on_error=1:exitcode=66:suppressions='{_NOT_RACES}'"},
 }
 
 _PROBE = """\
