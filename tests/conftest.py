@@ -11,10 +11,13 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from pypto._src.run.toolchain import Toolchain
 
 # Tests run in several processes: threads of NumPy's products would wait for one another, spinning.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -38,6 +41,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[USED_GOLDEN] = set()
+
+
+@pytest.fixture(scope="session")
+def toolchain() -> Toolchain:
+    """Return the C++ compiler."""
+    from tests.natively import compiler  # NumPy reads the variable above when it is loaded
+
+    return compiler()
 
 
 @pytest.fixture

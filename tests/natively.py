@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 from pypto._src.driver import INCLUDE
 from pypto._src.emit.cpp import kernel_file
@@ -18,9 +19,17 @@ from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from pypto._src.run.cache import build
 from pypto._src.run.native import LAUNCH_SYMBOL, NativeKernel, launcher_source
-from pypto._src.run.toolchain import Toolchain
+from pypto._src.run.toolchain import Toolchain, find_toolchain
 
 Array = np.ndarray[Any, Any]
+
+
+def compiler() -> Toolchain:
+    """Return the C++ compiler; where there is none, what needs it is skipped."""
+    found = find_toolchain()
+    if found is None:
+        pytest.skip("no C++ compiler")
+    return found
 
 
 def lowered(

@@ -9,17 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from pypto._src.run.toolchain import find_toolchain
+from tests.natively import compiler
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_row_of_the_table() -> None:
     """A row is checked, timed and printed with its ratios; the libraries that lack are said."""
-    if find_toolchain() is None:
-        pytest.skip("no C++ compiler")
+    compiler()
     command = [sys.executable, str(ROOT / "bench" / "kernels.py")]
     command += ["--threads", "1", "--seconds", "0.01", "flash attention"]
     path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from pypto._src.emit.cpp import CodeGenerator, kernel_file
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function
 from pypto._src.passes.pipelines import PassManager
 from pypto._src.run.native import load_kernel
-from pypto._src.run.toolchain import find_toolchain
+from tests.natively import compiler
 
 INCLUDE = Path(__file__).parents[2] / "src" / "pypto" / "include"
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
@@ -32,9 +31,7 @@ def lowered(program: Any) -> Function:
 
 def run(function: Function, *words: Any, comments: bool = True) -> None:
     """Compile a kernel, warnings as errors, and call it; arrays are passed by address."""
-    toolchain = find_toolchain()
-    if toolchain is None:
-        pytest.skip("no C++ compiler")
+    toolchain = compiler()
     source = kernel_file(function, comments=comments)
     kernel = load_kernel(source, toolchain=toolchain, include_dirs=[INCLUDE], extra_flags=WARNINGS)
     kernel([w.ctypes.data if isinstance(w, np.ndarray) else int(w) for w in words])

@@ -6,15 +6,13 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 import pypto.language as pl
 from pypto._src.driver import INCLUDE
 from pypto._src.emit.host import HostText, host_text
 from pypto._src.ir.roles import outermost
 from pypto._src.passes.pipelines import PassManager
 from pypto._src.run.effects import effects
-from pypto._src.run.toolchain import find_toolchain
+from tests.natively import compiler
 
 PROGRAM = """
 ROWS = pl.dynamic("ROWS")
@@ -92,9 +90,7 @@ def test_lines_have_their_places() -> None:
 
 def test_text_has_no_warnings(tmp_path: Path) -> None:
     """The text compiles without a warning."""
-    toolchain = find_toolchain()
-    if toolchain is None:
-        pytest.skip("no C++ compiler")
+    toolchain = compiler()
     source = tmp_path / "main.cpp"
     source.write_text(text().code)
     flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{INCLUDE}"]

@@ -19,7 +19,7 @@ from pypto._src.ir.enums import CoreType, FunctionType
 from pypto._src.ir.roles import outermost
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.pipelines import PassManager
-from pypto._src.run.toolchain import find_toolchain
+from tests.natively import compiler
 
 KERNELS = """
     @pl.function(type=pl.FunctionType.InCore)
@@ -203,9 +203,7 @@ def test_text_compiles(
     emit: Callable[[], OrchestrationResult], allowed: list[str], tmp_path: Path
 ) -> None:
     """The text is C++ that compiles against an interface of the runtime's shape."""
-    toolchain = find_toolchain()
-    if toolchain is None:
-        pytest.skip("no C++ compiler")
+    toolchain = compiler()
     (tmp_path / "pto_orchestration_api.h").write_text(_API)
     source = tmp_path / "main.cpp"
     source.write_text(emit().code)

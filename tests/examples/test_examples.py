@@ -28,14 +28,6 @@ CASES = cases(ROOT / "examples")
 NAMES = [case.name for case in CASES]
 
 
-@pytest.fixture
-def toolchain() -> Toolchain:
-    found = find_toolchain()
-    if found is None:
-        pytest.skip("no C++ compiler")
-    return found
-
-
 def lowered(case: Case, strategy: OptimizationStrategy) -> Program:
     return PassManager.get_strategy(strategy).run_passes(case.program)
 

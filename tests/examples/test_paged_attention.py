@@ -16,8 +16,8 @@ import pytest
 
 from pypto._src.demo import relative_error
 from pypto._src.driver import TargetName, compile_program
-from pypto._src.run.toolchain import find_toolchain
 from tests.examples.emitted import Emitted
+from tests.natively import compiler
 
 ROOT = Path(__file__).parents[2]
 PATH = ROOT / "examples" / "paged_attention.py"
@@ -39,8 +39,8 @@ def arguments(lengths: Sequence[int], seed: int = 5) -> dict[str, Any]:
 
 def run(values: dict[str, Any], target: TargetName) -> np.ndarray[Any, Any]:
     """Return the result of a run on a copy of the arguments."""
-    if target == "cpu" and find_toolchain() is None:
-        pytest.skip("no C++ compiler")
+    if target == "cpu":
+        compiler()
     copies = [value.copy() for value in values.values()]
     return compile_program(CASE.program, target)(*copies)
 
@@ -111,8 +111,7 @@ def test_tasks_follow_from_the_lengths() -> None:
 
 def test_as_a_script(tmp_path: Path) -> None:
     """``python examples/paged_attention.py`` prints lengths, time and an error within the bound."""
-    if find_toolchain() is None:
-        pytest.skip("no C++ compiler")
+    compiler()
     done = subprocess.run(
         [sys.executable, str(PATH)],
         cwd=tmp_path,

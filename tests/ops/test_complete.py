@@ -26,7 +26,7 @@ from pypto._src.ir.stmts import Function
 from pypto._src.ops import elementwise, layout, matmul, memory
 from pypto._src.ops.define import REGISTRY
 from pypto._src.passes.pipelines import OptimizationStrategy
-from pypto._src.run.toolchain import Toolchain, find_toolchain
+from pypto._src.run.toolchain import Toolchain
 from tests.cases import CASES, AnyOp, Array, BuiltKernel, Case, Shape, kernel_for, missing_rows
 from tests.emit.pto_texts import OPS, rows
 from tests.natively import assert_close, compile_together, lowered, words
@@ -273,14 +273,6 @@ def test_edge_shapes_that_are_not_taken(case: Case) -> None:
                 lowered(kernel_for(case, dtype, edge.shapes).function)
             count += 1
     assert count <= 2 * 2
-
-
-@pytest.fixture(scope="module")
-def toolchain() -> Toolchain:
-    found = find_toolchain()
-    if found is None:
-        pytest.skip("no C++ compiler")
-    return found
 
 
 GROUPS = 8

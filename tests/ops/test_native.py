@@ -13,7 +13,7 @@ from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.stmts import Function
 from pypto._src.ops import elementwise, matmul, reduce
 from pypto._src.run.native import NativeKernel
-from pypto._src.run.toolchain import Toolchain, find_toolchain
+from pypto._src.run.toolchain import Toolchain
 from tests.cases import CASES, Array, BuiltKernel, Case, Shape, build_call, kernel_for
 from tests.natively import assert_close, compile_together, lowered, words
 from tests.ops.arrays import apply_call
@@ -133,14 +133,6 @@ def groups() -> dict[str, list[Case]]:
 
 
 GROUPS = groups()
-
-
-@pytest.fixture(scope="module")
-def toolchain() -> Toolchain:
-    found = find_toolchain()
-    if found is None:
-        pytest.skip("no C++ compiler")
-    return found
 
 
 # --------------------------------------------------------------------------------------------

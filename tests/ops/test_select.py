@@ -19,10 +19,9 @@ from pypto._src.ir.nodes import TileType, Var
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
 from pypto._src.ops import select
-from pypto._src.run.toolchain import find_toolchain
 from pypto.passes import convert_to_ssa, init_mem_ref
 from tests.cases import AnyOp, Case, kernel_for, small
-from tests.natively import compile_together, lowered, words
+from tests.natively import compile_together, compiler, lowered, words
 from tests.ops.arrays import apply, array
 
 D = DataType
@@ -69,9 +68,7 @@ def test_comparison_with_a_nan_number(mode: int) -> None:
 )
 def test_compiled_comparison_of_far_integers(mode: int, wanted: list[int]) -> None:
     """Integers whose difference does not fit compare right, made of equality and the larger one."""
-    toolchain = find_toolchain()
-    if toolchain is None:
-        pytest.skip("no C++ compiler")
+    toolchain = compiler()
     case = Case(select.cmp, (((1, 8), (1, 8)),), (D.INT32,), attrs={"cmp_type": mode})
     built = kernel_for(case, D.INT32)
     lhs = np.array([[LOW, HIGH, HIGH, 0, 0, 0, 0, 0]], np.int32)
@@ -88,9 +85,7 @@ def test_compiled_comparison_of_far_integers(mode: int, wanted: list[int]) -> No
 @pytest.mark.parametrize("shape", [(16, 1), (3, 16)])
 def test_compiled_choice_of_few_elements(shape: tuple[int, int], dtype: DataType) -> None:
     """Tiles of fewer than 32 elements in a row, too, are compared and chosen from."""
-    toolchain = find_toolchain()
-    if toolchain is None:
-        pytest.skip("no C++ compiler")
+    toolchain = compiler()
     built = kernel_for(Case(select.sel, ((shape,) * 3,), (dtype,)), dtype)
     arguments = built.arguments(small)
     wanted = np.where(arguments[0] != 0, arguments[1], arguments[2])
@@ -158,8 +153,8 @@ def test_tiles_chosen_at_run_time(
     n: int, wanted: float, backend: Literal["cpu", "interpreter"]
 ) -> None:
     """A number that is not 0 chooses the first tile as a whole."""
-    if backend == "cpu" and find_toolchain() is None:
-        pytest.skip("no C++ compiler")
+    if backend == "cpu":
+        compiler()
     x, y = np.full((16, 32), 1, np.float32), np.full((16, 32), 2, np.float32)
     out = np.zeros((16, 32), np.float32)
     compile_program(chosen(), backend)(x, y, n, out)

@@ -20,8 +20,8 @@ from pypto._src.ops import elementwise, tensor_math
 from pypto._src.ops.tensor_math import assemble
 from pypto._src.passes.pipelines import PassManager
 from pypto._src.run.effects import effects
-from pypto._src.run.toolchain import find_toolchain
 from tests.cases import CASES, Array, Case, Shape, build_call
+from tests.natively import compiler
 from tests.ops.arrays import apply, apply_call
 
 D = DataType
@@ -429,8 +429,8 @@ class Mixed:
 @pytest.mark.parametrize("target", ["interpreter", "cpu"])
 def test_orchestration(target: Target, threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between kernel calls ops on tensors run on the host, in order with the tasks."""
-    if target == "cpu" and find_toolchain() is None:
-        pytest.skip("no C++ compiler")
+    if target == "cpu":
+        compiler()
     monkeypatch.setenv("PYPTO_NUM_THREADS", threads)
     x = np.random.default_rng(2).random((16, 16), np.float32)
     out = np.zeros((16, 32), np.float32)

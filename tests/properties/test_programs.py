@@ -25,7 +25,7 @@ from pypto._src.ir.opdef import op_of
 from pypto._src.ir.walk import walk
 from pypto._src.ops import matmul
 from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy, PassManager
-from pypto._src.run.toolchain import Toolchain, find_toolchain
+from pypto._src.run.toolchain import Toolchain
 from tests.natively import Array, assert_close, compile_together, words
 from tests.passes.build import random_kernel
 from tests.properties.kernels import Pick, random_matrix_source, random_source
@@ -153,14 +153,6 @@ def test_programs_read_back(make: Make, data: st.DataObject) -> None:
 # --------------------------------------------------------------------------------------------
 # Compiled
 # --------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def toolchain() -> Toolchain:
-    found = find_toolchain()
-    if found is None:
-        pytest.skip("no C++ compiler")
-    return found
 
 
 @pytest.mark.parametrize("group", range(4))

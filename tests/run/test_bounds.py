@@ -10,8 +10,8 @@ import pytest
 import pypto.language as pl
 from pypto._src.errors import EvaluationError
 from pypto._src.run.native import KernelError, launcher_source
-from pypto._src.run.toolchain import find_toolchain
 from pypto.runtime import compile as compile_program
+from tests.natively import compiler
 
 TEXT = """
 import pypto.language as pl
@@ -44,8 +44,7 @@ def _arrays() -> tuple[Any, Any]:
 )
 def test_transfers_outside_are_errors(begin: int, end: int, message: str) -> None:
     """Neither side of the output changes, and the interpreter refuses the same call."""
-    if find_toolchain() is None:
-        pytest.skip("no C++ compiler")
+    compiler()
     x, memory = _arrays()
     program = pl.parse(TEXT)
     with pytest.raises(KernelError) as caught:
@@ -60,8 +59,7 @@ def test_transfers_outside_are_errors(begin: int, end: int, message: str) -> Non
 
 def test_transfers_up_to_the_edge_are_not() -> None:
     """The last region of a tensor may be read and written; a failed call leaves no trace."""
-    if find_toolchain() is None:
-        pytest.skip("no C++ compiler")
+    compiler()
     x, memory = _arrays()
     compiled = compile_program(pl.parse(TEXT), target="cpu")
     with pytest.raises(KernelError):

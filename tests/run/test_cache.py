@@ -21,7 +21,8 @@ import pytest
 
 from pypto._src.run import cache
 from pypto._src.run.cache import CompileError, build, discard, is_whole
-from pypto._src.run.toolchain import Toolchain, find_toolchain
+from pypto._src.run.toolchain import Toolchain
+from tests.natively import compiler
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="stand-ins are shell scripts")
 
@@ -45,10 +46,7 @@ print(path, ctypes.CDLL(str(path)).answer())
 @pytest.fixture
 def toolchain(monkeypatch: pytest.MonkeyPatch) -> Toolchain:
     monkeypatch.delenv("PYPTO_CXX", raising=False)
-    found = find_toolchain()
-    if found is None:
-        pytest.skip("no C++ compiler")
-    return found
+    return compiler()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 from pypto._src import cli, demo
 from pypto._src.demo import relative_error
 from pypto._src.run.toolchain import find_toolchain
+from tests.natively import compiler
 
 SRC = Path(__file__).parents[2] / "src"
 
@@ -98,8 +99,7 @@ def test_version(tmp_path: Path) -> None:
 def test_bad_environment_is_reported(double: str, tmp_path: Path) -> None:
     """A variable with a value that it cannot have is a user's mistake like any other."""
     done = pypto("run", double, folder=tmp_path, PYPTO_NUM_THREADS="many")
-    if find_toolchain() is None:
-        pytest.skip("no C++ compiler")
+    compiler()
     assert done.returncode == 1
     assert done.stderr == (
         "error: PYPTO_NUM_THREADS is 'many'; it wants an integer of 1 or more  [environment]\n"
@@ -238,8 +238,8 @@ def test_run_on_both_targets(double: str, capsys: pytest.CaptureFixture[str]) ->
     """The same seed gives the same checksum on the CPU and in the interpreter."""
     found: list[dict[str, Any]] = []
     for target in ("cpu", "interpreter"):
-        if target == "cpu" and find_toolchain() is None:
-            pytest.skip("no C++ compiler")
+        if target == "cpu":
+            compiler()
         words = ("run", double, "--json", "--seed", "3", "--target", target)
         found.append(json.loads(output(capsys, *words)))
     assert [run["target"] for run in found] == ["cpu", "interpreter"]

@@ -21,6 +21,7 @@ from pypto._src.run.toolchain import (
     find_toolchain,
     sanitizer_environment,
 )
+from tests.natively import compiler
 
 SRC = Path(__file__).parents[2] / "src"
 REAL_HEADERS = SRC / "pypto" / "include"
@@ -53,10 +54,7 @@ extern "C" void kernel_entry(int64_t* args) {
 @pytest.fixture
 def toolchain(monkeypatch: pytest.MonkeyPatch) -> Toolchain:
     monkeypatch.delenv("PYPTO_CXX", raising=False)
-    found = find_toolchain()
-    if found is None:
-        pytest.skip("no C++ compiler")
-    return found
+    return compiler()
 
 
 @pytest.fixture(autouse=True)
