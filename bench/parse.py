@@ -1,9 +1,9 @@
 """What the front end costs: parsing kernels, and calling one that is specialised already.
 
 Parsing: a kernel of 200, 2,000 and 20,000 lines as a user writes it, without types, with a branch
-or a loop every 20 lines; each example in ``examples/``; and of paged attention the program alone,
-without the arguments and the reference that follow it. Peer is CPython's own ``ast.parse`` of the
-same text, in the same run.
+or a loop every 20 lines; one of 2,000 lines that are slices; each example in ``examples/``; and of
+paged attention the program alone, without the arguments and the reference that follow it. Peer is
+CPython's own ``ast.parse`` of the same text, in the same run.
 
 Calling: a warm call of a ``@pl.jit`` kernel with five arrays, against the native call inside it,
 and against an empty C function that ctypes calls with five pointers.
@@ -18,7 +18,7 @@ import ctypes
 import platform
 
 import numpy as np
-from support.texts import EXAMPLES, kernel, program_only
+from support.texts import EXAMPLES, kernel, program_only, slice_kernel
 from support.timing import fastest
 
 import pypto.language as pl
@@ -28,6 +28,7 @@ def parsing() -> None:
     """Print what parsing costs."""
     print(f"{'text':24}{'lines':>8}{'ast.parse':>12}{'pl.parse':>12}{'x ast':>8}{'us/line':>9}")
     texts = {f"kernel of {n:,} lines": kernel(n) for n in (200, 2_000, 20_000)}
+    texts["2,000 lines of slices"] = slice_kernel(2_000)
     for path in sorted(EXAMPLES.glob("*.py")):
         texts[path.name] = path.read_text(encoding="utf-8")
     texts["paged attention alone"] = program_only(texts["paged_attention.py"])

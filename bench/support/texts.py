@@ -33,6 +33,12 @@ u = pl.sub(t, v)
 t = pl.maximum(u, w)
 y = pl.store(t, [0, 0], [16, 64], y)
 """.splitlines()
+SLICES: Final = """\
+u = x[0:16, r*16:r*16+16]
+y[n:n+16, 0:16] = u
+t = x[n*8:n*8+16, :]
+y[r:r+16, :] = t + t
+""".splitlines()
 
 
 def _text(body: list[str]) -> str:
@@ -43,6 +49,11 @@ def straight_kernel(statements: int) -> str:
     """Return a kernel of ``statements`` statements, one a line, without control flow."""
     turns = (statements - 2) // len(STRAIGHT) + 1
     return _text((STRAIGHT * turns)[: statements - 3] + STRAIGHT[-1:])
+
+
+def slice_kernel(lines: int) -> str:
+    """Return a kernel of about ``lines`` lines that reads and writes slices of tensors."""
+    return _text([*SLICES] * (lines // len(SLICES)))
 
 
 def kernel(lines: int) -> str:

@@ -18,7 +18,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp import CodeGenerator, kernel_file
 from pypto._src.emit.cpp_types import ScalarText
 from pypto._src.errors import EmitError, EvaluationError
-from pypto._src.ir.enums import FunctionType, ParamDirection
+from pypto._src.ir.enums import FunctionType, ParamDirection, PipeType
 from pypto._src.ir.nodes import (
     And,
     Eq,
@@ -35,8 +35,8 @@ from pypto._src.ir.nodes import (
     binary,
     scalar_type,
 )
-from pypto._src.ir.stmts import AssignStmt, Function, Program, ReturnStmt, SeqStmts
-from pypto._src.ops import memory
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnStmt, SeqStmts
+from pypto._src.ops import memory, system
 from tests.emit.kernels import (
     Branches,
     Clashes,
@@ -438,3 +438,30 @@ def test_text_is_the_same_in_every_process() -> None:
             check=True,
         )
         assert done.stdout.strip() == expected
+
+
+def flag(**keywords: Any) -> EvalStmt:
+    """Return a statement that raises a flag; the keywords stand in the order given."""
+    return EvalStmt(system.sync_src.call((), keywords))
+
+
+def test_calls_without_operands_follow_their_keywords() -> None:
+    """Flags that differ in a keyword, or in which one has a value, have texts of their own."""
+    vector, store = PipeType.V, PipeType.MTE3
+    stmts = [
+        flag(set_pipe=vector, wait_pipe=store, event_id=0),
+        flag(wait_pipe=vector, set_pipe=store, event_id=0),
+        flag(set_pipe=vector, wait_pipe=store, event_id=1),
+        flag(wait_pipe=store, set_pipe=vector, event_id=0),
+        flag(set_pipe=vector, wait_pipe=store, event_id=0),
+        EvalStmt(system.bar_v.call((), {})),
+    ]
+    function = Function("f", [], [], SeqStmts(stmts), type=FunctionType.InCore)
+    assert body_of(text_of(function)).splitlines() == [
+        "set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);",
+        "set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);",
+        "set_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);",
+        "set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);",
+        "set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);",
+        "pipe_barrier(PIPE_V);",
+    ]

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ import pypto.language as pl
 from pypto._src.diagnostics import Span
 from pypto._src.driver import compile_program
 from pypto._src.dtypes import DataType
+from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import CallError, EmitError, EvaluationError
 from pypto._src.ir.enums import FunctionType, MemorySpace, ParamDirection
 from pypto._src.ir.nodes import MemRef, TensorType, TileType, TileView, Var, scalar_type
 from pypto._src.ir.stmts import AssignStmt, Function, ReturnStmt, SeqStmts
 from pypto._src.ops import memory
 from pypto._src.ops.elementwise import add
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from tests.emit.native import lowered, run, text_of
 
 N, M, K = pl.dynamic("N"), pl.dynamic("M"), pl.dynamic("K")
@@ -367,3 +370,62 @@ def test_columns_in_rows_of_odd_length_are_refused() -> None:
         "of 32 bytes"
     )
     assert caught.value.hint == "move the rows of each outer index by themselves"
+
+
+FAR_ROWS = {
+    "view": """
+        part = pl.view(x, [64, 1], [0, 3])
+        return pl.store(pl.load(part, [0, 0], [16, 1]), [0, 0], [16, 1], column)
+""",
+    "store": """
+        rows = pl.row_max(pl.load(x, [0, 0], [16, 64]))
+        x = pl.store(rows, [0, 5], [16, 1], x)
+        return column
+""",
+}
+"""Ways to move a column of a wider tensor."""
+FAR_SOURCE = """
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(
+        self,
+        n: pl.Scalar[pl.INT64],
+        x: pl.InOut[pl.Tensor[[64, {columns}], pl.FP32]],
+        column: pl.InOut[pl.Tensor[[64, 1], pl.FP32]],
+    ) -> pl.Tensor[[64, 1], pl.FP32]:{body}"""
+
+
+def pto_of(program: Any) -> str:
+    """Return a program's text in the PTO dialect."""
+    return PTOCodegen().generate(PassManager(OptimizationStrategy.PTOAS).run_passes(program))
+
+
+def cpp_of(program: Any) -> str:
+    """Return the C++ of a program's only kernel."""
+    return text_of(lowered(program))
+
+
+@pytest.mark.parametrize("body", FAR_ROWS)
+@pytest.mark.parametrize("emit", [cpp_of, pto_of])
+def test_columns_whose_rows_are_apart_are_refused(body: str, emit: Callable[[Any], str]) -> None:
+    """The device takes the elements of a column for neighbours, so others are no column."""
+    source = pl.parse_program(FAR_SOURCE.format(columns=64, body=FAR_ROWS[body]))
+    with pytest.raises(EmitError) as caught:
+        emit(source)
+    assert caught.value.message == (
+        "a column [16, 1] of a tensor whose rows are 64 elements apart cannot be moved: the "
+        "elements of a column follow one another in memory"
+    )
+    assert caught.value.hint == "keep the vector in a tensor [N, 1] of its own"
+
+
+def test_columns_whose_rows_are_unknown_steps_apart_are_refused() -> None:
+    """A distance that is known only when the kernel runs is not 1, as far as anyone knows."""
+    source = pl.parse_program(FAR_SOURCE.format(columns="n", body=FAR_ROWS["view"]))
+    with pytest.raises(EmitError) as caught:
+        cpp_of(source)
+    assert caught.value.message == (
+        "a column [16, 1] of a tensor whose rows are several elements apart cannot be moved: the "
+        "elements of a column follow one another in memory"
+    )

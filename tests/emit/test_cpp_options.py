@@ -183,6 +183,16 @@ def test_comments_have_the_source_line() -> None:
     assert f"    // test_cpp_options.py:{number}: {wanted}" in lines
 
 
+def test_lines_of_no_source_have_no_comment() -> None:
+    """What counts the time stands after the last line of the source, and names none itself."""
+    text = CodeGenerator(CppOptions(profile=True)).generate(lowered(Unread))
+    *_, barrier, calls, seconds, end = text.splitlines()
+    assert barrier == "    pipe_barrier(PIPE_ALL);"
+    assert calls == "    profile_add(profile, 1);"
+    assert seconds == "    profile_add(profile + 1, profile_clock() - profile_begin);"
+    assert end == "}"
+
+
 @pytest.mark.parametrize("program", [Index, Loops, Regions, Branches], ids=lambda p: p.name)
 @pytest.mark.parametrize("name", EACH)
 def test_options_change_no_value(name: str, program: Any, capfd: Any) -> None:

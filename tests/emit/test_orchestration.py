@@ -9,11 +9,8 @@ from pathlib import Path
 import pytest
 
 import pypto.language as pl
-from pypto._src.emit.orchestration import (
-    OrchestrationResult,
-    generate_orchestration,
-    result_params,
-)
+from pypto._src.emit.orchestration import OrchestrationResult, generate_orchestration
+from pypto._src.emit.orchestration_roots import result_params
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType, FunctionType
 from pypto._src.ir.roles import outermost
@@ -250,6 +247,40 @@ def test_result_of_a_kernel_is_its_argument() -> None:
     ]
 
 
+def test_results_of_a_call_without_names() -> None:
+    """Items of the tuple that a call returns are its arguments, returned or passed on."""
+    signature = f"x: {BLOCK}, low: pl.Out[{BLOCK}], high: pl.InOut[{BLOCK}]"
+    body = "r = self.both(x, 1, low, high)\nself.scale(r[1], 2.0, r[0])\nreturn r[1], r[0]"
+    pair = f"tuple[{BLOCK}, {BLOCK}]"
+    lines = entry(emitted(signature, body, pair))
+    assert [line for line in lines if line.startswith("make_") and "Tensor" not in line] == [
+        "make_input_param(ext_x),",
+        "make_scalar_param(static_cast<uint64_t>(1)),",
+        "make_output_param(ext_low),",
+        "make_inout_param(ext_high),",
+        "make_input_param(ext_high),",
+        "make_scalar_param(float_to_u64(2.0f)),",
+        "make_output_param(ext_low),",
+    ]
+
+
+def test_returned_items_are_parameters() -> None:
+    """What calls a function that returns items of a tuple gets the tensors that it passed."""
+    pair = f"tuple[{BLOCK}, {BLOCK}]"
+    turned = (
+        "    @pl.function(type=pl.FunctionType.Orchestration)\n"
+        f"    def turned(self, x: {BLOCK}, low: pl.Out[{BLOCK}], high: pl.InOut[{BLOCK}])"
+        f" -> {pair}:\n"
+        "        r = self.both(x, 1, low, high)\n        return r[1], r[0]\n"
+    )
+    lowered = PassManager.get_strategy().run_passes(
+        pl.parse_program(f"@pl.program\nclass P:\n{KERNELS}\n{turned}")
+    )
+    function = lowered.get_function("turned")
+    assert function is not None
+    assert result_params(function, lowered) == (2, 1)
+
+
 def test_result_params() -> None:
     """Results of a kernel are found through stores, in the order of the return."""
     lowered = PassManager.get_strategy().run_passes(program(ALL, ALL_BODY, BLOCK))
@@ -265,6 +296,13 @@ REFUSED = [
         f"{X}, out: pl.Out[{BLOCK}]",
         "self.scale(pl.view(x, [16, 64], [0, 0]), 2.0, out)\n"
         "f = pl.read(out, [0, 0])\nself.scale(out, f, out)",
+        "the host reads an element that a kernel writes; it is not there yet when the "
+        "orchestration runs",
+        2,
+    ),
+    (
+        f"x: {BLOCK}, low: pl.Out[{BLOCK}], high: pl.InOut[{BLOCK}]",
+        "r = self.both(x, 1, low, high)\nf = pl.read(r[0], [0, 0])\nself.scale(x, f, high)",
         "the host reads an element that a kernel writes; it is not there yet when the "
         "orchestration runs",
         2,
@@ -300,6 +338,32 @@ def test_refusals(signature: str, body: str, message: str, line: int) -> None:
         generate_orchestration(lowered, function)
     assert str(caught.value) == message
     assert caught.value.place.begin_line - function.span.begin_line == line
+
+
+COPIES = ["out[0:16] = x", "pl.assemble(out, x, [0, 0])"]
+"""Ways to copy a tensor into another one."""
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_copies_on_the_host_are_refused(copy: str) -> None:
+    """The runtime has no task that copies; the error names what was written and what to write."""
+    signature = f"x: {BLOCK}, out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]"
+    lowered = PassManager.get_strategy().run_passes(program(signature, copy))
+    with pytest.raises(EmitError) as caught:
+        generate_orchestration(lowered, host(lowered))
+    assert str(caught.value) == (
+        "out[...] = x copies a tensor on the host, and the device's runtime has no task that copies"
+    )
+    assert caught.value.hint == "let a kernel copy it: write with pl.incore(): above it"
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_copies_in_a_scope_are_tasks(copy: str) -> None:
+    """With what the error says, a kernel copies: its task has the tensors as arguments."""
+    signature = f"x: {BLOCK}, out: pl.InOut[pl.Tensor[[64, 64], pl.FP32]]"
+    found = emitted(signature, f"with pl.incore():\n    {copy}")
+    assert list(found.func_name_to_id) == ["main_incore_0"]
+    assert "pto2_rt_submit_task(rt, 0, PTO2_WORKER_VECTOR, params_t0, 2);" in found.code
 
 
 def test_kernel_is_no_orchestration() -> None:

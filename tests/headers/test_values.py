@@ -281,6 +281,30 @@ def test_in_place(library: Library) -> None:
     close(out, exp - (total * b + np.float16(1)), 2.0**-10)
 
 
+OWN = {
+    "cast_up": ("float", "int32_t", "TCVT(d, a, RoundMode::CAST_TRUNC);"),
+    "cast_down": ("int32_t", "float", "TCVT(d, a, RoundMode::CAST_NONE);"),
+    "cast_half": ("half", "int16_t", "TCVT(d, a, RoundMode::CAST_TRUNC);"),
+    "fill": ("float", "float", "TEXPANDS(d, 3);"),
+    "chosen": ("float", "float", "TCMP(m, a, b, CmpMode::GT); TSEL(d, m, a, b, t);"),
+    "other": ("float", "float", "TCMP(m, a, b, CmpMode::GT); TSEL(d, m, b, a, t);"),
+}
+for _name, (_dtype, _out, _text) in OWN.items():
+    _mask = tile("m", "uint8_t", (ROWS, 32), 0x10000)
+    KERNELS[f"own_{_name}"] = vector_kernel(_dtype, 2, _mask + "TASSIGN(d, 0);" + _text, _out)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_results_on_their_operands(library: Library, name: str) -> None:
+    """What `OpDef.in_place` allows beside plain arithmetic: the result has its source's address."""
+    dtype, target, _ = OWN[name]
+    a, b = draw(dtype, VALID, 1), draw(dtype, VALID, 2)
+    out = np.zeros(VALID, DTYPES[target])
+    library.run(f"own_{name}", a, b, out)
+    expected = {"fill": np.full(VALID, 3), "chosen": np.maximum(a, b), "other": np.minimum(a, b)}
+    np.testing.assert_array_equal(out, expected.get(name, a).astype(DTYPES[target]))
+
+
 KERNELS["outside"] = (
     tensor("g", 0, "float", VALID)
     + tensor("out", 1, "float", (ROWS, COLS))
@@ -365,7 +389,7 @@ def test_reductions(library: Library, op: str, dtype: str) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nan_in_reductions(library: Library, op: str, width: int) -> None:
     """A NaN anywhere in the line is the result of max and min."""
-    for at in (0, width // 2, width - 1):
+    for at in {0, width // 2, width - 1, *range(5, width, 17)}:
         a = draw("float", (9, width), 1)
         a[4, at] = np.nan
         axis = 1 if "ROW" in op else 0
@@ -405,12 +429,17 @@ def expand_kernels() -> None:
             stored = "\nTSTORE(gd, d);"
             KERNELS[f"{rows}_{dtype}"] = start + end + column + f"{rows}(d, a, b);" + stored
             KERNELS[f"{columns}_{dtype}"] = start + end + row + f"{columns}(d, a, b);" + stored
+            own = "TASSIGN(d, 0);"  # the address of a
+            KERNELS[f"own_{rows}_{dtype}"] = (
+                start + end + column + f"{own}{rows}(d, a, b);" + stored
+            )
+            KERNELS[f"own_{columns}_{dtype}"] = (
+                start + end + row + f"{own}{columns}(d, a, b);" + stored
+            )
         stored = "\nTSTORE(gd, d);"
         KERNELS[f"reversed_{dtype}"] = start + end + column + "TROWEXPANDSUB(d, b, a);" + stored
         KERNELS[f"block_{dtype}"] = start + end + block + "TROWEXPANDSUB(d, a, b);" + stored
-        KERNELS[f"own_{dtype}"] = (
-            start + end + column + "TROWEXPANDDIV(a, a, b); TMOV(d, a);" + stored
-        )
+        KERNELS[f"own_{dtype}"] = start + end + row + "TASSIGN(d, 0); TCOLEXPAND(d, b);" + stored
         KERNELS[f"rows_{dtype}"] = start + end + column + "TROWEXPAND(d, b);" + stored
         KERNELS[f"columns_{dtype}"] = start + end + row + "TCOLEXPAND(d, b);" + stored
 
@@ -421,24 +450,23 @@ expand_kernels()
 @pytest.mark.parametrize("dtype", EXPAND_DTYPES)
 @pytest.mark.parametrize("op", EXPAND)
 def test_expand(library: Library, op: str, dtype: str) -> None:
-    """A column over rows and a row over columns, as NumPy broadcasts."""
+    """A column over rows and a row over columns, as NumPy broadcasts; d may be the full source."""
     a = draw(dtype, VALID, 1)
     for name, shape in (("ROW", (VALID[0], 1)), ("COL", (1, VALID[1]))):
         b = draw(dtype, shape, 2, positive=True)
-        out = np.zeros(VALID, DTYPES[dtype])
-        library.run(f"T{name}EXPAND{op}_{dtype}", a, b, out)
-        np.testing.assert_array_equal(out, EXPAND[op](a, b))
+        for where in ("", "own_"):
+            out = np.zeros(VALID, DTYPES[dtype])
+            library.run(f"{where}T{name}EXPAND{op}_{dtype}", a, b, out)
+            np.testing.assert_array_equal(out, EXPAND[op](a, b))
 
 
 @pytest.mark.parametrize("dtype", EXPAND_DTYPES)
 def test_expand_forms(library: Library, dtype: str) -> None:
-    """Operand order is kept, a 32-byte block repeats along the row, d may be the full source."""
+    """Operand order is kept, a 32-byte block repeats along the row."""
     a, column = draw(dtype, VALID, 1), draw(dtype, (VALID[0], 1), 2, positive=True)
     out = np.zeros(VALID, DTYPES[dtype])
     library.run(f"reversed_{dtype}", a, column, out)
     np.testing.assert_array_equal(out, column - a)
-    library.run(f"own_{dtype}", a, column, out)
-    np.testing.assert_array_equal(out, a / column)
     lanes = 32 // DTYPES[dtype].itemsize
     block = draw(dtype, (VALID[0], lanes), 3)
     library.run(f"block_{dtype}", a, block, out)
@@ -446,8 +474,9 @@ def test_expand_forms(library: Library, dtype: str) -> None:
     library.run(f"rows_{dtype}", a, column, out)
     np.testing.assert_array_equal(out, np.broadcast_to(column, VALID))
     row = draw(dtype, (1, VALID[1]), 4)
-    library.run(f"columns_{dtype}", a, row, out)
-    np.testing.assert_array_equal(out, np.broadcast_to(row, VALID))
+    for kernel in ("columns", "own"):
+        library.run(f"{kernel}_{dtype}", a, row, out)
+        np.testing.assert_array_equal(out, np.broadcast_to(row, VALID))
 
 
 # ------------------------------------------------------------------------------------- conversions

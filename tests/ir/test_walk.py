@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -15,9 +15,14 @@ from pypto._src.ir.walk import (
     copy_with,
     exprs_in,
     functions_called,
+    is_flat,
+    map_bodies,
+    occurring,
+    ops_called,
     stmts_in,
     substitute,
     uses,
+    variable_names,
     walk,
 )
 from tests.ir.samples import INT, assign, function, kernel, loop_sum, program, seq, var
@@ -84,6 +89,49 @@ def test_uses() -> None:
     value = ir.Call(ir.Op("o"), [x + y, ir.MakeTuple([x])])
     assert [v.name for v in uses([value])] == ["x", "y", "x"]
     assert [type(e).__name__ for e in exprs_in(assign(z, value))] == ["Var", "Call"]
+
+
+def test_ops_called() -> None:
+    """Each op once, in the order of the text, with its first call, nested ones included."""
+    a, b, c, d = (ir.Op(name) for name in "abcd")
+    inner = ir.Call(b, [y])
+    outer = ir.Call(a, [x, ir.MakeTuple([inner])])
+    again = ir.Call(b, [x])
+    test = ir.Call(c, [x], INT)
+    last = ir.Call(d, [])
+    body = seq(
+        assign(z, outer),
+        ir.IfStmt(test > 0, assign(z, again), ir.EvalStmt(last)),
+        ir.EvalStmt(ir.Call(a, [])),
+    )
+    found = ops_called(body)
+    assert [op.name for op in found] == ["a", "b", "c", "d"]
+    for call, first in zip(found.values(), [outer, inner, test, last], strict=True):
+        assert call is first
+    assert is_flat(inner)
+    assert not is_flat(outer)
+
+
+def test_occurring_variables() -> None:
+    """Each occurrence, whatever the statement holds: a call, a sum, values that a loop carries."""
+    call = ir.Call(ir.Op("o"), [x, 1, y + ir.Call(ir.Op("o"), [z], INT), ir.MakeTuple([x, 2])])
+    loop = ir.WhileStmt(x > 0, [ir.IterArg("s", INT, y)], seq(assign(z, z)), [z])
+    found = [occurring(stmt) for stmt in (assign(z, call), assign(z, x + x), ir.BreakStmt(), loop)]
+    assert [sorted(v.name for v in each) for each in found] == [
+        ["x", "x", "y", "z"],
+        ["x", "x"],
+        [],
+        ["s", "x", "y", "z"],
+    ]
+
+
+def test_variable_names() -> None:
+    """What a function defines in any way, and the sizes of its parameters, used or not."""
+    size = var("rows", ir.ScalarType(ir.INDEX))
+    tensor = var("t", ir.TensorType([size, 8], ir.FP32))
+    loop = ir.ForStmt(var("i"), 0, x, 1, [ir.IterArg("s", INT, 0)], seq(assign(y, x)), [var("r")])
+    branch = ir.IfStmt(x > 0, seq(loop), seq(assign(z, 1)), [var("w")])
+    assert variable_names(function([tensor, x], branch)) == set("tixyzsrw") | {"rows"}
 
 
 # --------------------------------------------------------------------------------------------
@@ -184,6 +232,21 @@ def test_substitute() -> None:
     assert substitute(stmt, {var("other"): z}) is stmt
 
 
+def test_map_bodies() -> None:
+    """Every body is replaced; a statement whose bodies stay, or that has none, stays itself."""
+    first, second = assign(y, 1), assign(y, 2)
+    branch = ir.IfStmt(x > 1, first, second, [z])
+    assert map_bodies(branch, lambda body: body) is branch
+    new = map_bodies(branch, lambda body: second if body is first else first)
+    assert isinstance(new, ir.IfStmt)
+    assert (new.then_body, new.else_body) == (second, first)
+    assert new.condition is branch.condition
+    assert new.return_vars is branch.return_vars
+    short = ir.IfStmt(x > 1, first, None)
+    assert map_bodies(short, lambda _: second).else_body is None  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    assert map_bodies(first, lambda _: second) is first
+
+
 def test_copy_with() -> None:
     """A copy has all fields of the original but those given."""
     call = ir.Call(ir.Op("o"), [x], {"k": 1}, INT, ir.Span("f.py", 1, 1))
@@ -201,6 +264,50 @@ def test_copy_with() -> None:
 # --------------------------------------------------------------------------------------------
 # Depth and length
 # --------------------------------------------------------------------------------------------
+
+
+class _Guarded(ir.Stmt):
+    """A class that the project does not know: fields of every shape, a body, and no slots."""
+
+    label: str
+    guard: ir.Expr | None
+    items: tuple[ir.Expr, ...]
+    extra: ir.Expr | tuple[ir.Expr, ...]
+    body: ir.Stmt
+
+    def __init__(self, label: str, guard: Any, items: Any, extra: Any, body: ir.Stmt) -> None:
+        super().__init__()
+        given = {"label": label, "guard": guard, "items": items, "extra": extra, "body": body}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+
+@pytest.mark.parametrize("guard", [None, z])
+@pytest.mark.parametrize("extra", [y, (y, x)])
+def test_a_class_from_outside(guard: Any, extra: Any) -> None:
+    """Its children, statements, variables and copies follow from what it declares."""
+    inner = assign(x, 1)
+    node = _Guarded("a", guard, (x, y), extra, seq(inner))
+    after: list[ir.IRNode] = [y, x] if isinstance(extra, tuple) else [y]
+    held: list[ir.IRNode] = [*([] if guard is None else [z]), x, y, *after]
+
+    def same(found: Iterable[ir.IRNode], wanted: list[ir.IRNode]) -> bool:
+        return [id(each) for each in found] == [id(each) for each in wanted]
+
+    assert same(children(node), [*held, node.body])
+    assert same(exprs_in(node), held)
+    assert same(uses(exprs_in(node)), held)
+    assert same(walk(node), [node, *held, node.body, inner, x, inner.value])
+    assert same(stmts_in(node), [node, inner])
+    copy = copy_with(node, {"label": "b", "items": ()})
+    assert type(copy) is _Guarded
+    assert (copy.label, copy.items, copy.guard is guard) == ("b", (), True)
+    assert copy.body is node.body
+    assert (node.label, len(node.items), copy.span) == ("a", 2, node.span)
+    double: Any = _Double().visit(node)
+    assert (double.label, double.body.stmts[0].value.value) == ("a", 2)
+    with pytest.raises(AttributeError, match=r"^_Guarded is immutable: cannot set 'label'$"):
+        node.label = "c"
 
 
 def test_long_bodies() -> None:

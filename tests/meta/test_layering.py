@@ -31,6 +31,7 @@ ir.stmts
 ir.annotations
 ir.opdef
 ir.walk
+ir.proofs
 ir.dims
 ir.roles
 ir.equal
@@ -64,7 +65,9 @@ statement.texts
 statement.form
 statement.*
 statement
-emit.writer
+emit.writer emit.columns emit.orchestration_roots
+emit.cpp_types emit.cpp_context emit.cpp_tensors emit.pto_types emit.pto_body
+emit.cpp_* emit.pto_*
 emit.*
 emit
 dialect.types

@@ -475,7 +475,7 @@ REFUSED = [
         "transpose",
         "pl.move transposes two-dimensional tiles from Mat to Left or Right memory, x is "
         "Tile[[64, 128], FP32] going to Vec",
-        hint="pl.transpose(x, tmp_tile)",
+        hint="pl.transpose(x)",
     ),
     Refused(
         memory.create_tile,

@@ -13,6 +13,9 @@ What a mutant does is decided by the strict interpreter, which looks at all orde
 mutant that breaks on arguments that take loops through 0 to 3 turns has to be found. One must not
 be reported that does not break even where branches go either way, and loops whose bounds are not
 constant run up to 4 times, whatever the arguments say: all control flow is in the model.
+
+Some flags are there so that another one is not raised again before its last wait is over, which the
+interpreter takes as right. Mutants without them are counted on their own: the checker warns.
 """
 
 from __future__ import annotations
@@ -66,6 +69,7 @@ class Mutant(NamedTuple):
     found: bool  # the checker reports an error
     broken: str  # what the strict interpreter reports, "" for nothing
     can_break: bool  # it does so on some way through the kernel
+    early: bool = False  # the checker warns that a flag is raised again too early
 
 
 class Kernel(NamedTuple):
@@ -337,9 +341,11 @@ def mutants(kernel: Kernel) -> Iterator[Mutant]:
     """Yield the verdicts on all mutants of a kernel."""
     whole = (("flag", _text(stmts[0]), _without(*stmts)) for stmts in flags(kernel.traces))
     for kind, what, edit in (*edits(kernel.function), *whole):
-        found, broken = is_found(kernel.function, edit), breakage(kernel.traces, edit)
+        rules, broken = findings(kernel.function, edit), breakage(kernel.traces, edit)
+        found = DiagnosticSeverity.Error in rules.values()
         can_break = bool(broken) or (found and bool(breakage(kernel.ways(), edit)))
-        yield Mutant(kind, what, found, broken, can_break)
+        early = kind in ("removal", "flag") and "sync-overtake" in rules
+        yield Mutant(kind, what, found, broken, can_break, early)
 
 
 def flags(traces: Iterable[Queues]) -> list[list[Stmt]]:
@@ -422,14 +428,20 @@ def _renamed(pair: tuple[int, int], event: int, new: int, *, sets_only: bool = F
 
 def is_found(function: Function, edit: Edit, *, every_way: bool = False) -> bool:
     """True if the checker reports an error on a mutant."""
+    return DiagnosticSeverity.Error in findings(function, edit, every_way=every_way).values()
+
+
+def findings(
+    function: Function, edit: Edit, *, every_way: bool = False
+) -> dict[str, DiagnosticSeverity]:
+    """Return the rules that the checker finds broken by a mutant."""
 
     def replace(_site: object, stmt: Stmt) -> Sequence[Stmt]:
         new = edit(stmt) if is_sync(stmt) else stmt
         return [] if new is None else [new]
 
     mutant = rewrite(function, number(function), replace)
-    found = check_sync(mutant, every_way=every_way)
-    return any(d.severity is DiagnosticSeverity.Error for d in found)
+    return {d.rule_name: d.severity for d in check_sync(mutant, every_way=every_way)}
 
 
 def breakage(traces: Iterable[Queues], edit: Edit) -> str:
@@ -477,7 +489,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.kernels = 0
-        self.findings = 0  # on kernels as they are
+        self.findings = 0  # on kernels as they are, warnings included
         self.counts: Counter[tuple[str, str]] = Counter()
         self.missed: list[str] = []
         self.alarms: list[str] = []
@@ -485,9 +497,11 @@ class Tally:
     def add(self, kernel: Kernel) -> None:
         """Judge a kernel and all its mutants."""
         self.kernels += 1
-        self.findings += is_found(kernel.function, lambda stmt: stmt)
+        self.findings += bool(findings(kernel.function, lambda stmt: stmt))
         for mutant in mutants(kernel):
             verdict = "broken" if mutant.broken else "may" if mutant.can_break else "whole"
+            if mutant.early and verdict == "whole":
+                verdict = "early"
             self.counts[mutant.kind, verdict] += 1
             self.counts[mutant.kind, f"{verdict} found"] += mutant.found
             line = f"{kernel.name}: {mutant.kind} {mutant.what} {mutant.broken}"
@@ -502,12 +516,12 @@ class Tally:
         for kind in ("removal", "flag", "deadlock", "reuse"):
             broken, found = self.counts[kind, "broken"], self.counts[kind, "broken found"]
             whole, alarms = self.counts[kind, "whole"], self.counts[kind, "whole found"]
-            may = self.counts[kind, "may"]
+            may, early = self.counts[kind, "may"], self.counts[kind, "early"]
             part = 100.0 if broken == 0 else 100 * found / broken
             rows.append(
-                f"{kind:<9} {broken + may + whole:>6} mutants: {broken} break, {found} of them "
-                f"found ({part:.2f} %); {may} more found that break on other ways; {whole} do not "
-                f"break, {alarms} of them reported"
+                f"{kind:<9} {broken + may + early + whole:>6} mutants: {broken} break, {found} of "
+                f"them found ({part:.2f} %); {may} more found that break on other ways; {early} "
+                f"raise a flag too early; {whole} do not break, {alarms} of them reported"
             )
         return rows
 

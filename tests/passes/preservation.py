@@ -24,7 +24,7 @@ from pypto._src.passes.run_verifier import RunVerifier
 from pypto._src.passes.simplify import Simplify
 from pypto._src.passes.unroll_loops import UnrollLoops
 from tests.natively import assert_close
-from tests.properties.test_programs import COUNTS, MAKERS, results, stages
+from tests.properties.test_programs import ALL_MAKERS, COUNTS, results, stages
 
 OPTIONAL: dict[str, Callable[[], Pass]] = {
     "UnrollLoops": lambda: UnrollLoops(whole=3, factor=2),
@@ -52,7 +52,7 @@ def optimised(program: ir.Program) -> Iterator[tuple[str, ir.Program]]:
 
 def check(kind: str, seed: int) -> tuple[int, dict[str, int]]:
     """Compare one program; return the number of comparisons and the passes that changed it."""
-    program = MAKERS[kind](Random(seed).randrange, 6 + seed % 20)
+    program = ALL_MAKERS[kind](Random(seed).randrange, 6 + seed % 20)
     wanted = results(program)
     compared = 0
     changed: dict[str, int] = {}
@@ -69,7 +69,7 @@ def check(kind: str, seed: int) -> tuple[int, dict[str, int]]:
 
 def main(count: int) -> None:
     """Check ``count`` programs, each kind in turn, and print the totals."""
-    kinds = list(MAKERS)
+    kinds = list(ALL_MAKERS)
     total = 0
     changed: dict[str, int] = {}
     for number in range(count):

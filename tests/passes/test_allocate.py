@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import const_value
-from pypto._src.ir.stmts import Function
+from pypto._src.ir.nodes import Var, const_value
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Stmt
+from pypto._src.ir.walk import stmts_in
 from pypto._src.passes.allocate_memory_addr import with_addresses
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.memory_reuse import buffers
 from pypto._src.passes.regions import number
-from tests.passes.build import Block, memref, tensor
+from tests.passes.build import FP32, Block, memref, tensor
 from tests.passes.test_memref import product
 from tests.passes.test_reuse import target
 
@@ -23,6 +27,13 @@ def addresses(function: Function) -> dict[MemorySpace, list[tuple[int | None, in
         space: [(const_value(b.memref.addr_), b.memref.size_) for b in each]
         for space, each in found.items()
     }
+
+
+def name(stmt: Stmt) -> str:
+    """Return the name of what a statement defines first, "" for none."""
+    if isinstance(stmt, AssignStmt):
+        return stmt.var.name
+    return stmt.return_vars[0].name if isinstance(stmt, ForStmt) else ""
 
 
 def simple(rows: int, cols: int = 64) -> Function:
@@ -54,10 +65,43 @@ def test_addresses_are_aligned_for_the_space() -> None:
         assert [a for a, _ in placed] == [-(-end // align) * align for end in ends[:-1]]
 
 
+def test_buffers_of_whole_cache_lines_come_first() -> None:
+    """Columns of 32 bytes lie behind tiles of 4096, which so begin at multiples of 64."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    tile = block.load("tile", x, [0, 0], [8, 128])
+    scratch = block.let("scratch", "block.create_tile", [8, 128], dtype=FP32)
+    column = block.let("column", "block.row_max", tile, scratch)
+    last = block.let("last", "block.row_expand_sub", tile, column)
+    kernel = with_memrefs(block.function([x, out], [block.store("r", last, [0, 0], out)]))
+    assert addresses(with_addresses(kernel))[MemorySpace.Vec] == [
+        (0, 4096),
+        (4096, 4096),
+        (12288, 32),
+        (8192, 4096),
+    ]
+
+
 def test_tensors_keep_their_place() -> None:
     """Global memory belongs to the caller: its addresses stay -1."""
     planned = with_addresses(simple(128))
     assert [const_value(memref(p).addr_) for p in planned.params] == [-1, -1, -1]
+
+
+def test_what_names_no_tile_stays_the_same_object() -> None:
+    """Only statements of tiles are written anew; numbers and their uses are shared."""
+    block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 128])
+    tile = block.load("tile", x, [0, 0], [8, 128])
+
+    def body(inner: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+        row = inner.assign("row", (i + 1) * 8)
+        return [inner.store("w", tile, [row, 0], args[0])]
+
+    [last] = block.loop({"o": out}, body, stop=4)
+    kernel = with_memrefs(block.function([x, out], [last]))
+    placed = with_addresses(kernel)
+    before, after = ({name(s): s for s in stmts_in(f.body)} for f in (kernel, placed))
+    assert [key for key in before if before[key] is not after[key]] == ["tile", "o_out", "w"]
+    assert before["row"] is after["row"]
 
 
 def test_an_overflow_names_the_peak_and_what_is_live_there() -> None:

@@ -375,7 +375,8 @@ def test_twenty_thousand_statements() -> None:
             last = block.store(f"o{i}", c, [0, 0], last)
     function, report_ = with_sync(with_memrefs(block.function([x, out], [last])))
     assert report_.flags > 5000
-    assert {d.rule_name for d in check_sync(function)} == {"sync-overtake"}  # 8 events, in turn
+    assert check_sync(function) == []
+    assert report_.answers == 50 * 12  # of V: whenever 8 of 100 loads are under way
 
 
 def test_programs_before_the_passes_are_refused() -> None:

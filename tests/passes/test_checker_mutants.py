@@ -21,7 +21,10 @@ def judged(kernels: Iterable[Kernel]) -> Tally:
 
 
 def test_mutants_of_the_examples() -> None:
-    """What breaks is found; and each set, wait, barrier and whole flag is needed: it breaks."""
+    """What breaks is found; and each set, wait, barrier and whole flag is needed: it breaks.
+
+    So are the answers without which another flag would be raised again too early.
+    """
     counts = judged(examples()).counts
     assert counts["removal", "whole"] == counts["flag", "whole"] == 0
     assert counts["removal", "broken"] > 500

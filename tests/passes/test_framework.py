@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from pypto._src.diagnostics import Diagnostic
+from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, PassError, VerificationError
-from pypto._src.ir.nodes import Call, GlobalVar, Var
-from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnStmt
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import Call, GlobalVar, MemRef, TileType, Type, Var
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    Function,
+    Program,
+    ReturnStmt,
+    SeqStmts,
+    Stmt,
+    statements,
+)
 from pypto._src.ir.verify import RULES
+from pypto._src.ir.walk import copy_with
+from pypto._src.ops.lookup import create_op_call
 from pypto._src.passes.base import (
     CallbackInstrument,
     IRProperty,
@@ -28,6 +41,7 @@ from pypto._src.passes.base import (
     verify_properties,
 )
 from pypto._src.passes.run_verifier import RunVerifier
+from pypto._src.targets import A2A3
 from tests.passes.scalars import T, program
 
 P = IRProperty
@@ -342,3 +356,122 @@ def test_verify_properties() -> None:
     verify_properties(IRPropertySet(P.HasMemRefs), assigned_twice(), "here")
     with pytest.raises(VerificationError, match="after here"):
         verify_properties(IRPropertySet(P.SSAForm), assigned_twice(), "here")
+
+
+class _Typed(Pass):
+    """Claims that types are right, and that names are in SSA form."""
+
+    produces = IRPropertySet(P.SSAForm, P.TypeChecked)
+
+    def run(self, program: Program) -> Program:
+        return program
+
+
+def _add(first: Var, second: Var, name: str) -> AssignStmt:
+    value = create_op_call("block.add", [first, second], {})
+    return AssignStmt(Var(name, value.type), value)
+
+
+def _sums(kind: Type) -> Program:
+    """Return a program in which ``z`` calls ``g``, whose parameter is of ``kind``, after a sum."""
+    a, b, p = (Var(name, TileType([8, 8], DataType.FP32)) for name in "abp")
+    total = _add(a, b, "total")
+    called = EvalStmt(Call(GlobalVar("g"), [total.var]))
+    callee = Function("g", [Var("p", kind)], [], ReturnStmt())
+    return Program([callee, Function("z", [a, b, p], [], [total, called])], "p")
+
+
+TILE = TileType([8, 8], DataType.FP32)
+
+
+class _Changes(Pass):
+    """Returns what a function makes of the statements of ``z``, which are otherwise the same."""
+
+    def __init__(self, change: Callable[[list[Stmt]], list[Stmt]], kind: Type = TILE) -> None:
+        self.change = change
+        self.kind = kind
+
+    def run(self, program: Program) -> Program:
+        last = program.functions_[-1]
+        stmts = self.change(list(statements(last.body)))
+        callee = Function("g", [Var("p", self.kind)], [], ReturnStmt())
+        return Program([callee, last.with_body(SeqStmts(stmts))], "p")
+
+
+def _retyped(stmts: list[Stmt]) -> list[Stmt]:
+    """Give the sum a variable of another type."""
+    assert isinstance(stmts[0], AssignStmt)
+    other = Var("total", TileType([4, 8], DataType.FP32))
+    return [AssignStmt(other, stmts[0].value), *stmts[1:]]
+
+
+def _another(stmts: list[Stmt]) -> list[Stmt]:
+    """Put a sum of the wrong type behind the right one."""
+    assert isinstance(stmts[0], AssignStmt)
+    wrong = copy_with(stmts[0].value, {"type": TileType([4, 8], DataType.FP32)})
+    return [*stmts, AssignStmt(Var("more", wrong.type), wrong)]
+
+
+LOST: dict[str, tuple[_Changes, str]] = {
+    "a callee with another parameter": (
+        _Changes(list, TileType([4, 8], DataType.FP32)),
+        "parameter 'p' of g is a Tile[[4, 8], FP32], the argument is a Tile[[8, 8], FP32]",
+    ),
+    "a definition dropped": (
+        _Changes(lambda stmts: stmts[1:]),
+        "variable 'total' is read without a definition",
+    ),
+    "a definition behind its use": (
+        _Changes(lambda stmts: stmts[::-1]),
+        "variable 'total' is read without a definition",
+    ),
+    "a definition doubled": (
+        _Changes(lambda stmts: [stmts[0], *stmts]),
+        "variable 'total' is assigned a second time",
+    ),
+    "a variable of another type": (
+        _Changes(_retyped),
+        "variable 'total' is a Tile[[4, 8], FP32], its value is a Tile[[8, 8], FP32]",
+    ),
+    "a wrong call behind a right one": (
+        _Changes(_another),
+        "block.add gives a pl.Tile[[8, 8], pl.FP32], the call says pl.Tile[[4, 8], pl.FP32]",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_what_was_proved_of_statements_hides_nothing(case: str) -> None:
+    """A pass that breaks a program out of statements that were verified before is named."""
+    change, wanted = LOST[case]
+    right = _Changes(list)
+    PassPipeline([_Typed(), RunVerifier(), right, _Copies()]).run(_sums(TILE))
+    with pytest.raises(VerificationError) as caught:
+        PassPipeline([_Typed(), RunVerifier(), right, change, _Copies()]).run(_sums(TILE))
+    assert caught.value.message.startswith("verification failed after _Changes\n")
+    assert wanted in caught.value.message
+
+
+def test_addresses_are_verified_in_the_order_of_the_text() -> None:
+    """Every buffer is found once, where it first stands: without address, or beyond its memory."""
+
+    def tile(name: str, number: int, address: int) -> Var:
+        memref = MemRef(MemorySpace.Vec, address, 256, number)
+        return Var(name, TileType([8, 8], DataType.FP32, memref))
+
+    good, far, none = tile("a", 0, 0), tile("b", 1, 1 << 20), tile("c", 2, -1)
+    values = [_add(good, far, "t").value, _add(none, far, "t").value]
+    stmts = [AssignStmt(good, values[0]), AssignStmt(none, values[1]), ReturnStmt([far])]
+    broken = Program([Function("f", [], [], stmts)], "p")
+    with pytest.raises(VerificationError) as caught:
+        verify_properties(IRPropertySet(P.AllocatedMemoryAddr), broken, "a pass")
+    size = A2A3.memories[MemorySpace.Vec].physical_bytes
+    assert caught.value.message.splitlines()[4:] == [
+        "[1] error AllocatedMemoryAddr 1",
+        f"    buffer mem_vec_1 ends at byte {(1 << 20) + 256} of a memory of {size} bytes",
+        "[2] error AllocatedMemoryAddr 0",
+        "    buffer mem_vec_2 has no address",
+        "Status: FAILED",
+    ]
+    right = Program([Function("f", [good], [], [AssignStmt(tile("d", 0, 0), good)])], "p")
+    verify_properties(IRPropertySet(P.AllocatedMemoryAddr), right, "a pass")

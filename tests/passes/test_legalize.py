@@ -10,10 +10,10 @@ import pytest
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
 from pypto._src.ir.nodes import TileType, Var, static_shape
-from pypto._src.ir.stmts import Function
+from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.walk import walk
 from pypto._src.passes.init_mem_ref import with_memrefs
-from pypto._src.passes.legalize_tiles import with_legal_tiles
+from pypto._src.passes.legalize_tiles import LegalizeTiles, with_legal_tiles
 from tests.passes.build import FP32, Block, buffer_ids, index, listing, tensor
 
 
@@ -70,6 +70,8 @@ def test_tiles_that_are_no_columns_stay() -> None:
     b = block.let("b", "block.exp", a)
     kernel = block.function([x, out], [block.store("r", b, [0, 0], out)])
     assert with_legal_tiles(kernel) is kernel
+    program = Program([kernel])
+    assert LegalizeTiles()(program) is program
 
 
 def test_a_filled_column_is_a_filled_row() -> None:

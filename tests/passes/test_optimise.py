@@ -424,7 +424,7 @@ def test_statistics_of_passes() -> None:
 # --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["written", "multiplied", "built"])
+@pytest.mark.parametrize("kind", ["written", "multiplied", "built", "launched"])
 def test_results_stay_bit_for_bit(kind: str) -> None:
     """Drawn programs compute the same after every pass; preservation.py does thousands."""
     compared = sum(check(kind, seed)[0] for seed in range(12))

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Var, const_value
+from pypto._src.ir.nodes import MemRef, Var, const_value
 from pypto._src.ir.stmts import Function
 from pypto._src.passes.allocate_memory_addr import with_addresses
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.liveness import Range, live_ranges, peak
 from pypto._src.passes.memory_reuse import (
+    Buffer,
     buffers,
     peak_bytes,
     place,
@@ -123,6 +124,16 @@ def test_ranges_leave_out_the_other_arm() -> None:
     assert list(a.absorb(Range([(5, 8), (20, 21)]))) == [(1, 12), (20, 21)]
 
 
+def test_a_range_that_is_absorbed_stays_as_it_is() -> None:
+    """Whichever of the two is longer, the one given as argument may be absorbed again."""
+    few, many = [(3, 4)], [(1, 1), (6, 7), (9, 9)]
+    both = [(1, 1), (3, 4), (6, 7), (9, 9)]
+    for one, other in ((few, many), (many, few)):
+        given = Range(other)
+        assert list(Range(one).absorb(given)) == list(Range(one).absorb(given)) == both
+        assert list(given) == other
+
+
 def test_the_peak_is_where_most_bytes_are_live() -> None:
     """Sizes of ranges that meet add up; the first such moment is reported."""
     ranges = [(Range([(1, 10)]), 100), (Range([(3, 5)]), 50), (Range([(5, 7)]), 30)]
@@ -151,6 +162,20 @@ def test_parts_of_a_large_buffer_serve_small_ones() -> None:
         ("other", 4096, 4096),
     ]
     assert with_addresses(kernel, target(8192)) is kernel
+
+
+def test_parts_of_buffers_begin_at_cache_lines_where_that_fits() -> None:
+    """A tile of 64 bytes lies behind one of 96 at the next line, or right there in less memory."""
+    always = Range([(1, 4)])
+    found = [Buffer(MemRef(VEC, -1, size, i), always, ()) for i, size in enumerate((96, 64))]
+
+    def planned(usable_bytes: int) -> list[int | None]:
+        placed = place(found, Memory(usable_bytes, usable_bytes, 32))
+        return [] if placed is None else [const_value(placed[b.memref].addr_) for b in found]
+
+    assert planned(192) == [0, 128]
+    assert planned(160) == [0, 96]
+    assert planned(128) == []
 
 
 def test_place_gives_up_when_memory_is_too_small() -> None:

@@ -7,15 +7,16 @@ that the sign of a zero is open where the larger or smaller of two zeros is take
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
+T = TypeVar("T")
 Pick = Callable[[int], int]
 """Returns a number below its argument."""
 
 ROWS, COLS = 16, 32
 PARAMETERS: Final = ("x", "y", "z", "n", "f", "out")
 
-HEADER: Final = """\
+BEGIN: Final = """\
 import pypto.language as pl
 
 @pl.program
@@ -33,6 +34,10 @@ class Random:
             m = m - 3
         return p, m + 1
 
+"""
+"""A helper that kernels call; it returns a tile and a number."""
+
+SIGNATURE: Final = """\
     @pl.function(type=pl.FunctionType.InCore)
     def kernel(
         self,
@@ -43,6 +48,9 @@ class Random:
         f: pl.Scalar[pl.FP32],
         out: pl.InOut[pl.Tensor[[64, 32], pl.FP32]],
     ) -> pl.Tensor[[64, 32], pl.FP32]:
+"""
+
+START: Final = """\
         s = n + 1
         r = s * 3
         a = pl.load(x, [0, 0], [16, 32])
@@ -56,14 +64,17 @@ class Random:
         i = pl.cast(b, pl.INT32, mode="floor")
         j = pl.full([16, 32], dtype=pl.INT32, value=7)
 """
+"""What the statements of a kernel work on."""
 
-_TOP: Final = 3
+TOP: Final = 3
 """How deep compound statements nest."""
 _BIG, _COLUMN, _HALF, _WHOLE, _INDEX = "ab", "vw", "hg", "ij", "sr"
 
 
-class _Drawer:
+class Drawer:
     """Draws lines of a body; ``pick`` decides everything."""
+
+    returned = "out"
 
     def __init__(self, pick: Pick, size: int) -> None:
         self.pick = pick
@@ -71,7 +82,7 @@ class _Drawer:
         self.number = 0
         self.counters: list[str] = []
 
-    def one(self, values: Sequence[str]) -> str:
+    def one(self, values: Sequence[T]) -> T:
         return values[self.pick(len(values))]
 
     # ----- expressions ----------------------------------------------------------------------
@@ -204,9 +215,10 @@ class _Drawer:
                 return [f"{self.one(_BIG)}, {self.one(_INDEX)} = self.twist(a, b, {self.index(1)})"]
             case 11 if loop:
                 word = self.one(["break", "continue"])
-                return [f"if {self.condition()}:", *_indented([*self.some(), word])]
-            case 12 if depth == _TOP and self.pick(2):  # elsewhere a return is refused
-                return [f"if {self.condition()}:", *_indented([*self.some(), "return out"])]
+                return [f"if {self.condition()}:", *indented([*self.some(), word])]
+            case 12 if depth == TOP and self.pick(2):  # elsewhere a return is refused
+                last = f"return {self.returned}"
+                return [f"if {self.condition()}:", *indented([*self.some(), last])]
             case _ if depth == 0:
                 return [f"{self.one(_BIG)} = {self.big()}"]
             case 12 | 13:
@@ -221,9 +233,9 @@ class _Drawer:
         return self.statement(0, loop=False) if self.pick(2) else []
 
     def branch(self, depth: int, *, loop: bool) -> list[str]:
-        lines = [f"if {self.condition()}:", *_indented(self.block(depth - 1, 3, loop=loop))]
+        lines = [f"if {self.condition()}:", *indented(self.block(depth - 1, 3, loop=loop))]
         if self.pick(2):
-            lines += ["else:", *_indented(self.block(depth - 1, 3, loop=loop))]
+            lines += ["else:", *indented(self.block(depth - 1, 3, loop=loop))]
         return lines
 
     def counter(self, stem: str) -> str:
@@ -237,7 +249,7 @@ class _Drawer:
         self.counters.append(name)
         body = self.block(depth - 1, 5, loop=True)
         self.counters.pop()
-        return [f"for {name} in pl.range({bounds}):", *_indented(body)]
+        return [f"for {name} in pl.range({bounds}):", *indented(body)]
 
     def while_loop(self, depth: int) -> list[str]:
         name = self.counter("t")
@@ -245,10 +257,10 @@ class _Drawer:
         condition = f"{name} < 3 and ({self.condition()})" if self.pick(2) else f"{name} < 2"
         body = [f"{name} = {name} + 1", *self.block(depth - 1, 5, loop=True)]
         self.counters.pop()
-        return [f"{name} = 0", f"while {condition}:", *_indented(body)]
+        return [f"{name} = 0", f"while {condition}:", *indented(body)]
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
+def indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
@@ -257,10 +269,10 @@ def random_source(pick: Pick, size: int = 20) -> str:
 
     ``n`` may be any number up to 3.
     """
-    drawer = _Drawer(pick, size)
+    drawer = Drawer(pick, size)
     body: list[str] = []
     while drawer.left > 0:
-        body += drawer.block(_TOP, size, loop=False)
+        body += drawer.block(TOP, size, loop=False)
     body += [
         "c = pl.add(a, b)",
         "e = pl.row_expand_add(c, pl.maximum(v, w))",
@@ -271,7 +283,8 @@ def random_source(pick: Pick, size: int = 20) -> str:
         "out = pl.store(c, [32, 0], [16, 32], out)",
         "return out",
     ]
-    return HEADER + "\n".join(f"        {line}" for line in body) + "\n"
+    head = BEGIN + SIGNATURE + START
+    return head + "\n".join(f"        {line}" for line in body) + "\n"
 
 
 # --------------------------------------------------------------------------------------------
@@ -301,7 +314,7 @@ class Random:
 """
 
 
-class _MatrixDrawer(_Drawer):
+class _MatrixDrawer(Drawer):
     """Draws statements on the matrix unit's tiles, all [32, 32]."""
 
     def box(self) -> str:
@@ -332,7 +345,7 @@ class _MatrixDrawer(_Drawer):
                 return [f"{self.one(_INDEX)} = min(max({self.index()}, -40), 40)"]
             case 10 if loop:
                 word = self.one(["break", "continue"])
-                return [f"if {self.condition()}:", *_indented([*self.some(), word])]
+                return [f"if {self.condition()}:", *indented([*self.some(), word])]
             case _ if depth == 0:
                 return ["s, r = r, s"]  # tiles in Mat cannot be copied where both are needed
             case 10 | 11:
@@ -354,7 +367,7 @@ def random_matrix_source(pick: Pick, size: int = 16) -> str:
     drawer = _MatrixDrawer(pick, size)
     body: list[str] = []
     while drawer.left > 0:
-        body += drawer.block(_TOP, size, loop=False)
+        body += drawer.block(TOP, size, loop=False)
     body += ["out = pl.store(acc, [32, 0], [32, 32], out)", "return out"]
     header = _MATRIX_HEADER.format(dtype=dtype, result=result)
     return header + "\n".join(f"        {line}" for line in body) + "\n"

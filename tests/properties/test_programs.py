@@ -16,12 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pypto.language as pl
-from pypto import ir
+from pypto import ir, runtime
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import EmitError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.opdef import op_of
+from pypto._src.ir.roles import Role, role
 from pypto._src.ir.walk import walk
 from pypto._src.ops import matmul
 from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy, PassManager
@@ -29,6 +30,7 @@ from pypto._src.run.toolchain import Toolchain
 from tests.natively import Array, assert_close, compile_together, words
 from tests.passes.build import random_kernel
 from tests.properties.kernels import Pick, random_matrix_source, random_source
+from tests.properties.launches import random_launches
 
 STRATEGIES = tuple(OptimizationStrategy)
 ROOT = Path(__file__).parents[2]
@@ -59,7 +61,16 @@ def built(pick: Pick, size: int) -> ir.Program:
     return ir.Program([function], "built", entry=function.name)
 
 
+def launched(pick: Pick, size: int) -> ir.Program:
+    """Return a program whose host function launches kernels, as the front end makes it."""
+    return pl.parse_program(random_launches(pick, size))
+
+
 MAKERS: dict[str, Make] = {"written": written, "multiplied": multiplied, "built": built}
+"""What makes programs with one kernel, ``kernel`` or the only function."""
+
+ALL_MAKERS: dict[str, Make] = {**MAKERS, "launched": launched}
+"""With what makes programs whose ``main`` runs on the host."""
 
 
 def arguments(function: ir.Function, count: int) -> Arguments:
@@ -87,20 +98,22 @@ def tensors(args: Arguments) -> list[Array]:
 
 
 def results(program: ir.Program) -> list[list[Array]]:
-    """Return all tensors after a call, for each count."""
+    """Return all tensors after a call, for each count; of a host function what it returns, too."""
     function, evaluator = main(program), Evaluator(program)
     found: list[list[Array]] = []
     for count in COUNTS:
         args = arguments(function, count)
-        evaluator.call(function.name, args)
+        returned = evaluator.call(function.name, args)
         found.append(tensors(args))
+        if role(function) is Role.HOST:
+            found[-1] += [np.array(each) for each in returned]
     return found
 
 
 def main(program: ir.Program) -> ir.Function:
-    """Return the kernel of a program, which may have helpers beside it."""
-    found = program.get_function("kernel") or program.functions_[0]
-    assert len(program.functions_) == 1 or found.name == "kernel"
+    """Return the function that is called first: ``main``, or a kernel with helpers beside it."""
+    found = program.get_function("main") or program.get_function("kernel") or program.functions_[0]
+    assert len(program.functions_) == 1 or found.name in ("main", "kernel")
     return found
 
 
@@ -125,7 +138,7 @@ def picks(data: st.DataObject) -> Pick:
 # --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize("make", ALL_MAKERS.values(), ids=ALL_MAKERS)
 @given(st.data())
 def test_passes_keep_the_meaning(make: Make, data: st.DataObject) -> None:
     """After each pass of both strategies a kernel writes the same bits as before all of them."""
@@ -137,7 +150,7 @@ def test_passes_keep_the_meaning(make: Make, data: st.DataObject) -> None:
                 assert_close(left, right, note=f"n = {count} after {stage}")
 
 
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize("make", ALL_MAKERS.values(), ids=ALL_MAKERS)
 @FEWER
 @given(st.data())
 def test_programs_read_back(make: Make, data: st.DataObject) -> None:
@@ -170,6 +183,43 @@ def test_compiled_kernels_compute_the_same(make: Make, group: int, toolchain: To
             for left, right in zip(tensors(args), expected, strict=True):
                 note = f"seed {seed}, n = {count}"
                 assert_close(left, right, signed_zero=False, note=note)
+
+
+@pytest.mark.usefixtures("toolchain")
+@pytest.mark.parametrize("seed", range(3))
+def test_compiled_hosts_compute_the_same(seed: int) -> None:
+    """Compiled, a host function and its kernels give the bits that the interpreter gives."""
+    program = launched(Random(seed).randrange, 12)
+    compiled = runtime.compile(program, entry="main")
+    for count, expected in zip(COUNTS, results(program), strict=True):
+        args = arguments(main(program), count)
+        returned = [np.array(each) for each in compiled(*args)]
+        for left, right in zip([*tensors(args), *returned], expected, strict=True):
+            assert_close(left, right, signed_zero=False, note=f"seed {seed}, n = {count}")
+
+
+def test_launches_are_of_all_kinds() -> None:
+    """Drawn host functions and kernels take what a call returns apart in every way."""
+    texts = [random_launches(Random(seed).randrange, 6 + seed % 20) for seed in range(60)]
+    wanted = [
+        "a, b = self.pair(",
+        "b, a = self.turned(",
+        "        self.pair(",
+        "t = self.pair(",
+        "a = t[0]",
+        "b, a = t[0], t[1]",
+        "return self.pair(",
+        "return t[0], t[1]",
+        "b, a = self.both(",
+        "a, b = q[1], q[0]",
+        "a, b = self.both(q[0], q[1])",
+        "b, s, a, r = self.turn(",
+        "b, r = m[2], m[1]",
+        "    return out, rest\n        ",
+    ]
+    assert {text: sum(text in each for each in texts) >= 5 for text in wanted} == dict.fromkeys(
+        wanted, True
+    )
 
 
 def _word(arg: Any) -> Any:

@@ -94,6 +94,24 @@ def test_flags_set_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     )
 
 
+def test_unused_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A result that nothing reads is a warning: it is shown, and the status stays 0."""
+    line = "        floor = pl.full([16, 32], pl.FP32, 0.0)\n"
+    path = write(tmp_path, GOOD.replace("        out = ", f"{line}        out = "))
+    status, out, err = check(capsys, path)
+    assert status == 0
+    assert out.splitlines()[1] == "  rules   1 warning"
+    assert err == (
+        "warning: 'floor' is assigned the value of pl.full, and nothing reads it  "
+        "[unused-variable]\n"
+        f"  --> {path}:11:9\n"
+        "   |\n"
+        f"11 | {line}"
+        "   |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "   = hint: delete the line, or name it _floor\n"
+    )
+
+
 def test_all_programs_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without a name every program is checked; with one only that."""
     path = write(tmp_path, GOOD, BY_HAND, LARGE)

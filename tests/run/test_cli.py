@@ -168,6 +168,77 @@ def test_show_generated_code(double: str, capsys: pytest.CaptureFixture[str]) ->
     assert shown["twice"].startswith("#include")
 
 
+def test_show_with_options_of_cpp(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An option adds its text to the kernels; one that is false, like none, leaves it out."""
+    plain = output(capsys, "show", double, "cpp")
+    hinted = output(capsys, "show", double, "cpp", "--option", "scheduling_hints")
+    assert "    TADD(_t0, tile, tile);\n" in plain
+    assert "    TADD(_t0, tile, tile);  // V\n" in hinted
+    words = ("--option", "scheduling_hints=true", "--option", "fold_constants")
+    both = output(capsys, "show", double, "cpp", *words)
+    assert "    TADD(_t0, tile, tile);  // V\n" in both
+    off = ("--option", "scheduling_hints", "--option", "scheduling_hints=false")
+    assert output(capsys, "show", double, "cpp", *off) == plain
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (
+            "magic",
+            "'magic' is none of fold_constants, remove_dead_code, share_expressions, "
+            "scheduling_hints, debug_prints, profile, source_lines",
+        ),
+        ("profile=2", "profile is true or false, not '2'"),
+        ("profile=", "profile is true or false, not ''"),
+    ],
+)
+def test_wrong_options_of_cpp(
+    option: str, message: str, double: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An option that does not exist, or a value that it does not take, is a wrong command line."""
+    text = refused(capsys, "show", double, "cpp", "--option", option, status=2)
+    assert text.splitlines()[-1] == f"pypto show: error: argument --option: {message}"
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (("show", "mlir"), "cpp"),
+        (("compile", "--backend", "pto"), "--backend cce"),
+        (("run", "--target", "interpreter"), "--target cpu"),
+        (("run", "--strict=late"), "--target cpu"),
+    ],
+)
+def test_options_where_no_cpp_is_written(
+    words: tuple[str, ...], place: str, double: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Options for C++ are refused where they would change nothing."""
+    command, *rest = words
+    text = refused(capsys, command, double, *rest, "--option", "profile", status=2)
+    assert text == f"pypto {command}: error: --option goes with {place}\n"
+
+
+def test_compile_with_options_of_cpp(
+    double: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The kernels in the folder have what the options add."""
+    folder = tmp_path / "out"
+    output(capsys, "compile", double, "-o", str(folder), "--option", "scheduling_hints")
+    text = (folder / "kernels" / "aiv" / "twice.cpp").read_text()
+    assert "    TADD(_t0, tile, tile);  // V\n" in text
+
+
+def test_run_with_a_profile(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run whose kernels count their calls prints what they counted."""
+    compiler()
+    words = ("run", double, "--entry", "twice", "--option", "profile")
+    *_, last = output(capsys, *words).splitlines()
+    assert last.startswith("  kernel twice: calls 1, ")
+    run = json.loads(output(capsys, *words, "--json"))
+    assert run["profile"]["twice"]["calls"] == 1
+
+
 def test_show_with_optional_passes(double: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Optional passes run where they are named, and statistics have a line for each pass."""
     report = output(capsys, "show", double, "--with", "Simplify", "--with", "DeadCode", "--stats")

@@ -49,6 +49,8 @@ def compile(  # noqa: A001  the name of the user's documents
     backend_type: BackendType = BackendType.PTO,
     skip_ptoas: bool = False,
     verification_level: VerificationLevel | None = None,
+    *,
+    options: CppOptions = DEFAULT,
 ) -> str:
     """Write the texts of ``program`` to a folder and return its path.
 
@@ -59,6 +61,7 @@ def compile(  # noqa: A001  the name of the user's documents
 
     With `BackendType.PTO` the assembler turns each ``.pto`` file into C++, unless ``skip_ptoas``.
     Where there is no assembler the ``.pto`` files stay as they are and a warning is logged.
+    ``options`` are additions to the C++ that `BackendType.CCE` writes.
 
     Raises:
         PyptoError: a pass or an emitter refuses the program.
@@ -80,7 +83,7 @@ def compile(  # noqa: A001  the name of the user's documents
         dumps = folder / "passes_dump"
         lowered = passes.run_passes(program, dump_ir=dump_passes, output_dir=dumps)
     if backend_type is BackendType.CCE:
-        files = cce_files(lowered)
+        files = cce_files(lowered, options)
     else:
         files = _pto_files(lowered, folder, assemble=not skip_ptoas)
     for name, text in files.items():

@@ -19,6 +19,7 @@ from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.lazy import lazy_module
+from pypto._src.passes.check_unused import unused_results
 from pypto._src.passes.happens_before import FlagIdentity, check_sync
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 
@@ -28,7 +29,7 @@ else:
     pto_dialect = lazy_module("pypto._src.dialect.verify")  # needs a package of an extra
 
 STAGES: Final = ("rules", "memory", "sync", "cpp", "pto")
-"""Rules of the IR and types; passes and memory plan; flags and barriers; the two texts."""
+"""Rules of the IR, unused results; passes and memory plan; flags and barriers; the two texts."""
 
 
 class Stage(NamedTuple):
@@ -57,7 +58,7 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
     verifier = IRVerifier()
     for rule in ("Structure", "TypeCheck"):
         verifier.enable_rule(rule)
-    rules = Stage("rules", tuple(verifier.verify(program)))
+    rules = Stage("rules", (*verifier.verify(program), *unused_results(program)))
     yield rules
     lowered: Program | None = None
     if rules.errors:

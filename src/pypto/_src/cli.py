@@ -16,6 +16,7 @@ import traceback
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +32,7 @@ from pypto._src.driver import (
     kernels_of,
 )
 from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.cpp_options import CppOptions
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import CallError, PyptoError
 from pypto._src.frontend.text import is_printed_text, parse_program
@@ -62,6 +64,9 @@ else:
 
 BACKENDS: Final = {"cce": BackendType.CCE, "pto": BackendType.PTO}
 STRATEGIES: Final = {strategy.value: strategy for strategy in OptimizationStrategy}
+_CPP_OPTIONS: Final = tuple(field.name for field in fields(CppOptions))
+_SWITCHES: Final = {"": True, "true": True, "false": False}
+"""What may follow the ``=`` of an option."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -103,9 +108,20 @@ def _parser() -> argparse.ArgumentParser:
     machine = argparse.ArgumentParser(add_help=False)
     machine.add_argument("--json", action="store_true", help="print JSON instead of text")
     both = [file, machine]
+    cpp = argparse.ArgumentParser(add_help=False)
+    cpp.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        type=_cpp_option,
+        dest="options",
+        metavar="NAME[=VALUE]",
+        help="add this to the C++ of the kernels, or leave it out if VALUE is false: "
+        f"{', '.join(_CPP_OPTIONS)}",
+    )
 
     show = commands.add_parser(
-        "show", parents=[machine], help="print a program, its generated code or its tasks"
+        "show", parents=[machine, cpp], help="print a program, its generated code or its tasks"
     )
     show.add_argument(
         "file",
@@ -169,7 +185,7 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("-o", metavar="FILE", dest="output", help="the file to write to")
     convert.set_defaults(command=_convert)
 
-    compile_ = commands.add_parser("compile", parents=both, help="write the generated code")
+    compile_ = commands.add_parser("compile", parents=[*both, cpp], help="write the generated code")
     compile_.add_argument("-o", metavar="DIR", dest="output", help="the folder to write to")
     compile_.add_argument("--backend", choices=BACKENDS, default="cce", help="default: %(default)s")
     compile_.add_argument(
@@ -178,7 +194,9 @@ def _parser() -> argparse.ArgumentParser:
     compile_.set_defaults(command=_compile)
 
     run = commands.add_parser(
-        "run", parents=both, help="run a program on random arguments, or those of an example"
+        "run",
+        parents=[*both, cpp],
+        help="run a program on random arguments, or those of an example",
     )
     run.add_argument("--target", choices=TARGETS, default="cpu", help="default: %(default)s")
     run.add_argument("--entry", metavar="FUNCTION", help="the function to call")
@@ -234,6 +252,24 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo_.set_defaults(command=_demo)
     return parser
+
+
+def _cpp_option(text: str) -> tuple[str, bool]:
+    """Return name and value of ``NAME[=VALUE]``, an attribute of `CppOptions`."""
+    name, equals, value = text.partition("=")
+    if name not in _CPP_OPTIONS:
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(_CPP_OPTIONS)}")
+    if value not in _SWITCHES or (equals and not value):
+        raise argparse.ArgumentTypeError(f"{name} is true or false, not {value!r}")
+    return name, _SWITCHES[value]
+
+
+def _wrong_option(args: argparse.Namespace, command: str, has_cpp: bool, place: str) -> bool:
+    """Say so if there are options for C++ and the command writes none; then return True."""
+    if not args.options or has_cpp:
+        return False
+    print(f"pypto {command}: error: --option goes with {place}", file=sys.stderr)
+    return True
 
 
 # --------------------------------------------------------------------------------------------
@@ -371,6 +407,8 @@ def _wrong_show(args: argparse.Namespace) -> str | None:
         return "the following arguments are required: FILE[:NAME]"
     if args.output is not None and (args.form != "memory" or args.graph is not None):
         return "-o goes with memory"
+    if args.options and (args.form != "cpp" or args.graph is not None):
+        return "--option goes with cpp"
     if args.graph is None:
         if args.static:
             return "--static goes with --graph"
@@ -426,7 +464,7 @@ def _show_code(args: argparse.Namespace) -> int:
     elif args.form == "memory":
         return _show_memory(program, args)
     else:
-        texts = kernel_texts(program, args.form)
+        texts = kernel_texts(program, args.form, CppOptions(**dict(args.options)))
     if args.json:
         _print_json(texts)
         return 0
@@ -533,19 +571,21 @@ def _manager(optional: Sequence[str]) -> PassManager:
         raise CallError(str(error).partition(";")[0], hint=hint, slug="pass-name") from None
 
 
-def kernel_texts(program: Program, form: str) -> dict[str, str]:
+def kernel_texts(program: Program, form: str, options: CppOptions) -> dict[str, str]:
     """Return the C++ (``cpp``) or MLIR (``mlir``) of each kernel that the program launches."""
     strategy = OptimizationStrategy.Default if form == "cpp" else OptimizationStrategy.PTOAS
     lowered = PassManager(strategy).run_passes(program)
     kernels = kernels_of(lowered, entry_function(lowered))
     if form == "cpp":
-        return {kernel.name: kernel_file(kernel) for kernel in kernels}
+        return {kernel.name: kernel_file(kernel, options=options) for kernel in kernels}
     return {k.name: PTOCodegen().generate(Program([k], k.name)) for k in kernels}
 
 
 def _compile(args: argparse.Namespace) -> int:
-    program = load(args.file)
     is_pto = BACKENDS[args.backend] is BackendType.PTO
+    if _wrong_option(args, "compile", not is_pto, "--backend cce"):
+        return 2
+    program = load(args.file)
     by_backend = OptimizationStrategy.PTOAS if is_pto else OptimizationStrategy.Default
     folder = build_output.compile(
         program,
@@ -553,6 +593,7 @@ def _compile(args: argparse.Namespace) -> int:
         by_backend if args.strategy is None else STRATEGIES[args.strategy],
         dump_passes=False,
         backend_type=BACKENDS[args.backend],
+        options=CppOptions(**dict(args.options)),
     )
     if args.json:
         files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
@@ -611,10 +652,17 @@ def _finding_row(check: str, finding: Diagnostic) -> dict[str, Any]:
 
 
 def _run(args: argparse.Namespace) -> int:
-    program, case = load_case(args.file)
     target = args.target if args.strict is None else "interpreter"
+    if _wrong_option(args, "run", target == "cpu", "--target cpu"):
+        return 2
+    program, case = load_case(args.file)
     compiled = compile_program(
-        program, target, entry=args.entry, strict=args.strict or False, seed=args.seed
+        program,
+        target,
+        entry=args.entry,
+        strict=args.strict or False,
+        seed=args.seed,
+        options=CppOptions(**dict(args.options)),
     )
     if case is not None and compiled.entry == entry_function(program).name:
         arguments = case.inputs(np.random.default_rng(args.seed))
@@ -625,20 +673,23 @@ def _run(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - begin
     results = [summary(name, value) for name, value in _results(compiled, arguments, returned)]
     if args.json:
-        _print_json(
-            {
-                "entry": compiled.entry,
-                "target": compiled.target,
-                "seed": args.seed,
-                "seconds": seconds,
-                "results": results,
-            }
-        )
+        row: dict[str, Any] = {
+            "entry": compiled.entry,
+            "target": compiled.target,
+            "seed": args.seed,
+            "seconds": seconds,
+            "results": results,
+        }
+        if compiled.profile:
+            row["profile"] = {name: timing._asdict() for name, timing in compiled.profile.items()}
+        _print_json(row)
         return 0
     print(f"{compiled.signature} on {compiled.target}: {duration(seconds)}")
     for row in results:
         shape = f"{row['shape']} {row['dtype']}"
         print(f"  {row['name']}: {shape}, sum {row['sum']:.9g}, crc32 {row['crc32']}")
+    for name, timing in compiled.profile.items():
+        print(f"  kernel {name}: calls {timing.calls}, {duration(timing.seconds)}")
     return 0
 
 

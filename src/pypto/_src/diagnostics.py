@@ -74,13 +74,37 @@ class Span:
         line, column = last.end_line, last.end_column
         if line < 0:
             line, column = last.begin_line, last.begin_column
-        return Span(self.filename, self.begin_line, self.begin_column, line, column)
+        return span_of(self.filename, self.begin_line, self.begin_column, line, column)
 
     def to_string(self) -> str:
         """Return ``file:line:column`` of the begin."""
         return f"{self.filename}:{self.begin_line}:{self.begin_column}"
 
     __str__ = __repr__ = to_string
+
+
+class _Place:
+    """A span that is being made: it has the same slots, which can still be set."""
+
+    __slots__ = Span.__slots__
+
+    def __init__(
+        self, filename: str, begin_line: int, begin_column: int, end_line: int, end_column: int
+    ) -> None:
+        self.filename = filename
+        self.begin_line = begin_line
+        self.begin_column = begin_column
+        self.end_line = end_line
+        self.end_column = end_column
+
+
+def span_of(
+    filename: str, begin_line: int, begin_column: int, end_line: int, end_column: int
+) -> Span:
+    """Return a `Span`, in less than half the time: a front end makes several a statement."""
+    made: Any = _Place(filename, begin_line, begin_column, end_line, end_column)
+    made.__class__ = Span  # from here on nobody can set its fields
+    return made
 
 
 UNKNOWN_SPAN: Final = Span("", -1, -1, -1, -1)

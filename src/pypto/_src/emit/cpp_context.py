@@ -48,15 +48,22 @@ class CodeContext(Names):
         Raises:
             EmitError: it has one already.
         """
-        known = self.get(var)
-        if known is not None:
+        if var in self.given:
+            known = self.given[var]
             raise EmitError(
                 f"variable {var.name!r} is registered already as {known!r}",
                 var.span,
                 hint="give each definition a variable of its own: run ConvertToSSA",
                 slug="emit-name",
             )
-        self.register(var, cpp_name)
+        self.given[var] = cpp_name
+        self._taken.add(cpp_name)
+
+    def declare(self, var: Var) -> str:
+        """Give ``var`` a name that nothing has so far, as `sanitize_name` finds it; return it."""
+        name = self.unused(var.name)
+        self.register_var(var, name)
+        return name
 
     def get_var_name(self, var: Var) -> str:
         """Return the C++ name of ``var``.
@@ -64,7 +71,7 @@ class CodeContext(Names):
         Raises:
             EmitError: it has none yet.
         """
-        name = self.get(var)
+        name = self.given.get(var)
         if name is None:
             raise EmitError(
                 f"variable {var.name!r} is used before it has a value", var.span, slug="emit-name"

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from pypto._src.emit.columns import check_column
 from pypto._src.emit.cpp_types import Size, five, shape_text, stride_text
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (
@@ -20,7 +21,6 @@ from pypto._src.ir.nodes import (
     TensorType,
     TileType,
     Var,
-    const_value,
     static_shape,
 )
 from pypto._src.ir.opdef import aliased, op_of
@@ -32,13 +32,12 @@ from pypto._src.ir.stmts import (
     ScopeStmt,
     Stmt,
     WhileStmt,
-    YieldStmt,
     statements,
+    yielded,
 )
 from pypto._src.ir.text import python_print
 from pypto._src.ops import tensor
-
-_BLOCK_BYTES: Final = 32
+from pypto._src.ops.layout import BLOCK_BYTES
 
 
 class Place(NamedTuple):
@@ -74,15 +73,15 @@ def constant_sizes(dims: Sequence[Expr], what: str) -> tuple[int, ...]:
     Raises:
         EmitError: one of them is known at run time only.
     """
-    values = [const_value(d) for d in dims]
-    if None in values:
+    values = [dim.value for dim in dims if isinstance(dim, ConstInt)]
+    if len(values) != len(dims):
         sizes = ", ".join(python_print(d) for d in dims)
         raise EmitError(
             f"{what} has the size [{sizes}]; tiles of C++ kernels have constant sizes",
             hint="write the sizes as numbers and pass what varies as offsets",
             slug="emit-shape",
         )
-    return tuple(v for v in values if v is not None)
+    return tuple(values)
 
 
 def declare_global(
@@ -127,27 +126,25 @@ class Regions:
 
         Sizes known at run time are 1 until they are set.
         """
-        key = (place.base, _static(shape), place.strides, order)
-        if key not in self._objects:
+        static = tuple([size if isinstance(size, int) else -1 for size in shape])
+        key = (place.base, static, place.strides, order)
+        known = self._objects.get(key)
+        if known is None:
             extent = "x".join(str(d) if isinstance(d, int) else "n" for d in shape)
             suffix = "" if order == "ND" else f"_{order.lower()}"
             name = self._fresh(f"{place.base}_{extent}{suffix}")
             pointer = place.base if place.base in self.declared else ""
             plain: list[Size] = [d if isinstance(d, int) else "1" for d in shape]
             self.declarations.append(declare_global(name, place, plain, order, pointer))
-            self._objects[key] = f"{name}Global"
-        return self._objects[key]
-
-
-def _static(sizes: Sequence[Size]) -> tuple[int, ...]:
-    return tuple(size if isinstance(size, int) else -1 for size in sizes)
+            known = self._objects[key] = f"{name}Global"
+        return known
 
 
 def set_sizes(name: str, shape: Sequence[Size]) -> str | None:
     """Return the line that gives a GlobalTensor its run-time sizes, None if it has none."""
-    found = [(i, size) for i, size in enumerate(five(shape)) if isinstance(size, str)]
-    if not found:
+    if str not in map(type, shape):
         return None
+    found = [(i, size) for i, size in enumerate(five(shape)) if isinstance(size, str)]
     axes, sizes = ", ".join(str(i) for i, _ in found), ", ".join(size for _, size in found)
     return f"{name}.SetShape<{axes}>({sizes});"
 
@@ -172,8 +169,10 @@ def column_part(shape: Sequence[Size], strides: Sequence[Size], element_bytes: i
     the tile is taken for a matrix with one row for each of them: the bytes are the same.
 
     Raises:
-        EmitError: that matrix would have rows that are no multiple of 32 bytes.
+        EmitError: its elements do not follow one another in memory, or that matrix would have rows
+            that are no multiple of 32 bytes.
     """
+    check_column(shape, strides)
     rows = [(d, s) for d, s in zip(shape[:-1], strides[:-1], strict=True) if d != 1]
     if len(rows) <= 1:
         return Column(tuple(shape), tuple(strides), "DN")
@@ -187,10 +186,10 @@ def column_part(shape: Sequence[Size], strides: Sequence[Size], element_bytes: i
             count = _product(count, size)
         return Column((count, 1), (rows[-1][1], last), "DN")
     inner = rows[-1][0]
-    if not isinstance(inner, int) or inner * element_bytes % _BLOCK_BYTES:
+    if not isinstance(inner, int) or inner * element_bytes % BLOCK_BYTES:
         raise EmitError(
             f"a column [{', '.join(map(str, shape))}] of a wider tensor goes in rows of {inner} "
-            f"elements, which are no multiple of {_BLOCK_BYTES} bytes",
+            f"elements, which are no multiple of {BLOCK_BYTES} bytes",
             hint="move the rows of each outer index by themselves",
             slug="emit-shape",
         )
@@ -213,6 +212,10 @@ class Choices(NamedTuple):
         """True for the result of a branch whose ways give different tensors."""
         one, other = self.roots[var]
         return one is None or one is not other
+
+
+NO_CHOICES: Final = Choices(frozenset(), {})
+"""Those of a function whose loops and branches hand no tensors on."""
 
 
 def find_choices(function: Function) -> Choices:
@@ -284,12 +287,6 @@ class _Roots:
             if isinstance(var.type, TensorType):
                 one, other = self.roots[var] = self.root(first), self.root(second)
                 self.of[var] = one if one is not None and one is other else var
-
-
-def yielded(body: Stmt | None) -> tuple[Expr, ...]:
-    """Return the values that a body hands on at its end."""
-    last = statements(body)[-1:]
-    return last[0].value if last and isinstance(last[0], YieldStmt) else ()
 
 
 def written(call: Call) -> Expr:

@@ -31,9 +31,11 @@ from pypto._src.ir.nodes import (
     FloorMod,
     Ge,
     Gt,
+    IterArg,
     Le,
     Lt,
     Max,
+    MemRef,
     Min,
     Mul,
     Ne,
@@ -316,64 +318,56 @@ class ScalarText:
         name_of: Callable[[Var], str],
         shared: Callable[[BinaryExpr, str], str | None] | None = None,
     ) -> None:
-        self._name_of = name_of
         self._shared = shared
         self.helpers: dict[str, None] = {}
+        self._leaves: dict[type[Expr], Callable[[Any], _Parts]] = {
+            **dict.fromkeys((Var, IterArg, MemRef), lambda var: (name_of(var), _ATOM)),
+            ConstBool: lambda expr: ("true" if expr.value else "false", _ATOM),
+            ConstInt: lambda expr: (_integer(expr.value), _ATOM if expr.value >= 0 else _UNARY),
+            ConstFloat: lambda expr: (_floating(expr), _ATOM if expr.value >= 0 else _UNARY),
+        }
 
     def text(self, expr: Expr, parent: int = 0) -> str:
         """Return ``expr`` in parentheses if it binds less tightly than ``parent``."""
-        return _wrapped(self._parts(expr), parent)
+        if isinstance(expr, ConstInt) and 0 <= expr.value < 1 << 31:
+            return str(expr.value)  # which most of them are
+        leaf = self._leaves.get(expr.__class__)
+        return _wrapped(self._parts(expr) if leaf is None else leaf(expr), parent)
 
     def _parts(self, root: Expr) -> _Parts:
-        if not isinstance(root, BinaryExpr | UnaryExpr):
-            return self._leaf(root)
         # Post-order without recursion: expressions may be as deep as the source makes them.
-        done: list[_Parts] = []
+        leaves, done = self._leaves, list[_Parts]()
         pending: list[tuple[Expr, bool, bool]] = [(root, False, True)]
         while pending:
             expr, ready, always = pending.pop()
-            if isinstance(expr, BinaryExpr):
+            leaf = leaves.get(expr.__class__)
+            if leaf is not None:
+                done.append(leaf(expr))
+            elif isinstance(expr, BinaryExpr):
                 if not ready:
                     right = always and not isinstance(expr, _SKIPPING)
-                    pending += [
-                        (expr, True, always),
-                        (expr.right, False, right),
-                        (expr.left, False, always),
-                    ]
+                    pending.append((expr, True, always))
+                    pending.append((expr.right, False, right))
+                    pending.append((expr.left, False, always))
                     continue
                 right_parts = done.pop()
-                done.append(
-                    self._name_shared(expr, self._binary(expr, done.pop(), right_parts))
-                    if always
-                    else self._binary(expr, done.pop(), right_parts)
-                )
+                parts = self._binary(expr, done.pop(), right_parts)
+                done.append(self._name_shared(expr, parts) if always else parts)
             elif isinstance(expr, UnaryExpr):
                 if not ready:
-                    pending += [(expr, True, always), (expr.operand, False, always)]
+                    pending.append((expr, True, always))
+                    pending.append((expr.operand, False, always))
                     continue
                 done.append(self._unary(expr, done.pop()))
             else:
-                done.append(self._leaf(expr))
+                raise EmitError(
+                    f"a kernel cannot compute {type(expr).__name__} as a scalar", slug="emit"
+                ).at(expr.span)
         return done.pop()
 
     def _name_shared(self, expr: BinaryExpr, parts: _Parts) -> _Parts:
         name = None if self._shared is None else self._shared(expr, parts[0])
         return parts if name is None else (name, _ATOM)
-
-    def _leaf(self, expr: Expr) -> _Parts:
-        match expr:
-            case Var():
-                return self._name_of(expr), _ATOM
-            case ConstBool():
-                return ("true" if expr.value else "false"), _ATOM
-            case ConstInt():
-                return _integer(expr), _ATOM if expr.value >= 0 else _UNARY
-            case ConstFloat():
-                return _floating(expr), _ATOM if expr.value >= 0 else _UNARY
-            case _:
-                raise EmitError(
-                    f"a kernel cannot compute {type(expr).__name__} as a scalar", slug="emit"
-                ).at(expr.span)
 
     def _binary(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
         kind = type(expr)
@@ -441,8 +435,7 @@ def _wrapped(parts: _Parts, parent: int) -> str:
     return f"({parts[0]})" if parts[1] < parent else parts[0]
 
 
-def _integer(expr: ConstInt) -> str:
-    value = expr.value
+def _integer(value: int) -> str:
     if value == -(1 << 63):
         return "(-9223372036854775807LL - 1)"
     suffix = "" if -(1 << 31) <= value < 1 << 31 else "LL"
@@ -451,13 +444,13 @@ def _integer(expr: ConstInt) -> str:
 
 def _floating(expr: ConstFloat) -> str:
     value, dtype = expr.value, expr.dtype
-    if math.isnan(value):
+    if math.isfinite(value):
+        text = repr(value) if dtype is DataType.FP64 else f"{value!r}f"
+    elif math.isnan(value):
         text = "(0.0f / 0.0f)"
-    elif math.isinf(value):
-        text = "(1.0f / 0.0f)" if value > 0 else "(-1.0f / 0.0f)"
     else:
-        text = repr(value) + ("" if dtype is DataType.FP64 else "f")
-    if dtype in (DataType.FP32, DataType.FP64):
+        text = "(1.0f / 0.0f)" if value > 0 else "(-1.0f / 0.0f)"
+    if dtype is DataType.FP32 or dtype is DataType.FP64:
         return text
     return f"static_cast<{c_type(dtype)}>({text})"
 

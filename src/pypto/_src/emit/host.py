@@ -48,6 +48,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
     statements,
+    yielded,
 )
 from pypto._src.ir.text import python_print
 from pypto._src.ir.walk import functions_called
@@ -600,8 +601,7 @@ class _Host:
         self.line("}")
 
     def _yield(self, body: Stmt, targets: Sequence[Var]) -> None:
-        last = statements(body)[-1:]
-        values = last[0].value if last and isinstance(last[0], YieldStmt) else ()
+        values = yielded(body)
         if len(values) != len(targets):
             raise EmitError(f"{len(targets)} values are wanted, the body yields {len(values)}")
         pairs = [

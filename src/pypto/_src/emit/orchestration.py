@@ -16,6 +16,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp import RESERVED
 from pypto._src.emit.cpp_tensors import parameter_sizes
 from pypto._src.emit.cpp_types import FLOOR_HELPERS, ScalarText, c_type
+from pypto._src.emit.orchestration_roots import Results, noun, tensor_roots
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.dims import dimension_vars
@@ -36,7 +37,7 @@ from pypto._src.ir.nodes import (
     same_dims,
     static_shape,
 )
-from pypto._src.ir.opdef import aliased, op_of
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, core_type, role
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -51,9 +52,11 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
     statements,
+    yielded,
 )
 from pypto._src.ir.walk import stmts_in
 from pypto._src.ops import tensor as tensor_ops
+from pypto._src.ops import tensor_math
 
 _DTYPES: Final = {
     DataType.FP16: "FLOAT16",
@@ -137,7 +140,8 @@ class _Handle(NamedTuple):
 class _Shared:
     """What the function and those that it calls number and write together."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: Program) -> None:
+        self.results = Results(program)
         self.ids: dict[str, int] = {}
         self.cores: dict[str, CoreType] = {}
         self.tasks = 0
@@ -152,13 +156,13 @@ class _Host:
     def __init__(self, program: Program, function: Function, shared: _Shared | None = None) -> None:
         self.program = program
         self.function = function
-        self.shared = _Shared() if shared is None else shared
+        self.shared = _Shared(program) if shared is None else shared
         self.names = Names(_RESERVED)
         self.macros = Names(frozenset())
         self.scalars = ScalarText(self.name)
         self.handles: dict[Var, _Handle] = {}
         self.tuples: dict[Var, tuple[_Handle, ...]] = {}
-        self.roots = tensor_roots(function, program)
+        self.roots = tensor_roots(function, self.shared.results)
         self.written: set[Var] = self._written_roots()
         self.defines: dict[int, str] = {}  # by the number of the entry's argument
         self.unpack = CodeEmitter(1)
@@ -274,7 +278,7 @@ class _Host:
             if isinstance(s, AssignStmt) and _is_op(s.value, tensor_ops.create)
         }
         for value in stmt.value:
-            root = self.roots.get(value) if isinstance(value, Var) else None
+            root = self.roots.get(value)
             if root is None or (root in made and not _same_shape(value, root)):
                 raise EmitError(
                     "an orchestration returns whole tensors: parameters, and ones that it makes",
@@ -290,7 +294,7 @@ class _Host:
                     hint=f"make {root.name} before it",
                     slug="emit-return",
                 )
-            self._external(root, len(self.defines), re.sub(r"_\d+$", "", root.name))
+            self._external(root, len(self.defines), _user_name(root))
 
     def _define(self, name: str, index: int) -> str:
         macro = self.macros.fresh(name)
@@ -452,6 +456,8 @@ class _Host:
             self._read(var, call)
         elif op is tensor_ops.dim:
             self._declare_scalar(var, self.scalars.text(tensor_ops.size_of(call)))
+        elif op is tensor_math.assemble:
+            raise _no_copy(call)
         else:
             raise EmitError(
                 f"{call.op.name} has no form in an orchestration",
@@ -486,7 +492,7 @@ class _Host:
 
     def _read(self, var: Var, call: Call) -> None:
         source = self.handle(call.args[0])
-        root = self.roots.get(call.args[0]) if isinstance(call.args[0], Var) else None
+        root = self.roots.get(call.args[0])
         is_parameter = any(root is param for param in self.function.params)
         if is_parameter and self.shared.path[0] != self.function.name:
             raise EmitError(
@@ -519,7 +525,9 @@ class _Host:
         if role(callee) is Role.HOST:
             return self._host_call(call, callee)
         number = shared.ids.setdefault(callee.name, len(shared.ids))
-        worker = shared.cores.setdefault(callee.name, core_type(callee))
+        if callee.name not in shared.cores:
+            shared.cores[callee.name] = core_type(callee)
+        worker = shared.cores[callee.name]
         task = shared.tasks
         shared.tasks += 1
         params = self.names.fresh(f"params_t{task}")
@@ -536,11 +544,11 @@ class _Host:
         self.body.emit_line(
             f"pto2_rt_submit_task(rt, {number}, {_WORKERS[worker]}, {params}, {len(entries)});"
         )
-        return tuple(self.handle(call.args[i]) for i in result_params(callee))
+        return tuple(self.handle(call.args[i]) for i in shared.results.of(callee))
 
     def _host_call(self, call: Call, callee: Function) -> tuple[_Handle, ...]:
         """Write the call of another host function; return the tensors that its results are."""
-        results = result_params(callee, self.program)
+        results = self.shared.results.of(callee)
         name = _Host(self.program, callee, self.shared).called()
         args = [
             self.handle(arg).text if isinstance(arg.type, TensorType) else self.scalars.text(arg)
@@ -561,7 +569,7 @@ class _Host:
         for var in dimension_vars(callee):
             if var not in found:
                 raise EmitError(
-                    f"no tensor tells the size {var.name!r} of {_noun(callee)} {callee.name!r}",
+                    f"no tensor tells the size {var.name!r} of {noun(callee)} {callee.name!r}",
                     hint=f"add a parameter {var.name.lower()}: pl.INT64 and use it in the shapes",
                     slug="emit-shape",
                 )
@@ -596,8 +604,9 @@ class _Host:
             if callee is None:
                 continue
             for arg, direction in zip(call.args, callee.param_directions, strict=False):
-                if direction is not ParamDirection.In and isinstance(arg, Var):
-                    written.add(self.roots.get(arg, arg))
+                root = self.roots.get(arg, arg)
+                if direction is not ParamDirection.In and isinstance(root, Var):
+                    written.add(root)
         return written
 
     # ----- control flow ---------------------------------------------------------------------
@@ -615,8 +624,7 @@ class _Host:
         self.body.decrease_indent()
 
     def _yield(self, body: Stmt, targets: Sequence[Var]) -> None:
-        last = statements(body)[-1:]
-        values = last[0].value if last and isinstance(last[0], YieldStmt) else ()
+        values = yielded(body)
         if len(values) != len(targets):
             raise EmitError(f"{len(targets)} values are wanted, the body yields {len(values)}")
         pairs: list[tuple[str, str]] = []
@@ -699,115 +707,11 @@ class _Host:
         self.body.emit_line("}")
 
 
-# --------------------------------------------------------------------------------------------
-# Facts about functions
-# --------------------------------------------------------------------------------------------
-
-
-def tensor_roots(function: Function, program: Program | None = None) -> dict[Var, Var]:
-    """Return for each tensor variable the parameter or new tensor whose memory it names.
-
-    Results of kernel calls are arguments of theirs, which ``program`` tells; without it they have
-    no entry.
-    """
-    found = _Roots(program)
-    found.of.update((p, p) for p in function.params if isinstance(p.type, TensorType))
-    found.visit(function.body)
-    return found.of
-
-
-class _Roots:
-    """Follows tensors through the statements of a function."""
-
-    def __init__(self, program: Program | None) -> None:
-        self.program = program
-        self.of: dict[Var, Var] = {}
-        self.tuples: dict[Var, Call] = {}
-
-    def visit(self, body: Stmt | None) -> None:
-        for stmt in statements(body):
-            match stmt:
-                case AssignStmt():
-                    self._assign(stmt)
-                case ForStmt() | WhileStmt():
-                    for arg in stmt.iter_args:
-                        self._hand_on(arg, arg.initValue)
-                    self.visit(stmt.body)
-                    for arg, var in zip(stmt.iter_args, stmt.return_vars, strict=True):
-                        self._hand_on(var, arg)
-                case IfStmt():
-                    self.visit(stmt.then_body)
-                    self.visit(stmt.else_body)
-                    last = statements(stmt.then_body)[-1:]
-                    if last and isinstance(last[0], YieldStmt):
-                        for var, value in zip(stmt.return_vars, last[0].value, strict=True):
-                            self._hand_on(var, value)
-                case ScopeStmt():
-                    self.visit(stmt.body)
-                case _:
-                    pass
-
-    def _assign(self, stmt: AssignStmt) -> None:
-        var, value = stmt.var, stmt.value
-        if isinstance(var.type, TupleType) and isinstance(value, Call):
-            self.tuples[var] = value
-        elif isinstance(var.type, TensorType):
-            self._hand_on(var, self._source(value))
-            if _is_op(value, tensor_ops.create):
-                self.of[var] = var
-
-    def _hand_on(self, var: Var, source: Expr | None) -> None:
-        if isinstance(source, Var) and source in self.of:
-            self.of[var] = self.of[source]
-
-    def _source(self, value: Expr) -> Expr | None:
-        """Return the tensor that ``value`` is, views or writes to; None if it is a new one."""
-        if isinstance(value, TupleGetItemExpr):
-            call = self.tuples.get(value.tuple) if isinstance(value.tuple, Var) else None
-            return None if call is None else self._result(call, value.index)
-        if not isinstance(value, Call):
-            return value
-        return self._result(value, 0) if op_of(value) is None else aliased(value)
-
-    def _result(self, call: Call, index: int) -> Expr | None:
-        callee = None if self.program is None else self.program.get_function(call.op.name)
-        if callee is None:
-            return None
-        return call.args[result_params(callee, self.program)[index]]
-
-
-def result_params(callee: Function, program: Program | None = None) -> tuple[int, ...]:
-    """Return which parameter each result of a function is; of a host function of ``program``, too.
-
-    Raises:
-        EmitError: a result is not one of the function's tensor parameters.
-    """
-    roots = tensor_roots(callee, program if role(callee) is Role.HOST else None)
-    positions = {param: i for i, param in enumerate(callee.params)}
-    found: list[int] = []
-    for stmt in stmts_in(callee.body):
-        if not isinstance(stmt, ReturnStmt):
-            continue
-        for value in stmt.value:
-            root = roots.get(value) if isinstance(value, Var) else None
-            if root is None or root not in positions:
-                raise EmitError(
-                    f"a result of {_noun(callee)} {callee.name!r} is none of its parameters",
-                    stmt.span,
-                    hint="return the pl.Out tensor that the kernel stores to",
-                    slug="emit-return",
-                )
-            found.append(positions[root])
-    return tuple(found)
-
-
-def _noun(function: Function) -> str:
-    return "kernel" if role(function) is Role.KERNEL else "orchestration"
-
-
 def _kernel_call(value: Expr) -> Call:
     if isinstance(value, Call) and isinstance(value.op, GlobalVar):
         return value
+    if isinstance(value, Call) and _is_op(value, tensor_math.assemble):
+        raise _no_copy(value)
     raise EmitError(
         "a statement of an orchestration is a kernel call or an assignment",
         slug="emit-orchestration",
@@ -821,6 +725,22 @@ def _is_op(value: Expr, op: Any) -> bool:
 def _elements(value: Expr) -> tuple[Expr, ...]:
     assert isinstance(value, MakeTuple)
     return value.elements
+
+
+def _no_copy(call: Call) -> EmitError:
+    """Return the error for ``out[0:16] = x``: the runtime runs kernels, and has no copies."""
+    target, source = (_user_name(arg) for arg in call.args[:2])
+    return EmitError(
+        f"{target}[...] = {source} copies a tensor on the host, and the device's runtime has no "
+        "task that copies",
+        hint="let a kernel copy it: write with pl.incore(): above it",
+        slug="emit-op",
+    )
+
+
+def _user_name(value: Expr) -> str:
+    """Return the name of a variable in the user's source, without what SSA form appended."""
+    return re.sub(r"_\d+$", "", value.name) if isinstance(value, Var) else "a tensor"
 
 
 def _same_shape(a: Expr, b: Expr) -> bool:

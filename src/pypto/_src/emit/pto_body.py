@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
@@ -17,11 +17,24 @@ _OPEN: Final = ("} else", "} do", "^bb")
 """How lines begin at which no operation ends, besides those that end in a brace."""
 
 
-class Line(NamedTuple):
-    """One line of the text, and the user's place that it is for."""
+class Lines:
+    """Lines of the text, and the user's place that each is for."""
 
-    text: str
-    place: Span = UNKNOWN_SPAN
+    __slots__ = ("places", "texts")
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.places: list[Span] = []
+
+    def add(self, text: str, place: Span = UNKNOWN_SPAN) -> None:
+        """Append one line."""
+        self.texts.append(text)
+        self.places.append(place)
+
+    def append(self, other: Lines) -> None:
+        """Append the lines of another one."""
+        self.texts += other.texts
+        self.places += other.places
 
 
 def location(place: Span) -> str:
@@ -45,9 +58,9 @@ class Body:
         self.locations = locations
         self.place = UNKNOWN_SPAN  # of what is emitted now
         self.constants: dict[str, str] = {}  # right side of `=` to name, in order of first use
-        self.sections: dict[str, list[Line]] = {}
-        self.depth = 2
-        self._lines: list[Line] = []
+        self.sections: dict[str, Lines] = {}
+        self._indent = "    "
+        self._lines = Lines()
         self._names = 0
         self._floats = 0
         self._comment: str | None = None  # waits for a line of code to stand above
@@ -57,7 +70,7 @@ class Body:
     def section(self, title: str) -> Generator[None]:
         """Collect what is emitted inside under ``title``."""
         outer = self._lines
-        self._lines = self.sections.setdefault(title, [])
+        self._lines = self.sections.setdefault(title, Lines())
         try:
             yield
         finally:
@@ -66,11 +79,11 @@ class Body:
     @contextmanager
     def indented(self) -> Generator[None]:
         """Indent what is emitted inside by one level more."""
-        self.depth += 1
+        self._indent += "  "
         try:
             yield
         finally:
-            self.depth -= 1
+            self._indent = self._indent[:-2]
 
     def fresh(self) -> str:
         """Return a new SSA name."""
@@ -79,22 +92,24 @@ class Body:
 
     def emit(self, text: str) -> None:
         """Append one operation; lines of ``text`` after the first keep their own alignment."""
-        self._flush_comment()
-        indent = "  " * self.depth
+        if self._comment is not None:
+            self._flush_comment()
         if self.locations and not text.endswith("{") and not text.startswith(_OPEN):
             text = f"{text} {location(self.place)}".rstrip()
-        self._lines += [Line(indent + line, self.place) for line in text.split("\n")]
+        lines = self._lines
+        for line in text.split("\n"):
+            lines.texts.append(self._indent + line)
+            lines.places.append(self.place)
 
     def note(self, comment: str | None) -> None:
         """Let ``comment`` stand above the next line, unless it was the last one anyway."""
         self._comment = comment if comment != self._last_comment else None
 
     def _flush_comment(self) -> None:
-        if self._comment is None:
-            return
-        if self._lines and not self._lines[-1].text.endswith(("{", ":")):
-            self._lines.append(Line(""))
-        self._lines.append(Line(f"{'  ' * self.depth}// {self._comment}", self.place))
+        texts = self._lines.texts
+        if texts and not texts[-1].endswith(("{", ":")):
+            self._lines.add("")
+        self._lines.add(f"{self._indent}// {self._comment}", self.place)
         self._last_comment, self._comment = self._comment, None
 
     def assign(self, right: str) -> str:
@@ -105,10 +120,15 @@ class Body:
 
     def op(self, text: str) -> None:
         """Append a tile operation, with ``outs`` below ``ins`` as in the document."""
-        ins, outs = text.find(" ins("), text.find(") outs(")
-        if ins >= 0 and outs >= 0:
-            text = f"{text[: outs + 1]}\n{' ' * (ins + 1)}{text[outs + 2 :]}"
-        self.emit(text)
+        end = text.find(") outs(") + 1
+        if end and " ins(" in text:
+            self.operation(text[:end], text[end + 1 :])
+        else:
+            self.emit(text)
+
+    def operation(self, ins: str, outs: str) -> None:
+        """Append a tile operation of two parts, the second below the operands of the first."""
+        self.emit(f"{ins}\n{' ' * (ins.find(' ins(') + 1)}{outs}")
 
     def _constant(self, name: str, right: str) -> str:
         return self.constants.setdefault(right, name)

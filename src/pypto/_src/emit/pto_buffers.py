@@ -29,14 +29,21 @@ from pypto._src.ir.stmts import (
     IfStmt,
     Stmt,
     WhileStmt,
-    YieldStmt,
-    statements,
+    yielded,
 )
 from pypto._src.ir.walk import stmts_in
 from pypto._src.ops.layout import is_whole
 
 Key: TypeAlias = "tuple[int, str, tuple[int, ...]]"
 """Identity of the memory reference, type text, identities of valid dimensions that vary."""
+
+
+class Texts(NamedTuple):
+    """How a tile type is spelled in one memory."""
+
+    name: str
+    valid: tuple[Expr | None, Expr | None] | None
+    """Its valid rows and columns where they are known only at run time."""
 
 
 class Buffer(NamedTuple):
@@ -73,6 +80,9 @@ class Buffers:
         self._found: dict[Key, Buffer] = {}
         self._storage: dict[Expr, Key | None] = {}  # whose bytes; None for part of a tile
         self._handovers: list[_Handover] = []
+        self._keys: dict[Expr, Key] = {}  # of the variables that have a buffer of their own
+        # By what tells types apart, which the function keeps.
+        self._texts: dict[tuple[object, ...], Texts] = {}
         for stmt in stmts_in(function.body):
             self._visit(stmt)
         links = [self._link(each) for each in self._handovers]
@@ -80,7 +90,29 @@ class Buffers:
 
     def of(self, var: Expr) -> Key:
         """Return the key of the buffer that a variable is written to."""
-        return _key(var)
+        return self._keys.get(var) or self._key(var)
+
+    def texts(self, kind: TileType, space: MemorySpace) -> Texts:
+        """Return how the type of one of the function's variables is spelled."""
+        key = id(kind.shape), kind.dtype, id(kind.tile_view), space
+        known = self._texts.get(key)
+        if known is None:
+            valid = valid_dims(kind, space)
+            varies = valid[0] is not None or valid[1] is not None
+            known = Texts(tile_buf_type(kind, space), valid if varies else None)
+            self._texts[key] = known
+        return known
+
+    def _key(self, value: Expr) -> Key:
+        memref, kind = memref_of(value), value.type
+        assert isinstance(kind, TileType)
+        texts = self.texts(kind, memref.memory_space_)
+        varying = tuple(
+            id(dim) if const_value(dim) is None else const_value(dim) or 0
+            for dim in texts.valid or ()
+            if dim is not None
+        )
+        return id(memref), texts.name, varying
 
     def __getitem__(self, key: Key) -> Buffer:
         return self.by_key[key]
@@ -90,17 +122,18 @@ class Buffers:
 
     def _visit(self, stmt: Stmt) -> None:
         match stmt:
-            case AssignStmt() if isinstance(stmt.var.type, TileType):
-                self._assign(stmt.var, stmt.value)
+            case AssignStmt():
+                if isinstance(stmt.var.type, TileType):
+                    self._assign(stmt.var, stmt.value)
             case ForStmt() | WhileStmt():
                 for iter_arg, result in zip(stmt.iter_args, stmt.return_vars, strict=True):
                     self._hand_over(iter_arg.initValue, iter_arg, stmt)
                     self._hand_over(iter_arg, result, stmt)
-                for iter_arg, value in zip(stmt.iter_args, yields(stmt.body), strict=False):
+                for iter_arg, value in zip(stmt.iter_args, yielded(stmt.body), strict=False):
                     self._hand_over(value, iter_arg, stmt)
             case IfStmt():
                 for body in (stmt.then_body, stmt.else_body):
-                    for result, value in zip(stmt.return_vars, yields(body), strict=False):
+                    for result, value in zip(stmt.return_vars, yielded(body), strict=False):
                         self._hand_over(value, result, stmt)
             case _:
                 pass
@@ -115,8 +148,8 @@ class Buffers:
             self._storage[var] = None
 
     def _define(self, var: Var) -> None:
-        key = _key(var)
-        self._storage[var] = key
+        key = self._key(var)
+        self._storage[var] = self._keys[var] = key
         if key not in self._found:
             kind = var.type
             assert isinstance(kind, TileType)
@@ -148,12 +181,6 @@ class Buffers:
                 slug="emit-carried-tile",
             )
         return source, target
-
-
-def yields(body: Stmt | None) -> Sequence[Expr]:
-    """Return what a loop body or branch hands on."""
-    last = statements(body)[-1:]
-    return last[0].value if last and isinstance(last[0], YieldStmt) else ()
 
 
 def memref_of(value: Expr) -> MemRef:
@@ -188,18 +215,6 @@ def address_of(memref: MemRef) -> int:
             slug="emit-address",
         )
     return address
-
-
-def _key(value: Expr) -> Key:
-    memref, kind = memref_of(value), value.type
-    assert isinstance(kind, TileType)
-    space = memref.memory_space_
-    varying = tuple(
-        id(dim) if const_value(dim) is None else const_value(dim) or 0
-        for dim in valid_dims(kind, space)
-        if dim is not None
-    )
-    return id(memref), tile_buf_type(kind, space), varying
 
 
 def _joined(found: dict[Key, Buffer], links: Sequence[tuple[Key, Key]]) -> dict[Key, Buffer]:

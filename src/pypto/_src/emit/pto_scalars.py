@@ -90,9 +90,11 @@ _MAX_UNROLLED_POWER: Final = 64
 class Scalars:
     """Gives every scalar expression an SSA name, writing what computes it into a `Body`."""
 
-    def __init__(self, body: Body, call: Callable[[Call], str]) -> None:
+    call: Callable[[Call], str]
+    """Emits a call with a scalar value; set by `pto_calls`, which needs the scalars for it."""
+
+    def __init__(self, body: Body) -> None:
         self.body = body
-        self.call = call  # emits a call with a scalar value
         self.names: dict[Expr, str] = {}  # of variables
         self.symbols: dict[str, str] = {}  # symbolic dimensions by their name
         self._known: dict[Expr, str] = {}  # shared subexpressions of the current statement

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import linecache
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 
 from pypto._src.diagnostics import Span
-from pypto._src.ir.nodes import Var
+from pypto._src.ir.nodes import Expr, Var
 
 
 class CodeEmitter:
@@ -21,9 +23,18 @@ class CodeEmitter:
         """Append one line; an empty line gets no indentation."""
         self._lines.append(self._indent + line if line else "")
 
+    def emit_lines(self, lines: Iterable[str]) -> None:
+        """Append several lines; empty ones get no indentation."""
+        indent = self._indent
+        self._lines += [indent + line if line else "" for line in lines]
+
     def emit_block(self, code: str) -> None:
         """Append ``code`` as it is."""
         self._lines += code.splitlines()
+
+    def append(self, other: CodeEmitter) -> None:
+        """Append the lines of another one as they are."""
+        self._lines += other._lines
 
     def increase_indent(self) -> None:
         """Indent what follows by one level more."""
@@ -37,7 +48,7 @@ class CodeEmitter:
 
     def get_code(self) -> str:
         """Return the text so far, each line ended by a newline."""
-        return "".join(f"{line}\n" for line in self._lines)
+        return "\n".join([*self._lines, ""])
 
     # The names of document 000.
     EmitLine = emit_line
@@ -54,10 +65,12 @@ class Names:
         self._reserved = reserved
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
-        self._of: dict[Var, str] = {}
+        self.given: dict[Expr, str] = {}  # what variables are called
 
     def sanitize(self, name: str) -> str:
         """Return ``name`` with every character that an identifier cannot have replaced."""
+        if name.isidentifier() and name.isascii():
+            return name
         text = re.sub(r"[^0-9A-Za-z_]", "_", name) or "_"
         return f"_{text}" if text[0].isdigit() else text
 
@@ -80,7 +93,7 @@ class Names:
         """Forget all names that were given."""
         self._taken.clear()
         self._next.clear()
-        self._of.clear()
+        self.given.clear()
 
     def register(self, var: Var, name: str | None = None) -> str:
         """Give ``var`` its identifier (a fresh one, or ``name`` as it is) and return it.
@@ -88,15 +101,15 @@ class Names:
         Raises:
             ValueError: the variable has one already.
         """
-        if var in self._of:
-            raise ValueError(f"variable {var.name!r} is registered already as {self._of[var]!r}")
-        self._of[var] = self.fresh(var.name) if name is None else name
-        self._taken.add(self._of[var])
-        return self._of[var]
+        if var in self.given:
+            raise ValueError(f"variable {var.name!r} is registered already as {self.given[var]!r}")
+        text = self.given[var] = self.unused(var.name) if name is None else name
+        self._taken.add(text)
+        return text
 
     def get(self, var: Var) -> str | None:
         """Return the identifier of ``var``, None if it has none yet."""
-        return self._of.get(var)
+        return self.given.get(var)
 
 
 def source_comment(span: Span) -> str | None:
@@ -106,8 +119,12 @@ def source_comment(span: Span) -> str | None:
     """
     if span.begin_line <= 0:
         return None
-    name = span.filename.replace("\\", "/").rsplit("/", 1)[-1]
-    return f"{name}:{span.begin_line}"
+    return f"{_base_name(span.filename)}:{span.begin_line}"
+
+
+@lru_cache(maxsize=256)
+def _base_name(path: str) -> str:
+    return path.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def source_text(span: Span) -> str:

@@ -24,6 +24,7 @@ from pypto._src.errors import (
     UnsupportedFeatureError,
 )
 from pypto._src.frontend import control
+from pypto._src.frontend.call_forms import CallForm, Key
 from pypto._src.frontend.context import Callee, Context, Signature, as_parser_error
 from pypto._src.frontend.environment import items_of
 from pypto._src.frontend.explain import explained
@@ -37,7 +38,7 @@ from pypto._src.frontend.messages import (
     spell,
 )
 from pypto._src.frontend.scalars import combine, fits, typed
-from pypto._src.frontend.scope import same_value_type
+from pypto._src.frontend.scope import BROKEN, same_value_type
 from pypto._src.frontend.sizes import number_of
 from pypto._src.frontend.types import type_of
 from pypto._src.ir.enums import MemorySpace, ParamDirection
@@ -61,6 +62,7 @@ from pypto._src.ir.nodes import (
     Type,
     UnknownType,
     Var,
+    checked_call,
     const_value,
     same_dim,
     same_type,
@@ -96,11 +98,14 @@ _STATEMENTS: Final[dict[Any, str]] = {
 
 def call(ctx: Context, node: ast.Call) -> Any:
     """Return what a call means."""
-    forms = ctx.forms
+    forms, local = ctx.forms, ctx.names.values
     callee = forms[node.func.__class__](ctx, node.func)
     if callee is control.typed:
         return _typed(ctx, node)
-    args = [forms[arg.__class__](ctx, arg) for arg in node.args]
+    args: list[Any] = []
+    for arg in node.args:
+        value = local.get(arg.id, BROKEN) if isinstance(arg, ast.Name) else BROKEN
+        args.append(forms[arg.__class__](ctx, arg) if value is BROKEN else value)
     kwargs: dict[str, Any] = {}
     for word in node.keywords:
         if word.arg is None:
@@ -112,7 +117,7 @@ def call(ctx: Context, node: ast.Call) -> Any:
         kwargs[word.arg] = forms[word.value.__class__](ctx, word.value)
     if isinstance(callee, OpDef):
         return op_call(ctx, callee, args, kwargs, node)
-    if isinstance(callee, Unified):
+    if callee.__class__ is Unified:
         scalar = _scalar_form(ctx, callee.name, args, kwargs, node)
         return op_call(ctx, callee, args, kwargs, node) if scalar is None else scalar
     return _other_call(ctx, callee, args, kwargs, node)
@@ -146,26 +151,63 @@ def op_call(
     ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.AST
 ) -> Expr:
     """Return the call of an op or unified name; what it refuses is an error at ``node``."""
-    span = ctx.span(node)
+    span, known = ctx.span(node), ctx.call_forms
+    key = known.key(op, args, kwargs)
+    form = known.forms.get(key)
+    made = None if form is None else form.call(args, kwargs, span)
+    if form is None or made is None:
+        form = _first_of_form(ctx, key, op, args, kwargs, node, span)
+        made = form.first
+    if ctx.constants and _has_variable_size(made.type):
+        made = _of_known_sizes(ctx, op, args, kwargs, span) or made
+    if form.has_effect and ctx.origins:
+        ctx.note_effects(made)
+    if form.unplaced:
+        ctx.unplaced.append(made)
+    return made
+
+
+def _first_of_form(
+    ctx: Context,
+    key: Key | None,
+    op: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    node: ast.AST,
+    span: Span,
+) -> CallForm:
+    """Return a form with the call that the op itself makes; keep it where there is a key."""
+    made: Call | None
     try:
-        built = op.build(args, kwargs, span)
-    except PyptoError as error:
-        found = _of_known_sizes(ctx, op, args, kwargs, span)
-        if found is None:
-            refusal = explained(ctx, as_parser_error(error), op, args, kwargs, node)
-            raise refusal.at(span) from None
-        built = found
-    except (TypeError, ValueError) as error:
-        cls = ParserOpTypeError if isinstance(error, TypeError) else ParserOpError
-        raise cls(str(error), span, slug="op-operands") from None
-    if ctx.constants and _has_variable_size(built.type):
-        built = _of_known_sizes(ctx, op, args, kwargs, span) or built
-    if ctx.origins:
-        ctx.note_effects(built)
-    used: Any = built.op
-    if used.placed:
-        _note_operands(ctx, built, used)
-    return built
+        made = op.build(args, kwargs, span)
+    except (PyptoError, TypeError, ValueError) as error:
+        made = _of_known_sizes(ctx, op, args, kwargs, span)
+        if made is None:
+            raise _refusal(ctx, error, op, args, kwargs, node).at(span) from None
+        key = None  # of other arguments than these
+    assert made is not None
+    kind = ctx.call_forms.shared(made.type)
+    if kind is not made.type:
+        made = checked_call(made.op, made.args, made.kwargs, kind, span)
+    form = CallForm(op, args, kwargs, made, unplaced=_is_unplaced(made))
+    if key is not None:
+        ctx.call_forms.forms[key] = form
+    return form
+
+
+def _refusal(
+    ctx: Context,
+    error: Exception,
+    op: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    node: ast.AST,
+) -> ParserError:
+    """Return the error of a call that an op refuses, as one of the front end."""
+    if isinstance(error, PyptoError):
+        return explained(ctx, as_parser_error(error), op, args, kwargs, node)
+    cls = ParserOpTypeError if isinstance(error, TypeError) else ParserOpError
+    return cls(str(error), slug="op-operands")
 
 
 def _has_variable_size(kind: Type) -> bool:
@@ -204,14 +246,17 @@ def _of_known_sizes(
         return None
 
 
-def _note_operands(ctx: Context, made: Call, op: OpDef[..., Any]) -> None:
-    """Note a call some operand of which may live in a memory that the op does not take it from."""
+def _is_unplaced(made: Call) -> bool:
+    """True if an operand may live in a memory that the op does not take it from."""
+    op = cast("OpDef[..., Any]", made.op)
+    if not op.placed:
+        return False
     for index, spaces in op.operand_spaces(made.kwargs).items():
         kind = made.args[index].type
         known = isinstance(kind, TileType) and (kind.tile_view or kind.memref)
         if not known and MemorySpace.Vec not in spaces:
-            ctx.unplaced.append(made)
-            return
+            return True
+    return False
 
 
 # ----------------------------------------------------------------------------- scalars
@@ -533,9 +578,19 @@ def _bind(
             f"{called.name} takes {counted(len(names), 'argument')} ({', '.join(names)}), "
             f"got {len(args) + len(kwargs)}{what}",
             ctx.span(node),
+            hint=_with_missing(ctx, missing, node),
             slug="argument-count",
         )
     return [values[name] for name in names]
+
+
+def _with_missing(ctx: Context, missing: Sequence[str], node: ast.Call) -> str | None:
+    """Return the call with what is missing, if the caller has variables of these names."""
+    if not missing or not all(isinstance(ctx.names.values.get(name), Var) for name in missing):
+        return None
+    words = [f"{name}={name}" for name in missing] if node.keywords else missing
+    texts = [ctx.source.text(item) for item in (*node.args, *node.keywords)]
+    return f"write {ctx.source.text(node.func)}({', '.join([*texts, *words])})"
 
 
 def _argument(

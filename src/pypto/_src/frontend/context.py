@@ -7,8 +7,7 @@ handlers are handed in, so that statements, expressions and calls need not impor
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from pypto._src.diagnostics import Label, Span
@@ -24,6 +23,7 @@ from pypto._src.errors import (
     PyptoError,
     UndefinedVariableError,
 )
+from pypto._src.frontend.call_forms import CallForms
 from pypto._src.frontend.environment import MISSING, Environment, items_of
 from pypto._src.frontend.messages import describe, did_you_mean
 from pypto._src.frontend.scalars import number
@@ -124,6 +124,9 @@ class Functions(Protocol):
     name: str
     """The name of the class, or nothing."""
 
+    call_forms: CallForms
+    """The forms of the op calls so far."""
+
     def method(self, name: str) -> Callee | None:
         """Return the function that ``self.<name>`` is, or None."""
         ...
@@ -151,6 +154,7 @@ class Context:
         "_assigned",
         "block",
         "broken",
+        "call_forms",
         "constants",
         "declared",
         "environment",
@@ -173,6 +177,7 @@ class Context:
         "returns",
         "self_name",
         "source",
+        "span",
         "stmt_forms",
         "strict_ssa",
         "unplaced",
@@ -194,11 +199,13 @@ class Context:
         func_type: FunctionType = FunctionType.Opaque,
     ) -> None:
         self.source = source
+        self.span: Callable[[Any], Span] = source.span  # the place of a syntax node
         self.node = node
         self.environment = environment
         self.forms = forms
         self.stmt_forms = stmt_forms
         self.functions = functions
+        self.call_forms = functions.call_forms
         self.errors = errors
         self.strict_ssa = strict_ssa
         self.func_type = func_type
@@ -230,10 +237,6 @@ class Context:
     def value(self, node: ast.expr) -> Any:
         """Return what an expression means: an IR expression, or a Python object."""
         return self.forms[node.__class__](self, node)
-
-    def span(self, node: Any) -> Span:
-        """Return the place of a syntax node."""
-        return self.source.span(node)
 
     def expr(self, node: ast.expr, dtype: Any = None) -> Expr:
         """Return an expression as IR; a bare number gets ``dtype`` if that has its value."""
@@ -312,7 +315,7 @@ class Context:
     def assigned(self) -> Mapping[str, int]:
         """How often the function assigns each of its locals, as Python counts locals."""
         if self._assigned is None:
-            self._assigned = Counter(assigned_names(self.node.body))
+            self._assigned = assigned_names(self.node.body)
         return self._assigned
 
     def is_only(self, name: str) -> bool:
@@ -432,14 +435,20 @@ class Context:
             ParserTypeError: the name must keep its type, or be what it is.
             SSAViolationError: a second assignment under ``strict_ssa``.
         """
-        span = self.span(node)
-        self.check_assignable(name, value, span, source)
-        try:
-            var = self.names.define(name, value.type if kind is None else kind, span)
-        except ParserTypeError as error:
-            raise error.at(span) from None
+        names = self.names
+        kind = value.type if kind is None else kind
+        old = names.values.get(name, MISSING)
+        if old is not MISSING and (self.strict_ssa or name in self.outputs):
+            self.check_assignable(name, value, node, source)
+        var = None if old is MISSING else names.same(name, old, kind)
+        if var is None:
+            span = self.span(node)
+            try:
+                var = names.define(name, kind, span)
+            except ParserTypeError as error:
+                raise error.at(span) from None
         self.follow(var, value)
-        whole = span if source is None else span.up_to(self.span(source))
+        whole = self.source.between(node, node if source is None else source)
         self.block.append(AssignStmt(var, value, whole))
         return var
 
@@ -448,19 +457,19 @@ class Context:
         self.block.append(AssignStmt(var, value, span))
 
     def check_assignable(
-        self, name: str, value: Expr | None, span: Span, source: ast.expr | None = None
+        self, name: str, value: Expr | None, node: Any, source: ast.expr | None = None
     ) -> None:
-        """Raise what forbids to assign ``value`` to ``name``."""
+        """Raise what forbids to assign ``value`` to ``name`` at ``node``."""
         old = self.names.values.get(name, MISSING)
         if old is MISSING or old is BROKEN:
             return
         if self.strict_ssa:
-            raise reassigned(name, old, span)
+            raise reassigned(name, old, self.span(node))
         output = self.outputs.get(name)
         if output is None or not isinstance(old, Var) or self.origins.get(old) is not output:
             return
         if value is None or self.origin(value) is not output:
-            raise self._rebound(name, output, value, span, source)
+            raise self._rebound(name, output, value, self.span(node), source)
 
     def _rebound(
         self, name: str, output: Var, value: Expr | None, span: Span, source: ast.expr | None
@@ -484,9 +493,9 @@ class Context:
 
     def follow(self, var: Expr, value: Expr) -> None:
         """Note that ``var`` now names the buffer that ``value`` is."""
-        if value in self.parts:
+        if self.parts and value in self.parts:
             self.parts[var] = self.parts[value]
-        if not isinstance(var.type, TensorType):
+        if var.type.__class__ is not TensorType:
             return
         if self.inputs.get(var, value) is None:
             del self.inputs[var]  # the name stands for another tensor from here on
@@ -580,25 +589,26 @@ def bound_names(node: ast.AST) -> list[str]:
     return list(found)
 
 
-def assigned_names(nodes: Sequence[ast.stmt]) -> Iterator[str]:
-    """Yield the names that statements assign, nested ones included."""
-    stack: list[ast.AST] = list(reversed(nodes))
+def assigned_names(nodes: Sequence[ast.stmt]) -> dict[str, int]:
+    """Return how often statements, nested ones included, assign each name."""
+    found: dict[str, int] = {}
+    stack: list[Any] = [*nodes]
     while stack:
         node = stack.pop()
-        match node:
-            case ast.Assign():
-                stack += reversed(node.targets)
-            case ast.AugAssign() | ast.AnnAssign():
-                stack.append(node.target)
-            case ast.Name():
-                yield node.id
-            case ast.Tuple() | ast.List():
-                stack += reversed(node.elts)
-            case ast.For():
-                stack += [*reversed(node.orelse), *reversed(node.body), node.target]
-            case ast.If() | ast.While():
-                stack += [*reversed(node.orelse), *reversed(node.body)]
-            case ast.With():
-                stack += reversed(node.body)
-            case _:
-                continue
+        cls = node.__class__
+        if cls is ast.Assign:
+            stack += node.targets
+        elif cls is ast.Name:
+            found[node.id] = found.get(node.id, 0) + 1
+        elif cls in _TARGETS:
+            stack.append(node.target)
+        elif cls is ast.Tuple or cls is ast.List:
+            stack += node.elts
+        if cls in _BLOCKS:
+            stack += node.body
+            stack += getattr(node, "orelse", ())
+    return found
+
+
+_TARGETS: Final = frozenset({ast.AugAssign, ast.AnnAssign, ast.For})
+_BLOCKS: Final = frozenset({ast.For, ast.If, ast.While, ast.With})

@@ -19,9 +19,10 @@ from pypto._src.frontend.context import Context
 from pypto._src.frontend.messages import did_you_mean, dtype_like, nearest, spell
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Expr, ShapedType, TensorType, TileType, Var, const_value
-from pypto._src.ir.opdef import ATTR, INTS, REQUIRED, TENSOR, TILE, OpDef, Param, op_of
+from pypto._src.ir.opdef import ATTR, INTS, OFFSETS, REQUIRED, TENSOR, TILE, OpDef, Param, op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.ir.walk import stmts_in
+from pypto._src.ops import memory
 from pypto._src.ops.rules import FROM_MAT, check_space
 from pypto._src.ops.unified import Unified
 
@@ -81,6 +82,7 @@ def explained(
     found = hint(site, error, param) if hint is not None else None
     error.hint = found or error.hint
     _rename(error, op, site.written)
+    _say_which(site, error)
     _relate(site, error)
     _point(site, error, param)
     return error
@@ -100,6 +102,20 @@ def _rename(error: ParserError, op: OpDef[..., Any], written: str) -> None:
     """Call the op as the user does: ``pl.exp`` where the IR says ``block.exp``."""
     error.message = re.sub(_as_word(op.name), lambda _match: written, error.message)
     error.args = (error.message,)
+
+
+def _say_which(site: _Site, error: ParserError) -> None:
+    """Say ``the second argument`` for ``argument 'rhs'``, which nobody writes."""
+    message = error.message.replace(" (lhs, rhs)", "")
+    for param, ordinal in zip(site.op.params, _ORDINALS, strict=False):
+        if param.name in ("lhs", "rhs") and param.name not in site.kwargs:
+            message = message.replace(f"its argument '{param.name}'", f"its {ordinal} argument")
+            message = message.replace(f"argument '{param.name}'", f"the {ordinal} argument")
+    error.message = message
+    error.args = (message,)
+
+
+_ORDINALS = ("first", "second", "third")
 
 
 def _param_of(error: ParserError, op: OpDef[..., Any]) -> Param | None:
@@ -142,12 +158,26 @@ def _relate(site: _Site, error: ParserError) -> None:
 
 
 def _keyword_hint(site: _Site, error: ParserError, _param: Param | None) -> str | None:
-    """Suggest the nearest keyword."""
+    """Suggest the nearest keyword, or the call without the one that there is not."""
     known = [p.name for p in site.op.params]
     for word in site.node.keywords:
         if word.arg is not None and f"argument {word.arg!r}" in error.message:
-            return did_you_mean(word.arg, known)
+            return did_you_mean(word.arg, known) or _without(site, word) or _arguments(site)
     return None
+
+
+def _without(site: _Site, keyword: ast.keyword) -> str | None:
+    others = {key: value for key, value in site.kwargs.items() if key != keyword.arg}
+    if not site._replace(kwargs=others).works(site.args):
+        return None
+    words = [site.ctx.source.text(word) for word in site.node.keywords if word is not keyword]
+    return f"write {site.spelled([*site.texts(), *words], keywords=False)}"
+
+
+def _arguments(site: _Site) -> str:
+    """Return the names of the arguments, but for scratch tiles, which are made where they lack."""
+    names = [p.name for p in site.op.params if p.kind != TILE or p.default is REQUIRED]
+    return f"its arguments are {', '.join(names)}"
 
 
 def _count_hint(site: _Site, _error: ParserError, param: Param | None) -> str | None:
@@ -161,15 +191,23 @@ def _count_hint(site: _Site, _error: ParserError, param: Param | None) -> str | 
         return f"write {site.spelled(left)}" if site.works(site.args[: len(names)]) else None
     given = {*names[: len(texts)], *site.kwargs}
     missing = [
-        "pl.FP32" if p.attr_type == "DataType" else p.name
-        for p in site.op.params
-        if p.default is REQUIRED and p.name not in given
+        _stand_in(site, p) for p in site.op.params if p.default is REQUIRED and p.name not in given
     ]
     if missing and not site.kwargs:
         return f"write {site.spelled([*texts, *missing])}"
     if param is not None and param.name in names[: len(texts)]:
         return f"leave {param.name}= out"
     return None
+
+
+def _stand_in(site: _Site, param: Param) -> str:
+    """Return what could be an argument: a variable of its kind, else its name."""
+    if param.attr_type == "DataType":
+        return "pl.FP32"
+    kind = {TILE: TileType, TENSOR: TensorType}.get(param.kind)
+    known = [v for v in site.ctx.names.values.values() if isinstance(v, Var)]
+    fitting = [v.name for v in known if kind is not None and isinstance(v.type, kind)]
+    return fitting[-1] if fitting else param.name
 
 
 def _grouped(site: _Site) -> str | None:
@@ -230,7 +268,7 @@ def _kind_hint(site: _Site, error: ParserError, param: Param | None) -> str | No
     if param.kind == INTS:
         return _grouped(site)
     if param.kind == TILE and index < len(site.args):
-        return _load_hint(site, value)
+        return _load_hint(site, value) or _full_hint(site, index, value)
     return None
 
 
@@ -254,6 +292,21 @@ def _load_hint(site: _Site, value: Any) -> str | None:
     if not is_param or None in shape or any((dim or 0) <= 0 for dim in shape):
         return None
     return f"load it: pl.load({value.name}, {[0] * len(shape)}, {shape})"
+
+
+def _full_hint(site: _Site, index: int, value: Any) -> str | None:
+    """Suggest the tile full of a number that is written to a region of a tensor."""
+    kinds = [a.type for a in site.args if isinstance(a, Expr) and isinstance(a.type, TensorType)]
+    sizes = [at for at, p in enumerate(site.op.params) if p.kind == INTS and p.attr_type != OFFSETS]
+    if not isinstance(value, int | float) or len(kinds) != 1 or len(sizes) != 1:
+        return None
+    args, texts = [*site.args], site.texts()
+    try:
+        args[index] = memory.full.build([args[sizes[0]], kinds[0].dtype, value], {})
+    except (PyptoError, TypeError, ValueError, IndexError):
+        return None
+    texts[index] = f"pl.full({texts[sizes[0]]}, pl.{kinds[0].dtype.member}, {texts[index]})"
+    return f"write {site.spelled(texts)}" if site.works(args) else None
 
 
 def _swapped(site: _Site, _error: ParserError, _param: Param | None) -> str | None:

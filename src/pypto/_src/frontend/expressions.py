@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, TypeAlias, cast
 
 from pypto._src.dtypes import DataType
@@ -143,9 +144,16 @@ def _name(ctx: Context, node: ast.Name) -> Any:
 
 def _attribute(ctx: Context, node: ast.Attribute) -> Any:
     inner = node.value
-    if isinstance(inner, ast.Name) and inner.id == ctx.self_name:
-        return _of_self(ctx, node)
-    base = ctx.forms[inner.__class__](ctx, inner)
+    if isinstance(inner, ast.Name):
+        name = inner.id
+        if name == ctx.self_name:
+            return _of_self(ctx, node)
+        # Nearly always a module, known already, that no variable hides: pl.
+        base = ctx.outer.get(name, MISSING) if name not in ctx.names.values else MISSING
+        if base is MISSING:
+            base = _name(ctx, inner)
+    else:
+        base = ctx.forms[inner.__class__](ctx, inner)
     if isinstance(base, Expr):
         return _of_value(ctx, node, base)
     value = getattr(base, node.attr, MISSING)
@@ -227,7 +235,10 @@ def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
 
 def _list(ctx: Context, node: ast.List) -> list[Any]:
     forms = ctx.forms
-    return [forms[item.__class__](ctx, item) for item in node.elts]
+    return [
+        item.value if isinstance(item, ast.Constant) else forms[item.__class__](ctx, item)
+        for item in node.elts
+    ]
 
 
 def _tuple(ctx: Context, node: ast.Tuple) -> tuple[Any, ...]:
@@ -253,10 +264,15 @@ def _binary(ctx: Context, node: ast.BinOp) -> Any:
     while isinstance(left, ast.BinOp):
         chain.append(left)
         left = left.left
-    value = ctx.forms[left.__class__](ctx, left)
+    forms, local = ctx.forms, ctx.names.values
+    value = local.get(left.id, BROKEN) if isinstance(left, ast.Name) else BROKEN
+    if value is BROKEN:
+        value = forms[left.__class__](ctx, left)
     while chain:
         link = chain.pop()
-        value = apply_binary(ctx, link, type(link.op), value, ctx.value(link.right))
+        item = link.right
+        right = item.value if isinstance(item, ast.Constant) else forms[item.__class__](ctx, item)
+        value = apply_binary(ctx, link, link.op.__class__, value, right)
     return value
 
 
@@ -270,8 +286,8 @@ def apply_binary(
         InvalidOperationError: there is no such operator on tiles or tensors.
     """
     symbol, kind, python, name = BINARY[op]
-    is_expr = isinstance(left, Expr), isinstance(right, Expr)
-    if is_expr == (False, False):
+    on_left, on_right = isinstance(left, Expr), isinstance(right, Expr)
+    if not on_left and not on_right:
         if _is_huge(op, left, right):
             raise ParserTypeError(
                 f"the value of {ctx.source.text(node)!r} is too large",
@@ -279,7 +295,9 @@ def apply_binary(
                 slug="constant-expression",
             )
         return _python(ctx, node, python, left, right)  # pyright: ignore[reportArgumentType]
-    if _is_shaped(left) or _is_shaped(right):
+    if (on_left and isinstance(left.type, ShapedType)) or (
+        on_right and isinstance(right.type, ShapedType)
+    ):
         return _on_tiles(ctx, node, symbol, name, left, right)
     if kind is None:
         raise _no_operator(ctx, node, symbol, left, right)
@@ -308,16 +326,20 @@ def _is_shaped(value: Any) -> bool:
 def _on_scalars(
     ctx: Context, node: Any, kind: type[BinaryExpr], symbol: str, left: Any, right: Any
 ) -> Expr:
-    for side in (left, right):
-        scalar = isinstance(side, Expr) and isinstance(side.type, ScalarType)
-        if not scalar and not isinstance(side, int | float):
-            raise _no_operator(ctx, node, symbol, left, right)
+    if not _is_scalar(left) or not _is_scalar(right):
+        raise _no_operator(ctx, node, symbol, left, right)
     try:
         return combine(kind, left, right, ctx.span(node))
     except TypeError as error:
         raise ParserTypeError(
             str(error), ctx.span(node), hint=_cast_hint(left, right), slug="scalar-operands"
         ) from None
+
+
+def _is_scalar(value: Any) -> bool:
+    if isinstance(value, Expr):
+        return value.type.__class__ is ScalarType
+    return isinstance(value, int | float)
 
 
 def _cast_hint(left: Any, right: Any) -> str | None:
@@ -334,17 +356,26 @@ def _cast_hint(left: Any, right: Any) -> str | None:
     return None
 
 
-def _no_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> ParserError:
+def _no_operator(
+    ctx: Context, node: Any, symbol: str, left: Any, right: Any, hint: str | None = None
+) -> ParserError:
     return InvalidOperationError(
         f"there is no {symbol!r} between {describe(left)} and {describe(right)}",
         ctx.span(node),
+        hint=hint,
         slug="no-operator",
     )
 
 
+@cache
+def _op_named(name: str) -> OpDef[..., Any] | Unified | None:
+    """Return the op that an operator stands for: one object, so that its calls have one form."""
+    return unified(name)
+
+
 def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right: Any) -> Any:
     """Return the op that an operator on tiles or tensors means."""
-    op = unified(name) if name else None
+    op = _op_named(name) if name else None
     if op is None or not _exists_for(op, left if _is_shaped(left) else right):
         raise _no_operator(ctx, node, symbol, left, right)
     args = (left, right)
@@ -356,6 +387,8 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
         return op_call(ctx, op, args, {}, node)
     except ParserError as error:
         error.hint = error.hint or _load_hint(ctx, node, left, right)
+        if error.slug == "argument-kind":  # which names an argument; an operator has none
+            raise _no_operator(ctx, node, symbol, left, right, error.hint) from None
         raise
 
 
@@ -406,7 +439,7 @@ def _unary(ctx: Context, node: ast.UnaryOp) -> Any:
     if not isinstance(value, Expr):
         return _python(ctx, node, python, value)
     if _is_shaped(value):
-        op = unified(name) if name else None
+        op = _op_named(name) if name else None
         if op is None or not _exists_for(op, value):
             hint = f"write {_factor(ctx, node.operand)} * -1" if op is not None else None
             raise InvalidOperationError(
@@ -463,6 +496,8 @@ def _no_identity(
         error.hint = f"write {f' {word} '.join(links)}"
     elif isinstance(right, Expr):
         error.hint = f"write {text} {equal} {ctx.source.text(items)}"
+    elif right is None:
+        error.hint = f"leave the test out: {text} is never None"
     return error
 
 
@@ -471,7 +506,7 @@ def _compare_tiles(ctx: Context, node: ast.Compare, symbol: str, left: Any, righ
     args, meant = (left, right), symbol
     if not _is_shaped(left):
         args, meant = (right, left), _MIRRORED.get(symbol, symbol)
-    op = unified("cmp" if _is_shaped(args[1]) else "cmps")
+    op = _op_named("cmp" if _is_shaped(args[1]) else "cmps")
     if op is None or not _exists_for(op, args[0]):
         raise _no_operator(ctx, node, symbol, left, right)
     return op_call(ctx, op, args, {"cmp_type": _CMP_TYPES[meant]}, node)
@@ -575,8 +610,15 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
 
 
 def _slice(ctx: Context, node: ast.Slice) -> slice:
-    parts: Sequence[ast.expr | None] = (node.lower, node.upper, node.step)
-    return slice(*[None if part is None else ctx.value(part) for part in parts])
+    parts: list[Any] = []
+    for part in (node.lower, node.upper, node.step):
+        if part is None:
+            parts.append(None)
+        elif isinstance(part, ast.Constant):
+            parts.append(part.value)
+        else:
+            parts.append(ctx.forms[part.__class__](ctx, part))
+    return slice(*parts)
 
 
 _WAYS_OUT: Final[dict[type[ast.expr], tuple[str, str | None]]] = {

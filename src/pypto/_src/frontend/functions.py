@@ -15,6 +15,7 @@ from pypto._src.errors import (
     PyptoError,
     UnsupportedFeatureError,
 )
+from pypto._src.frontend.call_forms import CallForms
 from pypto._src.frontend.context import (
     Callee,
     Context,
@@ -28,7 +29,7 @@ from pypto._src.frontend.context import (
 from pypto._src.frontend.environment import MISSING, Environment
 from pypto._src.frontend.explain import misplaced_operands
 from pypto._src.frontend.expressions import FORMS
-from pypto._src.frontend.messages import spell
+from pypto._src.frontend.messages import cast_hint, spell
 from pypto._src.frontend.scope import Cascade, same_value_type
 from pypto._src.frontend.source import Source
 from pypto._src.frontend.statements import STATEMENT_FORMS
@@ -213,6 +214,7 @@ class Method(Callee):
                 raise ParserTypeError(
                     f"this returns {_spell_all(values)}, an earlier return {_spell_all(first)}",
                     span,
+                    hint=_returned_as(ctx, first, values, span),
                     slug="return-type",
                     related=(Label(first_span, "the earlier return"),),
                 )
@@ -248,6 +250,16 @@ class Method(Callee):
                 )
 
 
+def _returned_as(
+    ctx: Context, first: Sequence[Expr], values: Sequence[Expr], span: Span
+) -> str | None:
+    """Return what makes one returned value that of an earlier return, by a cast."""
+    if len(first) != 1 or len(values) != 1 or span.begin_line != span.end_line:
+        return None
+    line = ctx.source.lines[span.begin_line - 1][span.begin_column : span.end_column]
+    return cast_hint(first[0].type, values[0].type, line.removeprefix("return").strip())
+
+
 def _spell_all(values: Sequence[Expr]) -> str:
     return ", ".join(spell(value.type) for value in values) or "nothing"
 
@@ -272,6 +284,7 @@ class Alone:
 
     def __init__(self) -> None:
         self.name = ""
+        self.call_forms = CallForms()
         self.used: dict[Function, None] = {}
 
     def method(self, name: str) -> None:
@@ -316,6 +329,7 @@ class ProgramParser:
     def __init__(self, name: str, attributes: Mapping[str, Any]) -> None:
         self.name = name
         self.attributes = attributes
+        self.call_forms = CallForms()
         self.errors = Errors()
         self.methods: dict[str, Method] = {}
         self.outside: dict[str, Function] = {}

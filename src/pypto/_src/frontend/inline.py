@@ -81,6 +81,7 @@ def expand(ctx: Context, function: InlineFunction, args: Sequence[Any], node: as
             f"{function.name} takes {counted(len(names), 'argument')} ({', '.join(names)}), "
             f"got {len(args)}",
             ctx.span(node),
+            hint=_without_rest(ctx, function, node, len(names)),
             slug="argument-count",
             related=(Label(function.place, "the inline function"),),
         )
@@ -105,6 +106,12 @@ def expand(ctx: Context, function: InlineFunction, args: Sequence[Any], node: as
     if not _no_news(ctx, errors):
         raise Cascade
     return value
+
+
+def _without_rest(ctx: Context, function: InlineFunction, node: ast.Call, count: int) -> str | None:
+    """Return the call with as many arguments as are wanted, if there are more."""
+    texts = [ctx.source.text(arg) for arg in node.args]
+    return f"write {function.name}({', '.join(texts[:count])})" if len(texts) > count else None
 
 
 def _no_news(ctx: Context, errors: int) -> bool:

@@ -41,6 +41,13 @@ def spell_dims(dims: Iterable[Expr]) -> str:
     return f"[{', '.join(texts)}]"
 
 
+def cast_hint(wanted: Type, found: Type, text: str) -> str | None:
+    """Return the cast of the scalar that ``text`` is to another one's type; None for others."""
+    if isinstance(wanted, ScalarType) and isinstance(found, ScalarType):
+        return f"write pl.cast({text}, pl.{wanted.dtype.member})"
+    return None
+
+
 def describe(value: Any) -> str:
     """Return what a value is, for "got ...": a type of the language or of Python."""
     if isinstance(value, Expr):

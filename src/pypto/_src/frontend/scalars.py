@@ -8,7 +8,7 @@ widens the result.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
@@ -24,7 +24,11 @@ from pypto._src.ir.nodes import (
     Xor,
     as_expr,
     binary,
+    scalar_type,
 )
+
+_SMALL: Final = 128
+"""Integers from 0 to below this one fit every integer type of 8 bits and more."""
 
 
 def fits(value: int, dtype: DataType) -> bool:
@@ -37,6 +41,9 @@ def fits(value: int, dtype: DataType) -> bool:
 
 def number(value: float, dtype: DataType | None, span: Span) -> Expr:
     """Return a bare number as a constant, of ``dtype`` where the value fits it."""
+    small = value.__class__ is int and 0 <= value < _SMALL
+    if small and dtype is not None and dtype.is_int() and dtype.get_bit() >= 8:
+        return ConstInt(int(value), dtype, span)  # as most are
     if isinstance(value, bool):
         return ConstBool(value, span)
     if dtype is None or dtype is DataType.BOOL:
@@ -85,6 +92,22 @@ def combine(kind: type[BinaryExpr], left: Any, right: Any, span: Span) -> Expr:
         left = number(left, None if kind in LOGICAL else _element(right), span)
     elif not isinstance(right, Expr):
         right = number(right, None if kind in LOGICAL else _element(left), span)
+    known = _RESULTS.get((kind, id(left.type), id(right.type)))
+    if known is not None:
+        return kind(left, right, known, span)
     if kind is BitXor and _element(left) is _element(right) is DataType.BOOL:
         kind = Xor
-    return binary(kind, left, right, span)
+    made = binary(kind, left, right, span)
+    if made.left is left and made.right is right and _is_shared(left) and _is_shared(right):
+        _RESULTS[kind, id(left.type), id(right.type)] = made.dtype
+    return made
+
+
+_RESULTS: Final[dict[tuple[type[BinaryExpr], int, int], DataType]] = {}
+"""Element types of operations on scalars that need no cast, by node and types of the operands."""
+
+
+def _is_shared(value: Expr) -> bool:
+    """True if the type of a scalar is the one object for its element type, which never goes."""
+    kind = value.type
+    return isinstance(kind, ScalarType) and kind is scalar_type(kind.dtype)

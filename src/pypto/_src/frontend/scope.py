@@ -70,7 +70,8 @@ class Names:
         self.journal.append((name, self.values.get(name, MISSING), self.levels.get(name, 0)))
         self.values[name] = value
         self.levels[name] = self.level
-        self.aliases.discard(name)
+        if self.aliases:
+            self.aliases.discard(name)
 
     def bind_alias(self, name: str, var: Var) -> None:
         """Let ``name`` mean ``var`` as well; assigning to it does not change ``var``."""
@@ -108,6 +109,16 @@ class Names:
                 loop = f"assign it in the loop: last = {name}" if value in self.fixed else None
                 self.lost[name] = Lost(value.span, place, loop)
 
+    def same(self, name: str, old: Any, kind: Type) -> Var | None:
+        """Return the variable ``old`` of ``name`` if assigning a ``kind`` to it is nothing special.
+
+        That is so where block and type are the same; `define` knows all other cases.
+        """
+        if old.__class__ is not Var or old.type is not kind or self.levels[name] != self.level:
+            return None
+        special = name in self.aliases or old in self.fixed or old in self.sizes
+        return None if special or valid_part(kind) is not None else old
+
     def define(self, name: str, kind: Type, span: Span, *, fresh: bool = False) -> Var:
         """Return the variable that an assignment of a ``kind`` to ``name`` writes.
 
@@ -121,7 +132,8 @@ class Names:
             self.sizes |= dict.fromkeys(size for size in part if isinstance(size, Var))
         old = self.values.get(name, MISSING)
         if old is MISSING or old is BROKEN:
-            var = self._candidate(name, kind) or Var(name, kind, span)
+            var = self._candidate(name, kind) if self.candidates else None
+            var = var or Var(name, kind, span)
             self.bind(name, var)
             return var
         if isinstance(old, Var) and old in self.fixed:

@@ -12,7 +12,6 @@ from typing import Any, Final
 from pypto._src.frontend.scalars import fits
 from pypto._src.ir.nodes import (
     Add,
-    BinaryExpr,
     Cast,
     ConstInt,
     Expr,
@@ -46,24 +45,24 @@ _DEEPEST: Final = 20  # of an expression that is a number; deeper ones are compu
 
 def number_of(value: Any, known: Mapping[Var, int], deepest: int = _DEEPEST) -> int | None:
     """Return the integer that a value is; ``known`` says which variables are numbers."""
+    cls = value.__class__
+    if cls is ConstInt:
+        return value.value
     if isinstance(value, int):
         return value
-    if isinstance(value, ConstInt):
-        return value.value
     if isinstance(value, Var):
         return known.get(value)
-    if not isinstance(value, Expr) or not deepest:
-        return None
+    fold = _ON_NUMBERS.get(cls)
     found: int | None = None
-    if isinstance(value, Neg | Cast):
-        operand = number_of(value.operand, known, deepest - 1)
-        found = -operand if isinstance(value, Neg) and operand is not None else operand
-    elif isinstance(value, BinaryExpr) and type(value) in _ON_NUMBERS:
+    if fold is not None and deepest:
         left = number_of(value.left, known, deepest - 1)
         right = None if left is None else number_of(value.right, known, deepest - 1)
-        divides = isinstance(value, FloorDiv | FloorMod)
+        divides = cls is FloorDiv or cls is FloorMod
         if left is not None and right is not None and not (divides and right == 0):
-            found = _ON_NUMBERS[type(value)](left, right)
+            found = fold(left, right)
+    elif (cls is Neg or cls is Cast) and deepest:
+        operand = number_of(value.operand, known, deepest - 1)
+        found = -operand if cls is Neg and operand is not None else operand
     return found if found is not None and _holds(value, found) else None
 
 
@@ -78,8 +77,10 @@ def difference(end: Any, begin: Any, known: Mapping[Var, int]) -> int | Expr:
     if isinstance(end, int) and isinstance(begin, int):
         return end - begin
     (base, constant), (other, less) = _shifted(end), _shifted(begin)
-    if base is other:  # begin + 16 and begin, as most slices are
-        return constant - less
+    if base is other or (
+        isinstance(base, Expr) and isinstance(other, Expr) and same_dim(base, other)
+    ):
+        return constant - less  # begin + 16 and begin, as most slices are
     constant = 0
     terms: dict[Expr, int] = {}
     todo: list[tuple[Any, int]] = [(begin, -1), (end, 1)]

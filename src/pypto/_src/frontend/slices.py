@@ -108,15 +108,17 @@ def _region(ctx: Context, node: ast.Subscript, kind: ShapedType) -> _Region:
     """Return the box that the indices of a subscript mean, dimensions left out being whole."""
     index = ctx.value(node.slice)
     items = _per_dimension(ctx, node, index, len(kind.shape))
-    region = _Region([], [])
+    begins: list[Any] = []
+    sizes: list[Any] = []
     for axis, (given, dim) in enumerate(zip(items, kind.shape, strict=True)):
-        if _is_whole(given) and isinstance(dim, ConstInt) and dim.value != DYNAMIC_DIM:
-            region.begins.append(0)
-            region.sizes.append(dim.value)
-            continue
         if not isinstance(given, slice):
             raise _no_slice(ctx, node, items)
         item = cast("slice[Any, Any, Any]", given)
+        constant = dim.value if isinstance(dim, ConstInt) else DYNAMIC_DIM
+        if constant != DYNAMIC_DIM and item.start is item.stop is item.step is None:
+            begins.append(0)
+            sizes.append(constant)
+            continue
         if item.step is not None and number_of(item.step, ctx.constants) != 1:
             raise ParserTypeError(
                 "a slice has no step: it is one region of the tensor",
@@ -126,18 +128,16 @@ def _region(ctx: Context, node: ast.Subscript, kind: ShapedType) -> _Region:
             )
         begin = _bound(ctx, node, item.start, 0, axis, dim)
         end = _bound(ctx, node, item.stop, dim, axis, dim)
-        region.begins.append(begin)
-        region.sizes.append(_size(ctx, node, axis, begin, end))
-    return region
-
-
-def _is_whole(index: Any) -> bool:
-    return index.__class__ is slice and index.start is index.stop is index.step is None
+        begins.append(begin)
+        sizes.append(_size(ctx, node, axis, begin, end))
+    return _Region(begins, sizes)
 
 
 def _per_dimension(ctx: Context, node: ast.Subscript, index: Any, rank: int) -> list[Any]:
     """Return one index a dimension; ``...`` and what is left out stand for whole dimensions."""
     given: list[Any] = list(cast("tuple[Any, ...]", index)) if type(index) is tuple else [index]
+    if len(given) == rank and all(item.__class__ is slice for item in given):
+        return given
     places = [at for at, item in enumerate(given) if item is ...]
     count = len(given) - len(places)
     if count > rank or len(places) > 1:
@@ -215,6 +215,10 @@ def _check_fits(ctx: Context, target: ast.Subscript, region: _Region, value: Exp
     """Raise an error if what is written has another size than the region; ranks are the op's."""
     kind = value.type
     assert isinstance(kind, ShapedType)
+    pairs = zip(region.sizes, kind.shape, strict=False)
+    equal = all(size.__class__ is int and size == const_value(dim) for size, dim in pairs)
+    if equal and len(region.sizes) == len(kind.shape):
+        return
     sizes = [as_expr(size) for size in region.sizes]
     if len(sizes) != len(kind.shape) or same_dims(sizes, kind.shape):
         return

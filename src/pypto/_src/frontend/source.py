@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, Final
 
-from pypto._src.diagnostics import Span
+from pypto._src.diagnostics import Span, span_of
 from pypto._src.errors import ParserSyntaxError
 
 _HEADER = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
@@ -34,18 +34,25 @@ class Source:
 
     def span(self, node: Any) -> Span:
         """Return the place of a syntax node in the file."""
-        offset = self.offset
         if self.encoded is None:
-            return Span(
+            offset = self.offset
+            return span_of(
                 self.filename,
                 node.lineno + offset,
                 node.col_offset,
                 node.end_lineno + offset,
                 node.end_col_offset,
             )
-        line, last = node.lineno + offset, node.end_lineno + offset
-        first, end = self._column(line, node.col_offset), self._column(last, node.end_col_offset)
-        return Span(self.filename, line, first, last, end)
+        return self.between(node, node)
+
+    def between(self, first: Any, last: Any) -> Span:
+        """Return the place from the begin of one syntax node to the end of another."""
+        offset = self.offset
+        line, end = first.lineno + offset, last.end_lineno + offset
+        if self.encoded is None:
+            return span_of(self.filename, line, first.col_offset, end, last.end_col_offset)
+        begin = self._column(line, first.col_offset)
+        return span_of(self.filename, line, begin, end, self._column(end, last.end_col_offset))
 
     def _column(self, line: int, column: int) -> int:
         assert self.encoded is not None

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableError
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.control import Tuple
 from pypto._src.frontend.environment import MISSING, items_of, plain_value
-from pypto._src.frontend.messages import counted, describe, did_you_mean, dtype_like, spell
+from pypto._src.frontend.messages import (
+    cast_hint,
+    counted,
+    describe,
+    did_you_mean,
+    dtype_like,
+    spell,
+)
 from pypto._src.frontend.scope import same_value_type
 from pypto._src.frontend.sizes import number_of
 from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor, Tile
@@ -53,12 +60,15 @@ def parameter_type(ctx: Context, node: ast.expr) -> tuple[Type, ParamDirection]:
         ParserTypeError: it is no type, or a scalar that is read and written.
     """
     direction = ParamDirection.In
+    kind: Type | None = None
     if isinstance(node, ast.Subscript):
         wrapper = ctx.value(node.value)
-        if isinstance(wrapper, type) and wrapper in _DIRECTIONS:
+        if wrapper is Out or wrapper is InOut:
             direction = _DIRECTIONS[wrapper]
             node = node.slice
-    kind = type_of(ctx, node)
+        else:
+            kind = _subscript(ctx, node, wrapper)
+    kind = kind or type_of(ctx, node)
     if direction is ParamDirection.InOut and isinstance(kind, ScalarType):
         raise ParserTypeError(
             "a Scalar parameter cannot be InOut: kernels get scalars by value",
@@ -86,7 +96,7 @@ def type_of(ctx: Context, node: ast.expr) -> Type:
         ParserTypeError: it means none.
     """
     if isinstance(node, ast.Subscript):
-        found = _subscript(ctx, node)
+        found = _subscript(ctx, node, ctx.value(node.value))
     elif isinstance(node, ast.Call):
         found = _call(ctx, node)
     else:
@@ -130,8 +140,7 @@ def _named(value: Any) -> Type | None:
     return None
 
 
-def _subscript(ctx: Context, node: ast.Subscript) -> Type | None:
-    wrapper = ctx.value(node.value)
+def _subscript(ctx: Context, node: ast.Subscript, wrapper: Any) -> Type | None:
     if wrapper in _SHAPED:
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return _shaped(ctx, node, wrapper, parts, {})
@@ -179,7 +188,8 @@ def _shaped(
             hint=_shaped_hint(ctx, word, parts),
             slug="annotation",
         )
-    if not isinstance(parts[0], ast.List | ast.Tuple) and items_of(ctx.value(parts[0])) is None:
+    is_list = parts[0].__class__ is ast.List or parts[0].__class__ is ast.Tuple
+    if not is_list and items_of(ctx.value(parts[0])) is None:
         raise ParserTypeError(
             f"a shape is a list, got {describe(ctx.value(parts[0]))}",
             ctx.span(node),
@@ -188,6 +198,9 @@ def _shaped(
         )
     shape = shape_of(ctx, parts[0])
     dtype = _dtype(ctx, parts[1])
+    if len(parts) == 2 and not keywords and all(dim.__class__ is int for dim in shape):
+        kind = TensorType if wrapper is Tensor else TileType
+        return ctx.call_forms.array(kind, cast("list[int]", shape), dtype)
     memref: MemRef | None = None
     view: TensorView | TileView | None = None
     for extra in (*parts[2:], *keywords.values()):
@@ -206,9 +219,9 @@ def _shaped(
             )
     if wrapper is Tensor:
         assert not isinstance(view, TileView)
-        return TensorType(shape, dtype, memref, view)
+        return ctx.call_forms.shared(TensorType(shape, dtype, memref, view))
     assert not isinstance(view, TensorView)
-    return TileType(shape, dtype, memref, view)
+    return ctx.call_forms.shared(TileType(shape, dtype, memref, view))
 
 
 def _shaped_hint(ctx: Context, word: str, parts: Sequence[ast.expr]) -> str:
@@ -235,7 +248,7 @@ def _dim_hint(error: ParserError, node: ast.expr) -> None:
             error.hint = f'write {item.id} = pl.dynamic("{item.id}") before the kernel'
 
 
-def shape_of(ctx: Context, node: ast.expr) -> list[Expr]:
+def shape_of(ctx: Context, node: ast.expr) -> list[Expr | int]:
     """Return the dimensions that a shape means.
 
     Raises:
@@ -254,8 +267,11 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr]:
             hint=f"write [{ctx.source.text(node)}]",
             slug="annotation",
         )
-    found: list[Expr] = []
+    found: list[Expr | int] = []
     for dim in dims:
+        if dim.__class__ is int and dim >= 0:
+            found.append(dim)
+            continue
         item: Any = plain_value(dim)
         integer = isinstance(item, Expr) and isinstance(item.type, ScalarType)
         if not integer and (isinstance(item, bool) or not isinstance(item, int)):
@@ -271,7 +287,7 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr]:
                 slug="annotation",
             )
         number = number_of(item, ctx.constants) if ctx.constants else None
-        found.append(as_expr(item if number is None else number))
+        found.append(item if number is None else number)
     return found
 
 
@@ -281,7 +297,10 @@ def _part(node: ast.expr, index: int) -> ast.expr:
 
 
 def _dtype(ctx: Context, node: ast.expr) -> DataType:
-    if isinstance(node, ast.Attribute) and ctx.peek(node) is MISSING:
+    value = ctx.peek(node) if isinstance(node, ast.Attribute) else ctx.value(node)
+    if isinstance(value, DataType):
+        return value
+    if isinstance(node, ast.Attribute) and value is MISSING:
         prefix = f"{ctx.source.text(node.value)}."
         raise ParserTypeError(
             f"there is no element type {ctx.source.text(node)}",
@@ -289,9 +308,6 @@ def _dtype(ctx: Context, node: ast.expr) -> DataType:
             hint=did_you_mean(node.attr, MEMBERS, prefix),
             slug="annotation",
         )
-    value = ctx.value(node)
-    if isinstance(value, DataType):
-        return value
     meant = dtype_like(value)
     raise ParserTypeError(
         f"an element type was wanted, got {describe(value)}",
@@ -317,7 +333,7 @@ def declared_type(
         raise ParserTypeError(
             f"the annotation says {spell(declared)}, the value is {spell(found)}",
             ctx.span(node),
-            hint=_mismatch_hint(declared, found, ctx.source.text(value)),
+            hint=cast_hint(declared, found, ctx.source.text(value)) or _as_found(found),
             slug="annotation-mismatch",
         )
     if isinstance(declared, TileType) and isinstance(found, TileType):
@@ -340,9 +356,8 @@ def declared_type(
     return declared
 
 
-def _mismatch_hint(declared: Type, found: Type, text: str) -> str | None:
-    if isinstance(declared, ScalarType) and isinstance(found, ScalarType):
-        return f"write pl.cast({text}, pl.{declared.dtype.member})"
+def _as_found(found: Type) -> str | None:
+    """Return the annotation that a value has earned."""
     if isinstance(found, ShapedType | ScalarType):
         return f"write pl.{annotation_text(found)}"
     return None

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import NoneType
 from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir.base import Node, all_of, ignored, not_a_span, unwanted
+from pypto._src.ir.base import Node, NodeMeta, all_of, ignored, not_a_span, setter, unwanted
 from pypto._src.ir.enums import MemorySpace, PipeType, TensorLayout, TileLayout, TilePad
 from pypto._src.lazy import lazy_module
 
@@ -29,13 +29,13 @@ highlight = lazy_module("pypto._src.ir.highlight")
 # --------------------------------------------------------------------------------------------
 
 
-class IRNode(Node):
+class IRNode(Node, metaclass=NodeMeta):
     """Base of expressions, statements, functions and programs. Has a source range."""
 
     span: Span = ignored()
 
     def __init__(self, span: Span = UNKNOWN_SPAN) -> None:
-        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
+        put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
     __hash__ = object.__hash__
 
@@ -53,7 +53,10 @@ class IRNode(Node):
         return cls.__name__
 
 
-class Type(Node):
+put_span: Final = setter(IRNode, "span")
+
+
+class Type(Node, metaclass=NodeMeta):
     """Base of types. ``==`` compares structure."""
 
     def __eq__(self, other: object) -> bool:
@@ -63,7 +66,7 @@ class Type(Node):
         return hash(type(self))
 
 
-class UnknownType(Type):
+class UnknownType(Type, metaclass=NodeMeta):
     """The type of a call that has no value, or none known yet."""
 
     _shared: ClassVar[UnknownType | None] = None
@@ -76,7 +79,7 @@ class UnknownType(Type):
         return UnknownType._shared
 
 
-class ScalarType(Type):
+class ScalarType(Type, metaclass=NodeMeta):
     """One number."""
 
     dtype: DataType
@@ -89,7 +92,7 @@ class ScalarType(Type):
         return hash((ScalarType, self.dtype))
 
 
-class TupleType(Type):
+class TupleType(Type, metaclass=NodeMeta):
     """A fixed sequence of values."""
 
     types: tuple[Type, ...]
@@ -103,7 +106,7 @@ class TupleType(Type):
         return hash((TupleType, *parts))
 
 
-class TensorView(Node):
+class TensorView(Node, metaclass=NodeMeta):
     """How a tensor lies in global memory: strides in elements (outermost first) and layout."""
 
     stride: tuple[Expr, ...]
@@ -117,7 +120,7 @@ class TensorView(Node):
         _put(self, "layout", layout)
 
 
-class TileView(Node):
+class TileView(Node, metaclass=NodeMeta):
     """How a tile lies on chip.
 
     Empty ``valid_shape`` and ``stride`` mean the tile's whole shape, dense. ``fractal`` is the
@@ -156,7 +159,7 @@ class TileView(Node):
         _put(self, "pad", pad)
 
 
-class ShapedType(Type):
+class ShapedType(Type, metaclass=NodeMeta):
     """Base of tensors and tiles."""
 
     shape: tuple[Expr, ...]
@@ -167,12 +170,13 @@ class ShapedType(Type):
         """Set the fields of every array; ``dtype, shape`` is the order of document 002."""
         if isinstance(shape, DataType):
             shape, dtype = dtype, shape
-        _check("the element type", dtype, DataType)
-        if memref is not None:
+        if dtype.__class__ is not DataType:
+            _check("the element type", dtype, DataType)
+        if memref is not None and memref.__class__ is not MemRef:
             _check("memref", memref, MemRef)
-        _put(self, "shape", _integers("a dimension", shape))
-        _put(self, "dtype", dtype)
-        _put(self, "memref", memref)
+        _put_shape(self, _integers("a dimension", shape))
+        _put_dtype(self, dtype)
+        _put_memref(self, memref)
 
     def __hash__(self) -> int:
         # Equal dimensions are equal constants or expressions of one class.
@@ -184,7 +188,12 @@ class ShapedType(Type):
         return self.memref is not None and self.memref is other.memref
 
 
-class TensorType(ShapedType):
+_put_shape: Final = setter(ShapedType, "shape")
+_put_dtype: Final = setter(ShapedType, "dtype")
+_put_memref: Final = setter(ShapedType, "memref")
+
+
+class TensorType(ShapedType, metaclass=NodeMeta):
     """An array in global memory: shape, element type, optional memory reference and view."""
 
     tensor_view: TensorView | None = ignored()
@@ -202,7 +211,7 @@ class TensorType(ShapedType):
         _put(self, "tensor_view", tensor_view)
 
 
-class TileType(ShapedType):
+class TileType(ShapedType, metaclass=NodeMeta):
     """A block of elements in on-chip memory, at most two-dimensional when emitted."""
 
     tile_view: TileView | None
@@ -220,7 +229,7 @@ class TileType(ShapedType):
         _put(self, "tile_view", tile_view)
 
 
-class MemRefType(Type):
+class MemRefType(Type, metaclass=NodeMeta):
     """The type of a memory reference."""
 
 
@@ -229,7 +238,7 @@ class MemRefType(Type):
 # --------------------------------------------------------------------------------------------
 
 
-class Expr(IRNode):
+class Expr(IRNode, metaclass=NodeMeta):
     """Base of expressions. Python operators on scalars build nodes, with dtype promotion."""
 
     type: Type
@@ -336,10 +345,12 @@ class Expr(IRNode):
     __hash__ = object.__hash__
 
 
+_put_type: Final = setter(Expr, "type")
+
 Operand: TypeAlias = "Expr | int | float"
 
 
-class Var(Expr):
+class Var(Expr, metaclass=NodeMeta):
     """A variable, identified by the object and not by its name."""
 
     name: str = ignored()
@@ -349,12 +360,15 @@ class Var(Expr):
     def __init__(self, name: str, type: Type, span: Span = UNKNOWN_SPAN) -> None:
         if name.__class__ is not str or not isinstance(type, Type):  # pyright: ignore[reportUnnecessaryIsInstance]
             _check_variable(name, type)
-        _put(self, "name", name)
-        _put(self, "type", type)
-        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
+        _put_name(self, name)
+        _put_type(self, type)
+        put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
 
-class IterArg(Var):
+_put_name: Final = setter(Var, "name")
+
+
+class IterArg(Var, metaclass=NodeMeta):
     """A value that a loop carries: ``initValue`` on the first turn, then what the body yields."""
 
     initValue: Expr
@@ -364,13 +378,13 @@ class IterArg(Var):
     ) -> None:
         if name.__class__ is not str or not isinstance(type, Type):  # pyright: ignore[reportUnnecessaryIsInstance]
             _check_variable(name, type)
-        _put(self, "name", name)
-        _put(self, "type", type)
+        _put_name(self, name)
+        _put_type(self, type)
         _put(self, "initValue", as_expr(initValue))
-        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
+        put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
 
-class MemRef(Var):
+class MemRef(Var, metaclass=NodeMeta):
     """A buffer: memory space, byte address (-1 before allocation), size in bytes, number."""
 
     memory_space_: MemorySpace
@@ -386,21 +400,30 @@ class MemRef(Var):
         id: int = 0,
         span: Span = UNKNOWN_SPAN,
     ) -> None:
-        _check("a memory space", memory_space, MemorySpace)
-        _check("the size of a MemRef", size, int)
-        _check("the number of a MemRef", id, int)
+        if memory_space.__class__ is not MemorySpace or size.__class__ is not int:
+            _check("a memory space", memory_space, MemorySpace)
+            _check("the size of a MemRef", size, int)
+        if id.__class__ is not int:
+            _check("the number of a MemRef", id, int)
         if size < 0:
             raise ValueError(f"the size of a MemRef is a number of bytes, got {size}")
-        _put(self, "name", f"mem_{memory_space.name.lower()}_{id}")
-        _put(self, "type", _MEMREF_TYPE)
-        _put(self, "memory_space_", memory_space)
-        _put(self, "addr_", as_expr(addr))
-        _put(self, "size_", size)
-        _put(self, "id_", id)
-        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
+        _put_name(self, f"{_MEMREF_NAMES[memory_space]}{id}")
+        _put_type(self, _MEMREF_TYPE)
+        _put_space(self, memory_space)
+        _put_address(self, as_expr(addr))
+        _put_size(self, size)
+        _put_number(self, id)
+        put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
 
-class ConstInt(Expr):
+_put_space: Final = setter(MemRef, "memory_space_")
+_put_address: Final = setter(MemRef, "addr_")
+_put_size: Final = setter(MemRef, "size_")
+_put_number: Final = setter(MemRef, "id_")
+_MEMREF_NAMES: Final = {space: f"mem_{space.name.lower()}_" for space in MemorySpace}
+
+
+class ConstInt(Expr, metaclass=NodeMeta):
     """An integer constant that fits 64 bits, signed."""
 
     value: int
@@ -411,10 +434,10 @@ class ConstInt(Expr):
         if type(value) is not int:
             value = int(operator.index(value))
         if not -(1 << 63) <= value < 1 << 63:
-            raise TypeError(f"ConstInt takes a signed 64-bit value, got {value}")
-        _put(self, "value", value)
-        _put(self, "type", scalar_type(dtype))
-        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
+            raise TypeError(f"a constant is a signed 64-bit integer, {value} needs more bits")
+        _put_int(self, value)
+        _put_type(self, scalar_type(dtype))
+        put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
     @property
     def dtype(self) -> DataType:
@@ -422,7 +445,10 @@ class ConstInt(Expr):
         return dtype_of(self)
 
 
-class ConstFloat(Expr):
+_put_int: Final = setter(ConstInt, "value")
+
+
+class ConstFloat(Expr, metaclass=NodeMeta):
     """A floating-point constant."""
 
     value: float
@@ -440,7 +466,7 @@ class ConstFloat(Expr):
         return dtype_of(self)
 
 
-class ConstBool(Expr):
+class ConstBool(Expr, metaclass=NodeMeta):
     """True or False."""
 
     value: bool
@@ -461,7 +487,7 @@ BinaryFold: TypeAlias = Callable[[Any, Any], Any]
 UnaryFold: TypeAlias = Callable[[Any], Any]
 
 
-class BinaryExpr(Expr):
+class BinaryExpr(Expr, metaclass=NodeMeta):
     """Base of scalar operations on two operands."""
 
     left: Expr
@@ -472,6 +498,7 @@ class BinaryExpr(Expr):
     fold: ClassVar[BinaryFold]
 
     def __init_subclass__(cls, *, symbol: str, precedence: int, fold: BinaryFold) -> None:
+        super().__init_subclass__()
         cls.symbol = symbol
         cls.precedence = precedence
         cls.fold = staticmethod(fold)
@@ -492,7 +519,7 @@ class BinaryExpr(Expr):
         return dtype_of(self)
 
 
-class UnaryExpr(Expr):
+class UnaryExpr(Expr, metaclass=NodeMeta):
     """Base of scalar operations on one operand."""
 
     operand: Expr
@@ -502,6 +529,7 @@ class UnaryExpr(Expr):
     fold: ClassVar[UnaryFold]
 
     def __init_subclass__(cls, *, symbol: str, precedence: int, fold: UnaryFold) -> None:
+        super().__init_subclass__()
         cls.symbol = symbol
         cls.precedence = precedence
         cls.fold = staticmethod(fold)
@@ -537,115 +565,129 @@ def _one(a: Any, b: Any) -> bool:
     return bool(a) != bool(b)
 
 
-class Add(BinaryExpr, symbol="+", precedence=SUM, fold=lambda a, b: a + b):
+class Add(BinaryExpr, metaclass=NodeMeta, symbol="+", precedence=SUM, fold=lambda a, b: a + b):
     """The sum."""
 
 
-class Sub(BinaryExpr, symbol="-", precedence=SUM, fold=lambda a, b: a - b):
+class Sub(BinaryExpr, metaclass=NodeMeta, symbol="-", precedence=SUM, fold=lambda a, b: a - b):
     """The difference."""
 
 
-class Mul(BinaryExpr, symbol="*", precedence=TERM, fold=lambda a, b: a * b):
+class Mul(BinaryExpr, metaclass=NodeMeta, symbol="*", precedence=TERM, fold=lambda a, b: a * b):
     """The product."""
 
 
-class FloatDiv(BinaryExpr, symbol="/", precedence=TERM, fold=lambda a, b: a / b):
+class FloatDiv(
+    BinaryExpr, metaclass=NodeMeta, symbol="/", precedence=TERM, fold=lambda a, b: a / b
+):
     """The quotient, not rounded."""
 
 
-class FloorDiv(BinaryExpr, symbol="//", precedence=TERM, fold=lambda a, b: a // b):
+class FloorDiv(
+    BinaryExpr, metaclass=NodeMeta, symbol="//", precedence=TERM, fold=lambda a, b: a // b
+):
     """The quotient, rounded toward minus infinity."""
 
 
-class FloorMod(BinaryExpr, symbol="%", precedence=TERM, fold=lambda a, b: a % b):
+class FloorMod(
+    BinaryExpr, metaclass=NodeMeta, symbol="%", precedence=TERM, fold=lambda a, b: a % b
+):
     """The remainder, with the divisor's sign."""
 
 
-class Pow(BinaryExpr, symbol="**", precedence=POWER, fold=lambda a, b: a**b):
+class Pow(BinaryExpr, metaclass=NodeMeta, symbol="**", precedence=POWER, fold=lambda a, b: a**b):
     """The power."""
 
 
-class Min(BinaryExpr, symbol="min", precedence=CALL, fold=min):
+class Min(BinaryExpr, metaclass=NodeMeta, symbol="min", precedence=CALL, fold=min):
     """The smaller."""
 
 
-class Max(BinaryExpr, symbol="max", precedence=CALL, fold=max):
+class Max(BinaryExpr, metaclass=NodeMeta, symbol="max", precedence=CALL, fold=max):
     """The larger."""
 
 
-class Eq(BinaryExpr, symbol="==", precedence=COMPARE, fold=lambda a, b: a == b):
+class Eq(BinaryExpr, metaclass=NodeMeta, symbol="==", precedence=COMPARE, fold=lambda a, b: a == b):
     """True if equal."""
 
 
-class Ne(BinaryExpr, symbol="!=", precedence=COMPARE, fold=lambda a, b: a != b):
+class Ne(BinaryExpr, metaclass=NodeMeta, symbol="!=", precedence=COMPARE, fold=lambda a, b: a != b):
     """True if not equal."""
 
 
-class Lt(BinaryExpr, symbol="<", precedence=COMPARE, fold=lambda a, b: a < b):
+class Lt(BinaryExpr, metaclass=NodeMeta, symbol="<", precedence=COMPARE, fold=lambda a, b: a < b):
     """True if less."""
 
 
-class Le(BinaryExpr, symbol="<=", precedence=COMPARE, fold=lambda a, b: a <= b):
+class Le(BinaryExpr, metaclass=NodeMeta, symbol="<=", precedence=COMPARE, fold=lambda a, b: a <= b):
     """True if less or equal."""
 
 
-class Gt(BinaryExpr, symbol=">", precedence=COMPARE, fold=lambda a, b: a > b):
+class Gt(BinaryExpr, metaclass=NodeMeta, symbol=">", precedence=COMPARE, fold=lambda a, b: a > b):
     """True if greater."""
 
 
-class Ge(BinaryExpr, symbol=">=", precedence=COMPARE, fold=lambda a, b: a >= b):
+class Ge(BinaryExpr, metaclass=NodeMeta, symbol=">=", precedence=COMPARE, fold=lambda a, b: a >= b):
     """True if greater or equal."""
 
 
-class And(BinaryExpr, symbol="and", precedence=AND, fold=_both):
+class And(BinaryExpr, metaclass=NodeMeta, symbol="and", precedence=AND, fold=_both):
     """Logical and."""
 
 
-class Or(BinaryExpr, symbol="or", precedence=OR, fold=_either):
+class Or(BinaryExpr, metaclass=NodeMeta, symbol="or", precedence=OR, fold=_either):
     """Logical or."""
 
 
-class Xor(BinaryExpr, symbol="xor", precedence=XOR, fold=_one):
+class Xor(BinaryExpr, metaclass=NodeMeta, symbol="xor", precedence=XOR, fold=_one):
     """Logical exclusive or."""
 
 
-class BitAnd(BinaryExpr, symbol="&", precedence=BIT_AND, fold=lambda a, b: a & b):
+class BitAnd(
+    BinaryExpr, metaclass=NodeMeta, symbol="&", precedence=BIT_AND, fold=lambda a, b: a & b
+):
     """Bits that are in both."""
 
 
-class BitOr(BinaryExpr, symbol="|", precedence=BIT_OR, fold=lambda a, b: a | b):
+class BitOr(BinaryExpr, metaclass=NodeMeta, symbol="|", precedence=BIT_OR, fold=lambda a, b: a | b):
     """Bits that are in one or both."""
 
 
-class BitXor(BinaryExpr, symbol="^", precedence=BIT_XOR, fold=lambda a, b: a ^ b):
+class BitXor(
+    BinaryExpr, metaclass=NodeMeta, symbol="^", precedence=BIT_XOR, fold=lambda a, b: a ^ b
+):
     """Bits that are in one of the two."""
 
 
-class BitShiftLeft(BinaryExpr, symbol="<<", precedence=SHIFT, fold=lambda a, b: a << b):
+class BitShiftLeft(
+    BinaryExpr, metaclass=NodeMeta, symbol="<<", precedence=SHIFT, fold=lambda a, b: a << b
+):
     """Bits moved up."""
 
 
-class BitShiftRight(BinaryExpr, symbol=">>", precedence=SHIFT, fold=lambda a, b: a >> b):
+class BitShiftRight(
+    BinaryExpr, metaclass=NodeMeta, symbol=">>", precedence=SHIFT, fold=lambda a, b: a >> b
+):
     """Bits moved down; the sign stays."""
 
 
-class Abs(UnaryExpr, symbol="abs", precedence=CALL, fold=abs):
+class Abs(UnaryExpr, metaclass=NodeMeta, symbol="abs", precedence=CALL, fold=abs):
     """Magnitude."""
 
 
-class Neg(UnaryExpr, symbol="-", precedence=SIGN, fold=lambda a: -a):
+class Neg(UnaryExpr, metaclass=NodeMeta, symbol="-", precedence=SIGN, fold=lambda a: -a):
     """The negative."""
 
 
-class Not(UnaryExpr, symbol="not ", precedence=NOT, fold=lambda a: not a):
+class Not(UnaryExpr, metaclass=NodeMeta, symbol="not ", precedence=NOT, fold=lambda a: not a):
     """Logical not."""
 
 
-class BitNot(UnaryExpr, symbol="~", precedence=SIGN, fold=lambda a: ~a):
+class BitNot(UnaryExpr, metaclass=NodeMeta, symbol="~", precedence=SIGN, fold=lambda a: ~a):
     """The other bits."""
 
 
-class Cast(UnaryExpr, symbol="cast", precedence=CALL, fold=lambda x: x):
+class Cast(UnaryExpr, metaclass=NodeMeta, symbol="cast", precedence=CALL, fold=lambda x: x):
     """The operand as another element type."""
 
 
@@ -654,19 +696,22 @@ LOGICAL: Final = (And, Or, Xor)
 BITWISE: Final = (BitAnd, BitOr, BitXor, BitShiftLeft, BitShiftRight)
 
 
-class MakeTuple(Expr):
+class MakeTuple(Expr, metaclass=NodeMeta):
     """Several values as one."""
 
     elements: tuple[Expr, ...]
 
     def __init__(self, elements: Sequence[Operand], span: Span = UNKNOWN_SPAN) -> None:
         items = as_exprs(elements)
-        _put(self, "elements", items)
-        _put(self, "type", TupleType(tuple(item.type for item in items)))
-        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
+        _put_elements(self, items)
+        _put_type(self, TupleType(tuple([item.type for item in items])))
+        put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
 
-class TupleGetItemExpr(Expr):
+_put_elements: Final = setter(MakeTuple, "elements")
+
+
+class TupleGetItemExpr(Expr, metaclass=NodeMeta):
     """Element ``index`` (constant) of a tuple."""
 
     tuple: Expr
@@ -684,7 +729,7 @@ class TupleGetItemExpr(Expr):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
-class Op(Node):
+class Op(Node, metaclass=NodeMeta):
     """Something that can be called. Registered ops are instances of a subclass with the facts."""
 
     name: str
@@ -709,11 +754,11 @@ class Op(Node):
         return []
 
 
-class GlobalVar(Op):
+class GlobalVar(Op, metaclass=NodeMeta):
     """A function of the program, as the callee of a `Call`."""
 
 
-class Call(Expr):
+class Call(Expr, metaclass=NodeMeta):
     """One use of an op or function: positional expressions and constant keywords."""
 
     op: Op
@@ -739,11 +784,16 @@ class Call(Expr):
         for key, value in kwargs.items():
             if value.__class__ not in _KEYWORD_CLASSES:
                 check_keyword(key, value)
-        _put(self, "op", op)
-        _put(self, "args", as_exprs(args))
-        _put(self, "kwargs", dict(kwargs))
-        _put(self, "type", UnknownType.get() if kind is None else kind)
-        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
+        _put_op(self, op)
+        _put_args(self, as_exprs(args))
+        _put_kwargs(self, dict(kwargs))
+        _put_type(self, UnknownType.get() if kind is None else kind)
+        put_span(self, span if span.__class__ is Span else not_a_span(self, span))
+
+
+_put_op: Final = setter(Call, "op")
+_put_args: Final = setter(Call, "args")
+_put_kwargs: Final = setter(Call, "kwargs")
 
 
 def checked_call(
@@ -751,12 +801,21 @@ def checked_call(
 ) -> Call:
     """Return the `Call` of what is known to be fit for one."""
     call = object.__new__(Call)
-    _put(call, "op", op)
-    _put(call, "args", args)
-    _put(call, "kwargs", dict(kwargs))
-    _put(call, "type", kind)
-    _put(call, "span", span if span.__class__ is Span else not_a_span(call, span))
+    _put_op(call, op)
+    _put_args(call, args)
+    _put_kwargs(call, dict(kwargs))
+    _put_type(call, kind)
+    put_span(call, span if span.__class__ is Span else not_a_span(call, span))
     return call
+
+
+def checked_tuple(elements: tuple[Expr, ...], kind: Type, span: Span) -> MakeTuple:
+    """Return the `MakeTuple` of elements whose types are those of ``kind``."""
+    made = object.__new__(MakeTuple)
+    _put_elements(made, elements)
+    _put_type(made, kind)
+    put_span(made, span)
+    return made
 
 
 _KEYWORD_CLASSES: Final = frozenset(
@@ -765,6 +824,7 @@ _KEYWORD_CLASSES: Final = frozenset(
 """What most keywords hold; `check_keyword` knows the rest."""
 
 _MEMREF_TYPE: Final = MemRefType()
+CONSTANTS: Final[frozenset[type]] = frozenset({ConstInt, ConstFloat, ConstBool})
 _SCALAR_TYPES: dict[str, ScalarType] = {}
 
 
@@ -833,12 +893,13 @@ def as_expr(value: Any, span: Span = UNKNOWN_SPAN) -> Expr:
 
 def as_exprs(values: Sequence[Any]) -> tuple[Expr, ...]:
     """Return ``values`` as expressions; a tuple of expressions is returned itself."""
-    if values.__class__ is tuple:
-        for value in values:
+    given: Any = values
+    if given.__class__ is tuple:
+        for value in given:
             if not isinstance(value, Expr):
                 break
         else:
-            return cast("tuple[Expr, ...]", values)
+            return given
     return tuple([v if isinstance(v, Expr) else as_expr(v) for v in values])
 
 
@@ -857,6 +918,12 @@ def _integers(what: str, values: Any) -> tuple[Expr, ...]:
     Raises:
         TypeError: ``values`` is no sequence, or one of them is no integer.
     """
+    if values.__class__ is tuple:
+        for item in values:
+            if item.__class__ is not ConstInt or item.type is not _INDEX:
+                break
+        else:
+            return values
     if not isinstance(values, (list, tuple, Sequence)):  # the first two need no look at the ABC
         raise TypeError(f"a sequence of integers was wanted, got {type(values).__name__}")
     items = as_exprs(cast("Sequence[Any]", values))
@@ -875,8 +942,8 @@ def const_value(expr: Expr) -> int | None:
 
 def static_shape(kind: ShapedType) -> tuple[int, ...] | None:
     """Return the shape as ints, None if any dimension is symbolic or unknown (-1)."""
-    dims = tuple(dim.value for dim in kind.shape if isinstance(dim, ConstInt) and dim.value >= 0)
-    return dims if len(dims) == len(kind.shape) else None
+    dims = [dim.value for dim in kind.shape if isinstance(dim, ConstInt) and dim.value >= 0]
+    return tuple(dims) if len(dims) == len(kind.shape) else None
 
 
 def same_dim(a: Expr, b: Expr) -> bool:
@@ -1078,6 +1145,8 @@ def symbols_of_type(kind: Type) -> list[Expr]:
     """Return `exprs_of_type` but for integer constants: for nearly every type there are none."""
     if kind.__class__ is ScalarType:
         return []
-    is_plain = kind.__class__ is TileType and cast("TileType", kind).tile_view is None
-    exprs = cast("TileType", kind).shape if is_plain else exprs_of_type(kind)
+    if isinstance(kind, TileType) and kind.tile_view is None:
+        exprs: Iterable[Expr] = kind.shape
+    else:
+        exprs = exprs_of_type(kind)
     return [expr for expr in exprs if expr.__class__ is not ConstInt]

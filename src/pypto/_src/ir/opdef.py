@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import OpError, OpTypeError
+from pypto._src.ir.base import NodeMeta
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
     Call,
@@ -40,6 +41,7 @@ TENSOR: Final = "Tensor"
 TILE: Final = "Tile"
 SCALAR: Final = "Scalar"
 INTS: Final = "Ints"  # a tuple of index expressions: offsets, shape, indices
+OFFSETS: Final = "Offsets"  # one of which types depend on the constants only; see Param.attr_type
 AXIS: Final = "Axis"  # an integer constant that names a dimension
 ATTR: Final = "attribute"
 
@@ -55,7 +57,8 @@ class Param(NamedTuple):
     kind: str  # TENSOR, TILE, SCALAR, INTS, AXIS or ATTR
     default: Any  # REQUIRED if it must be given
     # Annotation text of an attribute: DataType, MemorySpace, bool, int, str. A SCALAR of the type
-    # MemorySpace is the constant number of one.
+    # MemorySpace is the constant number of one, INTS of the type OFFSETS are no sizes: of what is
+    # computed among them no type depends.
     attr_type: str = ""
 
 
@@ -216,7 +219,7 @@ class PtoSite(Protocol):
         ...
 
 
-class OpDef(Op, Generic[P, R]):
+class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     """A registered operator. Calling it with expressions builds a `Call` of the deduced type."""
 
     FIELDS = Op.FIELDS  # two ops are equal when their names are
@@ -233,7 +236,7 @@ class OpDef(Op, Generic[P, R]):
     writes: frozenset[int]  # operands (tensors) whose bytes it writes
     space: MemorySpace | Callable[[Call], MemorySpace] | None  # memory of the result
     view_of: int | None  # operand whose bytes the result is
-    in_place: frozenset[int]  # operands whose bytes the result may overwrite
+    in_place: frozenset[int]  # operands whose bytes the result may overwrite, also those not read
     columns: frozenset[int]  # tiles that the target takes as column vectors: operands, RESULT
     spaces_rule: Callable[[Mapping[str, Any]], Mapping[int, frozenset[MemorySpace]]]
     placed: bool  # takes a tile from other than vector memory
@@ -256,8 +259,7 @@ class OpDef(Op, Generic[P, R]):
     operands: tuple[Param, ...]  # the parameters that are positional expressions of a call
     attributes: frozenset[str]  # the names of the others
     names: tuple[str, ...]  # of all parameters
-    known: dict[tuple[Any, ...], tuple[Type, Any]]  # result types; see `call`
-    checked: dict[tuple[Any, ...], Call]  # calls with the right type; see `check`
+    known: dict[tuple[Any, ...], tuple[Type, Any]]  # see `result_type`
 
     def __init__(self, name: str, **facts: Any) -> None:
         params: tuple[Param, ...] = facts.get("params", ())
@@ -265,7 +267,6 @@ class OpDef(Op, Generic[P, R]):
         facts["attributes"] = frozenset([p.name for p in params if p.kind == ATTR])
         facts["names"] = tuple([p.name for p in params])
         facts["known"] = {}
-        facts["checked"] = {}
         for key in ("complete", "with_scratch", "last_operand", "base", "valid"):
             facts.setdefault(key, None)
         facts.setdefault("masks", False)
@@ -373,40 +374,34 @@ class OpDef(Op, Generic[P, R]):
     def call(
         self, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span = UNKNOWN_SPAN
     ) -> Call:
-        """Return a `Call` of ready operands with the type that the op's rule gives.
-
-        The type follows from the operands' types, the constants among them, and the keywords. So
-        the rule runs once for many calls that agree in these, which are most calls of a program.
-        """
+        """Return a `Call` of ready operands with the type that the op's rule gives."""
         operands = tuple(args)
         op = self if self.base is None else self.base
+        kind = self.result_type(operands, kwargs)
+        if kwargs and not PLAIN_KEYWORDS.issuperset(map(type, kwargs.values())):
+            return Call(op, operands, kwargs, kind, span)
+        return checked_call(op, operands, kwargs, kind, span)
+
+    def result_type(self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any]) -> Type:
+        """Return the type that the op's rule gives to a call of ready operands.
+
+        It follows from the operands' types, the constants among them, and the keywords. So the rule
+        runs once for many calls that agree in these, which are most calls of a program.
+
+        Raises:
+            OpError: the rule refuses them.
+        """
         found = _known_as(operands, kwargs)
         if found is None:
-            return Call(op, operands, kwargs, self._type_of(operands, kwargs), span)
+            return self._type_of(operands, kwargs)
         key, kept = found
         known = self.known.get(key)
-        if known is not None:
-            return checked_call(op, operands, kwargs, known[0], span)
-        kind = self._type_of(operands, kwargs)
-        if len(self.known) >= _MOST_KNOWN:
-            self.known.clear()
-        self.known[key] = (kind, kept)
-        return Call(op, operands, kwargs, kind, span)
-
-    def check(self, call: Call) -> None:
-        """Remember that ``call`` has the type that the op's rule gives, views of tensors aside."""
-        key = _checked_as(call)
-        if key is not None:
-            if len(self.checked) >= _MOST_KNOWN:
-                self.checked.clear()
-            self.checked[key] = call  # which keeps what the key identifies
-
-    def has_checked(self, call: Call) -> bool:
-        """True if a call that agrees in all that matters for its type has been given to `check`.
-
-        Of the memory of a tile no more than the space matters to a rule.
-        """
-        return _checked_as(call) in self.checked
+        if known is None:
+            known = self._type_of(operands, kwargs), kept
+            if len(self.known) >= _MOST_KNOWN:
+                self.known.clear()
+            self.known[key] = known
+        return known[0]
 
     def _type_of(self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any]) -> Type:
         params = self.operands
@@ -416,7 +411,8 @@ class OpDef(Op, Generic[P, R]):
                 slug="argument-count",
             )
         for param, value in zip(params, operands, strict=True):
-            _check_kind(self, param, value)
+            if _TYPE_IS_ENOUGH.get(param.kind) is not value.type.__class__:
+                _check_kind(self, param, value)
         for key in kwargs:
             if key not in self.attributes:
                 raise OpError(f"{self.name} has no keyword {key!r}", slug="unknown-keyword")
@@ -478,41 +474,29 @@ _MOST_KNOWN: Final = 1024
 """How many result types an op remembers; then it begins anew."""
 
 
-def _checked_as(call: Call) -> tuple[Any, ...] | None:
-    """Return what the type of a call and the type that its rule gives depend on, as `_known_as`."""
-    found = _known_as(call.args, call.kwargs, _type_in_space)
-    return None if found is None else (*found[0], _type_in_space(call.type))
-
-
-def _type_in_space(kind: Type) -> object:
-    """Return what identifies a type, but for which bytes of its memory space a tile has."""
-    if kind.__class__ is not TileType:
-        return id(kind)
-    tile = cast("TileType", kind)
-    memref = tile.memref
-    space = None if memref is None else memref.memory_space_.value
-    return id(tile.shape), id(tile.dtype), id(tile.tile_view), space
+_DEEPEST: Final = 4
+"""How many calls inside each other are known by what is in them."""
 
 
 def _known_as(
-    operands: Sequence[Expr],
-    kwargs: Mapping[str, Any],
-    identity: Callable[[Type], object] = id,
+    operands: Sequence[Expr], kwargs: Mapping[str, Any], deepest: int = _DEEPEST
 ) -> tuple[tuple[Any, ...], list[Any]] | None:
     """Return what a result type depends on, and the objects whose identity stands in it.
 
-    None where it may depend on more: the memory of a nested call's result follows from its op.
+    The memory of a nested call's result follows from all that its own type depends on. None where
+    a type may depend on more.
     """
     parts: list[Any] = []
     kept: list[Any] = []
-    for value in operands:
+    values: Sequence[Any] = operands
+    for value in values:
         cls = value.__class__
         if cls is MakeTuple:
-            items = cast("MakeTuple", value).elements
+            items = value.elements
             parts.append((None, len(items)))  # else a number behind a list could be one of it
             for item in items:
                 if item.__class__ is ConstInt:
-                    parts.append(cast("ConstInt", item).value)
+                    parts.append(item.value)
                     parts.append(id(item.type))
                     kept.append(item.type)
                 else:
@@ -520,13 +504,19 @@ def _known_as(
                     kept.append(item)
             continue
         if cls is ConstInt or cls is ConstFloat:
-            parts.append(cast("ConstInt", value).value)
+            parts.append(value.value)
+        elif cls is Call and deepest:
+            inner = _known_as(value.args, value.kwargs, deepest - 1)
+            if inner is None:
+                return None
+            parts.append((value.op, inner[0]))
+            kept += inner[1]
         elif cls is not Var and cls is not IterArg:
             return None
-        parts.append(identity(value.type))
+        parts.append(id(value.type))
         kept.append(value.type)
     for key, value in kwargs.items():
-        if value.__class__ not in _PLAIN_KEYWORDS:
+        if value.__class__ not in PLAIN_KEYWORDS:
             return None
         parts.append((key, value.__class__, value))
     return tuple(parts), kept
@@ -552,14 +542,15 @@ def with_span(
 
 def op_of(value: object) -> OpDef[..., Any] | None:
     """Return the registered op that a call uses, None for anything else."""
-    op: object = value.op if isinstance(value, Call) else None
-    if not isinstance(op, OpDef):
+    if not isinstance(value, Call):
         return None
-    form = cast("OpDef[..., Any]", op)
-    other = form.with_scratch
-    if other is not None and len(cast("Call", value).args) == len(other.operands):
+    op: Any = value.op
+    if op.__class__ is not OpDef:
+        return None
+    other: OpDef[..., Any] | None = op.with_scratch
+    if other is not None and len(value.args) == len(other.operands):
         return other
-    return form
+    return op
 
 
 def aliased(value: Expr) -> Expr | None:
@@ -588,6 +579,9 @@ KIND_TYPES: Final = {
 }
 """Types of the expressions that stand for the kinds of parameters."""
 
+_TYPE_IS_ENOUGH: Final = {TENSOR: TensorType, TILE: TileType, SCALAR: ScalarType}
+"""The kinds of which nothing but the type is wanted."""
+
 _WORDS: Final = {
     TENSOR: "a Tensor",
     TILE: "a Tile",
@@ -598,7 +592,8 @@ _WORDS: Final = {
 }
 """What errors call the kinds of parameters."""
 
-_PLAIN_KEYWORDS: Final = frozenset({bool, int, float, str, DataType, MemorySpace, PipeType})
+PLAIN_KEYWORDS: Final = frozenset({bool, int, float, str, DataType, MemorySpace, PipeType})
+"""What keywords hold that are known by their class and value."""
 
 ROUND_MODES: Final = {
     "none": 0,

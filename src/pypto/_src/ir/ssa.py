@@ -10,13 +10,16 @@ nothing of calls between functions, which the pass expands before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import is_
+from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import PassError
 from pypto._src.ir.dims import map_dims
 from pypto._src.ir.nodes import (
+    CONSTANTS,
+    BinaryExpr,
     Call,
     ConstInt,
     Expr,
@@ -31,8 +34,9 @@ from pypto._src.ir.nodes import (
     symbols_of_type,
 )
 from pypto._src.ir.opdef import op_of
-from pypto._src.ir.ssa_plan import Block, Branching, Plan, Region, Trail
+from pypto._src.ir.ssa_plan import Block, Branching, Plan, Region
 from pypto._src.ir.stmts import (
+    SIMPLE,
     AssignStmt,
     EvalStmt,
     ForStmt,
@@ -47,7 +51,13 @@ from pypto._src.ir.stmts import (
     seq,
 )
 from pypto._src.ir.text import python_print
-from pypto._src.ir.walk import Mutator, copy_with, uses, variable_names
+from pypto._src.ir.walk import Mutator, copy_with, uses
+
+_SHALLOW: Final = 20
+"""How deep expressions are rewritten by functions that call themselves."""
+
+_HOLDERS: Final[Mapping[type, str]] = {Call: "args", MakeTuple: "elements"}
+"""The field that holds the operands, where they are a tuple."""
 
 
 def to_ssa(function: Function) -> Function:
@@ -63,16 +73,16 @@ def to_ssa(function: Function) -> Function:
     symbols = (v for p in function.params for v in uses(exprs_of_type(p.type)))
     parameters.update(dict.fromkeys(symbols))
     plan = Plan(function.body, [var.name for var in parameters])
-    body = _Rewrite(function, plan, list(parameters)).block(plan.block, function.body)
+    body = _Rewrite(plan, list(parameters), function.span).block(plan.block, function.body)
     return function if body is function.body else function.with_body(body)
 
 
 class _Names:
     """Hands out the names of definitions, no name twice."""
 
-    def __init__(self, function: Function, counts: Mapping[str, int], parameters: Sequence[Var]):
-        self._counts = counts
-        self._taken = variable_names(function)
+    def __init__(self, plan: Plan, parameters: Sequence[Var]) -> None:
+        self._counts = plan.counts
+        self._taken = plan.names
         self._next: dict[str, int] = {var.name: 1 for var in parameters}
         self._iter_names: set[str] = set()
 
@@ -102,48 +112,83 @@ class _Names:
         return self.iter_arg(name)
 
     def _numbered(self, base: str, number: int, key: str) -> str:
-        while f"{base}_{number}" in self._taken:
+        while (name := f"{base}_{number}") in self._taken:
             number += 1
         self._next[key] = number + 1
-        self._taken.add(f"{base}_{number}")
-        return f"{base}_{number}"
+        self._taken.add(name)
+        return name
+
+
+class _Now(dict[Var, Expr]):
+    """The present definition of each variable of the source; others are what they are."""
+
+    def __init__(self, written: Mapping[Var, Span], unassigned: Callable[[Var], PassError]) -> None:
+        super().__init__()
+        self._written = written
+        self._unassigned = unassigned
+
+    def __missing__(self, var: Var) -> Expr:
+        if var in self._written:
+            raise self._unassigned(var)
+        return var
+
+    def of(self, variables: Iterable[Var]) -> list[tuple[Var, Expr | None]]:
+        """Return the definitions that some variables have now, for `restore`."""
+        return [(var, self.get(var)) for var in variables]
+
+    def restore(self, before: Sequence[tuple[Var, Expr | None]]) -> None:
+        """Go back to the definitions that `of` returned."""
+        for var, value in before:
+            if value is not None:
+                self[var] = value
+            elif var in self:
+                del self[var]
 
 
 class _Rewrite(Mutator):
     """Walks forward with the present variable of each variable of the source."""
 
-    def __init__(self, function: Function, plan: Plan, parameters: Sequence[Var]) -> None:
+    def __init__(self, plan: Plan, parameters: Sequence[Var], span: Span) -> None:
         super().__init__()
-        self._names = _Names(function, plan.counts, parameters)
+        self._names = _Names(plan, parameters)
         self._written = plan.written
-        self._now: Trail[Var, Expr] = Trail()
-        self._span = function.span  # of the statement being rewritten
+        self._now = _Now(plan.written, self._unassigned)
+        self._span = span  # of the statement being rewritten
+        self._symbolic: dict[int, tuple[Type, bool]] = {}  # by identity of a type, which it holds
         for var in parameters:
-            self._now.put(var, var)
+            self._now[var] = var
 
     def block(self, block: Block, old: Stmt) -> Stmt:
         """Return ``block``, which is the body ``old``, rewritten."""
         return _close(block, old, self._statements(block), (), old.span)
 
     def _statements(self, block: Block) -> list[Stmt]:
-        regions = iter(block.regions)
+        regions = (part for part in block.parts if isinstance(part, Region))
         out: list[Stmt] = []
         for stmt in block.stmts:
             self._span = stmt.span
-            match stmt:
-                case AssignStmt():
-                    out.append(self._assign(stmt))
-                case EvalStmt() | YieldStmt() | ReturnStmt():
-                    out.append(self.rebuild(stmt))
-                case _:
-                    out.append(self._region(next(regions)))
+            if isinstance(stmt, AssignStmt):
+                out.append(self._assign(stmt))
+            elif stmt.__class__ in SIMPLE:
+                out.append(self._operation(stmt))
+            else:
+                out.append(self._region(next(regions)))
         return out
 
+    def _operation(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, EvalStmt):
+            expr = self._present(stmt.expr)
+            return stmt if expr is stmt.expr else EvalStmt(expr, stmt.span)
+        if isinstance(stmt, YieldStmt | ReturnStmt):
+            values = self._all_present(stmt.value, 0)
+            return stmt if values is stmt.value else copy_with(stmt, {"value": values})
+        return self.rebuild(stmt)
+
     def _assign(self, stmt: AssignStmt) -> Stmt:
-        value = self.visit(stmt.value)
+        value = self._present(stmt.value)
         var = self._define(stmt.var, self._kind(stmt.var.type, value.type))
         same = var is stmt.var and value is stmt.value
-        return stmt if same else AssignStmt(var=var, value=value, span=stmt.span)
+        return stmt if same else AssignStmt(var, value, stmt.span)
 
     def _region(self, region: Region) -> Stmt:
         match region.stmt:
@@ -155,7 +200,7 @@ class _Rewrite(Mutator):
                 return self._loop(region, stmt)
 
     def _if(self, region: Region, stmt: IfStmt) -> Stmt:
-        condition = self.visit(stmt.condition)
+        condition = self._present(stmt.condition)
         then, other = region.blocks
         then_stmts, then_values = self._branch(then, region.merged)
         else_stmts, else_values = self._branch(other, region.merged)
@@ -186,10 +231,10 @@ class _Rewrite(Mutator):
         )
 
     def _branch(self, block: Block, merged: Sequence[Var]) -> tuple[list[Stmt], list[Expr | None]]:
-        mark = self._now.mark()
+        before = self._now.of(block.writes)
         stmts = self._statements(block)
-        values = [self._now.values.get(var) for var in merged]
-        self._now.undo(mark)
+        values = [self._now.get(var) for var in merged]
+        self._now.restore(before)
         return stmts, values
 
     def _merge(
@@ -204,10 +249,11 @@ class _Rewrite(Mutator):
     def _loop(self, region: Region, stmt: ForStmt | WhileStmt) -> Stmt:
         changes: dict[str, Any] = {}
         if isinstance(stmt, ForStmt):
-            changes = {name: self.visit(getattr(stmt, name)) for name in ("start", "stop", "step")}
-        explicit_inits = [self.visit(arg.initValue) for arg in stmt.iter_args]
+            bounds = self._all_present((stmt.start, stmt.stop, stmt.step), 0)
+            changes = dict(zip(("start", "stop", "step"), bounds, strict=True))
+        explicit_inits = [self._present(arg.initValue) for arg in stmt.iter_args]
         inits = [self._init(stmt, var) for var in region.merged]
-        mark = self._now.mark()
+        before = self._now.of((*stmt.iter_args, *region.candidates))
         explicit = [
             self._explicit(arg, init, result.name)
             for arg, init, result in zip(
@@ -218,11 +264,11 @@ class _Rewrite(Mutator):
         if isinstance(stmt, ForStmt):
             changes["loop_var"] = self._define(stmt.loop_var, stmt.loop_var.type)
         else:
-            changes["condition"] = self.visit(stmt.condition)
+            changes["condition"] = self._present(stmt.condition)
         [block] = region.blocks
         stmts = self._statements(block)
-        values = [self._now.values[var] for var in region.merged]
-        self._now.undo(mark)
+        values = [self._now[var] for var in region.merged]
+        self._now.restore(before)
         for var, arg, value in zip(region.merged, carried, values, strict=True):
             if not same_type(arg.type, value.type):
                 raise self._two_types(stmt.span, var, arg.type, value.type, "turns of this loop")
@@ -242,10 +288,10 @@ class _Rewrite(Mutator):
     def _name_results(self, region: Region, results: Sequence[Var]) -> None:
         # A variable that is both yielded by the source and merged has the yielded value after.
         for var, result in zip(region.results, results, strict=False):
-            self._now.put(var, result)
+            self._now[var] = result
 
     def _init(self, stmt: Stmt, var: Var) -> Expr:
-        value = self._now.values.get(var)
+        value = self._now.get(var)
         if value is None:
             raise self._loop_assigned(stmt, var)
         return value
@@ -256,12 +302,12 @@ class _Rewrite(Mutator):
         new = arg
         if not (name == arg.name and kind is arg.type and init is arg.initValue):
             new = IterArg(name, kind, init, arg.span)
-        self._now.put(arg, new)
+        self._now[arg] = new
         return new
 
     def _carry(self, var: Var, init: Expr) -> IterArg:
         arg = IterArg(self._names.iter_arg(var.name), init.type, init, var.span)
-        self._now.put(var, arg)
+        self._now[var] = arg
         return arg
 
     # Variables and expressions ------------------------------------------------------------
@@ -272,33 +318,63 @@ class _Rewrite(Mutator):
             name = self._names.definition(var.name)
             if type(var) is not Var or name != var.name or kind is not var.type:
                 new = Var(name, kind, var.span)
-        self._now.put(var, new)
+        self._now[var] = new
         return new
 
     def _kind(self, declared: Type, found: Type) -> Type:
         """Return ``declared``, unless it depends on variables that have new names in ``found``."""
-        if self._is_symbolic(declared) and not same_type(declared, found):
-            return found
-        return declared
+        if declared is found or not self._is_symbolic(declared) or same_type(declared, found):
+            return declared
+        return found
 
     def _is_symbolic(self, kind: Type) -> bool:
-        return not self._written.keys().isdisjoint(uses(symbols_of_type(kind)))
+        known = self._symbolic.get(id(kind))
+        if known is None:
+            found = not self._written.keys().isdisjoint(uses(symbols_of_type(kind)))
+            known = self._symbolic[id(kind)] = kind, found
+        return known[1]
 
     def visit_Var(self, var: Var) -> Expr:
         """Replace a variable of the source by its present definition."""
-        now = self._now.values.get(var)
-        if now is None and var in self._written:
-            raise self._unassigned(var)
-        return var if now is None else now
+        return self._now[var]
 
     def visit_ConstInt(self, number: ConstInt) -> Expr:
         """Most expressions are constants: no look at their types."""
         return number
 
+    def _present(self, expr: Expr, depth: int = 0) -> Expr:
+        """Return what `visit` does, which is for all expressions; this is fast for usual ones."""
+        if depth >= _SHALLOW:
+            return self.visit(expr)
+        if expr.__class__ in _HOLDERS:
+            name = _HOLDERS[expr.__class__]
+            old = getattr(expr, name)
+            new = self._all_present(old, depth)
+            return expr if new is old else self._typed(copy_with(expr, {name: new}))
+        if isinstance(expr, BinaryExpr):
+            left, right = self._all_present((expr.left, expr.right), depth)
+            same = left is expr.left and right is expr.right
+            return expr if same else copy_with(expr, {"left": left, "right": right})
+        return self.visit(expr)
+
+    def _all_present(self, exprs: tuple[Expr, ...], depth: int) -> tuple[Expr, ...]:
+        """Return `_present` of several expressions, ``exprs`` itself if nothing changes."""
+        now = self._now
+        new = [
+            now[expr]
+            if isinstance(expr, Var)
+            else (expr if expr.__class__ in CONSTANTS else self._present(expr, depth + 1))
+            for expr in exprs
+        ]
+        return exprs if all(map(is_, new, exprs)) else tuple(new)
+
     def rebuild(self, node: Any) -> Any:
         """Rebuild ``node``; derive its type anew if that depends on renamed variables."""
         new = super().rebuild(node)
-        if new is node or not isinstance(new, Expr) or not self._is_symbolic(new.type):
+        return new if new is node or not isinstance(new, Expr) else self._typed(new)
+
+    def _typed(self, new: Expr) -> Expr:
+        if not self._is_symbolic(new.type):
             return new
         op = op_of(new)
         if isinstance(new, Call) and op is not None:
@@ -338,7 +414,7 @@ class _Rewrite(Mutator):
         )
 
     def _error(self, span: Span, var: Var, message: str, hint: str) -> PassError:
-        for other, value in self._now.values.items():
+        for other, value in self._now.items():
             if other.name == var.name and not same_type(other.type, var.type):
                 return self._two_types(span, var, value.type, var.type, "the ways to this place")
         place = Label(self._written[var], f"'{var.name}' is assigned here")

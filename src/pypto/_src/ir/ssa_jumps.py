@@ -14,7 +14,7 @@ loop ends. A return in a loop sets ``returned`` and breaks; behind the loop a te
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
@@ -39,6 +39,8 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.walk import Mutator, copy_with, stmts_in
 
+_JUMPS: Final = frozenset({BreakStmt, ContinueStmt, ReturnStmt})
+
 
 def lower_jumps(program: Program) -> Program:
     """Return the program without break, continue and return before the end of a function.
@@ -55,6 +57,8 @@ def lower_jumps(program: Program) -> Program:
 
 def lower_function_jumps(function: Function) -> Function:
     """Return the function without jumps, itself if it has none; see `lower_jumps`."""
+    if not _has_jumps(function.body):
+        return function
     if _returns_in_loops(function.body):
         function = function.with_body(seq(_returning_behind(statements(function.body))))
     jumps = [s for s in stmts_in(function.body) if isinstance(s, BreakStmt | ContinueStmt)]
@@ -76,13 +80,24 @@ def lower_function_jumps(function: Function) -> Function:
     return function.with_body(seq(body))
 
 
-def _has_early_return(body: Stmt) -> bool:
-    """True if a return stands anywhere but at the end of the function (or of a scope there)."""
-    returns = sum(isinstance(stmt, ReturnStmt) for stmt in stmts_in(body))
+def _has_jumps(body: Stmt) -> bool:
+    """True if the body has a jump, other than a return at its end."""
+    jumps = [stmt for stmt in stmts_in(body) if stmt.__class__ in _JUMPS]
+    return bool(jumps) and (len(jumps) > 1 or not isinstance(_last(body), ReturnStmt))
+
+
+def _last(body: Stmt) -> Stmt | None:
+    """Return the last statement of a function (or of a scope there)."""
     last = statements(body)[-1:]
     while last and isinstance(last[0], ScopeStmt):
         last = statements(last[0].body)[-1:]
-    return returns > (1 if last and isinstance(last[0], ReturnStmt) else 0)
+    return last[0] if last else None
+
+
+def _has_early_return(body: Stmt) -> bool:
+    """True if a return stands anywhere but at the end of the function (or of a scope there)."""
+    returns = sum(isinstance(stmt, ReturnStmt) for stmt in stmts_in(body))
+    return returns > int(isinstance(_last(body), ReturnStmt))
 
 
 def _returns_in_loops(body: Stmt) -> bool:

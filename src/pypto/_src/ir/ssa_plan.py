@@ -7,17 +7,17 @@ nothing about names and builds no IR. Time is linear in the size of the body tim
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Sequence
-from typing import Generic, TypeAlias, TypeVar
+from collections.abc import Container, Iterable, Sequence
+from typing import TypeAlias
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PassError
-from pypto._src.ir.nodes import IRNode, Var
+from pypto._src.ir.nodes import Var
 from pypto._src.ir.stmts import (
+    OPERATIONS,
     AssignStmt,
     BreakStmt,
     ContinueStmt,
-    EvalStmt,
     ForStmt,
     IfStmt,
     ReturnStmt,
@@ -27,10 +27,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import uses
-
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
+from pypto._src.ir.walk import occurring, uses
 
 Vars: TypeAlias = "dict[Var, None]"
 """A set of variables that keeps the order of insertion."""
@@ -38,52 +35,40 @@ Vars: TypeAlias = "dict[Var, None]"
 Branching: TypeAlias = "IfStmt | ForStmt | WhileStmt | ScopeStmt"
 
 
-class Trail(Generic[K, V]):
-    """A mapping whose changes since a mark can be listed and undone, each in constant time."""
+class Run:
+    """What some statements in a row, which hold no bodies, read before they assign it; and assign.
 
-    __slots__ = ("_log", "values")
+    So many statements count as one afterwards.
+    """
+
+    __slots__ = ("exposed", "writes")
 
     def __init__(self) -> None:
-        self.values: dict[K, V] = {}
-        self._log: list[tuple[K, V | None]] = []
-
-    def put(self, key: K, value: V) -> None:
-        """Map ``key`` to ``value``."""
-        self._log.append((key, self.values.get(key)))
-        self.values[key] = value
-
-    def mark(self) -> int:
-        """Return the present state, for `undo` and `before`."""
-        return len(self._log)
-
-    def before(self, mark: int) -> dict[K, V | None]:
-        """Return the keys changed since ``mark``, with the values they had then."""
-        old: dict[K, V | None] = {}
-        for key, value in self._log[mark:]:
-            old.setdefault(key, value)
-        return old
-
-    def undo(self, mark: int) -> None:
-        """Go back to the state at ``mark``."""
-        while len(self._log) > mark:
-            key, value = self._log.pop()
-            if value is None:
-                del self.values[key]
-            else:
-                self.values[key] = value
+        self.exposed: Vars = {}
+        self.writes: Vars = {}
 
 
 class Block:
-    """One occurrence of a body: its statements, and a `Region` for each one that holds bodies."""
+    """One occurrence of a body: its statements, and its parts in order.
 
-    __slots__ = ("defines", "exposed", "regions", "stmts", "writes")
+    A part is a `Region` for a statement that holds bodies, a `Run` for what stands between them.
+    """
+
+    __slots__ = ("defines", "exposed", "parts", "stmts", "writes")
 
     def __init__(self, stmts: tuple[Stmt, ...]) -> None:
         self.stmts = stmts
-        self.regions: list[Region] = []
+        self.parts: list[Run | Region] = []
         self.exposed: Vars = {}  # read before the block has surely assigned them
         self.writes: Vars = {}  # assigned somewhere inside
         self.defines: set[Var] = set()  # assigned on every way through
+
+    def add(self, part: Run | Region) -> None:
+        """Append a part."""
+        self.parts.append(part)
+        _add(self.exposed, part.exposed, self.defines)
+        self.writes |= part.writes
+        self.defines.update(part.writes if isinstance(part, Run) else part.defines)
 
     def ends_with_yield(self) -> bool:
         """True if the block hands values to its statement."""
@@ -124,49 +109,64 @@ class Plan:
         block: the body.
         counts: by name, how often SSA form defines a variable of that name (`IterArg`s aside).
         written: by variable, the place of its first assignment.
+        names: the names of all variables, those reserved included.
     """
 
     def __init__(self, body: Stmt, reserved: Iterable[str]) -> None:
         self.counts: dict[str, int] = dict.fromkeys(reserved, 1)
         self.written: dict[Var, Span] = {}
+        self.names: set[str] = set()
         self.block = self._block(body, top=True)
+        self.names.update(self.counts)
+        self.names.update([var.name for var in self.block.exposed])
         _Liveness(self.counts).block(self.block)
 
     # Bottom up: what each block reads and writes ------------------------------------------
 
     def _block(self, body: Stmt | None, *, top: bool = False) -> Block:
         block = Block(statements(body))
-        last = len(block.stmts) - 1
-        for index, stmt in enumerate(block.stmts):
+        stmts = block.stmts
+        begin = 0
+        for index, stmt in enumerate(stmts):
+            if stmt.__class__ in OPERATIONS:
+                continue
+            if begin < index:
+                block.add(self._run(stmts[begin:index]))
+            begin = index + 1
             match stmt:
-                case AssignStmt():
-                    self._read(block, (stmt.value,))
-                    self._define(block, (stmt.var,), stmt.span)
-                case EvalStmt():
-                    self._read(block, (stmt.expr,))
                 case YieldStmt() | ReturnStmt():
-                    self._read(block, stmt.value)
-                    if index != last or (isinstance(stmt, ReturnStmt) and not top):
+                    block.add(self._run((stmt,)))
+                    if begin != len(stmts) or (isinstance(stmt, ReturnStmt) and not top):
                         raise _misplaced(stmt)
                 case IfStmt() | ForStmt() | WhileStmt() | ScopeStmt():
-                    region = self._region(stmt, top)
-                    block.regions.append(region)
-                    _add(block.exposed, region.exposed, block.defines)
-                    block.writes |= region.writes
-                    block.defines |= region.defines
+                    block.add(self._region(stmt, top))
                 case _:
                     raise _misplaced(stmt)
+        if begin < len(stmts):
+            block.add(self._run(stmts[begin:]))
         return block
 
-    def _read(self, block: Block, exprs: Sequence[IRNode]) -> None:
-        _add(block.exposed, uses(exprs), block.defines)
+    def _run(self, stmts: Sequence[Stmt]) -> Run:
+        run = Run()
+        exposed, writes, counts, written = run.exposed, run.writes, self.counts, self.written
+        for stmt in stmts:
+            for var in occurring(stmt):
+                if var not in writes:
+                    exposed[var] = None
+            if isinstance(stmt, AssignStmt):
+                var = stmt.var
+                writes[var] = None
+                counts[var.name] = counts.get(var.name, 0) + 1
+                if var not in written:
+                    written[var] = _place(var, stmt.span)
+        return run
 
-    def _define(self, block: Block | Region, variables: Sequence[Var], span: Span) -> None:
+    def _define(self, region: Region, variables: Sequence[Var], span: Span) -> None:
         for var in variables:
-            block.writes[var] = None
-            block.defines.add(var)
+            region.writes[var] = None
+            region.defines.add(var)
             self.counts[var.name] = self.counts.get(var.name, 0) + 1
-            self.written.setdefault(var, var.span if var.span.is_valid() else span)
+            self.written.setdefault(var, _place(var, span))
 
     def _region(self, stmt: Branching, top: bool) -> Region:
         match stmt:
@@ -180,6 +180,7 @@ class Plan:
     def _if(self, stmt: IfStmt) -> Region:
         then, other = self._block(stmt.then_body), self._block(stmt.else_body)
         region = Region(stmt, [then, other], stmt.return_vars if then.ends_with_yield() else ())
+        self.names.update([var.name for var in stmt.return_vars])
         _add(region.exposed, uses((stmt.condition,)))
         _add(region.exposed, then.exposed)
         _add(region.exposed, other.exposed)
@@ -204,7 +205,8 @@ class Plan:
                 stmt.span,
                 slug="carried-count",
             )
-        _add(region.exposed, uses(arg.initValue for arg in stmt.iter_args))
+        self.names.update([var.name for var in (*stmt.iter_args, *stmt.return_vars)])
+        _add(region.exposed, uses([arg.initValue for arg in stmt.iter_args]))
         own: Vars = dict.fromkeys(stmt.iter_args)
         region.candidates |= body.writes
         if isinstance(stmt, ForStmt):
@@ -227,76 +229,61 @@ class _Liveness:
 
     def __init__(self, counts: dict[str, int]) -> None:
         self._counts = counts
-        self._live: Trail[Var, bool] = Trail()
-
-    def _revive(self, variables: Iterable[Var]) -> None:
-        for var in variables:
-            if not self._live.values.get(var):
-                self._live.put(var, True)
-
-    def _kill(self, variables: Iterable[Var]) -> None:
-        for var in variables:
-            if self._live.values.get(var):
-                self._live.put(var, False)
+        self._live: set[Var] = set()
 
     def block(self, block: Block) -> None:
         """Go from what is live after ``block`` to what is live before it."""
-        regions = reversed(block.regions)
-        for stmt in reversed(block.stmts):
-            match stmt:
-                case AssignStmt():
-                    self._kill((stmt.var,))
-                    self._revive(uses((stmt.value,)))
-                case EvalStmt():
-                    self._revive(uses((stmt.expr,)))
-                case YieldStmt() | ReturnStmt():
-                    self._revive(uses(stmt.value))
-                case _:
-                    self._region(next(regions))
+        live = self._live
+        for part in reversed(block.parts):
+            if isinstance(part, Run):
+                live.difference_update(part.writes)
+            else:
+                self._region(part)
+                live.difference_update(part.defines)
+            live.update(part.exposed)
 
     def _region(self, region: Region) -> None:
+        """Look into the bodies of ``region``; of what is live after it only its results go."""
         match region.stmt:
             case ScopeStmt():
-                self.block(region.blocks[0])
-            case IfStmt() as stmt:
-                self._kill(region.results)
+                self._inside(region.blocks[0], {})
+            case IfStmt():
+                self._live.difference_update(region.results)
                 self._merge(region, {})
-                self._branches(region)
-                self._revive(uses((stmt.condition,)))
-            case stmt:
-                self._kill(region.results)
+                for block in region.blocks:
+                    self._inside(block, {})
+            case _:
+                self._live.difference_update(region.results)
                 self._merge(region, region.at_top)
-                mark = self._live.mark()
-                self._revive(region.at_top)
-                self.block(region.blocks[0])
-                self._live.undo(mark)
-                self._revive(region.exposed)
+                self._inside(region.blocks[0], region.at_top)
 
     def _merge(self, region: Region, also_read: Vars) -> None:
-        live = self._live.values
-        found = [var for var in region.candidates if var in also_read or live.get(var)]
+        live = self._live
+        found = [var for var in region.candidates if var in also_read or var in live]
         region.merged = sorted(found, key=lambda var: var.name)
         for var in region.merged:
             self._counts[var.name] = self._counts.get(var.name, 0) + 1
 
-    def _branches(self, region: Region) -> None:
-        then, other = region.blocks
-        mark = self._live.mark()
-        self.block(then)
-        touched = self._live.before(mark)
-        live_in_then = [var for var in touched if self._live.values[var]]
-        self._live.undo(mark)
-        self.block(other)
-        # What the else branch overwrites is live all the same if only the then branch keeps it.
-        kept = [v for v, was in self._live.before(mark).items() if was and v not in touched]
-        self._revive(live_in_then)
-        self._revive(kept)
+    def _inside(self, block: Block, also_read: Vars) -> None:
+        """Do a block, after which ``also_read`` is live too; leave what is live as it was."""
+        live = self._live
+        touched = {**block.writes, **block.exposed, **also_read}
+        before = [var for var in touched if var in live]
+        live.update(also_read)
+        self.block(block)
+        live.difference_update(touched)
+        live.update(before)
 
 
 def _add(target: Vars, variables: Iterable[Var], without: Container[Var] = ()) -> None:
     for var in variables:
         if var not in without:
             target[var] = None
+
+
+def _place(var: Var, span: Span) -> Span:
+    """Return where a variable is said to be assigned, by a statement at ``span``."""
+    return var.span if var.span.is_valid() else span
 
 
 def _misplaced(stmt: Stmt) -> PassError:

@@ -8,7 +8,17 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import InternalError
-from pypto._src.ir.base import all_of, as_tuple, defining, ignored, not_a_span, plain, unwanted
+from pypto._src.ir.base import (
+    NodeMeta,
+    all_of,
+    as_tuple,
+    defining,
+    ignored,
+    not_a_span,
+    plain,
+    setter,
+    unwanted,
+)
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
 from pypto._src.ir.nodes import (
     Expr,
@@ -20,12 +30,13 @@ from pypto._src.ir.nodes import (
     Var,
     as_expr,
     as_exprs,
+    put_span,
 )
 
 _put = object.__setattr__
 
 
-class Stmt(IRNode):
+class Stmt(IRNode, metaclass=NodeMeta):
     """Base of statements."""
 
 
@@ -39,7 +50,7 @@ def as_body(value: Stmt | Sequence[Stmt]) -> Stmt:
     return items[0] if len(items) == 1 else SeqStmts(items)
 
 
-class AssignStmt(Stmt):
+class AssignStmt(Stmt, metaclass=NodeMeta):
     """``var = value``."""
 
     var: Var = defining()
@@ -48,22 +59,29 @@ class AssignStmt(Stmt):
     def __init__(self, var: Var, value: Operand, span: Span = UNKNOWN_SPAN) -> None:
         if not isinstance(var, Var):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise unwanted("the target of an assignment", Var, var)
-        _put(self, "var", var)
-        _put(self, "value", as_expr(value))
-        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
+        _put_var(self, var)
+        _put_value(self, value if isinstance(value, Expr) else as_expr(value))
+        put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
 
-class EvalStmt(Stmt):
+_put_var: Final = setter(AssignStmt, "var")
+_put_value: Final = setter(AssignStmt, "value")
+
+
+class EvalStmt(Stmt, metaclass=NodeMeta):
     """An expression evaluated for its effect."""
 
     expr: Expr
 
     def __init__(self, expr: Expr, span: Span = UNKNOWN_SPAN) -> None:
-        _put(self, "expr", as_expr(expr))
-        _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
+        _put_expr(self, as_expr(expr))
+        put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
 
-class YieldStmt(Stmt):
+_put_expr: Final = setter(EvalStmt, "expr")
+
+
+class YieldStmt(Stmt, metaclass=NodeMeta):
     """The values that a loop body or branch hands to its statement."""
 
     value: tuple[Expr, ...]
@@ -75,7 +93,7 @@ class YieldStmt(Stmt):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
-class ReturnStmt(Stmt):
+class ReturnStmt(Stmt, metaclass=NodeMeta):
     """The values of a function."""
 
     value: tuple[Expr, ...]
@@ -87,15 +105,15 @@ class ReturnStmt(Stmt):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
-class BreakStmt(Stmt):
+class BreakStmt(Stmt, metaclass=NodeMeta):
     """Leave the innermost loop."""
 
 
-class ContinueStmt(Stmt):
+class ContinueStmt(Stmt, metaclass=NodeMeta):
     """Go on with the next turn of the innermost loop."""
 
 
-class IfStmt(Stmt):
+class IfStmt(Stmt, metaclass=NodeMeta):
     """A branch; ``return_vars`` take what the branches yield, by position."""
 
     condition: Expr
@@ -118,7 +136,7 @@ class IfStmt(Stmt):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
-class ForStmt(Stmt):
+class ForStmt(Stmt, metaclass=NodeMeta):
     """A counted loop; ``iter_args`` enter with their init values, ``return_vars`` take the last."""
 
     loop_var: Var
@@ -172,7 +190,7 @@ class ForStmt(Stmt):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
-class WhileStmt(Stmt):
+class WhileStmt(Stmt, metaclass=NodeMeta):
     """A loop that runs while ``condition`` holds; the condition sees the iter_args."""
 
     condition: Expr
@@ -202,7 +220,7 @@ class WhileStmt(Stmt):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
-class ScopeStmt(Stmt):
+class ScopeStmt(Stmt, metaclass=NodeMeta):
     """A marked region, such as ``with pl.incore()``."""
 
     scope_kind: ScopeKind
@@ -218,7 +236,7 @@ class ScopeStmt(Stmt):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
-class SeqStmts(Stmt):
+class SeqStmts(Stmt, metaclass=NodeMeta):
     """Statements in order."""
 
     stmts: tuple[Stmt, ...]
@@ -228,17 +246,18 @@ class SeqStmts(Stmt):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
-class OpStmts(Stmt):
+class OpStmts(Stmt, metaclass=NodeMeta):
     """A run of assignments and evaluations."""
 
     stmts: tuple[Stmt, ...]
 
     def __init__(self, stmts: Sequence[Stmt] = (), span: Span = UNKNOWN_SPAN) -> None:
         items = as_tuple(stmts)
-        for item in items:
-            if not isinstance(item, AssignStmt | EvalStmt):
-                found = type(item).__name__
-                raise InternalError(f"OpStmts holds assignments and evaluations, got {found}")
+        if not OPERATIONS.issuperset(map(type, items)):
+            for item in items:
+                if not isinstance(item, AssignStmt | EvalStmt):
+                    found = type(item).__name__
+                    raise InternalError(f"OpStmts holds assignments and evaluations, got {found}")
         _put(self, "stmts", items)
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
@@ -253,7 +272,7 @@ def _param(entry: Any) -> tuple[Var, ParamDirection]:
             raise TypeError(f"a parameter is a Var or (Var, ParamDirection), got {entry!r}")
 
 
-class Function(IRNode):
+class Function(IRNode, metaclass=NodeMeta):
     """A function: parameters with directions, result types, body, and where it runs."""
 
     name: str
@@ -314,7 +333,7 @@ class Function(IRNode):
         )
 
 
-class Program(IRNode):
+class Program(IRNode, metaclass=NodeMeta):
     """Functions by name, in name order, with optional attributes and entry."""
 
     name: str
@@ -390,17 +409,41 @@ def statements(body: Stmt | None) -> tuple[Stmt, ...]:
     if _SEQUENCES.isdisjoint(map(type, inner)):
         return inner
     out: list[Stmt] = []
-    stack = list(reversed(inner))
+    stack: list[Any] = list(reversed(inner))
     while stack:
         stmt = stack.pop()
-        if stmt.__class__ in _SEQUENCES:
-            stack.extend(reversed(cast("SeqStmts", stmt).stmts))
-        else:
+        if stmt.__class__ not in _SEQUENCES:
             out.append(stmt)
+        elif _SEQUENCES.isdisjoint(map(type, stmt.stmts)):
+            out += stmt.stmts
+        else:
+            stack += reversed(stmt.stmts)
     return tuple(out)
 
 
 _SEQUENCES: Final[frozenset[type]] = frozenset({SeqStmts, OpStmts})
+OPERATIONS: Final[frozenset[type]] = frozenset({AssignStmt, EvalStmt})
+"""The statements that `OpStmts` holds."""
+SIMPLE: Final[frozenset[type]] = OPERATIONS | {YieldStmt, ReturnStmt, BreakStmt, ContinueStmt}
+"""The statements that hold no other statements, and are no sequences."""
+
+
+def final_yield(body: Stmt | None) -> YieldStmt | None:
+    """Return the yield that a body ends in, None if it ends in another statement or is empty."""
+    stack = [body]
+    while stack:
+        last = stack.pop()
+        if last.__class__ in _SEQUENCES:
+            stack += cast("SeqStmts", last).stmts
+        elif last is not None:
+            return last if isinstance(last, YieldStmt) else None
+    return None
+
+
+def yielded(body: Stmt | None) -> tuple[Expr, ...]:
+    """Return the values that a body hands on at its end, () where it does not end in a yield."""
+    last = final_yield(body)
+    return () if last is None else last.value
 
 
 def seq(stmts: Sequence[Stmt], span: Span = UNKNOWN_SPAN) -> Stmt:

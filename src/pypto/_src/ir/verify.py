@@ -11,7 +11,8 @@ A rule is a function from a program to `Diagnostic`s; `RULES` names them:
 * ``NoNestedCall``: a call stands alone on the right of an assignment, or as a statement. Holds from
   FlattenCallExpr on.
 
-Each rule is one walk, linear in the size of the program. Knows no op by name.
+Each rule is one walk, linear in the size of the program, and none of them looks at a statement
+that is proved already; see `proofs`. Knows no op by name.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ from pypto._src.ir.nodes import (
     MemRef,
     ScalarType,
     ShapedType,
+    TensorType,
+    TileType,
     TupleType,
     Type,
     UnaryExpr,
@@ -46,11 +49,13 @@ from pypto._src.ir.nodes import (
     dtype_of,
     exprs_of_type,
     same_type,
-    scalar_type,
     symbols_of_type,
 )
 from pypto._src.ir.opdef import OpDef, op_of
+from pypto._src.ir.proofs import INDEX_TYPE, Proofs, is_right_constant
 from pypto._src.ir.stmts import (
+    OPERATIONS,
+    SIMPLE,
     AssignStmt,
     BreakStmt,
     ContinueStmt,
@@ -71,7 +76,6 @@ from pypto._src.ir.walk import (
     child_fields,
     child_list,
     held_by,
-    stmts_in,
 )
 
 
@@ -130,7 +134,8 @@ class NestedCallErrorType(IntEnum):
     CALL_IN_YIELD_OR_RETURN = 209
 
 
-Rule: TypeAlias = Callable[[Program], Iterator[Diagnostic]]
+Rule: TypeAlias = Callable[..., Iterator[Diagnostic]]
+"""Takes a program, and where it is one of this module's what is proved of parts of it."""
 
 
 def _finding(
@@ -158,8 +163,9 @@ def _finding(
 # --------------------------------------------------------------------------------------------
 
 
-def structure(program: Program) -> Iterator[Diagnostic]:
+def structure(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:
     """Yields and returns end bodies, jumps are in loops, called functions exist."""
+    proofs = proofs or Proofs()
     if program.entry is not None and program.get_function(program.entry) is None:
         yield _finding(
             StructureErrorType.UNKNOWN_ENTRY,
@@ -169,7 +175,7 @@ def structure(program: Program) -> Iterator[Diagnostic]:
     functions = {function.name: function for function in program.functions_}
     for function in program.functions_:
         yield from _placement(function.body)
-        for stmt in stmts_in(function.body):
+        for stmt in proofs.left(function):
             for call in calls_of(stmt):
                 if isinstance(call.op, GlobalVar):
                     yield from _check_callee(call, call.op, functions)
@@ -185,20 +191,18 @@ class _Site(NamedTuple):
 
 
 def _sites(body: Stmt | None, *, in_loop: bool, in_region: bool) -> list[_Site]:
-    """Return the statements of a body that are not `_ANYWHERE`, the first one last."""
+    """Return the statements of a body that may not stand in every one, the first one last."""
     stmts = statements(body)
+    if OPERATIONS.issuperset(map(type, stmts)):
+        return []
     last = len(stmts) - 1
     sites = [
         _Site(stmt, n == last, in_loop, in_region)
         for n, stmt in enumerate(stmts)
-        if stmt.__class__ not in _ANYWHERE
+        if stmt.__class__ not in OPERATIONS
     ]
     sites.reverse()
     return sites
-
-
-_ANYWHERE: Final = frozenset({AssignStmt, EvalStmt})
-"""Statements that may stand in every body and hold none."""
 
 
 def _placement(body: Stmt) -> Iterator[Diagnostic]:
@@ -254,10 +258,15 @@ def _check_callee(
 # --------------------------------------------------------------------------------------------
 
 
-def ssa(program: Program) -> Iterator[Diagnostic]:
+def ssa(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:
     """Every variable has one definition, which is known wherever it is read."""
+    proofs = proofs or Proofs()
     for function in program.functions_:
-        yield from _Definitions(function).check()
+        if not proofs.is_ssa(function):
+            found = _Definitions(function).check()
+            if not found:
+                proofs.add_ssa(function)
+            yield from found
 
 
 _Steps: TypeAlias = "Iterator[_Steps]"
@@ -269,8 +278,10 @@ class _Definitions:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.places: dict[Var, Span] = {}  # every variable defined so far
-        self.known: dict[Var, None] = {}  # those known here, the last one last
+        self.known: dict[Any, Span] = {}  # where those known here are defined, the last one last
+        self.gone: dict[Var, Span] = {}  # where those were defined that are no longer known
+        self.static: dict[int, object] = {}  # shapes and views of constants, by identity
+        self.returns: list[ReturnStmt] = []
         self.found: list[Diagnostic] = []
 
     def check(self) -> list[Diagnostic]:
@@ -280,12 +291,11 @@ class _Definitions:
         for var in function.params:  # a signature defines the dimensions that it names
             for expr in exprs_of_type(var.type):
                 for dim in _variables(expr):
-                    if dim not in self.places:
+                    if dim not in self.known:
                         self.define(dim, var.span)
         self.run(self.body(function.body))
-        stmts = statements(function.body)
-        for stmt in stmts_in(function.body):
-            if isinstance(stmt, ReturnStmt) and stmt is not stmts[-1]:
+        for stmt in self.returns:
+            if stmt is not statements(function.body)[-1]:
                 message = "a return before the end of its function"
                 self.found.append(_finding(SSAErrorType.EARLY_RETURN, message, stmt.span))
         return self.found
@@ -301,7 +311,7 @@ class _Definitions:
                 stack.append(inner)
 
     def define(self, var: Var, span: Span) -> None:
-        first = self.places.get(var)
+        first = self.place_of(var)
         if first is not None:
             self.found.append(
                 _finding(
@@ -311,18 +321,44 @@ class _Definitions:
                     related=[Label(first, "first assigned here")],
                 )
             )
-        self.places[var] = span
-        self.known[var] = None
+        self.known[var] = span
+
+    def place_of(self, var: Var) -> Span | None:
+        return self.known.get(var) or self.gone.get(var)
+
+    def leave(self, mark: int) -> None:
+        """Forget what was defined after ``mark`` variables were known."""
+        known = self.known
+        while len(known) > mark:
+            var, span = known.popitem()
+            self.gone[var] = span
 
     def use(self, exprs: Iterable[Expr], span: Span) -> None:
         known = self.known
         for expr in exprs:
+            if self.is_known(expr):
+                continue
             for var in _variables(expr):
                 if var not in known and not isinstance(var, MemRef):
                     self.unknown(var, expr, span)
 
+    def is_known(self, expr: Any) -> bool:
+        """True where a short look shows that all variables in an expression are known."""
+        known = self.known
+        if expr.__class__ is not Call:
+            return expr in known
+        for value in expr.args:
+            if value in known or value.__class__ is ConstInt or value.__class__ is ConstFloat:
+                continue
+            if value.__class__ is not MakeTuple:
+                return False
+            for item in value.elements:
+                if item.__class__ is not ConstInt and item not in known:
+                    return False
+        return True
+
     def unknown(self, var: Var, expr: Expr, span: Span) -> None:
-        first = self.places.get(var)
+        first = self.place_of(var)
         where = "where it is not known" if first is not None else "without a definition"
         related = [] if first is None else [Label(first, "its scope ends with this block")]
         self.found.append(
@@ -336,10 +372,30 @@ class _Definitions:
 
     def result(self, var: Var, span: Span) -> None:
         """Define a variable after whatever its type names has been defined."""
-        dims = symbols_of_type(var.type)
-        if dims:
-            self.use(dims, span)
-        self.define(var, span)
+        kind = var.type
+        if kind.__class__ is not ScalarType and not self.is_static(kind):
+            self.use(symbols_of_type(kind), span)
+        if var in self.known or var in self.gone:
+            self.define(var, span)
+        else:
+            self.known[var] = span
+
+    def is_static(self, kind: Type) -> bool:
+        """True where a short look shows that no variable stands in a type."""
+        if isinstance(kind, TileType):
+            parts = kind.shape, kind.tile_view
+        elif isinstance(kind, TensorType):
+            parts = kind.shape, kind.tensor_view
+        else:
+            return False
+        shape, view = map(id, parts)
+        static = self.static
+        if shape in static and view in static:
+            return True
+        if symbols_of_type(kind):
+            return False
+        static.update(zip((shape, view), parts, strict=True))
+        return True
 
     def body(self, body: Stmt | None, inside: Sequence[Var] = (), results: int = -1) -> _Steps:
         """Check a body that alone knows ``inside`` and yields ``results`` values (-1: any)."""
@@ -348,14 +404,13 @@ class _Definitions:
             self.define(var, var.span)
         stmts = statements(body)
         for stmt in stmts:
-            if isinstance(stmt, _REGIONS):
+            if stmt.__class__ not in SIMPLE and isinstance(stmt, _REGIONS):
                 yield self.region(stmt)
             else:
                 self.stmt(stmt)
         if results >= 0:
             self.yields(stmts, results)
-        while len(self.known) > mark:
-            self.known.popitem()
+        self.leave(mark)
 
     def yields(self, stmts: Sequence[Stmt], results: int) -> None:
         last = stmts[-1] if stmts else None
@@ -371,10 +426,16 @@ class _Definitions:
 
     def stmt(self, stmt: Stmt) -> None:
         if isinstance(stmt, AssignStmt):
-            self.use((stmt.value,), stmt.span)
+            if not self.is_known(stmt.value):
+                self.use((stmt.value,), stmt.span)
             self.result(stmt.var, stmt.span)
+        elif isinstance(stmt, EvalStmt):
+            if not self.is_known(stmt.expr):
+                self.use((stmt.expr,), stmt.span)
         else:
             self.use(held_by(stmt), stmt.span)
+            if isinstance(stmt, ReturnStmt):
+                self.returns.append(stmt)
 
     def region(self, stmt: IfStmt | ForStmt | WhileStmt | ScopeStmt) -> _Steps:
         match stmt:
@@ -395,7 +456,7 @@ class _Definitions:
 
     def scope(self, stmt: ScopeStmt) -> _Steps:
         for inner in statements(stmt.body):
-            if isinstance(inner, _REGIONS):
+            if inner.__class__ not in SIMPLE and isinstance(inner, _REGIONS):
                 yield self.region(inner)
             else:
                 self.stmt(inner)
@@ -407,8 +468,7 @@ class _Definitions:
             self.define(arg, arg.span)
         self.use((stmt.condition,), stmt.span)
         yield self.body(stmt.body, (), _carried(stmt))
-        while len(self.known) > mark:
-            self.known.popitem()
+        self.leave(mark)
         self.results(stmt)
 
     def results(self, stmt: IfStmt | ForStmt | WhileStmt) -> None:
@@ -442,44 +502,15 @@ def _variables(expr: Expr) -> Sequence[Var]:
 # --------------------------------------------------------------------------------------------
 
 
-def type_check(program: Program) -> Iterator[Diagnostic]:
+def type_check(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:
     """Values have the types of what takes them; scalars and calls are as their operands demand."""
+    proofs = proofs or Proofs()
     functions = {function.name: function for function in program.functions_}
     for function in program.functions_:
-        for stmt in stmts_in(function.body):
-            if stmt.__class__ is not AssignStmt or not _has_type_of_value(stmt):
-                yield from _stmt_types(stmt, function)
+        for stmt in proofs.left(function):
+            yield from _stmt_types(stmt, function)
             for node in _expressions(stmt):
-                if not _agrees(node):
-                    yield from _expr_types(node, functions, stmt.span)
-
-
-def _has_type_of_value(stmt: Stmt) -> bool:
-    """True where a short look shows that variable and value agree, whatever their memory."""
-    assert isinstance(stmt, AssignStmt)
-    a, b = stmt.var.type, stmt.value.type
-    if a is b:
-        return True
-    return (
-        a.__class__ is b.__class__
-        and isinstance(a, ShapedType)
-        and isinstance(b, ShapedType)
-        and a.shape is b.shape
-        and a.dtype is b.dtype
-    )
-
-
-def _agrees(node: Expr) -> bool:
-    """True where a short look shows that `_expr_types` finds nothing, which is nearly always."""
-    if isinstance(node, Call):
-        op = op_of(node)
-        return op is not None and op.has_checked(node)
-    if isinstance(node, BinaryExpr):
-        return node.left.type is node.right.type and not isinstance(node, Xor)
-    return isinstance(node, MakeTuple) or (isinstance(node, ConstInt) and node.type is _INDEX)
-
-
-_INDEX: Final = scalar_type(DataType.INDEX)
+                yield from _expr_types(node, functions, stmt.span)
 
 
 def _stmt_types(stmt: Stmt, function: Function) -> Iterator[Diagnostic]:
@@ -609,11 +640,9 @@ def _expr_types(node: Expr, functions: dict[str, Function], span: Span) -> Itera
                 yield from _function_call(node, functions.get(node.op.name), span)
         case BinaryExpr():
             yield from _binary_types(node, span)
-        case ConstInt() if dtype_of(node).is_float():
-            message = f"the integer constant {node.value} has element type {dtype_of(node)}"
-            yield _finding(TypeCheckErrorType.CONSTANT_KIND, message, _place(node, span))
-        case ConstFloat() if not dtype_of(node).is_float():
-            message = f"the float constant {node.value} has element type {dtype_of(node)}"
+        case ConstInt() | ConstFloat() if not is_right_constant(node):
+            word = "integer" if isinstance(node, ConstInt) else "float"
+            message = f"the {word} constant {node.value} has element type {dtype_of(node)}"
             yield _finding(TypeCheckErrorType.CONSTANT_KIND, message, _place(node, span))
         case _:
             pass
@@ -643,13 +672,11 @@ def _binary_types(node: BinaryExpr, span: Span) -> Iterator[Diagnostic]:
 def _op_call(op: OpDef[..., Any], call: Call, span: Span) -> Iterator[Diagnostic]:
     code = TypeCheckErrorType.CALL_TYPE_MISMATCH
     try:
-        wanted = op.call(call.args, call.kwargs).type
+        wanted = op.result_type(call.args, call.kwargs)
     except PyptoError as error:
         yield _finding(code, error.message, _place(call, span), hint=error.hint)
         return
-    if same_type(wanted, call.type):
-        op.check(call)
-    else:
+    if not same_type(wanted, call.type):
         message = f"{op.name} gives a {wanted}, the call says {call.type}"
         yield _finding(code, message, _place(call, span))
 
@@ -692,11 +719,12 @@ def _place(node: IRNode, span: Span) -> Span:
 _LEAVES: Final = (Var, ConstInt, ConstFloat, ConstBool)
 
 
-def no_nested_call(program: Program) -> Iterator[Diagnostic]:
+def no_nested_call(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:
     """A call is the whole right side of an assignment, or a statement."""
+    proofs = proofs or Proofs()
     codes = NestedCallErrorType
     for function in program.functions_:
-        for stmt in stmts_in(function.body):
+        for stmt in proofs.left(function):
             match stmt:
                 case AssignStmt(value=value) | EvalStmt(expr=value):
                     below = () if isinstance(value, Var) else child_list(value)
@@ -786,7 +814,7 @@ def _expressions(stmt: Stmt) -> list[Expr]:
                 stack += [
                     child
                     for child in child_list(node)
-                    if child.__class__ is not ConstInt or cast("Expr", child).type is not _INDEX
+                    if child.__class__ is not ConstInt or cast("Expr", child).type is not INDEX_TYPE
                 ]
     return found
 
@@ -803,13 +831,17 @@ RULES: Final[dict[str, Rule]] = {
 }
 """Every rule by its name."""
 
+_USES_PROOFS: Final = frozenset(RULES.values())
+
 _RULE_OF_CODES: Final[dict[type[IntEnum], str]] = {
     StructureErrorType: "Structure",
     SSAErrorType: "SSAVerify",
     TypeCheckErrorType: "TypeCheck",
     NestedCallErrorType: "NoNestedCall",
 }
-_CODES: Final = {int(code): code.name for kind in _RULE_OF_CODES for code in kind}
+_CODES: Final = {
+    (rule, int(code)): code.name for kind, rule in _RULE_OF_CODES.items() for code in kind
+}
 
 
 class IRVerifier:
@@ -841,10 +873,18 @@ class IRVerifier:
         """True unless ``name`` was disabled and not enabled since."""
         return name not in self._disabled
 
-    def verify(self, program: Program) -> list[Diagnostic]:
-        """Return what the rules find, rule by rule, in the order of the program's text."""
+    def verify(self, program: Program, proofs: Proofs | None = None) -> list[Diagnostic]:
+        """Return what the rules find, rule by rule, in the order of the program's text.
+
+        ``proofs`` may hold what was found of statements in other programs, and takes in what is
+        found of those in this one.
+        """
         names = [name for name in self._rules if name not in self._disabled]
-        return [finding for name in names for finding in RULES[name](program)]
+        known = Proofs() if proofs is None else proofs
+        found: list[Diagnostic] = []
+        for rule in map(RULES.__getitem__, names):
+            found += rule(program, known) if rule in _USES_PROOFS else rule(program)
+        return found
 
     def verify_or_throw(self, program: Program) -> None:
         """Do nothing if the rules find no error.
@@ -866,7 +906,7 @@ class IRVerifier:
         warnings = len(diagnostics) - errors
         lines.append(f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
         for number, found in enumerate(diagnostics, 1):
-            code = _CODES.get(found.error_code)
+            code = _CODES.get((found.rule_name, found.error_code))
             named = f" ({code})" if code else ""
             place = f" at {found.span}" if found.span.begin_line > 0 else ""
             severity = found.severity.name.lower()

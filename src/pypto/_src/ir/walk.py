@@ -1,6 +1,8 @@
 """The one traversal, derived from the field marks: children, walk, rebuild, substitute.
 
-Nothing here lists node classes' fields by hand; a new node is traversed as soon as it exists.
+Nothing here lists node classes' fields by hand; a new node is traversed as soon as it exists. What
+is asked of a class for every node of a program, such as how its children are read, is worked out
+once, when the class is first met.
 Symbolic dimensions inside types are not children: they are reached through
 `nodes.exprs_of_type`.
 """
@@ -10,10 +12,12 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from operator import is_
+from typing import Any, Final, TypeVar, cast
 
-from pypto._src.ir.base import FieldKind
+from pypto._src.ir.base import Field, FieldKind, setter
 from pypto._src.ir.nodes import (
+    CONSTANTS,
     Call,
     ConstBool,
     ConstFloat,
@@ -22,9 +26,13 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     IRNode,
     IterArg,
+    MakeTuple,
+    Op,
     Var,
+    symbols_of_type,
 )
 from pypto._src.ir.stmts import (
+    SIMPLE,
     AssignStmt,
     EvalStmt,
     ForStmt,
@@ -38,8 +46,6 @@ from pypto._src.ir.stmts import (
     statements,
 )
 
-_put = object.__setattr__
-
 N = TypeVar("N", bound=IRNode)
 T = TypeVar("T")
 
@@ -50,59 +56,120 @@ _DEEP: Final = 60
 """How many visits may be inside each other before expressions are rebuilt from their leaves up."""
 
 _LEAVES: Final = (Var, ConstInt, ConstFloat, ConstBool)
-_CONSTANTS: Final = frozenset({ConstInt, ConstFloat, ConstBool})
 _ATOMS: Final = frozenset({Var, ConstInt, ConstFloat, ConstBool})
 
-_CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
-_BODY_FIELDS: dict[type, tuple[str, ...]] = {}
-_REBUILT: dict[type, tuple[tuple[str, bool, bool], ...]] = {}
-_SLOTS: dict[type, tuple[str, ...]] = {}
+# --------------------------------------------------------------------------------------------
+# What is known of node classes
+# --------------------------------------------------------------------------------------------
+
+
+class _ByClass(dict[type, T]):
+    """A fact about node classes, found out for each when it is first asked for."""
+
+    def __init__(self, find: Callable[[Any], T]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, cls: type) -> T:
+        found = self[cls] = self._find(cls)
+        return found
+
+
+def _child_fields(cls: type[IRNode]) -> tuple[Field, ...]:
+    return tuple(f for f in cls.FIELDS if f.kind is not FieldKind.IGNORED and f.holds_nodes)
 
 
 def child_fields(cls: type[IRNode]) -> tuple[str, ...]:
     """Return the names of the fields of ``cls`` that hold nodes, in traversal order."""
-    names = _CHILD_FIELDS.get(cls)
-    if names is None:
-        names = _CHILD_FIELDS[cls] = tuple(
-            field.name
-            for field in cls.FIELDS
-            if field.kind is not FieldKind.IGNORED and field.holds_nodes
-        )
-    return names
+    return _CHILD_FIELDS[cls]
 
 
-def _rebuilt(cls: type[IRNode]) -> tuple[tuple[str, bool, bool], ...]:
+_ONE_NODE: Final = frozenset({"Expr", "Stmt", "Var", "IterArg", "MemRef", "Function"})
+"""Annotations of fields that hold exactly one node."""
+
+
+def _held(value: object) -> tuple[IRNode, ...]:
+    """Return the nodes that are the value of a field."""
+    if value.__class__ is tuple:
+        return cast("tuple[IRNode, ...]", value)
+    return (value,) if isinstance(value, IRNode) else ()
+
+
+def _part(field: Field, *, backwards: bool) -> str:
+    """Return the text of what ``field`` of ``node`` gives to a list of nodes."""
+    if field.annotation in _ONE_NODE:
+        return f"node.{field.name}"
+    value = f"node.{field.name}" if field.annotation.startswith("tuple[") else ""
+    value = value or f"held(node.{field.name})"
+    return f"*{value}[::-1]" if backwards else f"*{value}"
+
+
+def _lister(fields: Sequence[Field]) -> Callable[[Any], list[Any]]:
+    """Return the function that lists the nodes in ``fields`` of a node, in their order."""
+    text = ", ".join([_part(field, backwards=False) for field in fields])
+    return eval(f"lambda node: [{text}]", {"held": _held})
+
+
+def _pusher(cls: type[IRNode]) -> Callable[[Any], Iterable[IRNode]] | None:
+    """Return the function that lists the children of a node, the last one first; None if none."""
+    parts = [_part(field, backwards=True) for field in reversed(_child_fields(cls))]
+    if not parts:
+        return None
+    is_one_tuple = len(parts) == 1 and parts[0].startswith("*")
+    text = parts[0][1:] if is_one_tuple else f"[{', '.join(parts)}]"
+    return eval(f"lambda node: {text}", {"held": _held})
+
+
+def _operand_pusher(cls: type[IRNode]) -> Callable[[Any], Iterable[IRNode]] | None:
+    return None if issubclass(cls, _LEAVES) else _BELOW[cls]
+
+
+def _rebuilt_fields(cls: type[IRNode]) -> tuple[tuple[str, bool, bool], ...]:
     """Return the names of `child_fields`, each with whether it defines variables or is a body."""
-    rows = _REBUILT.get(cls)
-    if rows is None:
-        marks = {field.name: field for field in cls.FIELDS}
-        rows = _REBUILT[cls] = tuple(
-            (name, marks[name].kind is FieldKind.DEFINING, marks[name].holds_statements)
-            for name in child_fields(cls)
-        )
-    return rows
+    return tuple(
+        (field.name, field.kind is FieldKind.DEFINING, field.holds_statements)
+        for field in _child_fields(cls)
+    )
 
 
 def _body_fields(cls: type[IRNode]) -> tuple[str, ...]:
-    """Return the names of the fields of ``cls`` that hold bodies, the last one first."""
-    names = _BODY_FIELDS.get(cls)
-    if names is None:
-        marks = [field for field in cls.FIELDS if field.holds_statements]
-        names = _BODY_FIELDS[cls] = tuple(field.name for field in reversed(marks))
-    return names
+    return tuple(field.name for field in reversed(cls.FIELDS) if field.holds_statements)
+
+
+def _copier(cls: type[IRNode]) -> tuple[Callable[[Any], Any], dict[str, Callable[..., None]]]:
+    """Return a function that copies a node, and what sets the fields of the copy."""
+    slots = [name for base in cls.__mro__ for name in base.__dict__.get("__slots__", ())]
+    names = dict.fromkeys([*slots, *[field.name for field in cls.FIELDS]])
+    setters = {name: setter(cls, name) for name in names}
+    lines = [f"    set_{name}(new, node.{name})" for name in names]
+    text = "\n".join(["def copy(node):", "    new = make(cls)", *lines, "    return new"])
+    scope: dict[str, Any] = {f"set_{name}": put for name, put in setters.items()}
+    scope |= {"make": object.__new__, "cls": cls}
+    exec(text, scope)
+    return scope["copy"], setters
+
+
+_CHILD_FIELDS: Final = _ByClass(lambda cls: tuple(field.name for field in _child_fields(cls)))
+_CHILDREN: Final = _ByClass(lambda cls: _lister(_child_fields(cls)))
+_BELOW: Final = _ByClass(_pusher)
+_OPERANDS: Final = _ByClass(_operand_pusher)
+"""As `_BELOW`, but nothing is below a variable."""
+_EXPRS: Final = _ByClass(
+    lambda cls: _lister([f for f in _child_fields(cls) if not f.holds_statements])
+)
+_REBUILT: Final = _ByClass(_rebuilt_fields)
+_BODIES: Final = _ByClass(_body_fields)
+"""The names of the fields that hold bodies, the last one first."""
+_COPIERS: Final = _ByClass(_copier)
+
+# --------------------------------------------------------------------------------------------
+# Traversal
+# --------------------------------------------------------------------------------------------
 
 
 def child_list(node: IRNode) -> list[IRNode]:
     """Return the nodes directly below ``node``, in traversal order, in a list of the caller's."""
-    found: list[IRNode] = []
-    cls = node.__class__
-    for name in _CHILD_FIELDS[cls] if cls in _CHILD_FIELDS else child_fields(cls):
-        value = getattr(node, name)
-        if value.__class__ is tuple:
-            found += value
-        elif isinstance(value, IRNode):
-            found.append(value)
-    return found
+    return _CHILDREN[node.__class__](node)
 
 
 def children(node: IRNode) -> Iterator[IRNode]:
@@ -116,23 +183,17 @@ def walk(node: IRNode) -> Iterator[IRNode]:
     while stack:
         current = stack.pop()
         yield current
-        if current.__class__ not in _CONSTANTS:
-            below = child_list(current)
-            below.reverse()
-            stack += below
+        below = _BELOW[current.__class__]
+        if below is not None:
+            stack += below(current)
 
 
 def copy_with(node: N, changes: Mapping[str, Any]) -> N:
     """Return a copy of ``node`` with the given fields replaced; types are not derived anew."""
-    cls = type(node)
-    slots = _SLOTS.get(cls)
-    if slots is None:
-        slots = _SLOTS[cls] = tuple(
-            name for base in cls.__mro__ for name in base.__dict__.get("__slots__", ())
-        )
-    new = object.__new__(cls)
-    for name in slots:
-        _put(new, name, changes[name] if name in changes else getattr(node, name))
+    copy, setters = _COPIERS[node.__class__]
+    new = copy(node)
+    for name, value in changes.items():
+        setters[name](new, value)
     return new
 
 
@@ -163,24 +224,21 @@ class Mutator:
 
     def visit(self, node: Any) -> Any:
         """Return the replacement of ``node``."""
+        cls: type[IRNode] = node.__class__
+        try:
+            method = self._methods[cls]
+        except KeyError:
+            method = self._methods[cls] = self._replacing(cls)
+        if method is None:
+            return node
+        if cls in _ATOMS:  # neither an iter_arg nor with operands
+            return method(node)
         if self._redefined and node in self._redefined:
             return self._redefined[node]
         if self._ready:
             ready = self._ready.get(id(node))
             if ready:
                 return ready.pop(0)
-        cls: type[IRNode] = node.__class__
-        try:
-            method = self._methods[cls]
-        except KeyError:
-            method = self._method(cls)
-            is_rebuild = method == self.rebuild and type(self).rebuild is Mutator.rebuild
-            leaf = is_rebuild and not child_fields(cls)
-            self._methods[cls] = method = None if leaf else method
-        if method is None:
-            return node
-        if cls in _ATOMS:
-            return method(node)
         depth = self._depth
         if depth >= _DEEP and self._is_only_rebuilt(node):
             return self._from_leaves(node)
@@ -189,6 +247,12 @@ class Mutator:
             return method(node)
         finally:
             self._depth = depth
+
+    def _replacing(self, cls: type[IRNode]) -> Callable[[Any], Any] | None:
+        """Return the method that replaces nodes of ``cls``, None where they stay as they are."""
+        method = self._method(cls)
+        is_rebuild = method == self.rebuild and type(self).rebuild is Mutator.rebuild
+        return None if is_rebuild and not child_fields(cls) else method
 
     def _is_only_rebuilt(self, node: IRNode) -> bool:
         if not isinstance(node, Expr) or isinstance(node, _LEAVES):
@@ -249,7 +313,7 @@ class Mutator:
         """Visit the fields of ``node``; return it, or a copy where one changed."""
         cls: type[IRNode] = node.__class__
         changes: dict[str, Any] = {}
-        for name, defines, is_body in _REBUILT.get(cls) or _rebuilt(cls):
+        for name, defines, is_body in _REBUILT[cls]:
             old = getattr(node, name)
             if old is None:
                 continue
@@ -264,11 +328,8 @@ class Mutator:
         return copy_with(node, changes) if changes else node
 
     def _several(self, old: tuple[Any, ...], visit: Callable[[Any], Any]) -> tuple[Any, ...]:
-        new = tuple([visit(item) for item in old])
-        for a, b in zip(old, new, strict=True):
-            if a is not b:
-                return new
-        return old
+        new = [visit(item) for item in old]
+        return old if all(map(is_, old, new)) else tuple(new)
 
     def visit_SeqStmts(self, node: SeqStmts) -> Stmt:
         """Visit the statements in order, splicing lists."""
@@ -366,19 +427,35 @@ def _nesting(root: IRNode) -> int:
 
 def stmts_in(body: Stmt | None) -> Iterator[Stmt]:
     """Yield every statement of a body in textual order, nested ones included, sequences not."""
-    stack: list[Stmt] = list(reversed(statements(body)))
+    stmts = statements(body)
+    if SIMPLE.issuperset(map(type, stmts)):
+        return iter(stmts)
+    found: list[Stmt] = []
+    stack = [*reversed(stmts)]
     while stack:
         stmt = stack.pop()
-        yield stmt
-        for name in _body_fields(stmt.__class__):
-            stack.extend(reversed(statements(getattr(stmt, name))))
+        found.append(stmt)
+        cls = stmt.__class__
+        if cls not in SIMPLE:
+            for name in _BODIES[cls]:
+                stack += reversed(statements(getattr(stmt, name)))
+    return iter(found)
+
+
+def map_bodies(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
+    """Return ``stmt`` with ``change(body)`` for each of its bodies, itself if they all stay."""
+    changes: dict[str, Stmt] = {}
+    for name in _BODIES[stmt.__class__]:
+        old = getattr(stmt, name)
+        new = None if old is None else change(old)
+        if new is not None and new is not old:
+            changes[name] = new
+    return copy_with(stmt, changes) if changes else stmt
 
 
 def exprs_in(stmt: Stmt) -> Iterator[Expr]:
     """Yield the expressions directly held by one statement (not by statements inside it)."""
-    for child in children(stmt):
-        if isinstance(child, Expr):
-            yield child
+    return iter(_EXPRS[stmt.__class__](stmt))
 
 
 def held_by(stmt: Stmt) -> Sequence[Expr]:
@@ -387,7 +464,7 @@ def held_by(stmt: Stmt) -> Sequence[Expr]:
         return (stmt.value,)
     if isinstance(stmt, EvalStmt):
         return (stmt.expr,)
-    found = list(exprs_in(stmt))
+    found = _EXPRS[stmt.__class__](stmt)
     if isinstance(stmt, ForStmt | WhileStmt):
         found += [arg.initValue for arg in stmt.iter_args]
     return found
@@ -401,22 +478,19 @@ def calls_in(body: Stmt) -> Iterator[Call]:
 
 def calls_of(stmt: Stmt) -> Sequence[Call]:
     """Return the calls of one statement, as `calls_in`, without those of its bodies."""
-    stack: list[IRNode] = [node for node in held_by(stmt) if not isinstance(node, _LEAVES)]
-    if not stack:
-        return ()
+    stack: list[IRNode] = [*held_by(stmt)]
     stack.reverse()
     found: list[Call] = []
     seen: set[int] = set()
     while stack:
         node = stack.pop()
-        if id(node) in seen:
+        below = _OPERANDS[node.__class__]
+        if below is None or id(node) in seen:
             continue
         seen.add(id(node))
         if isinstance(node, Call):
             found.append(node)
-        below = [child for child in child_list(node) if not isinstance(child, _LEAVES)]
-        below.reverse()
-        stack += below
+        stack += below(node)
     return found
 
 
@@ -427,18 +501,46 @@ def uses(exprs: Iterable[IRNode]) -> Iterator[Var]:
     found: list[Var] = []
     while stack:
         node = stack.pop()
-        if isinstance(node, Var):
+        below = _OPERANDS[node.__class__]
+        if below is not None:
+            stack += below(node)
+        elif isinstance(node, Var):
             found.append(node)
-        elif node.__class__ not in _CONSTANTS:
-            below = child_list(node)
-            below.reverse()
-            stack += below
     return iter(found)
 
 
+def occurring(stmt: Stmt) -> Sequence[Var]:
+    """Return the variables in what `held_by` gives for a statement, in any order."""
+    held = held_by(stmt)
+    value = held[0] if len(held) == 1 else None
+    if not isinstance(value, Call):
+        return [*uses(held)]
+    found: list[Var] = []
+    others: list[Expr] = []
+    for arg in value.args:
+        if isinstance(arg, Var):
+            found.append(arg)
+        elif isinstance(arg, MakeTuple):
+            if not CONSTANTS.issuperset(map(type, arg.elements)):
+                others.append(arg)
+        elif arg.__class__ not in CONSTANTS:
+            others.append(arg)
+    return [*found, *uses(others)] if others else found
+
+
 def variable_names(function: Function) -> set[str]:
-    """Return the names of all variables that stand in a function, for those who need a new one."""
-    return {node.name for node in walk(function) if isinstance(node, Var)}
+    """Return the names of all variables of a function, for those who need a new one.
+
+    They are what it defines, and the sizes that its parameters give.
+    """
+    symbols = [expr for param in function.params for expr in symbols_of_type(param.type)]
+    found: list[Expr] = [*function.params, *uses(symbols)]
+    for stmt in stmts_in(function.body):
+        if isinstance(stmt, AssignStmt):
+            found.append(stmt.var)
+        elif stmt.__class__ is not EvalStmt:
+            found += _EXPRS[stmt.__class__](stmt)
+    return {expr.name for expr in found if isinstance(expr, Var)}
 
 
 class ParentStmtAnalysis:
@@ -469,9 +571,39 @@ class ParentStmtAnalysis:
         self._parents.clear()
 
 
+def ops_called(body: Stmt) -> dict[Op, Call]:
+    """Return the ops and functions that a body calls, in textual order, each with its first call.
+
+    Who asks for facts of ops need not look at every call: a long body calls few ops often.
+    """
+    found: dict[Op, Call] = {}
+    for stmt in stmts_in(body):
+        value = stmt.value if isinstance(stmt, AssignStmt) else None
+        if isinstance(value, Call) and is_flat(value):
+            if value.op not in found:
+                found[value.op] = value
+        else:
+            for call in calls_of(stmt):
+                found.setdefault(call.op, call)
+    return found
+
+
+def is_flat(call: Call) -> bool:
+    """True if the operands are variables, constants and tuples of these, as most are."""
+    if _ATOMS.issuperset(map(type, call.args)):
+        return True
+    for arg in call.args:
+        if isinstance(arg, MakeTuple):
+            if not _ATOMS.issuperset(map(type, arg.elements)):
+                return False
+        elif arg.__class__ not in _ATOMS:
+            return False
+    return True
+
+
 def functions_called(function: Function) -> list[str]:
     """Return the names of program functions that ``function`` calls, each once, in order."""
-    names = [call.op.name for call in calls_in(function.body) if isinstance(call.op, GlobalVar)]
+    names = [op.name for op in ops_called(function.body) if isinstance(op, GlobalVar)]
     return list(dict.fromkeys(names))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import BY_CODE, DataType
@@ -18,6 +18,7 @@ from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
     MakeTuple,
+    ScalarType,
     TileType,
     TileView,
     Type,
@@ -301,9 +302,11 @@ def tile_spaces(function: Function) -> dict[Var, MemorySpace]:
     for param in function.params:
         _learn(spaces, param, param)
     for stmt in stmts_in(function.body):
+        if stmt.__class__ is AssignStmt:
+            made = cast("AssignStmt", stmt)
+            _learn(spaces, made.var, made.value)
+            continue
         match stmt:
-            case AssignStmt():
-                _learn(spaces, stmt.var, stmt.value)
             case EvalStmt():
                 space_in(spaces, stmt.expr)
             case ForStmt() | WhileStmt():
@@ -324,6 +327,8 @@ def _yielded(body: Stmt) -> tuple[Expr, ...]:
 
 
 def _learn(spaces: dict[Var, MemorySpace], var: Var, value: Expr) -> None:
+    if value.type.__class__ is ScalarType and value.__class__ is not Call:
+        return
     space = space_in(spaces, value)
     if not isinstance(var.type, TileType):
         return
@@ -340,24 +345,27 @@ def space_in(spaces: dict[Var, MemorySpace], value: Expr) -> MemorySpace | None:
         OpError: an operand of a call is in a memory that the op does not take it from.
     """
     if isinstance(value, Var):
-        return spaces.get(value, known_space(value))
+        space = spaces.get(value)
+        return known_space(value) if space is None else space
     op = op_of(value)
     if op is None or not isinstance(value, Call):
         return None
+    allowed = op.operand_spaces(value.kwargs)
     for index, arg in enumerate(value.args):
-        if not isinstance(arg.type, TileType):
+        if arg.type.__class__ is not TileType:
             continue
         space = space_in(spaces, arg)
-        if space is None:
+        wanted = allowed.get(index)
+        if space is None or wanted is None or space in wanted:
             continue
         name = arg.name if isinstance(arg, Var) else op.operands[index].name
         try:
             check_space(op, value.kwargs, index, name, space)
         except OpError as error:
             raise error.at(value.span) from None
-    if op.view_of is not None and isinstance(value.type, TileType):
-        return space_in(spaces, value.args[op.view_of])
-    return op.space_of(value) if isinstance(value.type, TileType) else None
+    if value.type.__class__ is not TileType:
+        return None
+    return op.space_of(value) if op.view_of is None else space_in(spaces, value.args[op.view_of])
 
 
 # --------------------------------------------------------------------------------------------

@@ -472,7 +472,7 @@ def _move_type(o: Operands) -> Type:
         raise OpError(
             f"{called(o.op)} transposes two-dimensional tiles from Mat to Left or Right memory, "
             f"{name} is {describe(kind)} going to {space.name}",
-            hint=f"pl.transpose({name}, tmp_tile)",
+            hint=f"pl.transpose({name})",
             slug="transpose",
         )
     return tile_type(kind.shape[::-1], kind, space)

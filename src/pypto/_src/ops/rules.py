@@ -284,16 +284,18 @@ def check_operands(o: Operands) -> None:
     Raises:
         OpError: an operand has an element type or a memory space that the op does not take.
     """
-    tiles = [i for i, p in enumerate(o.op.operands) if p.kind == TILE]
-    for index in tiles:
-        name, dtype = operand_name(o, index), o.tile(index).dtype
-        space = known_space(o.args[index])
+    op = o.op
+    for index, param in enumerate(op.operands):
+        if param.kind != TILE:
+            continue
+        value, dtype = o.args[index], o.tile(index).dtype
+        space = known_space(value)
         if space is not None:
-            check_space(o.op, o.kwargs, index, name, space)
-        if dtype not in o.op.dtypes:
-            floats = DataType.FP32 in o.op.dtypes
+            check_space(op, o.kwargs, index, operand_name(o, index), space)
+        if dtype not in op.dtypes:
+            name, floats = operand_name(o, index), DataType.FP32 in op.dtypes
             hint = cast_text(name, dtype, DataType.FP32) if floats else None
-            check_element(o.op, name, dtype, hint)
+            check_element(op, name, dtype, hint)
 
 
 def check_same_dtype(o: Operands, first: int, second: int) -> None:

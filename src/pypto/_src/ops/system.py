@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pypto._src.errors import OpError
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.nodes import Type, UnknownType
@@ -31,10 +33,13 @@ def _flag_type(o: Operands) -> Type:
     return UnknownType.get()
 
 
+_NAMES: Final = {pipe: pipe.name for pipe in PipeType}
+"""Names of pipes, by the member as by its number."""
+
+
 def _flag(site: CppSite | PtoSite) -> tuple[str, str, int]:
     kwargs = site.call.kwargs
-    first, second = PipeType(kwargs["set_pipe"]), PipeType(kwargs["wait_pipe"])
-    return first.name, second.name, int(kwargs["event_id"])
+    return _NAMES[kwargs["set_pipe"]], _NAMES[kwargs["wait_pipe"]], int(kwargs["event_id"])
 
 
 def _set_pto(site: PtoSite) -> None:

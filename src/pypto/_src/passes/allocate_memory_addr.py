@@ -1,6 +1,7 @@
 """AllocateMemoryAddr: every on-chip buffer gets its address, or the user learns what is too big.
 
-Buffers of one memory space follow each other in order of first definition. Which buffers share is
+Buffers of one memory space follow each other in order of first definition, those whose sizes are
+whole cache lines first: so these begin at one, which takes no byte more. Which buffers share is
 decided before, by MemoryReuse; a space in which every buffer has an address already stays.
 """
 
@@ -19,6 +20,7 @@ from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.liveness import definitions
 from pypto._src.passes.memory_advice import Live, advice
 from pypto._src.passes.memory_reuse import (
+    LINE_BYTES,
     Buffer,
     aligned,
     buffers,
@@ -75,7 +77,7 @@ def with_addresses(function: Function, target: Target = A2A3) -> Function:
         if total_bytes([memref.size_ for memref in found], memory) > memory.usable_bytes:
             raise _overflow(function, root, space, buffers(function, root)[space], memory)
         address = 0
-        for old in found:
+        for old in sorted(found, key=lambda memref: aligned(memref.size_, memory) % LINE_BYTES > 0):
             placed[old] = MemRef(space, address, old.size_, old.id_, old.span)
             address += aligned(old.size_, memory)
     return replace_memrefs(function, placed)

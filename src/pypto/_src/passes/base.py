@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from operator import attrgetter
 from threading import local
 from typing import Any, ClassVar, Final
 
@@ -23,9 +24,10 @@ from pypto._src import knobs
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
 from pypto._src.errors import InternalError, PyptoError, VerificationError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import MemRef, ShapedType, Var, const_value
-from pypto._src.ir.stmts import Program
-from pypto._src.ir.walk import walk, with_room
+from pypto._src.ir.nodes import IRNode, MemRef, ShapedType, Var, const_value
+from pypto._src.ir.proofs import Proofs
+from pypto._src.ir.stmts import AssignStmt, Program
+from pypto._src.ir.walk import occurring, stmts_in, walk, with_room
 from pypto._src.targets import A2A3, Target
 
 # --------------------------------------------------------------------------------------------
@@ -45,6 +47,8 @@ class IRProperty(Enum):
     HasMemRefs = 6
     IncoreBlockOps = 7
     AllocatedMemoryAddr = 8
+
+    __hash__ = object.__hash__  # members are single; that of Enum is written in Python
 
 
 class IRPropertySet:
@@ -75,15 +79,15 @@ class IRPropertySet:
 
     def union_with(self, other: IRPropertySet) -> IRPropertySet:
         """Return the properties of either set."""
-        return IRPropertySet(*self._items, *other._items)
+        return _set_of(self._items | other._items)
 
     def intersection(self, other: IRPropertySet) -> IRPropertySet:
         """Return the properties of both sets."""
-        return IRPropertySet(*(self._items & other._items))
+        return _set_of(self._items & other._items)
 
     def difference(self, other: IRPropertySet) -> IRPropertySet:
         """Return the properties of this set that are not in ``other``."""
-        return IRPropertySet(*(self._items - other._items))
+        return _set_of(self._items - other._items)
 
     def empty(self) -> bool:
         """True if there is none."""
@@ -91,7 +95,7 @@ class IRPropertySet:
 
     def to_list(self) -> list[IRProperty]:
         """Return the properties in the order of the enumeration."""
-        return [prop for prop in IRProperty if prop in self._items]
+        return sorted(self._items, key=_NUMBER) if self._items else []
 
     def __iter__(self) -> Iterator[IRProperty]:
         return iter(self.to_list())
@@ -108,6 +112,15 @@ class IRPropertySet:
         return "{" + ", ".join(prop.name for prop in self) + "}"
 
     __repr__ = __str__
+
+
+_NUMBER: Final = attrgetter("_value_")  # without the detour of ``value``
+
+
+def _set_of(items: set[IRProperty]) -> IRPropertySet:
+    made = IRPropertySet()
+    made._items = items  # pyright: ignore[reportPrivateUsage]
+    return made
 
 
 # --------------------------------------------------------------------------------------------
@@ -136,41 +149,66 @@ def get_default_verification_level() -> VerificationLevel:
     return VerificationLevel[knobs.VERIFY_LEVEL.get().upper()]
 
 
-def _allocated_addresses(program: Program, target: Target = A2A3) -> list[Diagnostic]:
+def _allocated_addresses(program: Program, _: Proofs | None = None) -> list[Diagnostic]:
     """Return a finding for each on-chip buffer without address (0) or beyond its memory (1)."""
+    if all(_wrong_place(memref) is None for memref in _memrefs(program)):
+        return []
     found: list[Diagnostic] = []
     seen: set[MemRef] = set()
-    for node in walk(program):
-        memref = (
-            node.type.memref
-            if isinstance(node, Var) and isinstance(node.type, ShapedType)
-            else None
-        )
-        if memref is None or memref in seen or memref.memory_space_ is MemorySpace.DDR:
+    for node in walk(program):  # in the order of the text, which `_memrefs` has not
+        memref = _memref_of(node)
+        if memref is None or memref in seen:
             continue
         seen.add(memref)
-        address = const_value(memref.addr_)
-        size = target.memories[memref.memory_space_].physical_bytes
-        if address is None or address < 0:
-            code, what = 0, "has no address"
-        elif address + memref.size_ > size:
-            code, what = 1, f"ends at byte {address + memref.size_} of a memory of {size} bytes"
-        else:
-            continue
-        message = f"buffer {memref.name} {what}"
-        rule = IRProperty.AllocatedMemoryAddr.name
-        found.append(Diagnostic(DiagnosticSeverity.Error, rule, code, message, node.span))
+        wrong = _wrong_place(memref)
+        if wrong is not None:
+            code, what = wrong
+            message = f"buffer {memref.name} {what}"
+            rule = IRProperty.AllocatedMemoryAddr.name
+            found.append(Diagnostic(DiagnosticSeverity.Error, rule, code, message, node.span))
     return found
 
 
-def _by_rules(*rules: str) -> Callable[[Program], list[Diagnostic]]:
-    def check(program: Program) -> list[Diagnostic]:
+def _memref_of(node: IRNode) -> MemRef | None:
+    if isinstance(node, Var) and isinstance(node.type, ShapedType):
+        return node.type.memref
+    return None
+
+
+def _memrefs(program: Program) -> set[MemRef]:
+    """Return the memory references of all variables that stand in a program."""
+    variables: set[Var] = set()
+    for function in program.functions_:
+        variables.update(function.params)
+        for stmt in stmts_in(function.body):
+            variables.update(occurring(stmt))
+            if isinstance(stmt, AssignStmt):
+                variables.add(stmt.var)
+    found = {_memref_of(var) for var in variables}
+    return {memref for memref in found if memref is not None}
+
+
+def _wrong_place(memref: MemRef, target: Target = A2A3) -> tuple[int, str] | None:
+    """Return the code and the text of what is wrong with the address of a buffer, if anything."""
+    if memref.memory_space_ is MemorySpace.DDR:
+        return None
+    address = const_value(memref.addr_)
+    size = target.memories[memref.memory_space_].physical_bytes
+    if address is None or address < 0:
+        return 0, "has no address"
+    if address + memref.size_ > size:
+        return 1, f"ends at byte {address + memref.size_} of a memory of {size} bytes"
+    return None
+
+
+def _by_rules(*rules: str) -> Callable[[Program, Proofs | None], list[Diagnostic]]:
+    def check(program: Program, proofs: Proofs | None) -> list[Diagnostic]:
         from pypto._src.ir.verify import IRVerifier
 
         verifier = IRVerifier()
         for rule in rules:
             verifier.enable_rule(rule)
-        return verifier.verify(program)
+        return verifier.verify(program, proofs)
 
     return check
 
@@ -181,7 +219,7 @@ _RULES: Final[dict[IRProperty, tuple[str, ...]]] = {
 }
 """The rules of the verifier that a property stands for."""
 
-_CHECKS: Final[dict[IRProperty, Callable[[Program], list[Diagnostic]]]] = {
+_CHECKS: Final[dict[IRProperty, Callable[[Program, Proofs | None], list[Diagnostic]]]] = {
     **{prop: _by_rules(*rules) for prop, rules in _RULES.items()},
     IRProperty.AllocatedMemoryAddr: _allocated_addresses,
 }
@@ -190,6 +228,11 @@ _CHECKS: Final[dict[IRProperty, Callable[[Program], list[Diagnostic]]]] = {
 def get_verified_properties() -> IRPropertySet:
     """Return the properties that can be verified; the others are taken on trust."""
     return IRPropertySet(*_CHECKS)
+
+
+def proofs_at_hand() -> Proofs | None:
+    """Return what the running pipeline knows of single statements."""
+    return _active.proofs
 
 
 def rules_verified(program: Program) -> tuple[str, ...]:
@@ -210,7 +253,8 @@ def verify_properties(properties: IRPropertySet, program: Program, pass_name: st
 
 
 def _verify(properties: IRPropertySet, program: Program, when: str, pass_name: str) -> None:
-    found = [d for prop in properties if prop in _CHECKS for d in _CHECKS[prop](program)]
+    checks = [_CHECKS[prop] for prop in properties if prop in _CHECKS]
+    found = [d for check in checks for d in check(program, _active.proofs)]
     errors = [d for d in found if d.severity is DiagnosticSeverity.Error]
     if not errors:
         return
@@ -376,6 +420,7 @@ class _Active(local):
     def __init__(self) -> None:
         self.contexts: list[PassContext] = []
         self.proved: tuple[Program | None, IRPropertySet] = None, IRPropertySet()
+        self.proofs: Proofs | None = None
 
 
 _active = _Active()
@@ -449,18 +494,19 @@ class PassPipeline:
         if context is not None:
             level = context.get_verification_level()
         claims = _Claims(verified=level is not VerificationLevel.NONE)
-        for pass_ in self._passes:
-            before = program
-            try:
-                with claims.told(program):
+        with claims.active():
+            for pass_ in self._passes:
+                before = program
+                claims.tell(program)
+                try:
                     program = pass_(program)
-            except Exception:
-                claims.settle()  # whose error says more, if there is one
-                raise
-            if after is not None:
-                after(pass_, program)
-            claims.add(pass_, program, changed=program is not before)
-        claims.settle()
+                except Exception:
+                    claims.settle()  # whose error says more, if there is one
+                    raise
+                if after is not None:
+                    after(pass_, program)
+                claims.add(pass_, program, changed=program is not before)
+            claims.settle()
         return program
 
 
@@ -494,17 +540,23 @@ class _Claims:
             self._open.append((kept, program, pass_.get_name()))
             self._proved = IRPropertySet()
         new = self._holds.difference(kept)
-        verify_properties(new, program, pass_.get_name())
-        self._proved = self._proved.union_with(new)
+        if not new.empty():
+            verify_properties(new, program, pass_.get_name())
+            self._proved = self._proved.union_with(new)
 
     @contextmanager
-    def told(self, program: Program) -> Generator[None]:
-        """Let `rules_verified` know, inside the block, what is verified of the last program."""
-        outer, _active.proved = _active.proved, (program, self._proved)
+    def active(self) -> Generator[None]:
+        """Let `rules_verified` and `proofs_at_hand` know, inside the block, what is known here."""
+        outer = _active.proved, _active.proofs
+        _active.proofs = Proofs()
         try:
             yield
         finally:
-            _active.proved = outer
+            _active.proved, _active.proofs = outer
+
+    def tell(self, program: Program) -> None:
+        """Say what is verified of ``program``, which the next pass gets."""
+        _active.proved = program, self._proved
 
     def settle(self) -> None:
         """Verify what is open.

@@ -21,7 +21,7 @@ from pypto._src.ir.nodes import (
     Var,
     const_value,
 )
-from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, WhileStmt
+from pypto._src.ir.stmts import ForStmt, Function, IfStmt, WhileStmt
 from pypto._src.passes.regions import Block, Site
 
 
@@ -55,16 +55,20 @@ class Integers:
         self.forms: dict[Expr, Affine] = {}
         self.counters: dict[Expr, _Counter] = {}
         self.of_body: dict[Block, Var] = {}
+        self.values: dict[Expr, Expr] = {}  # of scalar variables
 
-    def visit(self, site: Site) -> None:
-        """Take note of the integers that a statement defines; call it in textual order."""
+    def assign(self, var: Var, value: Expr, block: Block) -> None:
+        """Take note of a scalar that a statement of ``block`` defines; call it in textual order."""
+        self.values[var] = value
+        self.home[var] = block
+        form = self.form(value, block)
+        if not _is_opaque(form, value):
+            self.forms[var] = form
+
+    def enter(self, site: Site) -> None:
+        """Take note of the integers that a compound statement defines, before those inside it."""
         stmt = site.stmt
         match stmt:
-            case AssignStmt() if isinstance(stmt.var.type, ScalarType):
-                self.home[stmt.var] = site.block
-                form = self.form(stmt.value, site.block)
-                if not _is_opaque(form, stmt.value):
-                    self.forms[stmt.var] = form
             case ForStmt():
                 body = site.blocks[0]
                 self.home.update(dict.fromkeys((stmt.loop_var, *stmt.iter_args), body))
@@ -81,12 +85,12 @@ class Integers:
 
     def form(self, expr: Expr, block: Block) -> Affine:
         """Return ``expr``, which stands in ``block``, as a linear form."""
+        if isinstance(expr, ConstInt):
+            return Affine(expr.value, _NO_TERMS)
+        if isinstance(expr, Var):
+            known = self.forms.get(expr)
+            return Affine(0, {expr: 1}) if known is None else known
         match expr:
-            case ConstInt():
-                return Affine(expr.value, {})
-            case Var():
-                known = self.forms.get(expr)
-                return Affine(0, {expr: 1}) if known is None else known
             case Add():
                 return combine(self.form(expr.left, block), self.form(expr.right, block), 1)
             case Sub():
@@ -111,6 +115,10 @@ class Integers:
             return combine(Affine(0, {}), left, right.constant)
         self.home.setdefault(expr, block)
         return Affine(0, {expr: 1})
+
+
+_NO_TERMS: Final[dict[Expr, int]] = {}
+"""The terms of every constant; no linear form is changed once it is made."""
 
 
 def _is_opaque(form: Affine, expr: Expr) -> bool:

@@ -9,28 +9,32 @@ of elements (`boxes`). Distinct parameters are taken as distinct memory.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
     Call,
     Expr,
-    IterArg,
     MakeTuple,
     MemRef,
+    ScalarType,
     ShapedType,
     TensorType,
     TileType,
     Var,
     const_value,
 )
-from pypto._src.ir.opdef import INTS, aliased, op_of
-from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, WhileStmt
+from pypto._src.ir.opdef import INTS, OpDef, aliased, op_of
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, YieldStmt
 from pypto._src.ops.order import completes_in_order
+from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.passes.boxes import Affine, Box, Integers, combine
 from pypto._src.passes.liveness import carried
-from pypto._src.passes.regions import Block, Site, call_of, sites_in
+from pypto._src.passes.regions import Block, Site
+
+SYNC_OPS: Final = frozenset((sync_src, sync_dst, bar_v, bar_m, bar_all))
+"""The ops of flags and barriers."""
 
 Chunk: TypeAlias = Hashable
 """A piece of on-chip memory that is touched whole or not at all."""
@@ -132,8 +136,10 @@ def _roots_in(block: Block, found: dict[Var, Roots]) -> None:
     for site in block.sites:
         stmt = site.stmt
         if isinstance(stmt, AssignStmt):
-            if _is_tensor(stmt.var):
+            if isinstance(stmt.var.type, TensorType):
                 found[stmt.var] = _roots_of(stmt, found)
+        elif not site.blocks:
+            continue
         elif site.is_loop:
             _roots_in_loop(site, found)
         else:
@@ -167,8 +173,7 @@ def _union(found: dict[Var, Roots], values: Iterable[Expr]) -> Roots:
 
 def _roots_of(stmt: AssignStmt, found: dict[Var, Roots]) -> Roots:
     source = aliased(stmt.value)
-    roots = () if source is None else _union(found, (source,))
-    return roots or (stmt.var,)
+    return (found.get(source) if isinstance(source, Var) else None) or (stmt.var,)
 
 
 # --------------------------------------------------------------------------------------------
@@ -176,87 +181,156 @@ def _roots_of(stmt: AssignStmt, found: dict[Var, Roots]) -> Roots:
 # --------------------------------------------------------------------------------------------
 
 
+class _Shape(NamedTuple):
+    """What an op's definition says of its calls, in the form that accesses are found by."""
+
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    is_view: bool
+    boxes: dict[str, int]  # where its lists of integers stand
+
+    @staticmethod
+    def of(op: OpDef[..., Any]) -> _Shape:
+        lists = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
+        return _Shape(
+            tuple(sorted(op.reads)), tuple(sorted(op.writes)), op.view_of is not None, lists
+        )
+
+
 class Accesses:
-    """The instructions of a function by site, with the facts to compare what they touch."""
+    """The instructions of a function by site, with the facts to compare what they touch.
+
+    ``syncs`` has the calls that set or wait for a flag or are barriers, ``jumps`` the statements
+    that end a block or leave a loop early; both in textual order.
+    """
 
     def __init__(self, function: Function, root: Block) -> None:
         self.integers = Integers(function, root)
         self.roots = tensor_roots(function, root)
         self.windows: dict[Var, Window] = dict.fromkeys(function.params, ())
         self.at: dict[Site, Instruction] = {}
-        self.chunks = chunks(_on_chip(function, root))
+        self.syncs: dict[Site, Call] = {}
+        self.jumps: list[Site] = []
+        self._shapes: dict[OpDef[..., Any], _Shape] = {}
+        self._memrefs: dict[MemRef, None] = {}
+        self._touched: list[tuple[Instruction, list[MemRef], list[MemRef]]] = []
         self._block(root)
+        self._cut()
 
     def _block(self, block: Block) -> None:
         for site in block.sites:
-            self.integers.visit(site)
-            values = carried(site)
-            for value in values:
-                if value.iter_arg is not None:
-                    self._hand_on(value.iter_arg, [value.iter_arg.initValue])
-            self._visit(site)
-            for inner in site.blocks:
-                self._block(inner)
-            for value in values:
-                self._hand_on(value.return_var, [e for _, e in value.yields])
+            stmt = site.stmt
+            if isinstance(stmt, AssignStmt):
+                self._assign(site, stmt)
+            elif isinstance(stmt, EvalStmt):
+                if isinstance(stmt.expr, Call):
+                    self._call(site, stmt.expr, None)
+            elif site.blocks:
+                self._compound(site)
+            elif not isinstance(stmt, YieldStmt):
+                self.jumps.append(site)
 
-    def _visit(self, site: Site) -> None:
-        stmt = site.stmt
-        target = stmt.var if isinstance(stmt, AssignStmt) else None
-        if isinstance(stmt, AssignStmt) and _is_tensor(stmt.var):
-            self.windows[stmt.var] = self._window(stmt.value, site.block)
-        call = call_of(stmt)
+    def _compound(self, site: Site) -> None:
+        self.integers.enter(site)
+        values = carried(site)
+        for value in values:
+            if value.iter_arg is not None:
+                self._hand_on(value.iter_arg, [value.iter_arg.initValue])
+        for inner in site.blocks:
+            self._block(inner)
+        for value in values:
+            self._hand_on(value.return_var, [e for _, e in value.yields])
+
+    def _assign(self, site: Site, stmt: AssignStmt) -> None:
+        var, value = stmt.var, stmt.value
+        kind = var.type
+        if isinstance(kind, ScalarType):
+            self.integers.assign(var, value, site.block)
+        elif isinstance(kind, TensorType):
+            self.windows[var] = self._window(value, site.block)
+        if isinstance(value, Call):
+            self._call(site, value, var if isinstance(kind, TileType) else None)
+
+    def _call(self, site: Site, call: Call, tile: Var | None) -> None:
+        """Take note of what a call does; ``tile`` is its result, if that is a tile."""
         op = op_of(call)
-        pipe = None if call is None or op is None else op.pipe_of(call)
-        if call is None or op is None or pipe is None:
+        if op is None:
             return
+        if op in SYNC_OPS:
+            self.syncs[site] = call
+            return
+        pipe = op.pipe_of(call)
+        if pipe is None:
+            return
+        shape = self._shapes.get(op)
+        if shape is None:
+            shape = self._shapes[op] = _Shape.of(op)
+        args, tensors = call.args, False
+        reads: list[MemRef] = []
+        writes: list[MemRef] = []
+        for indices, found in ((shape.reads, reads), (shape.writes, writes)):
+            for index in indices:
+                arg = args[index]
+                if not isinstance(arg, Var):
+                    continue
+                if isinstance(arg.type, TileType):
+                    found.append(memref_of(arg))
+                else:
+                    tensors = tensors or isinstance(arg.type, TensorType)
+        if tile is not None and not shape.is_view:
+            writes.append(memref_of(tile))
         instruction = Instruction(site, call, pipe)
-        touched = _tiles(call, op.reads)
-        instruction.reads = tuple(c for t in touched for c in self.chunks[memref_of(t)])
-        results = _tiles(call, op.writes)
-        if target is not None and isinstance(target.type, TileType) and op.view_of is None:
-            results.append(target)
-        instruction.writes = tuple(c for t in results for c in self.chunks[memref_of(t)])
-        instruction.tensors = tuple(self._tensors(call, site.block))
-        if instruction.reads or instruction.writes or instruction.tensors:
+        if tensors:
+            instruction.tensors = tuple(self._tensors(call, shape, site.block))
+        if reads or writes:
+            self._memrefs.update(dict.fromkeys((*reads, *writes)))
+            self._touched.append((instruction, reads, writes))
+        if reads or writes or tensors:
             self.at[site] = instruction
+
+    def _cut(self) -> None:
+        """Give the instructions the chunks of the buffers that they touch."""
+        of = chunks(self._memrefs)
+        for instruction, reads, writes in self._touched:
+            instruction.reads = tuple([chunk for memref in reads for chunk in of[memref]])
+            instruction.writes = tuple([chunk for memref in writes for chunk in of[memref]])
 
     def _hand_on(self, target: Var, sources: Sequence[Expr]) -> None:
         """What is carried is a whole tensor, or it may begin elsewhere on each turn."""
         whole = all(isinstance(e, Var) and self.windows.get(e) == () for e in sources)
         self.windows[target] = () if whole else None
 
-    def _tensors(self, call: Call, block: Block) -> Iterator[TensorAccess]:
-        op = op_of(call)
-        assert op is not None
+    def _tensors(self, call: Call, shape: _Shape, block: Block) -> Iterator[TensorAccess]:
         for index, arg in enumerate(call.args):
             if not isinstance(arg, Var) or not _is_tensor(arg):
                 continue
-            box = self._box(call, arg, block)
+            box = self._box(call, shape, arg, block)
             for root in self.roots.get(arg, (arg,)):
-                if index in op.reads:
+                if index in shape.reads:
                     yield TensorAccess(root, box, False)
-                if index in op.writes:
+                if index in shape.writes:
                     yield TensorAccess(root, box, True)
 
-    def _ints(self, call: Call, block: Block, name: str) -> tuple[Affine, ...] | None:
+    def _ints(
+        self, call: Call, shape: _Shape, block: Block, name: str
+    ) -> tuple[Affine, ...] | None:
         """Return the integer list that a call has under ``name``, such as its offsets."""
-        op = op_of(call)
-        assert op is not None
-        for param, arg in zip(op.operands, call.args, strict=True):
-            if param.kind == INTS and param.name == name and isinstance(arg, MakeTuple):
-                return tuple(self.integers.form(e, block) for e in arg.elements)
-        return None
+        index = shape.boxes.get(name)
+        arg = None if index is None else call.args[index]
+        if not isinstance(arg, MakeTuple):
+            return None
+        form = self.integers.form
+        return tuple([form(e, block) for e in arg.elements])
 
-    def _box(self, call: Call, tensor: Var, block: Block) -> Box | None:
+    def _box(self, call: Call, shape: _Shape, tensor: Var, block: Block) -> Box | None:
         """Return the part of ``tensor`` that a call touches, None for unknown.
 
         The names of the operands say it: ``indices`` of one element, or ``offsets`` and ``shapes``
         of a box.
         """
         base = self.windows.get(tensor)
-        indices = self._ints(call, block, "indices")
-        offsets = self._ints(call, block, "offsets") if indices is None else indices
+        indices = self._ints(call, shape, block, "indices")
+        offsets = self._ints(call, shape, block, "offsets") if indices is None else indices
         if offsets is None or base is None:
             return None
         if base:
@@ -265,10 +339,10 @@ class Accesses:
             offsets = tuple(combine(b, o, 1) for b, o in zip(base, offsets, strict=True))
         if indices is not None:
             return Box(offsets, (1,) * len(offsets))
-        sizes = self._ints(call, block, "shapes")
+        sizes = self._ints(call, shape, block, "shapes")
         if sizes is None or len(sizes) != len(offsets):
             return None
-        return Box(offsets, tuple(None if s.terms else s.constant for s in sizes))
+        return Box(offsets, tuple([None if s.terms else s.constant for s in sizes]))
 
     def _window(self, value: Expr, block: Block) -> Window:
         """Return where the tensor ``value`` begins in the tensor that it aliases."""
@@ -283,30 +357,9 @@ class Accesses:
         op = op_of(value)
         if op is None or op.view_of is None or op.writes:
             return base  # a store: its value is the whole tensor that it writes
-        offsets = self._ints(value, block, "offset")
+        offsets = self._ints(value, _Shape.of(op), block, "offset")
         if offsets is None or (base and len(base) != len(offsets)):
             return None  # a reshape, whose elements have other indices
         if not base:
             return offsets
         return tuple(combine(b, o, 1) for b, o in zip(base, offsets, strict=True))
-
-
-def _tiles(call: Call, indices: Iterable[int]) -> list[Var]:
-    chosen: Sequence[Expr] = [call.args[i] for i in sorted(indices)]
-    return [arg for arg in chosen if isinstance(arg, Var) and isinstance(arg.type, TileType)]
-
-
-def _on_chip(function: Function, root: Block) -> Iterator[MemRef]:
-    for param in function.params:
-        if isinstance(param.type, TileType):
-            yield memref_of(param)
-    for site in sites_in(root):
-        stmt = site.stmt
-        variables: Sequence[Var | IterArg] = ()
-        if isinstance(stmt, AssignStmt):
-            variables = (stmt.var,)
-        elif isinstance(stmt, ForStmt | WhileStmt):
-            variables = (*stmt.iter_args, *stmt.return_vars)
-        elif isinstance(stmt, IfStmt):
-            variables = stmt.return_vars
-        yield from (memref_of(v) for v in variables if isinstance(v.type, TileType))

@@ -142,6 +142,8 @@ class Conflicts:
         self.reads: dict[Chunk, Bits] = {}
         self.writes: dict[Chunk, Bits] = {}
         self.tensors: dict[Var, _Tensor] = {}
+        self.of_chunk: dict[tuple[Chunk, bool], Conflict] = {}
+        self.known: dict[Instruction, list[Conflict]] = {}
         reads: dict[Chunk, list[int]] = {}
         writes: dict[Chunk, list[int]] = {}
         for index, instruction in enumerate(numbering.instructions):
@@ -158,16 +160,27 @@ class Conflicts:
         for tensor in self.tensors.values():
             tensor.close()
 
-    def of(self, instruction: Instruction) -> Iterator[Conflict]:
-        """Yield what each access of an instruction conflicts with."""
-        for chunk in instruction.reads:
+    def of(self, instruction: Instruction) -> Sequence[Conflict]:
+        """Return what each access of an instruction conflicts with."""
+        known = self.known.get(instruction)
+        if known is None:
+            known = self.known[instruction] = [
+                *(self._of_chunk(chunk, writes=False) for chunk in instruction.reads),
+                *(self._of_chunk(chunk, writes=True) for chunk in instruction.writes),
+            ]
+        if not instruction.tensors:
+            return known
+        tensors = self.tensors
+        return [*known, *(c for a in instruction.tensors for c in tensors[a.root].conflicts(a))]
+
+    def _of_chunk(self, chunk: Chunk, *, writes: bool) -> Conflict:
+        found = self.of_chunk.get((chunk, writes))
+        if found is None:
             written = self.writes.get(chunk, 0)
-            yield Conflict(written, False, written, None, False)
-        for chunk in instruction.writes:
-            written = self.writes[chunk]
-            yield Conflict(written | self.reads.get(chunk, 0), True, written, None, False)
-        for access in instruction.tensors:
-            yield from self.tensors[access.root].conflicts(access)
+            candidates = written | self.reads.get(chunk, 0) if writes else written
+            found = Conflict(candidates, writes, written, None, False)
+            self.of_chunk[chunk, writes] = found
+        return found
 
 
 _FixedBox: TypeAlias = "tuple[Interval, ...]"

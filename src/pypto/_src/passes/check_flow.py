@@ -13,10 +13,10 @@ of as many bits as it has instructions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pypto._src.ir.enums import ForKind, PipeType
-from pypto._src.ir.nodes import Call, ConstInt, Var, const_value
+from pypto._src.ir.nodes import Call, ConstInt, Op, Var, const_value
 from pypto._src.ir.stmts import (
     BreakStmt,
     ContinueStmt,
@@ -26,7 +26,7 @@ from pypto._src.ir.stmts import (
     ReturnStmt,
     WhileStmt,
 )
-from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
+from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_src
 from pypto._src.passes.boxes import Affine, Box, combine, may_overlap, trip_count
 from pypto._src.passes.buffers import Accesses, Instruction, TensorAccess
 from pypto._src.passes.check_bits import Bit, Conflict, Conflicts, Numbering, places
@@ -34,13 +34,13 @@ from pypto._src.passes.check_paths import Conditions, Turn
 from pypto._src.passes.check_state import DOWN, PIPES, TWICE, UP, Key, State, joined
 from pypto._src.passes.check_texts import Findings, Triple
 from pypto._src.passes.conflicts import meeting
-from pypto._src.passes.regions import Block, Site, call_of, sites_in
+from pypto._src.passes.regions import Block, Site, sites_in
 
-_BARRIERS: Final[tuple[tuple[Any, PipeType], ...]] = (
-    (bar_v, PipeType.V),
-    (bar_m, PipeType.M),
-    (bar_all, PipeType.ALL),
-)
+_BARRIERS: Final[dict[Op, PipeType]] = {
+    bar_v: PipeType.V,
+    bar_m: PipeType.M,
+    bar_all: PipeType.ALL,
+}
 _MOST_TOLD_APART: Final = 3
 """How deep loops nest whose first, last and other turns are told apart; inside, all are alike."""
 _MOST_SPLITS: Final = 4
@@ -57,7 +57,7 @@ class _Sync(NamedTuple):
     barrier: PipeType | None = None
 
 
-class _Loop(NamedTuple):
+class OpenLoop(NamedTuple):
     """An open loop, with the states in which it is left or goes on early."""
 
     breaks: list[State]
@@ -89,21 +89,18 @@ class Flow:
         self.numbering = Numbering(accesses, len(self.flags))
         self.waits = self._wait_bits()
         self.conflicts = Conflicts(accesses, self.numbering)
-        self.conditions = Conditions(root, accesses.integers)
+        self.conditions = Conditions(accesses.integers)
         self.every_way = every_way
         self.repeated = set[object]() if every_way else self._repeated_conditions()
         self.last_values = {} if every_way else self._find_last_values()
         self.splits: int = 0
-        self.loops: list[_Loop] = []
-        self.visits: dict[tuple[object, ...], _Visit] = {}
+        self.loops: list[OpenLoop] = []
+        self.visits: dict[Site, dict[tuple[object, ...], _Visit]] = {}
         self.returns: list[State] = []
 
     def _find_syncs(self) -> None:
-        for site in sites_in(self.root):
-            call = call_of(site.stmt)
-            sync = None if call is None else _read(call)
-            if sync is None:
-                continue
+        for site, call in self.accesses.syncs.items():
+            sync = _read(call)
             if sync.triple is not None:
                 if not self.findings.exists(site, sync.triple):
                     continue
@@ -137,12 +134,13 @@ class Flow:
         return found
 
     def _repeated_conditions(self) -> set[object]:
-        """Return the conditions that decide about more than one set or wait."""
+        """Return the conditions that decide more than once about instructions, sets or waits."""
+        at, syncs = self.accesses.at, self.syncs
         seen: set[object] = set()
         again: set[object] = set()
         for site in sites_in(self.root):
             if isinstance(site.stmt, IfStmt) and any(
-                inner in self.syncs for block in site.blocks for inner in sites_in(block)
+                inner in at or inner in syncs for block in site.blocks for inner in sites_in(block)
             ):
                 key = self.conditions.key(site.stmt.condition, site.block)
                 if key is not None:
@@ -165,24 +163,29 @@ class Flow:
                 return None
             instruction = self.accesses.at.get(site)
             if instruction is not None:
-                self._instruction(instruction, state)
+                self.instruction(instruction, state)
             elif site in self.syncs:
                 self._sync(site, self.syncs[site], state)
             elif site.blocks:
-                stmt = site.stmt
-                if isinstance(stmt, ForStmt | WhileStmt):
-                    state = self._loop(site, stmt, state)
-                elif isinstance(stmt, IfStmt):
-                    key = self._split_key(site, stmt)
-                    if key is not None:
-                        return self._split(site, key, state)
-                    state = self._branch(site, stmt, state)
-                else:
-                    for inner in site.blocks:
-                        state = self.block(inner, state)
+                key = self.split_key(site)
+                if key is not None:
+                    return self._split(site, key, state)
+                state = self.compound(site, state)
             elif isinstance(site.stmt, BreakStmt | ContinueStmt | ReturnStmt):
                 state = self._jump(site, state)
         return state
+
+    def compound(self, site: Site, state: State) -> State | None:
+        """Return what holds after a statement with bodies."""
+        stmt = site.stmt
+        if isinstance(stmt, ForStmt | WhileStmt):
+            return self._loop(site, stmt, state)
+        if isinstance(stmt, IfStmt):
+            return self._branch(site, stmt, state)
+        after: State | None = state
+        for inner in site.blocks:
+            after = self.block(inner, after)
+        return after
 
     def _jump(self, site: Site, state: State) -> State | None:
         match site.stmt:
@@ -205,12 +208,19 @@ class Flow:
         second = self.block(site.blocks[1], state) if len(site.blocks) > 1 else state
         return joined(first, second, site)
 
-    def _split_key(self, site: Site, stmt: IfStmt) -> object:
+    def split_key(self, site: Site) -> object:
         """Return the key of a condition that the rest of a block is to be held apart by."""
+        stmt = site.stmt
+        if not self.repeated or not isinstance(stmt, IfStmt) or self.splits >= _MOST_SPLITS:
+            return None
         key = self.conditions.key(stmt.condition, site.block)
-        if key is None or key not in self.repeated or self.splits >= _MOST_SPLITS:
+        if key is None or key not in self.repeated:
             return None
         return key if self.conditions.decide(stmt.condition, site.block) is None else None
+
+    def rest(self, site: Site, state: State) -> State | None:
+        """Return what holds after a statement, now reached, and the rest of its block."""
+        return self.block(site.block, state, site.index)
 
     def _split(self, site: Site, key: object, state: State) -> State | None:
         """Go through the rest of a block for either value of a condition."""
@@ -218,7 +228,7 @@ class Flow:
         results: list[State | None] = []
         for value in (True, False):
             self.conditions.assumed[key] = value
-            results.append(self.block(site.block, state.copy(), site.index))
+            results.append(self.rest(site, state.copy()))
             del self.conditions.assumed[key]
         self.splits -= 1
         return joined(results[0], results[1], site)
@@ -235,12 +245,12 @@ class Flow:
         trips = trip_count(stmt)
         if trips == 0:
             return entry
-        context = (site, *self.conditions.present())
-        known = self.visits.get(context)
+        visits = self.visits.setdefault(site, {})
+        context = self.conditions.present()
+        known = visits.get(context)
         if known is not None and entry.same(known.entry):
             return None if known.result is None else known.result.copy()
-        blind = self.every_way or len(self.loops) >= _MOST_TOLD_APART
-        turns = _Turns(self.conditions, site, trips, blind=blind)
+        turns = self.turns_of(site, trips)
         visit = _Visit(entry.copy(), {}, {}, None)
         if known is not None and _is_lower(entry, known.entry, site):
             visit = _Visit(visit.entry, known.heads, known.ends, None)
@@ -253,10 +263,15 @@ class Flow:
         result: State | None = None
         for state in ends:
             result = state.copy() if result is None else joined(result, state, site)
-        self.visits[context] = visit._replace(result=result)
+        visits[context] = visit._replace(result=result)
         return None if result is None else result.copy()
 
-    def _fix(self, site: Site, turns: _Turns, visit: _Visit) -> None:
+    def turns_of(self, site: Site, trips: int | None) -> Turns:
+        """Return the turns of a loop that are looked at, inside the loops that are open."""
+        blind = self.every_way or len(self.loops) >= _MOST_TOLD_APART
+        return Turns(self.conditions, site, trips, blind=blind)
+
+    def _fix(self, site: Site, turns: Turns, visit: _Visit) -> None:
         """Go through a loop until its heads stay as they are."""
         pending: dict[Turn, None] = {}
         for turn in turns.first():
@@ -299,10 +314,10 @@ class Flow:
             pending[turn] = None
 
     def _turn(
-        self, site: Site, turn: Turn, head: State, turns: _Turns
+        self, site: Site, turn: Turn, head: State, turns: Turns
     ) -> tuple[State | None, list[State]]:
         """Return what holds after one turn, and where it leaves the loop."""
-        loop = _Loop([], [])
+        loop = OpenLoop([], [])
         self.loops.append(loop)
         if turns.counter is not None:
             self.conditions.turns[turns.counter.var] = (turns.counter, turn)
@@ -316,7 +331,7 @@ class Flow:
 
     # ----- instructions -------------------------------------------------------------------------
 
-    def _instruction(self, instruction: Instruction, state: State) -> None:
+    def instruction(self, instruction: Instruction, state: State) -> None:
         """Compare an instruction with all that is under way, and let it be under way itself."""
         if instruction.in_order:  # it and what follows start when all before it is complete
             state.known[instruction.pipe] |= self.numbering.of_pipe[instruction.pipe]
@@ -460,7 +475,7 @@ def _is_lower(state: State, other: State, place: Site) -> bool:
     return both is not None and both.same(state)
 
 
-class _Turns:
+class Turns:
     """The turns of one loop that are looked at on their own."""
 
     def __init__(
@@ -541,14 +556,12 @@ def _conflicts(first: TensorAccess, second: TensorAccess) -> bool:
     return first.root is root and (first.writes or second.writes)
 
 
-def _read(call: Call) -> _Sync | None:
-    """Return what a call does to flags and pipes, None if nothing."""
-    if call.op is sync_src or call.op is sync_dst:
-        return _Sync(_triple(call), call.op is sync_src)
-    for op, pipe in _BARRIERS:
-        if call.op is op:
-            return _Sync(barrier=pipe)
-    return None
+def _read(call: Call) -> _Sync:
+    """Return what a call does to flags and pipes."""
+    barrier = _BARRIERS.get(call.op)
+    if barrier is not None:
+        return _Sync(barrier=barrier)
+    return _Sync(_triple(call), call.op is sync_src)
 
 
 def _triple(call: Call) -> Triple:

@@ -29,7 +29,7 @@ from pypto._src.ir.nodes import (
     Var,
     const_value,
 )
-from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt
+from pypto._src.ir.stmts import ForStmt, IfStmt
 from pypto._src.passes.boxes import Affine, Integers, combine
 from pypto._src.passes.regions import Block, Site, sites_in
 
@@ -68,16 +68,11 @@ class Questions(NamedTuple):
 class Conditions:
     """Decides conditions in the present turns of the loops around them."""
 
-    def __init__(self, root: Block, integers: Integers) -> None:
+    def __init__(self, integers: Integers) -> None:
         self.integers = integers
-        self.root = root
-        self.values: dict[Expr, Expr] = {}  # of scalar variables
+        self.values = integers.values
         self.turns: dict[Var, tuple[Counter, Turn]] = {}  # of the loops that are open
         self.assumed: dict[object, bool] = {}
-        for site in sites_in(root):
-            stmt = site.stmt
-            if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, ScalarType):
-                self.values[stmt.var] = stmt.value
 
     def counter(self, site: Site) -> Counter | None:
         """Return the counter of a loop, None for one whose step is not constant."""

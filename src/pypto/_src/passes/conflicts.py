@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from pypto._src.ir.nodes import Var
 from pypto._src.passes.boxes import Box, encloses, may_overlap
-from pypto._src.passes.buffers import Accesses, Chunk, Instruction
+from pypto._src.passes.buffers import Accesses, Chunk, Instruction, TensorAccess
 from pypto._src.passes.regions import Block, Site, owner_of
 
 
@@ -75,52 +75,84 @@ class History:
 
     def __init__(self, accesses: Accesses) -> None:
         self.integers = accesses.integers
-        self.tiles: dict[Chunk, dict[tuple[int, bool], list[_Entry]]] = {}
+        self.read: dict[Chunk, dict[int, list[_Entry]]] = {}  # by pipe
+        self.written: dict[Chunk, dict[int, list[_Entry]]] = {}
         self.tensors: dict[Var, list[_TensorEntry]] = {}
 
     def record(self, instruction: Instruction, number: int) -> None:
         """Take note of what ``instruction``, the ``number``-th of its pipe, touches."""
         site, pipe = instruction.site, int(instruction.pipe)
-        for touched, writes in ((instruction.reads, False), (instruction.writes, True)):
+        entry, block = _Entry(number, site), site.block
+        for touched, known in ((instruction.reads, self.read), (instruction.writes, self.written)):
             for chunk in touched:
-                entries = self.tiles.setdefault(chunk, {}).setdefault((pipe, writes), [])
+                by_pipe = known.get(chunk)
+                if by_pipe is None:
+                    by_pipe = known[chunk] = {}
+                entries = by_pipe.get(pipe)
+                if entries is None:
+                    by_pipe[pipe] = [entry]
+                    continue
                 # Who waits for this access also waits for earlier ones that it always follows.
-                while entries and encloses(site.block, entries[-1].site.block):
+                if len(entries) == 1 and entries[0].site.block is block:
+                    entries[0] = entry
+                    continue
+                while entries and encloses(block, entries[-1].site.block):
                     entries.pop()
-                entries.append(_Entry(number, site))
+                entries.append(entry)
         for access in instruction.tensors:
             listed = self.tensors.setdefault(access.root, [])
             listed.append(_TensorEntry(number, pipe, site, access.box, access.writes))
             if len(listed) > _LISTED:
                 self.tensors[access.root] = _condensed(listed, site)
 
-    def earlier(self, instruction: Instruction, known: Sequence[int]) -> Iterator[Need]:
-        """Yield the conflicts with instructions that come before in the same turn of all loops.
+    def earlier(self, instruction: Instruction, known: Sequence[int]) -> list[Need]:
+        """Return the conflicts with instructions that come before in the same turn of all loops.
 
         ``known`` has, for each pipe, the number of its last instruction that is complete by then:
-        conflicts with parts of tensors that earlier ones touch are left out.
+        conflicts with these are left out.
         """
-        site = instruction.site
-        for chunk, writes in _touched(instruction):
-            for (pipe, wrote), entries in self.tiles.get(chunk, {}).items():
-                if not (writes or wrote) or _keeps_order(instruction, pipe):
+        site, block = instruction.site, instruction.site.block
+        found: list[Need] = []
+        for by_pipe in self._on_chip(instruction):
+            for pipe, entries in by_pipe.items():
+                newest = entries[-1]
+                if newest.number <= known[pipe]:
                     continue
-                for entry in reversed(entries):
-                    if meeting(entry.site, site) is not None:
-                        yield Need(pipe, entry.number, entry.site)
-                        break
-        ordered = int(instruction.pipe) if instruction.in_order else None
+                if instruction.in_order and _keeps_order(instruction, pipe):
+                    continue
+                if newest.site.block is block:
+                    found.append(Need(pipe, newest.number, newest.site))
+                else:
+                    found += _newest(entries, site, pipe)
         for access in instruction.tensors:
-            for entry in self.tensors.get(access.root, ()):
-                if entry.pipe == ordered or not (access.writes or entry.writes):
-                    continue
-                if entry.number <= known[entry.pipe]:
-                    continue
-                met = meeting(entry.site, site)
-                if met is not None and may_overlap(
-                    entry.box, access.box, met[0].block, self.integers, later_turn=False
-                ):
-                    yield Need(entry.pipe, entry.number, entry.site)
+            found += self._parts(instruction, access, known)
+        return found
+
+    def _on_chip(self, instruction: Instruction) -> list[dict[int, list[_Entry]]]:
+        """Return the accesses to on-chip memory that conflict with those of an instruction."""
+        read, written = self.read, self.written
+        found = [written[c] for c in instruction.reads if c in written]
+        for chunk in instruction.writes:
+            if chunk in written:
+                found.append(written[chunk])
+            if chunk in read:
+                found.append(read[chunk])
+        return found
+
+    def _parts(
+        self, instruction: Instruction, access: TensorAccess, known: Sequence[int]
+    ) -> Iterator[Need]:
+        """Yield the conflicts of one access to a tensor, as `earlier`."""
+        site = instruction.site
+        ordered = int(instruction.pipe) if instruction.in_order else None
+        for entry in self.tensors.get(access.root, ()):
+            if entry.number <= known[entry.pipe] or not (access.writes or entry.writes):
+                continue
+            met = None if entry.pipe == ordered else meeting(entry.site, site)
+            if met is not None and may_overlap(
+                entry.box, access.box, met[0].block, self.integers, later_turn=False
+            ):
+                yield Need(entry.pipe, entry.number, entry.site)
 
     def earlier_turn(
         self, instruction: Instruction, body: Block, before: Sequence[int], *, tensors: bool
@@ -129,12 +161,11 @@ class History:
 
         ``before`` has the numbers of the last instructions before the loop.
         """
-        for chunk, writes in _touched(instruction):
-            for (pipe, wrote), entries in self.tiles.get(chunk, {}).items():
-                if not (writes or wrote) or _keeps_order(instruction, pipe):
-                    continue
-                if entries and entries[-1].number > before[pipe]:
-                    yield Need(pipe, entries[-1].number, entries[-1].site)
+        for by_pipe in self._on_chip(instruction):
+            for pipe, entries in by_pipe.items():
+                newest = entries[-1]
+                if newest.number > before[pipe] and not _keeps_order(instruction, pipe):
+                    yield Need(pipe, newest.number, newest.site)
         for access in instruction.tensors if tensors else ():
             for entry in self.tensors.get(access.root, ()):
                 if entry.number <= before[entry.pipe] or not (access.writes or entry.writes):
@@ -145,11 +176,12 @@ class History:
                     yield Need(entry.pipe, entry.number, entry.site)
 
 
-def _touched(instruction: Instruction) -> Iterator[tuple[Chunk, bool]]:
-    for chunk in instruction.reads:
-        yield chunk, False
-    for chunk in instruction.writes:
-        yield chunk, True
+def _newest(entries: Sequence[_Entry], site: Site, pipe: int) -> Iterator[Need]:
+    """Yield the newest of the accesses that does not stand in another arm of a branch."""
+    for entry in reversed(entries):
+        if meeting(entry.site, site) is not None:
+            yield Need(pipe, entry.number, entry.site)
+            return
 
 
 def _keeps_order(instruction: Instruction, pipe: int) -> bool:

@@ -58,6 +58,7 @@ from pypto._src.ir.walk import (
     calls_in,
     copy_with,
     functions_called,
+    ops_called,
     stmts_in,
     substitute,
     uses,
@@ -119,7 +120,7 @@ def convert_tensor_to_block_ops() -> Pass:
 
 
 def _has_tensor_ops(function: Function) -> bool:
-    return any(_is_work(call) for call in calls_in(function.body))
+    return any(_is_work(call) for call in ops_called(function.body).values())
 
 
 def _is_work(call: Call) -> bool:

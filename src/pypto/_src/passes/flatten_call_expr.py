@@ -7,12 +7,15 @@ they stand in, in order of evaluation. What Python evaluates only sometimes (the
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import cached_property
+from operator import is_
 from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
 from pypto._src.ir.nodes import (
+    CONSTANTS,
     And,
     BinaryExpr,
     Call,
@@ -25,6 +28,7 @@ from pypto._src.ir.nodes import (
     scalar_type,
 )
 from pypto._src.ir.stmts import (
+    SIMPLE,
     AssignStmt,
     BreakStmt,
     ContinueStmt,
@@ -40,8 +44,9 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.walk import (
     Mutator,
-    child_fields,
+    calls_of,
     copy_with,
+    is_flat,
     stmts_in,
     substitute,
     variable_names,
@@ -50,6 +55,7 @@ from pypto._src.ir.walk import (
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.flatten_single_stmt import flattened
 from pypto._src.passes.normalize_stmt_structure import normalized
+from pypto._src.passes.regions import call_of
 
 _P: Final = IRProperty
 
@@ -81,14 +87,26 @@ def flatten_call_expr() -> Pass:
 
 def lift_calls(function: Function) -> Function:
     """Return ``function`` with no call inside another expression."""
-    body = _Lift(function).body(function.body)
+    nested = {stmt for stmt in stmts_in(function.body) if _holds_nested_call(stmt)}
+    if not nested:
+        return function
+    body = _Lift(function, nested).body(function.body)
     return function if body is function.body else function.with_body(body)
 
 
+def _holds_nested_call(stmt: Stmt) -> bool:
+    """True if a call stands in another expression, or where a statement reads a value."""
+    value = call_of(stmt)
+    if value is None:
+        return bool(calls_of(stmt))
+    return not is_flat(value) and len(calls_of(stmt)) > 1
+
+
 class _Lift(Mutator):
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, nested: Container[Stmt]) -> None:
         super().__init__()
         self._function = function
+        self._nested = nested
         self._count = 0
         self._out: list[Stmt] = []  # where lifted calls go
         self._holds_call: dict[Expr, bool] = {}
@@ -102,7 +120,7 @@ class _Lift(Mutator):
     def body(self, stmt: Stmt) -> Stmt:
         old = statements(stmt)
         new = self._block(old)
-        same = len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))
+        same = len(new) == len(old) and all(map(is_, new, old))
         return stmt if same else seq(new, stmt.span)
 
     def _block(self, stmts: tuple[Stmt, ...]) -> list[Stmt]:
@@ -113,12 +131,14 @@ class _Lift(Mutator):
         return out
 
     def _stmt(self, stmt: Stmt) -> Stmt:
+        if stmt.__class__ in SIMPLE and stmt not in self._nested and not self._redefined:
+            return stmt
         match stmt:
             case AssignStmt() if isinstance(stmt.value, Call):
-                call = self.rebuild(stmt.value)
+                call = self._with_operands(stmt.value)
                 return stmt if call is stmt.value else copy_with(stmt, {"value": call})
             case EvalStmt() if isinstance(stmt.expr, Call):
-                call = self.rebuild(stmt.expr)
+                call = self._with_operands(stmt.expr)
                 return stmt if call is stmt.expr else copy_with(stmt, {"expr": call})
             case WhileStmt() if self._has_call(stmt.condition):
                 return self._while(stmt)
@@ -160,13 +180,20 @@ class _Lift(Mutator):
 
     def visit(self, node: Any) -> Any:
         """Return ``node``, an expression without calls or a statement, with its calls lifted."""
-        if isinstance(node, Expr) and not self._redefined and not self._has_call(node):
-            return node
+        if isinstance(node, Expr) and not self._redefined:
+            if not self._has_call(node):
+                return node
+            if isinstance(node, Call) and not self._ready:
+                return self.visit_Call(node)
         return super().visit(node)
 
     def visit_Call(self, call: Call) -> Expr:
         """Lift the call, after the calls in its operands."""
-        return self._assign(self.rebuild(call))
+        return self._assign(self._with_operands(call))
+
+    def _with_operands(self, call: Call) -> Call:
+        args = tuple([self.visit(arg) for arg in call.args])
+        return call if all(map(is_, args, call.args)) else copy_with(call, {"args": args})
 
     def visit_And(self, expr: And) -> Expr:
         """a and f(b)  ->  if a: _t0 = f(b); else: False."""
@@ -200,7 +227,7 @@ class _Lift(Mutator):
     def _assign(self, value: Expr) -> Var:
         kind: Type = value.type
         var = Var(self._name(), kind, value.span)
-        self._out.append(AssignStmt(var=var, value=value, span=value.span))
+        self._out.append(AssignStmt(var, value, value.span))
         return var
 
     def _name(self) -> str:
@@ -212,7 +239,7 @@ class _Lift(Mutator):
     def _has_call(self, expr: Expr) -> bool:
         if isinstance(expr, Call):
             return True
-        if isinstance(expr, Var) or not child_fields(expr.__class__):
+        if isinstance(expr, Var) or expr.__class__ in CONSTANTS:
             return False
         known = self._holds_call.get(expr)
         if known is None:

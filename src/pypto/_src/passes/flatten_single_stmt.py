@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from pypto._src.ir.nodes import Expr
-from pypto._src.ir.stmts import OpStmts, Program, SeqStmts, Stmt
-from pypto._src.ir.walk import Mutator
+from pypto._src.ir.stmts import SIMPLE, OpStmts, Program, SeqStmts, Stmt
+from pypto._src.ir.walk import Mutator, map_bodies
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 
 _P: Final = IRProperty
@@ -35,12 +34,14 @@ def flattened(program: Program) -> Program:
 
 
 class _Flatten(Mutator):
-    def visit_Expr(self, expr: Expr) -> Expr:
-        return expr
+    def visit(self, node: Stmt) -> Stmt:
+        return map_bodies(node, self.body)
 
     def body(self, stmt: Stmt) -> Stmt:
         if not isinstance(stmt, SeqStmts | OpStmts):
-            return self.visit(stmt)
+            return stmt if stmt.__class__ in SIMPLE else self.visit(stmt)
+        if len(stmt.stmts) > 1 and SIMPLE.issuperset(map(type, stmt.stmts)):
+            return stmt
         new = [self.body(inner) for inner in stmt.stmts]
         if len(new) == 1:
             return new[0]

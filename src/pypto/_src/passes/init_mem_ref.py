@@ -16,10 +16,10 @@ from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
     Call,
+    ConstInt,
     Expr,
     IterArg,
     MemRef,
-    ShapedType,
     TensorType,
     TileType,
     Type,
@@ -27,7 +27,7 @@ from pypto._src.ir.nodes import (
     const_value,
     static_shape,
 )
-from pypto._src.ir.opdef import aliased, op_of
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     Function,
@@ -40,23 +40,14 @@ from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.buffers import tensor_roots
-from pypto._src.passes.liveness import (
-    Carried,
-    Range,
-    carried,
-    definitions,
-    live_ranges,
-    parts,
-)
+from pypto._src.passes.liveness import Carried, Lifetimes, Range, carried
 from pypto._src.passes.normalize_stmt_structure import normalized
 from pypto._src.passes.regions import (
     Block,
     Retype,
     Site,
-    call_of,
     number,
     rewrite,
-    sites_in,
     with_memref,
 )
 
@@ -121,12 +112,12 @@ class _Plan:
         self.ranges: dict[Var, Range] = {}  # of the classes' representatives
         self.space: dict[Var, MemorySpace] = {}
         self.copies: list[_Copy] = []
-        self.parts = parts(self.root)
-        ranges = live_ranges(function, self.root)
-        for var, _, _ in definitions(function, self.root):
+        lifetimes = Lifetimes(function, self.root)
+        self.parts = lifetimes.parts
+        for var, range_ in lifetimes.ranges.items():
             if isinstance(var.type, TileType):
                 self.parent[var] = var
-                self.ranges[var] = ranges[var]
+                self.ranges[var] = range_
                 self.space[var] = MemorySpace.Vec
 
     def find(self, var: Var) -> Var:
@@ -160,8 +151,9 @@ class _Plan:
     def share(self) -> None:
         """Join what must be one buffer, then what may be, the innermost copies first."""
         candidates: list[_Copy] = []
-        self._visit(self.root, candidates)
-        self._join_updates()
+        products: list[AssignStmt] = []
+        self._visit(self.root, candidates, products)
+        self._join_updates(products)
         candidates.sort(key=lambda c: (-c.site.block.depth, c.site.begin, c.value.position))
         for copy in candidates:
             if copy.source not in self.parts and self.fits(copy.target, copy.source):
@@ -170,9 +162,14 @@ class _Plan:
                 self._check_movable(copy)
                 self.copies.append(copy)
 
-    def _visit(self, block: Block, candidates: list[_Copy]) -> None:
+    def _visit(self, block: Block, candidates: list[_Copy], products: list[AssignStmt]) -> None:
+        """Join views with their tiles; collect copies, and what the matrix unit adds up."""
         for site in block.sites:
-            self._join_views(site)
+            stmt = site.stmt
+            if isinstance(stmt, AssignStmt):
+                if isinstance(stmt.var.type, TileType) and self._make(stmt) is MemorySpace.Acc:
+                    products.append(stmt)
+                continue
             values = [v for v in carried(site) if isinstance(v.return_var.type, TileType)]
             for value in values:
                 if value.iter_arg is not None:
@@ -181,7 +178,7 @@ class _Plan:
                     self.merge(value.iter_arg, value.return_var)
                     candidates.append(_Copy(init, value, None))
             for inner in site.blocks:
-                self._visit(inner, candidates)
+                self._visit(inner, candidates, products)
             for value in values:
                 sources = [(_variable(e), last) for last, e in value.yields]
                 if value.iter_arg is None and sources:
@@ -189,48 +186,47 @@ class _Plan:
                     self.space[self.find(value.return_var)] = first
                 candidates += [_Copy(source, value, last) for source, last in sources]
 
-    def _join_views(self, site: Site) -> None:
-        stmt = site.stmt
-        if not isinstance(stmt, AssignStmt) or not isinstance(stmt.var.type, TileType):
-            return
-        source = aliased(stmt.value)
+    def _make(self, stmt: AssignStmt) -> MemorySpace | None:
+        """Return the memory in which a statement makes a tile, None if it has another's bytes."""
+        var, value = stmt.var, stmt.value
+        op = op_of(value)
+        source: Expr | None = value
+        space: MemorySpace | None = None
+        if op is not None and isinstance(value, Call):
+            source = None if op.view_of is None else value.args[op.view_of]
+            space = op.space_of(value)
         if isinstance(source, Var):
-            self.merge(source, stmt.var)
-            return
-        op = op_of(stmt.value)
-        if op is not None and isinstance(stmt.value, Call):
-            self.space[stmt.var] = op.space_of(stmt.value)
+            self.merge(source, var)
+            return None
+        if space is not None:
+            self.space[var] = space
+        return space
 
-    def _join_updates(self) -> None:
+    def _join_updates(self, products: Sequence[AssignStmt]) -> None:
         """Join the result of an accumulating matrix product with what it accumulates in.
 
         The matrix unit adds into the accumulator in place, and nothing copies accumulators.
         """
-        for site in sites_in(self.root):
-            call = call_of(site.stmt)
-            if call is None or not isinstance(site.stmt, AssignStmt):
-                continue
-            updated = self._updated(call)
+        for stmt in products:
+            updated = self._updated(stmt.value)
             if updated is None:
                 continue
-            if not self.fits(updated, site.stmt.var):
+            if not self.fits(updated, stmt.var):
                 raise PassError(
-                    f"{updated.name!r} is still needed after {_op_name(call)} has added to it, "
-                    "and accumulators cannot be copied",
-                    site.stmt.span,
+                    f"{updated.name!r} is still needed after {_op_name(stmt.value)} has added to "
+                    "it, and accumulators cannot be copied",
+                    stmt.span,
                     hint=f"use the result instead of {updated.name!r} from here on",
                 )
-            self.merge(updated, site.stmt.var)
+            self.merge(updated, stmt.var)
 
-    def _updated(self, call: Call) -> Var | None:
-        """Return the accumulator operand whose bytes the result of a call has to be."""
-        op = op_of(call)
-        if op is None or not isinstance(call.type, TileType):
-            return None
-        if op.view_of is not None or op.space_of(call) is not MemorySpace.Acc:
+    def _updated(self, product: Expr) -> Var | None:
+        """Return the accumulator operand whose bytes the result of a product has to be."""
+        op = op_of(product)
+        if op is None or op.view_of is not None or not isinstance(product, Call):
             return None
         for index in sorted(op.reads):
-            arg = call.args[index]
+            arg = product.args[index]
             if not isinstance(arg, Var) or arg not in self.parent:
                 continue
             if self.space[self.find(arg)] is MemorySpace.Acc:
@@ -269,8 +265,9 @@ def _variable(value: Expr) -> Var:
     )
 
 
-def _op_name(call: Call) -> str:
-    return call.op.name
+def _op_name(value: Expr) -> str:
+    op = op_of(value)
+    return "the call" if op is None else op.name
 
 
 # --------------------------------------------------------------------------------------------
@@ -296,12 +293,15 @@ class _Writer:
         self.yielded: dict[tuple[Site, int], Var] = {}
         self.classes: dict[Var, Var] = {}  # of inserted variables
         self.count = 0
+        self.known: dict[tuple[int, MemorySpace], int] = {}  # sizes by id of a type of the function
         self.sizes: dict[Var, int] = {}  # of classes: the most that a member takes
         for var in plan.parent:
             class_ = plan.find(var)
-            size = _allocated_bytes(var, plan.space[class_])
-            self.sizes[class_] = max(size, self.sizes.get(class_, 0))
-        self.memrefs: dict[tuple[int, ...], MemRef] = {}  # by ids of root tensors, or class
+            size = self._bytes(var, plan.space[class_])
+            if size > self.sizes.get(class_, -1):
+                self.sizes[class_] = size
+        self.tiles: dict[Var, MemRef] = {}  # by class
+        self.tensors: dict[tuple[int, ...], MemRef] = {}  # by ids of the roots
 
     @cached_property
     def names(self) -> set[str]:
@@ -316,9 +316,18 @@ class _Writer:
         for site, copies in groups.items():
             copies.sort(key=lambda c: c.value.position)
             self._place(site, copies)
-        function = rewrite(self.plan.function, self.plan.root, self._edit)
-        self.roots = tensor_roots(function, number(function))
+        self.roots = tensor_roots(self.plan.function, self.plan.root)  # copies are of tiles
+        function = self.plan.function
+        if self.before:
+            function = rewrite(function, self.plan.root, self._edit)
         return _Assign(self).function(function)
+
+    def _bytes(self, tile: Var, space: MemorySpace) -> int:
+        key = id(tile.type), space
+        size = self.known.get(key)
+        if size is None:
+            size = self.known[key] = _allocated_bytes(tile, space)
+        return size
 
     def _place(self, site: Site, copies: Sequence[_Copy]) -> None:
         """Order the copies of one moment so that none overwrites what another still reads."""
@@ -372,26 +381,37 @@ class _Writer:
             stmt = YieldStmt(values, stmt.span)
         return [*added, stmt]
 
-    def memref(self, var: Var) -> MemRef:
-        """Return the memory reference of a tensor or tile, made when first asked for."""
-        if isinstance(var.type, TensorType):
-            key = tuple(id(root) for root in self.roots[var])
-            return self._shared(key, MemorySpace.DDR, _dense_bytes(var.type))
-        class_ = self.classes.get(var)
-        if class_ is None:
-            class_ = self.plan.find(var)
-        space = self.plan.space.get(class_, MemorySpace.Vec)
-        size = self.sizes.get(class_)
-        return self._shared(
-            (id(class_),), space, _allocated_bytes(var, space) if size is None else size
-        )
+    def type_of(self, var: Var) -> Type:
+        """Return the type of a variable with its memory reference, made when first asked for."""
+        kind = var.type
+        if isinstance(kind, TileType):
+            return with_memref(kind, self._of_tile(var))
+        if isinstance(kind, TensorType):
+            key = tuple([id(root) for root in self.roots[var]])
+            found = self.tensors.get(key)
+            if found is None:
+                found = self.tensors[key] = self._new(MemorySpace.DDR, _dense_bytes(kind))
+            return with_memref(kind, found)
+        return kind
 
-    def _shared(self, key: tuple[int, ...], space: MemorySpace, size_bytes: int) -> MemRef:
-        found = self.memrefs.get(key)
+    def _of_tile(self, tile: Var) -> MemRef:
+        class_ = self.classes.get(tile)
+        if class_ is None:
+            class_ = self.plan.find(tile)
+        found = self.tiles.get(class_)
         if found is None:
-            found = MemRef(space, -1, size_bytes, len(self.memrefs))
-            self.memrefs[key] = found
+            space = self.plan.space.get(class_, MemorySpace.Vec)
+            size = self.sizes.get(class_)
+            size = self._bytes(tile, space) if size is None else size
+            found = self.tiles[class_] = self._new(space, size)
         return found
+
+    def _new(self, space: MemorySpace, size_bytes: int) -> MemRef:
+        return MemRef(space, _NOWHERE, size_bytes, len(self.tiles) + len(self.tensors))
+
+
+_NOWHERE: Final = ConstInt(-1)
+"""The address of what has none yet."""
 
 
 def _dense_bytes(kind: TensorType) -> int:
@@ -428,12 +448,8 @@ class _Assign(Retype):
     """Puts the memory reference on each type, and lets loops start from the copies."""
 
     def __init__(self, writer: _Writer) -> None:
-        super().__init__(self._with_memref)
+        super().__init__(writer.type_of)
         self._writer = writer
-
-    def _with_memref(self, var: Var) -> Type:
-        kind = var.type
-        return with_memref(kind, self._writer.memref(var)) if isinstance(kind, ShapedType) else kind
 
     def initial(self, var: IterArg) -> Expr:
         """Return the copy that the loop starts with, or else what it started with before."""

@@ -31,7 +31,7 @@ from pypto._src.ir.nodes import (
     TupleType,
     Type,
     Var,
-    exprs_of_type,
+    symbols_of_type,
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
@@ -50,7 +50,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, functions_called, stmts_in, walk
+from pypto._src.ir.walk import Mutator, copy_with, functions_called, stmts_in, uses
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.flatten_call_expr import lift_calls
 
@@ -327,11 +327,8 @@ class Clone(Mutator):
         return copy_with(new, {"type": self.kind(new.type)})
 
     def _is_symbolic(self, kind: Type) -> bool:
-        return any(
-            isinstance(node, Var) and node in self._mapping
-            for expr in exprs_of_type(kind)
-            for node in walk(expr)
-        )
+        symbols = symbols_of_type(kind)
+        return bool(symbols) and not self._mapping.keys().isdisjoint(uses(symbols))
 
     def kind(self, kind: Type) -> Type:
         """Return ``kind`` with its dimensions replaced."""

@@ -6,40 +6,32 @@ event numbers and writes them down. Eight events exist for each ordered pair of 
 down to where one is free; if there is no such place the flag becomes a barrier for all pipes, which
 the report counts.
 
-What a later flag may have made superfluous is left out if the checker (`happens_before`) then
-still finds nothing.
+What others may have made superfluous is left out if the checker then still finds nothing, and a
+flag that might be raised again too early waits for an answer (`sync_prune`, `sync_answers`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any, Final, NamedTuple
 
-from pypto._src.diagnostics import DiagnosticSeverity, Span
+from pypto._src.diagnostics import Span
 from pypto._src.ir.enums import PipeType
+from pypto._src.ir.nodes import Call, checked_call
+from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.stmts import (
-    BreakStmt,
-    ContinueStmt,
-    EvalStmt,
-    Function,
-    Program,
-    ReturnStmt,
-    Stmt,
-    YieldStmt,
-)
+from pypto._src.ir.stmts import EvalStmt, Function, Program, ReturnStmt, Stmt, YieldStmt
 from pypto._src.logs import log_event
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
-from pypto._src.passes.buffers import (
-    Accesses,
-)
-from pypto._src.passes.check_bits import loops_around
-from pypto._src.passes.happens_before import check_sync
+from pypto._src.passes.buffers import SYNC_OPS, Accesses
 from pypto._src.passes.normalize_stmt_structure import normalized
-from pypto._src.passes.regions import Block, Site, call_of, number, owner_of, rewrite, sites_in
-from pypto._src.passes.sync_plan import Flag, Form, Planner
+from pypto._src.passes.plan_flow import is_sufficient
+from pypto._src.passes.regions import Block, Site, call_of, number, owner_of, rewrite
+from pypto._src.passes.sync_answers import answer
+from pypto._src.passes.sync_plan import Flag, Form, Planner, strongest
+from pypto._src.passes.sync_prune import prune
 from pypto._src.targets import A2A3, Target
 
 _P: Final = IRProperty
@@ -53,6 +45,7 @@ class SyncReport(NamedTuple):
     barriers: int  # of one pipe
     full_barriers: int  # of all pipes, with the one at the end
     fallbacks: int  # full barriers that stand for a flag for which no event was free
+    answers: int = 0  # more flags: a pipe hears that the last wait for an event is over
 
 
 class InsertSync(Pass):
@@ -76,10 +69,14 @@ class InsertSync(Pass):
         return normalized(program.with_functions([self._function(f) for f in program.functions_]))
 
     def _function(self, function: Function) -> Function:
-        if role(function) is not Role.KERNEL or is_synchronised(function):
+        if role(function) is not Role.KERNEL:
             return function
-        result, self.reports[function.name] = with_sync(
-            function, self.target, by_source=self.by_source
+        root = number(function)
+        accesses = Accesses(function, root)
+        if accesses.syncs:
+            return function
+        result, self.reports[function.name] = _with_sync(
+            function, root, accesses, self.target, self.by_source
         )
         return result
 
@@ -89,18 +86,10 @@ def insert_sync() -> Pass:
     return InsertSync()
 
 
-_SYNC: Final = (sync_src, sync_dst, bar_v, bar_m, bar_all)
-
-
-def is_synchronised(function: Function) -> bool:
-    """True if a function has flags or barriers."""
-    return any(is_sync(site.stmt) for site in sites_in(number(function)))
-
-
 def is_sync(stmt: Stmt) -> bool:
     """True for a set, a wait or a barrier."""
     call = call_of(stmt)
-    return call is not None and any(call.op is op for op in _SYNC)
+    return call is not None and call.op in SYNC_OPS
 
 
 def with_sync(
@@ -108,20 +97,27 @@ def with_sync(
 ) -> tuple[Function, SyncReport]:
     """Return ``function`` with flags and barriers, and what was added; see `InsertSync`."""
     root = number(function)
-    accesses = Accesses(function, root)
+    return _with_sync(function, root, Accesses(function, root), target, by_source)
+
+
+def _with_sync(
+    function: Function, root: Block, accesses: Accesses, target: Target, by_source: bool
+) -> tuple[Function, SyncReport]:
     if not accesses.at:
         return function, SyncReport(0, 0, 0, 0, 0)
     planner = Planner(root, accesses)
-    if _has_jumps(root):
+    if any(site is not root.sites[-1] for site in accesses.jumps):  # leaves a block before its end
         planner.barriers_only()
         return _Writer(root, planner, target, by_source).write(function)
     planner.plan()
-    _prune(planner.suspects(), planner, function, target)
+    prune(planner, function, planner.suspects())
     writer = _Writer(root, planner, target, by_source)
     replaced = writer.replaced
     if replaced:
         _say(function, replaced)
         writer = _with_barriers(writer, planner, function, target, by_source)
+    if writer.may_overtake:
+        answer(planner, function, writer.flags, writer.spare(target))
     result, report = writer.write(function)
     return result, report._replace(fallbacks=len(replaced))
 
@@ -134,12 +130,13 @@ def _with_barriers(
     while writer.replaced:
         fresh += _settle(writer.replaced, planner)
         writer = _Writer(planner.root, planner, target, by_source)
-    _prune([*fresh, *planner.flags.values()], planner, function, target)
-    writer = _Writer(planner.root, planner, target, by_source)
-    if _breaks(writer.write(function)[0], target):  # a way on which another flag relied on them
-        planner.barriers_only()
+    if is_sufficient(planner, function):
+        prune(planner, function, [*fresh, *planner.flags.values()])
         writer = _Writer(planner.root, planner, target, by_source)
-    return writer
+        if not writer.replaced:
+            return writer
+    planner.barriers_only()  # there is a way on which another flag relied on them
+    return _Writer(planner.root, planner, target, by_source)
 
 
 def _say(function: Function, replaced: Sequence[Flag]) -> None:
@@ -188,40 +185,6 @@ def _settle(replaced: Sequence[Flag], planner: Planner) -> list[Site]:
     return sites
 
 
-_MOST_CHECKED: Final = 1 << 15
-"""How many instructions the checker looks at, over all suspects, to find superfluous flags."""
-
-
-def _prune(
-    suspects: Sequence[Flag | Site], planner: Planner, function: Function, target: Target
-) -> None:
-    """Leave flags, and the barriers of places, out of the plan without which nothing is found."""
-    visits = sum((1 + len(loops_around(site))) ** 2 for site in planner.accesses.at)
-    if len(suspects) * visits > _MOST_CHECKED:
-        return
-    for suspect in suspects:
-        flags, bars = planner.flags, planner.bars
-        planner.flags = {key: flag for key, flag in flags.items() if flag is not suspect}
-        planner.bars = {site: kinds for site, kinds in bars.items() if site is not suspect}
-        result, _ = _Writer(planner.root, planner, target, by_source=False).write(function)
-        if _breaks(result, target):
-            planner.flags, planner.bars = flags, bars
-
-
-def _breaks(function: Function, target: Target) -> bool:
-    found = check_sync(function, target, every_way=True)
-    return any(d.severity is DiagnosticSeverity.Error for d in found)
-
-
-def _has_jumps(root: Block) -> bool:
-    """True if control leaves a block elsewhere than at its end."""
-    return any(
-        isinstance(site.stmt, BreakStmt | ContinueStmt)
-        or (isinstance(site.stmt, ReturnStmt) and site is not root.sites[-1])
-        for site in sites_in(root)
-    )
-
-
 # --------------------------------------------------------------------------------------------
 # Events and statements
 # --------------------------------------------------------------------------------------------
@@ -237,11 +200,14 @@ class _Writer:
         self.replaced: list[Flag] = []  # by a barrier
         pairs: dict[tuple[int, int], list[Flag]] = {}
         for flag in planner.flags.values():
-            flag.late = None  # of an earlier attempt
+            flag.late, flag.back, flag.back_first = None, -1, -1  # of an earlier attempt
             pairs.setdefault((flag.source, flag.target), []).append(flag)
         events = dict.fromkeys(pairs, range(target.event_ids))
         if by_source:
             events = _shared_out(pairs, target.event_ids)
+        self.planner = planner
+        self.by_source = by_source
+        self.may_overtake = False  # a flag may be raised again before its last wait is over
         self.flags = [f for pair in pairs for f in self._numbered(pairs[pair], events[pair])]
         self.before: dict[Site, list[Flag]] = {}  # waits
         self.late: dict[Site, list[Flag]] = {}  # sets before a statement, after its waits
@@ -250,6 +216,8 @@ class _Writer:
         self.closing: dict[Block, list[Flag]] = {}  # waits at the end of a loop's body
         for flag in sorted(self.flags, key=lambda f: (f.begin, f.end, f.source, f.target)):
             self._file(flag)
+        self.marked = {*self.bars, *self.before, *self.late, *self.after, *self.primes}
+        self.calls: dict[object, Call] = {}
 
     def _numbered(self, flags: Sequence[Flag], events: Sequence[int]) -> list[Flag]:
         """Give event numbers to the flags of one pair of pipes; return those that got one.
@@ -261,8 +229,11 @@ class _Writer:
         queue = [(flag.begin, flag.end, order, flag) for order, flag in enumerate(flags)]
         heapify(queue)
         done: list[Flag] = []
+        delayed: dict[Block, Flag] = {}  # the last one of each block
         while queue:
             begin, end, order, flag = heappop(queue)
+            if flag.late is not None and _covers(delayed.get(flag.block), flag):
+                continue
             if not free_from:
                 self._replace(flag)
                 continue
@@ -270,8 +241,12 @@ class _Writer:
             if free < begin:
                 flag.event = event
                 heapreplace(free_from, (end, event))
+                if not flag.number or (free >= 0 and not self.planner.is_past(holder[event], flag)):
+                    self.may_overtake = True
                 holder[event] = flag
                 done.append(flag)
+                if flag.late is not None:
+                    delayed[flag.block] = flag
                 continue
             if self._delay(flag, holder[event]):
                 heappush(queue, (flag.begin, end, order, flag))
@@ -296,6 +271,25 @@ class _Writer:
         """Leave a flag to a barrier of all pipes."""
         self.replaced.append(flag)
 
+    def spare(self, target: Target) -> dict[tuple[int, int], list[int]]:
+        """Return for the ways back of the flags the events that no flag has."""
+        used: dict[tuple[int, int], set[int]] = {}
+        for flag in self.flags:
+            used.setdefault(self._pool(flag.source, flag.target), set()).add(flag.event)
+        ways = list(dict.fromkeys((flag.target, flag.source) for flag in self.flags))
+        found: dict[tuple[int, int], list[int]] = {}
+        for event in range(target.event_ids):
+            for way in sorted(ways, key=lambda way: len(found.get(way, ()))):
+                taken = used.setdefault(self._pool(*way), set())
+                if event not in taken:
+                    taken.add(event)
+                    found.setdefault(way, []).append(event)
+        return found
+
+    def _pool(self, source: int, target: int) -> tuple[int, int]:
+        """Return what events of two pipes are shared with."""
+        return source, -1 if self.by_source else target
+
     def _file(self, flag: Flag) -> None:
         if flag.form is Form.CLOSING:
             self.closing.setdefault(flag.block, []).append(flag)
@@ -310,7 +304,7 @@ class _Writer:
 
     def write(self, function: Function) -> tuple[Function, SyncReport]:
         """Return the function with flags and barriers, and what they are."""
-        kinds = [_strongest(kinds) for kinds in self.bars.values()]
+        kinds = [strongest(kinds) for kinds in self.bars.values()]
         full = [kind for each in kinds for kind in each if kind is PipeType.ALL]
         report = SyncReport(
             flags=len(self.flags),
@@ -318,47 +312,98 @@ class _Writer:
             barriers=sum(len(each) for each in kinds) - len(full),
             full_barriers=len(full) + len(self.closing_bars) + 1,
             fallbacks=len(self.replaced),
+            answers=sum((f.back >= 0) + (f.back_first >= 0) for f in self.flags),
         )
         return rewrite(function, self.root, self._edit), report
 
     def _edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
         last = site is site.block.sites[-1]
-        ends = isinstance(stmt, YieldStmt | ReturnStmt)
+        if not last and site not in self.marked:
+            return (stmt,)
         span = stmt.span
-        closing = list(self._closing(site.block, span)) if last else []
-        return [
-            *(_wait(flag, span) for flag in self.before.get(site, ())),
-            *(_barrier(kind, span) for kind in _strongest(self.bars.get(site, ()))),
-            *(_set(flag, span) for flag in self.late.get(site, ())),
-            *(_set(flag, span) for flag in self.primes.get(site, ())),
-            *(closing if ends else ()),
-            stmt,
-            *(_wait(flag, span) for flag in self.primes.get(site, ())),
-            *(_set(flag, span) for flag in self.after.get(site, ())),
-            *(() if ends else closing),
-        ]
+        primes = self.primes.get(site, ())
+        out = [self._wait(flag, span) for flag in self.before.get(site, ())]
+        if site in self.bars:
+            out += [_barrier(kind, span) for kind in strongest(self.bars[site])]
+        for flag in self.late.get(site, ()):
+            out += self._sets(flag, flag.back, span)
+        for flag in primes:
+            out += self._sets(flag, flag.back_first, span)
+        closing = self._closing(site.block, span) if last else ()
+        ends = last and isinstance(stmt, YieldStmt | ReturnStmt)
+        if ends:
+            out += closing
+        out.append(stmt)
+        out += [self._wait(flag, span) for flag in primes]
+        for flag in self.after.get(site, ()):
+            out += self._sets(flag, flag.back, span)
+        if not ends:
+            out += closing
+        return out
 
-    def _closing(self, block: Block, span: Span) -> Iterator[Stmt]:
-        for flag in self.closing.get(block, ()):
-            yield _wait(flag, span)
+    def _closing(self, block: Block, span: Span) -> list[Stmt]:
+        out = [self._wait(flag, span) for flag in self.closing.get(block, ())]
         if block is self.root or block in self.closing_bars:
             # At the end of the function: nothing may be in flight when the next kernel starts.
-            yield _barrier(PipeType.ALL, span)
+            out.append(_barrier(PipeType.ALL, span))
+        return out
+
+    def _sets(self, flag: Flag, back: int, span: Span) -> list[Stmt]:
+        """Return what raises a flag, behind an answer of the target if there is an event for it."""
+        source, target = flag.source, flag.target
+        last = self._call(sync_src, source, target, flag.event, span)
+        if back < 0:
+            return [last]
+        return [
+            self._call(sync_src, target, source, back, span),
+            self._call(sync_dst, target, source, back, span),
+            last,
+        ]
+
+    def _wait(self, flag: Flag, span: Span) -> Stmt:
+        return self._call(sync_dst, flag.source, flag.target, flag.event, span)
+
+    def _call(self, op: OpDef[..., Any], source: int, target: int, event: int, span: Span) -> Stmt:
+        key = op, source, target, event
+        like = self.calls.get(key)
+        if like is None:
+            pipes = {"set_pipe": PipeType(source), "wait_pipe": PipeType(target)}
+            like = self.calls[key] = op.call((), {**pipes, "event_id": event}, span)
+        return EvalStmt(checked_call(like.op, (), like.kwargs, like.type, span), span)
+
+
+def _covers(first: Flag | None, second: Flag) -> bool:
+    """True if a flag that is set late orders all that another one of its block would."""
+    return (
+        first is not None
+        and first.late is not None
+        and second.set_after.index < first.late.index
+        and first.wait_before.index <= second.wait_before.index
+    )
 
 
 def _shared_out(
     pairs: Mapping[tuple[int, int], Sequence[Flag]], count: int
 ) -> dict[tuple[int, int], range]:
     """Share out the events of each source pipe among its targets, to each what it can use."""
-    begins: dict[int, int] = {}
     found: dict[tuple[int, int], range] = {}
-    for pair, flags in pairs.items():
-        begin = begins.get(pair[0], 0)
-        behind = sum(p[0] == pair[0] and p not in found for p in pairs) - 1
-        most = max(count - begin - behind, 1)
-        begins[pair[0]] = min(begin + min(_at_once(flags), most), count)
-        found[pair] = range(begin, begins[pair[0]])
+    for source in dict.fromkeys(pair[0] for pair in pairs):
+        own = {pair: flags for pair, flags in pairs.items() if pair[0] == source}
+        wanted = {pair: _at_once(flags) for pair, flags in own.items()}
+        for _ in range(count - _KEPT - sum(wanted.values())):  # the more, the later one comes again
+            pair = max(own, key=lambda pair: len(own[pair]) - wanted[pair])
+            wanted[pair] += len(own[pair]) > wanted[pair]
+        begin = 0
+        for i, pair in enumerate(own):
+            behind = len(own) - i - 1
+            end = min(begin + min(wanted[pair], max(count - begin - behind, 1)), count)
+            found[pair] = range(begin, end)
+            begin = end
     return found
+
+
+_KEPT: Final = 2
+"""How many events of a source are kept for answers, where there are enough."""
 
 
 def _at_once(flags: Sequence[Flag]) -> int:
@@ -369,26 +414,6 @@ def _at_once(flags: Sequence[Flag]) -> int:
         now += change
         most = max(most, now)
     return most
-
-
-def _strongest(kinds: Sequence[PipeType]) -> Sequence[PipeType]:
-    return (PipeType.ALL,) if PipeType.ALL in kinds else kinds
-
-
-def _set(flag: Flag, span: Span) -> Stmt:
-    return EvalStmt(expr=sync_src.call((), _operands(flag), span), span=span)
-
-
-def _wait(flag: Flag, span: Span) -> Stmt:
-    return EvalStmt(expr=sync_dst.call((), _operands(flag), span), span=span)
-
-
-def _operands(flag: Flag) -> dict[str, Any]:
-    return {
-        "set_pipe": PipeType(flag.source),
-        "wait_pipe": PipeType(flag.target),
-        "event_id": flag.event,
-    }
 
 
 _BARRIERS: Final = {PipeType.V: bar_v, PipeType.M: bar_m}

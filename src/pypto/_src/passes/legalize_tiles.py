@@ -13,22 +13,30 @@ Which tiles of an op may be columns is a fact of the op (`OpDef.columns`).
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
-from typing import Final
+from operator import is_
+from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import OpError, PassError
-from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, Var, static_shape
-from pypto._src.ir.opdef import INTS, RESULT, op_of
+from pypto._src.ir.nodes import Call, Expr, MakeTuple, Op, TileType, Type, Var, static_shape
+from pypto._src.ir.opdef import INTS, RESULT, OpDef, op_of
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt
-from pypto._src.ir.walk import uses, variable_names
+from pypto._src.ir.stmts import (
+    SIMPLE,
+    AssignStmt,
+    Function,
+    Program,
+    Stmt,
+    seq,
+    statements,
+)
+from pypto._src.ir.walk import map_bodies, occurring, stmts_in, variable_names
 from pypto._src.ops.layout import is_column, reshape, tile_spaces
 from pypto._src.ops.rules import called
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
-from pypto._src.passes.regions import Block, Site, number, read_by, rewrite, sites_in
+from pypto._src.passes.regions import Block, Site, number, rewrite
 
 _P: Final = IRProperty
 
@@ -46,9 +54,10 @@ class LegalizeTiles(Pass):
         Raises:
             PassError: an op mixes a column vector with other tiles, which no target executes.
         """
-        return program.with_functions(
-            [with_legal_tiles(f) if role(f) is Role.KERNEL else f for f in program.functions_]
-        )
+        functions = program.functions_
+        new = [with_legal_tiles(f) if role(f) is Role.KERNEL else f for f in functions]
+        same = all(map(is_, new, functions))
+        return program if same else program.with_functions(new)
 
 
 def legalize_tiles() -> Pass:
@@ -63,10 +72,40 @@ def with_legal_tiles(function: Function) -> Function:
         OpError: an op gets a tile from a memory that it does not take it from.
     """
     tile_spaces(function)  # not every tile tells by its type where it is
+    concerned = _concerned(function)
+    if not concerned:
+        return function
     root = number(function)
-    rows = _Rows(function)
+    rows = _Rows(function, concerned)
     legal = rewrite(function, root, rows.edit)
     return legal if legal is function else _without_unused(legal, rows.candidates)
+
+
+def _concerned(function: Function) -> set[Stmt]:
+    """Return the statements whose call has a column, or an op that may stand for others."""
+    calls = [
+        (stmt, stmt.value)
+        for stmt in stmts_in(function.body)
+        if isinstance(stmt, AssignStmt) and isinstance(stmt.value, Call)
+    ]
+    ops = {op for op in dict.fromkeys([call.op for _, call in calls]) if _may_expand(op)}
+    found: set[Stmt] = {stmt for stmt, call in calls if call.op in ops} if ops else set()
+    kinds = {id(stmt.var.type): stmt.var.type for stmt, _ in calls}  # there are few types
+    kinds |= {id(arg.type): arg.type for _, call in calls for arg in call.args}
+    columns = {key for key, kind in kinds.items() if column_length(kind) is not None}
+    if columns:
+        for stmt, call in calls:
+            if not columns.isdisjoint([id(stmt.var.type), *[id(arg.type) for arg in call.args]]):
+                found.add(stmt)
+    return found
+
+
+def _may_expand(op: Op) -> bool:
+    if not isinstance(op, OpDef):
+        return False
+    form = cast("OpDef[..., Any]", op)
+    other = form.with_scratch
+    return form.composite is not None or (other is not None and other.composite is not None)
 
 
 def column_length(kind: Type) -> int | None:
@@ -83,8 +122,10 @@ def column_length(kind: Type) -> int | None:
 class _Rows:
     """Rewrites statements; remembers for each column the row of the same bytes."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, concerned: Container[Stmt]) -> None:
         self._function = function
+        self._concerned = concerned
+        self._lengths: dict[int, tuple[Type, int | None]] = {}  # by identity of a type, held here
         self.rows: dict[Var, list[tuple[Block, Var]]] = {}
         self.candidates: dict[Var, None] = {}  # to be dropped if nobody reads them
         self.made: dict[Var, Call] = {}  # composite calls as the program has them, by result
@@ -96,6 +137,8 @@ class _Rows:
 
     def edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
         """Return what stands in place of a statement."""
+        if site.stmt not in self._concerned:
+            return (stmt,)
         return [legal for each in self._expanded(stmt) for legal in self._on_target(site, each)]
 
     def _expanded(self, stmt: Stmt) -> Sequence[Stmt]:
@@ -145,7 +188,7 @@ class _Rows:
         tiles = {i: arg.type for i, arg in enumerate(call.args) if isinstance(arg.type, TileType)}
         if isinstance(stmt.var.type, TileType):
             tiles[RESULT] = stmt.var.type
-        lengths = {index: column_length(kind) for index, kind in tiles.items()}
+        lengths = {index: self._column_length(kind) for index, kind in tiles.items()}
         if all(n is None or index in op.columns for index, n in lengths.items()):
             return [stmt]
         # An op that takes some columns gives them a meaning of their own, which rows do not have.
@@ -153,6 +196,12 @@ class _Rows:
         if op.columns or length is None or any(n != length for n in lengths.values()):
             raise _refused(call, tiles.values(), stmt.span)
         return self._on_rows(site, stmt, call, length)
+
+    def _column_length(self, kind: TileType) -> int | None:
+        known = self._lengths.get(id(kind))
+        if known is None:
+            known = self._lengths[id(kind)] = kind, column_length(kind)
+        return known[1]
 
     def _on_rows(self, site: Site, stmt: AssignStmt, call: Call, length: int) -> list[Stmt]:
         out: list[Stmt] = []
@@ -243,24 +292,33 @@ def _refused(call: Call, tiles: Iterable[TileType], span: Span) -> PassError:
 
 def _without_unused(function: Function, candidates: dict[Var, None]) -> Function:
     """Drop what the pass made, and composite calls of the program, where nothing reads it."""
-    root = number(function)
     made: dict[Var, AssignStmt] = {}
-    readers: Counter[Var] = Counter()
-    for site in sites_in(root):
-        readers.update(uses(read_by(site.stmt)))
-        if isinstance(site.stmt, AssignStmt) and site.stmt.var in candidates:
-            made[site.stmt.var] = site.stmt
+    readers = dict.fromkeys(candidates, 0)
+    for stmt in stmts_in(function.body):
+        for var in occurring(stmt):
+            if var in readers:
+                readers[var] += 1
+        if isinstance(stmt, AssignStmt) and stmt.var in candidates:
+            made[stmt.var] = stmt
     unused = [var for var in made if not readers[var]]
     dropped: dict[Var, None] = {}
     while unused:
         var = unused.pop()
         dropped[var] = None
-        for read in uses(read_by(made[var])):
-            readers[read] -= 1
-            if read in made and not readers[read]:
-                unused.append(read)
+        for read in occurring(made[var]):
+            if read in made:
+                readers[read] -= 1
+                if not readers[read]:
+                    unused.append(read)
 
-    def edit(site: Site, stmt: Stmt) -> Sequence[Stmt]:
-        return [] if isinstance(stmt, AssignStmt) and stmt.var in dropped else [stmt]
+    def kept(body: Stmt) -> Stmt:
+        old = statements(body)
+        new = [
+            stmt if stmt.__class__ in SIMPLE else map_bodies(stmt, kept)
+            for stmt in old
+            if not (isinstance(stmt, AssignStmt) and stmt.var in dropped)
+        ]
+        same = len(new) == len(old) and all(map(is_, new, old))
+        return body if same else seq(new, body.span)
 
-    return rewrite(function, root, edit) if dropped else function
+    return function.with_body(kept(function.body)) if dropped else function

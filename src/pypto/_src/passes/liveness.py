@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from pypto._src.ir.nodes import (
     Call,
@@ -19,12 +20,14 @@ from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
     IterArg,
+    MakeTuple,
     ShapedType,
     TileType,
+    Type,
     Var,
     same_dims,
 )
-from pypto._src.ir.opdef import aliased, op_of
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
     ForStmt,
@@ -35,7 +38,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.walk import uses
 from pypto._src.ops.layout import is_whole
-from pypto._src.passes.regions import Block, Site, call_of, read_by, sites_in
+from pypto._src.passes.regions import Block, Site, read_by, sites_in
 
 Segment = tuple[int, int]
 
@@ -55,6 +58,19 @@ class Range:
                 self.begins.append(begin)
                 self.ends.append(end)
 
+    @classmethod
+    def of(cls, begin: int, end: int) -> Range:
+        """Return the range of one segment."""
+        made = cls.__new__(cls)
+        made.begins, made.ends = [begin], [end]
+        return made
+
+    def copy(self) -> Range:
+        """Return the same times as another object, for those who add to it."""
+        made = self.__class__.__new__(self.__class__)
+        made.begins, made.ends = self.begins[:], self.ends[:]
+        return made
+
     def __len__(self) -> int:
         return len(self.begins)
 
@@ -63,22 +79,28 @@ class Range:
 
     def meets(self, other: Range) -> bool:
         """True if there is a time in both; takes time in the shorter one times a logarithm."""
-        few, many = (self, other) if len(self) <= len(other) else (other, self)
-        for begin, end in zip(few.begins, few.ends, strict=True):
-            index = bisect_left(many.ends, begin)
-            if index < len(many.begins) and many.begins[index] <= end:
+        few, many = (self, other) if len(self.begins) <= len(other.begins) else (other, self)
+        begins, ends = many.begins, many.ends
+        for at, begin in enumerate(few.begins):
+            index = bisect_left(ends, begin)
+            if index < len(begins) and begins[index] <= few.ends[at]:
                 return True
         return False
 
     def absorb(self, other: Range) -> Range:
-        """Add the times of ``other``; returns the longer object, changed."""
-        few, many = (self, other) if len(self) <= len(other) else (other, self)
-        for begin, end in zip(few.begins, few.ends, strict=True):
-            many.add(begin, end)
-        return many
+        """Return the times of both; ``self`` may be changed for that, ``other`` is not."""
+        if len(self.begins) < len(other.begins):
+            self, other = other.copy(), self
+        for at, begin in enumerate(other.begins):
+            self.add(begin, other.ends[at])
+        return self
 
     def add(self, begin: int, end: int) -> None:
         """Add one segment."""
+        if not self.ends or begin > self.ends[-1] + 1:
+            self.begins.append(begin)
+            self.ends.append(end)
+            return
         low = bisect_left(self.ends, begin - 1)
         high = low
         while high < len(self.begins) and self.begins[high] <= end + 1:
@@ -93,64 +115,35 @@ def is_data(expr: Expr) -> bool:
     return isinstance(expr.type, ShapedType)
 
 
-def may_overwrite(call: Call, index: int) -> bool:
-    """True if the result of ``call`` may lie on the bytes of operand ``index``.
+def may_overwrite(operand: Type, result: Type) -> bool:
+    """True if a result may lie on the bytes of an operand, as far as their types matter.
 
-    The op has to allow it, and result and operand to agree in shape and element size, so that no
-    element is written before it is read.
+    They have to agree in shape and element size, so that no element is written before it is read.
+    Whether it may at all is for the op to say: `OpDef.in_place`.
     """
-    op, kind, result = op_of(call), call.args[index].type, call.type
     return (
-        op is not None
-        and index in op.in_place
-        and isinstance(kind, TileType)
+        isinstance(operand, TileType)
         and isinstance(result, TileType)
-        and kind.dtype.bytes == result.dtype.bytes
-        and same_dims(kind.shape, result.shape)
+        and (operand.dtype is result.dtype or operand.dtype.bytes == result.dtype.bytes)
+        and (operand.shape is result.shape or same_dims(operand.shape, result.shape))
     )
 
 
-def parts(root: Block) -> frozenset[Var]:
-    """Return the tile variables that are parts of other tiles, and have only some of their bytes.
-
-    Nothing may lie on the bytes of a part alone: whoever shares its buffer has it from the begin.
-    """
-    found: set[Var] = set()
-    for site in sites_in(root):
-        stmt = site.stmt
-        if not isinstance(stmt, AssignStmt) or not isinstance(stmt.var.type, TileType):
-            continue
-        source = aliased(stmt.value)
-        if isinstance(source, Var) and (source in found or not is_whole(source, stmt.var)):
-            found.add(stmt.var)
-    return frozenset(found)
+def _data_in(expr: Expr) -> Sequence[Var]:
+    """Return the tensors and tiles that occur in an expression."""
+    if isinstance(expr, Var):
+        return (expr,) if is_data(expr) else ()
+    if isinstance(expr, MakeTuple):
+        if _NUMBERS.issuperset(map(type, expr.elements)):
+            return ()
+    elif expr.__class__ in _NUMBERS:
+        return ()
+    return [var for var in uses((expr,)) if is_data(var)]
 
 
-def _reads(site: Site, partial: frozenset[Var]) -> list[tuple[Var, int]]:
-    """Return the tensors and tiles that a statement itself reads, each with the time."""
-    stmt, now = site.stmt, 2 * site.begin
-    call = call_of(stmt)
-    if call is None or not isinstance(call.type, TileType):
-        return [(var, now) for var in _data_in(read_by(stmt))]
-    found: list[tuple[Var, int]] = []
-    for index, arg in enumerate(call.args):
-        data = _data_in((arg,))
-        if data:
-            when = now if arg not in partial and may_overwrite(call, index) else now + 1
-            found += [(var, when) for var in data]
-    return found
-
-
-def _data_in(exprs: Sequence[Expr]) -> list[Var]:
-    """Return the tensors and tiles that occur in expressions."""
-    found: list[Var] = []
-    for expr in exprs:
-        if isinstance(expr, Var):
-            if is_data(expr):
-                found.append(expr)
-        elif not isinstance(expr, ConstInt | ConstFloat):
-            found += [var for var in uses((expr,)) if is_data(var)]
-    return found
+_NUMBERS: Final = frozenset({ConstInt, ConstFloat})
+_ATOMS: Final = _NUMBERS | {Var}
+_NOTHING: Final[frozenset[int]] = frozenset()
 
 
 class Carried:
@@ -198,76 +191,152 @@ def definitions(function: Function, root: Block) -> Iterator[tuple[Var, Block, i
             yield param, root, 0
     for site in sites_in(root):
         stmt = site.stmt
-        if isinstance(stmt, AssignStmt) and is_data(stmt.var):
-            yield stmt.var, site.block, 2 * site.begin + 1
-        for value in carried(site) if site.blocks else ():
-            if value.iter_arg is not None:
-                yield value.iter_arg, site.blocks[0], 2 * site.begin + 1
-            yield value.return_var, site.block, 2 * site.end + 1
+        if isinstance(stmt, AssignStmt):
+            if isinstance(stmt.var.type, ShapedType):
+                yield stmt.var, site.block, 2 * site.begin + 1
+        elif site.blocks:
+            yield from _carried_definitions(site)
 
 
-class _Builder:
-    def __init__(self) -> None:
-        self.home: dict[Var, tuple[Block, int]] = {}
-        self.reach: dict[Var, dict[Block, int]] = {}
-        self.extra: dict[Var, list[Segment]] = {}
+def _carried_definitions(site: Site) -> Iterator[tuple[Var, Block, int]]:
+    for value in carried(site):
+        if value.iter_arg is not None:
+            yield value.iter_arg, site.blocks[0], 2 * site.begin + 1
+        yield value.return_var, site.block, 2 * site.end + 1
 
-    def define(self, var: Var, block: Block, time: int) -> None:
-        self.home[var] = (block, time)
-        self.reach[var] = {block: time}
 
-    def use(self, var: Var, block: Block, time: int) -> None:
-        found = self.home.get(var)
-        if found is None:
-            return
-        reach = self.reach[var]
-        while reach.get(block, -1) < time:
-            reach[block] = time
+class _Life:
+    """Where one variable is needed: from its definition on in its block, and in blocks below."""
+
+    __slots__ = ("begin", "below", "block", "extra", "last")
+
+    def __init__(self, block: Block, begin: int) -> None:
+        self.block = block
+        self.begin = self.last = begin
+        self.below: dict[Block, int] | None = None  # the last time in each block below
+        self.extra: Sequence[Segment] = ()
+
+    def use(self, block: Block, time: int) -> None:
+        """Extend the life to a time in ``block``, and what that means for the blocks around it."""
+        if block is not self.block:
+            if self.below is None:
+                self.below = {}
+            time = self._use_below(block, time, self.below)
+        if time > self.last:
+            self.last = time
+
+    def _use_below(self, block: Block, time: int, below: dict[Block, int]) -> int:
+        """Extend the life in the blocks below its own; return the time that this is there."""
+        while block is not self.block and below.get(block, -1) < time:
+            below[block] = time
             owner = block.owner
-            if block is found[0] or owner is None:
-                return
+            if owner is None:
+                return 0
             if owner.is_loop:  # the next turn reads it again
-                reach[block] = 2 * block.end + 1
+                below[block] = 2 * block.end + 1
                 time = 2 * owner.end
             else:
                 time = 2 * owner.begin
             block = owner.block
+        return time if block is self.block else 0
 
-    def range_of(self, var: Var) -> Range:
-        block, defined = self.home[var]
-        segments = [
-            (defined if b is block else 2 * b.begin, last) for b, last in self.reach[var].items()
-        ]
-        return Range([*segments, *self.extra.get(var, ())])
+    def range(self) -> Range:
+        if not self.below and not self.extra:
+            return Range.of(self.begin, self.last)
+        below = [(2 * block.begin, last) for block, last in (self.below or {}).items()]
+        return Range([(self.begin, self.last), *below, *self.extra])
+
+
+class Lifetimes:
+    """What one walk over a function finds out about its tensor and tile variables.
+
+    ``ranges`` are their live ranges in order of definition. What a yield hands on lives, under the
+    name of the iter_arg or else the return_var, from the yield to the end of the statement.
+
+    ``parts`` are the tiles that are parts of other tiles, and have only some of their bytes.
+    Nothing may lie on the bytes of a part alone: whoever shares its buffer has it from the begin.
+    """
+
+    def __init__(self, function: Function, root: Block) -> None:
+        self._lives: dict[Var, _Life] = {}
+        self.parts: set[Var] = set()
+        for param in function.params:
+            if is_data(param):
+                self._lives[param] = _Life(root, 0)
+        for site in sites_in(root):
+            stmt = site.stmt
+            if isinstance(stmt, AssignStmt):
+                self._assign(site, stmt)
+                continue
+            for expr in read_by(stmt):
+                self._read(site, expr)
+            if site.blocks:
+                self._carry(site)
+        self.ranges = {var: life.range() for var, life in self._lives.items()}
+
+    def _assign(self, site: Site, stmt: AssignStmt) -> None:
+        var, value = stmt.var, stmt.value
+        source: Expr | None = self._read(site, value)
+        if isinstance(var.type, TileType):
+            if isinstance(source, Var) and (source in self.parts or not is_whole(source, var)):
+                self.parts.add(var)
+        elif not isinstance(var.type, ShapedType):
+            return
+        self._lives[var] = _Life(site.block, 2 * site.begin + 1)
+
+    def _read(self, site: Site, expr: Expr) -> Expr | None:
+        """Note what an expression reads; return the value whose bytes it is, if it is one's.
+
+        It reads as its statement begins, or, if it makes a tile, until that is made, but for what
+        the tile may lie on.
+        """
+        block, now, kind = site.block, 2 * site.begin, expr.type
+        if not isinstance(expr, Call):
+            self._use(_data_in(expr), block, now)
+            return expr
+        op = op_of(expr)
+        in_place = _NOTHING if op is None else op.in_place
+        done = now + 1 if isinstance(kind, TileType) else now
+        lives: dict[Any, _Life] = self._lives
+        for index, arg in enumerate(expr.args):
+            life = lives.get(arg)
+            if life is None:
+                if arg.__class__ not in _ATOMS:
+                    self._use(_data_in(arg), block, done)
+            elif index in in_place and may_overwrite(arg.type, kind) and arg not in self.parts:
+                life.use(block, now)
+            else:
+                life.use(block, done)
+        return None if op is None or op.view_of is None else expr.args[op.view_of]
+
+    def _use(self, variables: Sequence[Var], block: Block, time: int) -> None:
+        for var in variables:
+            life = self._lives.get(var)
+            if life is not None:
+                life.use(block, time)
+
+    def _carry(self, site: Site) -> None:
+        for var, block, time in _carried_definitions(site):
+            self._lives[var] = _Life(block, time)
+        for value in carried(site):
+            holder = value.return_var if value.iter_arg is None else value.iter_arg
+            ends = [site.end if site.is_loop else last.block.end for last, _ in value.yields]
+            self._lives[holder].extra = [
+                (2 * last.begin + 1, 2 * end + 1)
+                for (last, _), end in zip(value.yields, ends, strict=True)
+            ]
 
 
 def live_ranges(function: Function, root: Block) -> dict[Var, Range]:
-    """Return the live range of every tensor and tile variable, in order of definition.
-
-    What a yield hands on lives, under the name of the iter_arg or else the return_var, from the
-    yield to the end of the statement.
-    """
-    builder = _Builder()
-    for var, block, time in definitions(function, root):
-        builder.define(var, block, time)
-    partial = parts(root)
-    for site in sites_in(root):
-        for var, time in _reads(site, partial):
-            builder.use(var, site.block, time)
-        for value in carried(site) if site.blocks else ():
-            holder = value.return_var if value.iter_arg is None else value.iter_arg
-            spans = builder.extra.setdefault(holder, [])
-            for last, _ in value.yields:
-                end = site.end if site.is_loop else last.block.end
-                spans.append((2 * last.begin + 1, 2 * end + 1))
-    return {var: builder.range_of(var) for var in builder.home}
+    """Return the live range of every tensor and tile variable; see `Lifetimes`."""
+    return Lifetimes(function, root).ranges
 
 
 def peak(ranges: Sequence[tuple[Range, int]]) -> tuple[int, int]:
     """Return (bytes, time) of the first moment at which the sizes of live ranges sum highest."""
     changes: dict[int, int] = {}
     for range_, size in ranges:
-        for begin, end in range_:
+        for begin, end in zip(range_.begins, range_.ends, strict=True):
             changes[begin] = changes.get(begin, 0) + size
             changes[end + 1] = changes.get(end + 1, 0) - size
     best, when, now = 0, 0, 0

@@ -8,10 +8,10 @@ bytes needed at any time do, it gives addresses itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import MemRef, ShapedType, TileType, Type, Var
+from pypto._src.ir.nodes import MemRef, TileType, Type, Var
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
@@ -21,6 +21,9 @@ from pypto._src.passes.storage import Item, Placement, plan
 from pypto._src.targets import A2A3, Memory, Target
 
 _P: Final = IRProperty
+
+LINE_BYTES: Final = 64
+"""A cache line of the CPU: its vector accesses are slower where they cross from one to the next."""
 
 
 class Buffer(NamedTuple):
@@ -72,15 +75,14 @@ def with_shared_buffers(
 ) -> Function:
     """Return ``function`` with shared buffers; see `MemoryReuse`."""
     root = number(function)
-    if not always and not any(
-        _overflows(found, target.memories[space])
-        for space, found in members(function, root).items()
-    ):
+    tiles = members(function, root)
+    full = [space for space in tiles if _overflows(tiles[space], target.memories[space])]
+    if not always and not full:
         return function
     merged: dict[MemRef, MemRef] = {}
-    for space, found in buffers(function, root).items():
+    for space, found in _buffers(tiles, live_ranges(function, root)).items():
         memory = target.memories[space]
-        overflows = _overflows([b.memref for b in found], memory)
+        overflows = space in full
         # If even the peak does not fit, no sharing helps: AllocateMemoryAddr will report it.
         if always or (overflows and peak_bytes(found, memory)[0] <= memory.usable_bytes):
             shared = share(found, memory)
@@ -97,21 +99,47 @@ def _overflows(found: Iterable[MemRef], memory: Memory) -> bool:
 
 def replace_memrefs(function: Function, merged: dict[MemRef, MemRef]) -> Function:
     """Return ``function`` with memory references replaced."""
+    return Retype(_Replaced(merged).type_of).function(function) if merged else function
 
-    def new_type(var: Var) -> Type:
+
+class _Replaced:
+    """The types of variables with other memory references, one object for those that are equal.
+
+    What is known of types goes by their identity, and that of their shapes: the function that is
+    rewritten holds them meanwhile.
+    """
+
+    def __init__(self, merged: dict[MemRef, MemRef]) -> None:
+        self._merged = merged
+        self._known: dict[int, Type] = {}
+        self._made: dict[tuple[int, ...], Type] = {}
+
+    def type_of(self, var: Var) -> Type:
+        """Return the new type of a variable."""
         kind = var.type
-        old = kind.memref if isinstance(kind, ShapedType) else None
-        new = None if old is None else merged.get(old)
-        if new is None or new is old or not isinstance(kind, ShapedType):
+        new = self._known.get(id(kind))
+        if new is None:
+            new = self._known[id(kind)] = self._replaced(kind)
+        return new
+
+    def _replaced(self, kind: Type) -> Type:
+        old = kind.memref if isinstance(kind, TileType) else None
+        memref = None if old is None else self._merged.get(old)
+        if memref is None or memref is old or not isinstance(kind, TileType):
             return kind
-        return with_memref(kind, new)
+        key = (id(memref), id(kind.shape), id(kind.dtype), id(kind.tile_view))
+        new = self._made.get(key)
+        if new is None:
+            new = self._made[key] = with_memref(kind, memref)
+        return new
 
-    return Retype(new_type).function(function)
+
+Members: TypeAlias = "dict[MemorySpace, dict[MemRef, list[Var]]]"
 
 
-def members(function: Function, root: Block) -> dict[MemorySpace, dict[MemRef, list[Var]]]:
+def members(function: Function, root: Block) -> Members:
     """Return the tiles of each on-chip buffer, by memory space, in order of definition."""
-    found: dict[MemorySpace, dict[MemRef, list[Var]]] = {}
+    found: Members = {}
     for var, _, _ in definitions(function, root):
         memref = var.type.memref if isinstance(var.type, TileType) else None
         if memref is not None:
@@ -121,14 +149,18 @@ def members(function: Function, root: Block) -> dict[MemorySpace, dict[MemRef, l
 
 def buffers(function: Function, root: Block) -> dict[MemorySpace, list[Buffer]]:
     """Return the on-chip buffers of each memory space in order of first definition."""
-    ranges = live_ranges(function, root)
+    return _buffers(members(function, root), live_ranges(function, root))
 
-    def together(tiles: Sequence[Var]) -> Range:
-        return Range(segment for var in tiles for segment in ranges[var])
+
+def _buffers(tiles: Members, ranges: dict[Var, Range]) -> dict[MemorySpace, list[Buffer]]:
+    def together(each: Sequence[Var]) -> Range:
+        if len(each) == 1:
+            return ranges[each[0]]
+        return Range([segment for var in each for segment in ranges[var]])
 
     return {
-        space: [Buffer(memref, together(tiles), tuple(tiles)) for memref, tiles in found.items()]
-        for space, found in members(function, root).items()
+        space: [Buffer(memref, together(each), tuple(each)) for memref, each in found.items()]
+        for space, found in tiles.items()
     }
 
 
@@ -153,11 +185,11 @@ class _Slot:
     def __init__(self, order: int, buffer: Buffer) -> None:
         self.order = order
         self.size = buffer.memref.size_
-        self.range = Range(buffer.range)
+        self.range = buffer.range.copy()
         self.buffers = [buffer]
 
     def take(self, buffer: Buffer) -> None:
-        self.range = self.range.absorb(Range(buffer.range))
+        self.range = self.range.absorb(buffer.range)
         self.buffers.append(buffer)
 
 
@@ -176,7 +208,8 @@ def share(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef]:
     needed; so a slot has the size of its first buffer. If that overflows, the order of definition
     is tried too, where slots grow.
     """
-    by_size = sorted(range(len(found)), key=lambda i: (-found[i].memref.size_, i))
+    sizes = [buffer.memref.size_ for buffer in found]
+    by_size = sorted(range(len(found)), key=sizes.__getitem__, reverse=True)  # equal ones in order
     best = _slots(found, by_size)
     if _taken(best, memory) > memory.usable_bytes:
         best = min(best, _slots(found, range(len(found))), key=lambda s: _taken(s, memory))
@@ -207,10 +240,14 @@ def _slots(found: Sequence[Buffer], order: Sequence[int]) -> list[_Slot]:
 def place(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | None:
     """Return addresses at which parts of buffers overlap when their lifetimes allow; None if none.
 
-    For memories that whole buffers do not fit. The search is asked only when first fit fails.
+    For memories that whole buffers do not fit. The search is asked only when first fit fails. A
+    plan in which all buffers begin at cache lines is taken where it fits.
     """
-    for exact in (False, True):
-        placement = placed(found, memory, exact=exact)
+    lines = memory._replace(align_bytes=max(memory.align_bytes, LINE_BYTES))
+    for each, exact in ((lines, False), (memory, False), (lines, True), (memory, True)):
+        if exact and peak_bytes(found, each)[0] > each.usable_bytes:
+            continue
+        placement = placed(found, each, exact=exact)
         if placement.height <= memory.usable_bytes:
             return {
                 b.memref: MemRef(b.memref.memory_space_, a, b.memref.size_, b.memref.id_)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Final
 
-from pypto._src.ir.nodes import Expr
 from pypto._src.ir.stmts import (
-    AssignStmt,
-    EvalStmt,
+    OPERATIONS,
+    SIMPLE,
     OpStmts,
     Program,
     SeqStmts,
     Stmt,
     statements,
 )
-from pypto._src.ir.walk import Mutator
+from pypto._src.ir.walk import Mutator, map_bodies
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 
 _P: Final = IRProperty
@@ -43,23 +43,22 @@ def normalized(program: Program) -> Program:
 
 
 class _Normalize(Mutator):
-    def visit_Expr(self, expr: Expr) -> Expr:
-        return expr
+    def visit(self, node: Stmt) -> Stmt:
+        return map_bodies(node, self.body)
 
     def body(self, stmt: Stmt) -> Stmt:
         out: list[Stmt] = []
-        run: list[Stmt] = []
-        for inner in statements(stmt):
-            if isinstance(inner, AssignStmt | EvalStmt):
-                run.append(inner)
-                continue
-            if run:
-                out.append(OpStmts(stmts=tuple(run), span=run[0].span))
-                run = []
-            out.append(self.visit(inner))
-        if run:
-            out.append(OpStmts(stmts=tuple(run), span=run[0].span))
+        for is_run, group in groupby(statements(stmt), _is_operation):
+            inner = tuple(group)
+            if is_run:
+                out.append(OpStmts(inner, inner[0].span))
+            else:
+                out += [each if each.__class__ in SIMPLE else self.visit(each) for each in inner]
         return stmt if _same_shape(stmt, out) else SeqStmts(stmts=tuple(out), span=stmt.span)
+
+
+def _is_operation(stmt: Stmt) -> bool:
+    return stmt.__class__ in OPERATIONS
 
 
 def _same_shape(old: Stmt, new: list[Stmt]) -> bool:

@@ -6,35 +6,44 @@ end of a block has a number in textual order. What the statements mean is known 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any, Final
 
 from pypto._src.ir.nodes import (
     Call,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
     Expr,
     IterArg,
+    MakeTuple,
     MemRef,
     ShapedType,
     TensorType,
     TileType,
     Type,
     Var,
+    checked_call,
 )
 from pypto._src.ir.stmts import (
+    SIMPLE,
     AssignStmt,
     EvalStmt,
     ForStmt,
     Function,
     IfStmt,
+    OpStmts,
     ReturnStmt,
     ScopeStmt,
+    SeqStmts,
     Stmt,
     WhileStmt,
     YieldStmt,
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with
+from pypto._src.ir.walk import Mutator, copy_with, uses
 
 
 class Site:
@@ -48,7 +57,7 @@ class Site:
         self.index = index  # in ``block.sites``
         self.begin = begin
         self.end = begin
-        self.blocks: list[Block] = []
+        self.blocks: Sequence[Block] = ()
 
     @property
     def is_loop(self) -> bool:
@@ -59,9 +68,10 @@ class Site:
 class Block:
     """A straight line of sites: a function's body, a loop's body, or one arm of a branch."""
 
-    __slots__ = ("begin", "depth", "end", "owner", "sites")
+    __slots__ = ("begin", "depth", "end", "is_flat", "owner", "sites")
 
     def __init__(self, owner: Site | None, begin: int) -> None:
+        self.is_flat = True  # no site holds blocks
         self.owner = owner
         self.begin = begin
         self.end = begin
@@ -89,7 +99,7 @@ def owner_of(block: Block) -> Site:
 
 def bodies(stmt: Stmt) -> tuple[Stmt, ...]:
     """Return the bodies of a compound statement; an absent else branch is left out."""
-    if stmt.__class__ in _SIMPLE:
+    if stmt.__class__ in SIMPLE:
         return ()
     match stmt:
         case IfStmt():
@@ -100,10 +110,6 @@ def bodies(stmt: Stmt) -> tuple[Stmt, ...]:
             return ()
 
 
-_SIMPLE: Final = frozenset({AssignStmt, EvalStmt})
-"""The statements that most are."""
-
-
 def number(function: Function) -> Block:
     """Return the tree of ``function``; numbers start at 1, the parameters stand at 0."""
     return _block(function.body, None, 1)
@@ -112,28 +118,43 @@ def number(function: Function) -> Block:
 def _block(body: Stmt, owner: Site | None, now: int) -> Block:
     block = Block(owner, now)
     now += 1
-    for stmt in statements(body):
-        site = Site(stmt, block, len(block.sites), now)
-        for inner in bodies(stmt):
-            site.blocks.append(_block(inner, site, now + 1))
-            now = site.blocks[-1].end
-        if site.blocks:
-            now += 1
-            site.end = now
+    for index, stmt in enumerate(statements(body)):
+        site = Site(stmt, block, index, now)
         block.sites.append(site)
+        if stmt.__class__ not in SIMPLE:
+            now = _number_below(site)
         now += 1
     block.end = now
     return block
 
 
-def sites_in(block: Block) -> Iterator[Site]:
-    """Yield all sites of a tree in textual order, a compound one before what it holds."""
-    stack = list(reversed(block.sites))
+def _number_below(site: Site) -> int:
+    """Number what a site holds; return the number of its end."""
+    found: list[Block] = []
+    now = site.begin
+    for inner in bodies(site.stmt):
+        found.append(_block(inner, site, now + 1))
+        now = found[-1].end
+    if found:
+        now += 1
+        site.end = now
+        site.blocks = found
+        site.block.is_flat = False
+    return now
+
+
+def sites_in(block: Block) -> Sequence[Site]:
+    """Return all sites of a tree in textual order, a compound one before what it holds."""
+    if block.is_flat:
+        return block.sites
+    found: list[Site] = []
+    stack = block.sites[::-1]
     while stack:
         site = stack.pop()
-        yield site
+        found.append(site)
         for inner in reversed(site.blocks):
-            stack.extend(reversed(inner.sites))
+            stack += reversed(inner.sites)
+    return found
 
 
 def call_of(stmt: Stmt) -> Call | None:
@@ -199,22 +220,100 @@ def _with_bodies(site: Site, edit: Edit) -> Stmt:
     return copy_with(site.stmt, dict(zip(names, new, strict=False)))
 
 
+_ATOMS: Final = frozenset({Var, ConstInt, ConstFloat, ConstBool})
+"""What has no operands, and no init value."""
+
+
 class Retype(Mutator):
-    """Gives variables new types where they are defined, and uses the new variables everywhere."""
+    """Gives variables new types where they are defined, and uses the new variables everywhere.
+
+    What most statements are, calls of variables and constants, is looked through in place; all
+    else is left to the general traversal where it names a variable that has changed.
+    """
 
     def __init__(self, new_type: Callable[[Var], Type]) -> None:
         super().__init__()
         self._new_type = new_type
         self.renamed: dict[Var, Var] = {}
+        self._changed = self.renamed.keys()
 
     def visit_Var(self, var: Var) -> Expr:
         """Return the new variable."""
         return self.renamed.get(var, var)
 
+    def visit_SeqStmts(self, node: SeqStmts) -> Stmt:
+        """Visit the statements in order."""
+        return self._in_order(node)
+
+    def visit_OpStmts(self, node: OpStmts) -> Stmt:
+        """Visit the statements in order."""
+        return self._in_order(node)
+
+    def _in_order(self, node: Any) -> Any:
+        old: tuple[Any, ...] = node.stmts
+        new: list[Stmt] = []
+        for stmt in old:
+            cls = stmt.__class__
+            if cls is AssignStmt:
+                new.append(self.visit_AssignStmt(stmt))
+            elif cls is EvalStmt:
+                new.append(self.visit_EvalStmt(stmt))
+            else:
+                new.append(self.visit(stmt))
+        return node if all(map(is_, old, new)) else node.__class__(tuple(new), node.span)
+
+    def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt:
+        """Return the assignment of the new value to the new variable."""
+        old = stmt.value
+        var = self.define(stmt.var)
+        value = self._call(old) if isinstance(old, Call) else self._other(old)
+        if var is stmt.var and value is old:
+            return stmt
+        return AssignStmt(var, value, stmt.span)
+
+    def visit_EvalStmt(self, stmt: EvalStmt) -> Stmt:
+        """Return the statement with the new expression."""
+        old = stmt.expr
+        expr = self._call(old) if isinstance(old, Call) else self._other(old)
+        return stmt if expr is old else EvalStmt(expr, stmt.span)
+
+    def _call(self, call: Call) -> Call:
+        renamed: dict[Any, Var] = self.renamed
+        args: list[Expr] = []
+        changed = False
+        for arg in call.args:
+            new: Expr | None = renamed.get(arg)
+            if new is not None:
+                changed = True
+            elif arg.__class__ in _ATOMS:
+                new = arg
+            else:
+                new = self._other(arg)
+                changed = changed or new is not arg
+            args.append(new)
+        if not changed:
+            return call
+        return checked_call(call.op, tuple(args), call.kwargs, call.type, call.span)
+
+    def _other(self, expr: Expr) -> Expr:
+        """Return an expression, which stays as it is where no variable in it has changed."""
+        if (
+            isinstance(expr, MakeTuple)
+            and _ATOMS.issuperset(map(type, expr.elements))
+            and self._changed.isdisjoint(expr.elements)
+        ):
+            return expr
+        return expr if self._changed.isdisjoint(uses((expr,))) else self.visit(expr)
+
     def define(self, var: Any) -> Any:
         """Return the variable with its new type; the same one if nothing of it changes."""
-        changes: dict[str, Any] = {}
         kind = self._new_type(var)
+        if var.__class__ is Var:
+            if kind is var.type:
+                return var
+            new = self.renamed[var] = Var(var.name, kind, var.span)
+            return new
+        changes: dict[str, Any] = {}
         if kind is not var.type:
             changes["type"] = kind
         if isinstance(var, IterArg):
@@ -242,10 +341,8 @@ class Retype(Mutator):
 
 def with_memref(kind: ShapedType, memref: MemRef) -> ShapedType:
     """Return a tensor or tile type at another place in memory."""
-    match kind:
-        case TensorType():
-            return TensorType(kind.shape, kind.dtype, memref, kind.tensor_view)
-        case TileType():
-            return TileType(kind.shape, kind.dtype, memref, kind.tile_view)
-        case _:
-            raise TypeError(f"{type(kind).__name__} is neither a tensor nor a tile")
+    if isinstance(kind, TileType):
+        return TileType(kind.shape, kind.dtype, memref, kind.tile_view)
+    if isinstance(kind, TensorType):
+        return TensorType(kind.shape, kind.dtype, memref, kind.tensor_view)
+    raise TypeError(f"{type(kind).__name__} is neither a tensor nor a tile")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pypto._src.diagnostics import DiagnosticSeverity, render
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
-from pypto._src.passes.base import Pass, rules_verified
+from pypto._src.passes.base import Pass, proofs_at_hand, rules_verified
 
 if TYPE_CHECKING:
     from pypto._src import logs
@@ -31,7 +31,7 @@ class RunVerifier(Pass):
         verifier = IRVerifier.create_default()
         for rule in (*self.disabled_rules, *rules_verified(program)):
             verifier.disable_rule(rule)
-        for diagnostic in verifier.verify(program):
+        for diagnostic in verifier.verify(program, proofs_at_hand()):
             severe = diagnostic.severity is DiagnosticSeverity.Error
             logs.log(logs.LogLevel.ERROR if severe else logs.LogLevel.WARN, render(diagnostic))
         return program

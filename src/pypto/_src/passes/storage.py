@@ -163,11 +163,11 @@ def _in_place(items: Sequence[Item]) -> list[list[int]]:
         if before is not None and not times[group_of[before]].meets(range_):
             group = group_of[before]
             groups[group].append(index)
-            times[group] = times[group].absorb(Range(range_))
+            times[group] = times[group].absorb(range_)
         else:
             group = len(groups)
             groups.append([index])
-            times.append(Range(range_))
+            times.append(range_.copy())
         group_of[index] = group
         for end in range_.ends:
             ends[size, end] = index

@@ -46,9 +46,7 @@ def _copy(clock: Clock) -> Clock:
 def _learn(clock: Clock, pipe: int, token: Sequence[int]) -> None:
     """Let ``pipe`` know ``token``; what the scalar pipe waits for, all later instructions do."""
     for row in clock if pipe == PipeType.S else (clock[pipe],):
-        for other in range(PIPES):
-            if token[other] > row[other]:
-                row[other] = token[other]
+        row[:] = [a if a > b else b for a, b in zip(row, token, strict=True)]
 
 
 def _lowest(clocks: Sequence[Clock]) -> Clock:
@@ -80,7 +78,20 @@ class Form(Enum):
 class Flag:
     """One set and its wait, before an event number is chosen."""
 
-    __slots__ = ("block", "event", "form", "late", "set_after", "source", "target", "wait_before")
+    __slots__ = (
+        "back",
+        "back_first",
+        "block",
+        "event",
+        "form",
+        "known",
+        "late",
+        "number",
+        "set_after",
+        "source",
+        "target",
+        "wait_before",
+    )
 
     def __init__(
         self, form: Form, source: int, target: int, set_after: Site, wait_before: Site
@@ -93,6 +104,10 @@ class Flag:
         self.block = wait_before.block  # of a CLOSING or PRIMED flag: the body of its loop
         self.late: Site | None = None  # set before this statement instead
         self.event = -1
+        self.back = -1  # the event by which the source hears from the target before it sets this
+        self.back_first = -1  # the same before it raises a PRIMED flag for the first turn
+        self.known = 0  # the last instruction of the target complete when this is set
+        self.number = 0  # the first instruction of the target behind the wait; 0 in a loop
 
     @property
     def begin(self) -> int:
@@ -104,33 +119,43 @@ class Flag:
     @property
     def end(self) -> int:
         """The place of the last wait."""
-        match self.form:
-            case Form.FORWARD:
-                return 8 * self.wait_before.begin
-            case Form.CLOSING:
-                return 8 * self.block.end - 2
-            case Form.PRIMED:
-                return 8 * owner_of(self.block).end + 4
+        if self.form is Form.FORWARD:
+            return 8 * self.wait_before.begin
+        if self.form is Form.CLOSING:
+            return 8 * self.block.end - 2
+        return 8 * owner_of(self.block).end + 4
 
 
-class _Snapshot(NamedTuple):
-    """What pipes know after a statement, and how many instructions they have been given."""
+Token: TypeAlias = "Sequence[int]"
+"""What a flag tells: for each pipe, the last instruction complete when it is raised."""
 
-    rows: dict[int, tuple[int, ...]]
-    counts: dict[int, int]
 
-    def token(self, pipe: int) -> list[int]:
-        """Return what a flag tells that ``pipe`` sets after the statement."""
-        token = list(self.rows[pipe])
-        token[pipe] = self.counts[pipe]
-        return token
+def _token(clock: Clock, count: Row, pipe: int) -> Row:
+    """Return what a flag tells that ``pipe`` sets now."""
+    token = clock[pipe][:]
+    token[pipe] = count[pipe]
+    return token
+
+
+class _Added(NamedTuple):
+    """A flag, or the barriers before a statement, that an instruction needed when it was met.
+
+    Places are twice the numbers of statements.
+    """
+
+    what: Flag | Site
+    acts: int  # from where on in the text
+    since: int  # where the instruction stands that it waits for
+    needed: int  # where the instruction stands; of what the next turn needs, behind the loop's body
+    late: int  # the end of the last loop before to which a second turn has added something
+    apart: bool  # the two stand in different blocks, or in a branch
 
 
 class _Choice(NamedTuple):
     need: Need
     set_after: Site
     wait_before: Site
-    token: list[int]
+    token: Token
 
 
 # --------------------------------------------------------------------------------------------
@@ -155,14 +180,19 @@ class Planner:
         self.clock: Clock = [[0] * PIPES for _ in range(PIPES)]
         self.count: Row = [0] * PIPES
         self.frames: list[_Frame] = []
-        self.after: dict[Site, _Snapshot] = {}
+        self.after: dict[Site, Token] = {}  # of a flag of the statement's own pipe behind it
+        self.behind: dict[Site, list[Token]] = {}  # the same for each pipe, of a compound one
         self.first: dict[Block, dict[int, int]] = {}  # pipe to its first statement in the block
-        self.flags: dict[tuple[int, int, Form, Site | Block], Flag] = {}
-        self.waits: dict[Site, list[Flag]] = {}
+        self.flags: dict[tuple[int, bool, Site | Block], Flag] = {}
+        self.loops: int = 0  # that are open
+        self.waits: dict[Site, list[Flag]] = {}  # of flags in loops
         self.sets: dict[Site, dict[Flag, None]] = {}
         self.carried: dict[Block, list[Flag]] = {}  # by the body of their loop
-        self.conditions = Conditions(root, accesses.integers)
-        self.late: list[tuple[Block, PipeType]] = []  # barriers of a second turn, with its body
+        self.conditions = Conditions(accesses.integers)
+        self.is_straight: bool = not any(site.blocks for site in root.sites)
+        self.arms: dict[Block, bool] = {}
+        self.log: list[_Added] = []
+        self.late: int = 0  # twice the end of the last loop to which a second turn added something
         self.site: Site = root.sites[0]
         self.bars: dict[Site, list[PipeType]] = {}  # before a statement
         self.closing_bars: dict[Block, None] = {}  # of all pipes, at the end of a loop's body
@@ -192,24 +222,29 @@ class Planner:
                     self._block(inner)
                 self.frames.pop()
             if site.blocks:
-                self.after[site] = _Snapshot(
-                    {p: tuple(self.clock[p]) for p in range(PIPES)}, dict(enumerate(self.count))
-                )
+                self.behind[site] = [_token(self.clock, self.count, p) for p in range(PIPES)]
+
+    def token(self, site: Site, pipe: int) -> Token:
+        """Return what a flag tells that ``pipe`` sets behind a statement."""
+        token = self.after.get(site)
+        return self.behind[site][pipe] if token is None else token
 
     def _instruction(self, instruction: Instruction) -> None:
         site, pipe = instruction.site, int(instruction.pipe)
         self.site = site
         needs = self.history.earlier(instruction, self.clock[pipe])
-        if self.order(instruction, needs, self.clock, self):
+        same = self.order(instruction, needs, self.clock, self) if needs else None
+        if same is not None:
             self.bar(site, instruction.pipe, self.clock, self.count)
+            self._note(site, site, same)
         if instruction.in_order:  # it starts when all before it on its pipe is complete
             self.clock[pipe][pipe] = self.count[pipe]
         self.count[pipe] += 1
         self.history.record(instruction, self.count[pipe])
-        self.after[site] = _Snapshot({pipe: tuple(self.clock[pipe])}, {pipe: self.count[pipe]})
-        inner: Site | None = site
-        while inner is not None:
-            self.first.setdefault(inner.block, {}).setdefault(pipe, inner.index)
+        self.after[site] = _token(self.clock, self.count, pipe)
+        inner: Site | None = site if self.loops else None
+        while inner is not None and pipe not in self.first.setdefault(inner.block, {}):
+            self.first[inner.block][pipe] = inner.index
             inner = inner.block.owner
 
     def _branch(self, site: Site) -> None:
@@ -244,6 +279,7 @@ class Planner:
             return
         before, entry = self.count[:], _copy(self.clock)
         self.frames.append(_Frame(site, [entry]))
+        self.loops += 1
         self._block(body)
         self.frames.pop()
         carried: list[Flag] = []
@@ -252,107 +288,125 @@ class Planner:
             replay.independent = isinstance(stmt, ForStmt) and stmt.kind is ForKind.Parallel
             replay.run(body)
             carried = self.carried[body] = list(replay.found)
+        self.loops -= 1
         for flag in carried:
             if flag.form is Form.CLOSING:
-                token = self.after[flag.set_after].token(flag.source)
-                _learn(self.clock, flag.target, token)
+                _learn(self.clock, flag.target, self.token(flag.set_after, flag.source))
         if not trips:
             self.clock = _lowest([_skipped(entry, before, self.count), self.clock])
         for flag in carried:
             if flag.form is Form.PRIMED:  # the last wait; the set before the loop if it never ran
                 token = entry[flag.source][:]
-                token[flag.source] = self.after[flag.set_after].counts[flag.source]
+                token[flag.source] = self.token(flag.set_after, flag.source)[flag.source]
                 _learn(self.clock, flag.target, token)
 
     def order(
         self, instruction: Instruction, needs: Iterable[Need], clock: Clock, chooser: _Chooser
-    ) -> bool:
-        """Add the flags that ``instruction`` needs; True if it needs a barrier of its pipe too."""
+    ) -> Need | None:
+        """Add the flags that ``instruction`` needs; return what it needs a barrier for."""
         pipe = int(instruction.pipe)
+        row = clock[pipe]
         latest: dict[int, Need] = {}
         for need in needs:
-            if clock[pipe][need.pipe] < need.number and (
-                need.pipe not in latest or latest[need.pipe].number < need.number
-            ):
+            old = latest.get(need.pipe)
+            if (row[need.pipe] if old is None else old.number) < need.number:
                 latest[need.pipe] = need
         same = latest.pop(pipe, None)
         if not latest:
-            return same is not None
-        choices = _necessary(clock[pipe], [chooser.choose(n) for n in latest.values()])
-        row = _joined(clock[pipe], [choice.token for choice in choices])
-        barrier = same is not None and row[pipe] < same.number
-        if barrier and instruction.pipe not in _BARRIERS:
-            return True  # a barrier of all pipes serves as well as the flags
+            return same
+        choices = _necessary(row, [chooser.choose(need) for need in latest.values()])
+        if same is not None:
+            if _joined(row, [choice.token for choice in choices])[pipe] >= same.number:
+                same = None  # the flags order it too
+            elif instruction.pipe not in _BARRIERS:
+                return min((same, *latest.values()), key=lambda n: n.site.begin)  # for all pipes
         for choice in choices:
             chooser.accept(choice)
-        return barrier
+        return same
 
     def choose(self, need: Need) -> _Choice:
         """Return where a flag from an earlier statement stands."""
         met = meeting(need.site, self.site)
         assert met is not None
-        return _Choice(need, *met, self.after[met[0]].token(need.pipe))
+        return _Choice(need, *met, self.token(met[0], need.pipe))
 
     def accept(self, choice: _Choice) -> None:
         """Add a flag from an earlier statement."""
         target = int(self.accesses.at[self.site].pipe)
         flag = self.add_flag(Form.FORWARD, choice, target, choice.wait_before)
+        self._note(flag, choice.wait_before, choice.need)
         learn_inside(self.clock, self.frames, target, choice.token, flag.wait_before.block.depth)
+
+    def _note(self, what: Flag | Site, place: Site, need: Need) -> None:
+        """Note what is added before ``place`` for the present instruction."""
+        if self.is_straight:
+            return
+        acts, since, needed = 2 * place.begin, 2 * need.site.begin, 2 * self.site.begin
+        apart = self.in_arm(self.site.block) or need.site.block is not self.site.block
+        self.log.append(_Added(what, acts, since, needed, self.late, apart))
+
+    def in_arm(self, block: Block) -> bool:
+        """True if a block is an arm of a branch, or inside one: perhaps nothing goes there."""
+        known = self.arms.get(block)
+        if known is None:
+            owner = block.owner
+            known = owner is not None and (
+                isinstance(owner.stmt, IfStmt) or self.in_arm(owner.block)
+            )
+            self.arms[block] = known
+        return known
 
     def add_flag(self, form: Form, choice: _Choice, target: int, place: Site | Block) -> Flag:
         """Return the flag of this form with a wait at ``place``, set late enough for ``choice``."""
-        key = (choice.need.pipe, target, form, place)
+        key = (choice.need.pipe * PIPES + target, form is Form.PRIMED, place)
         flag = self.flags.get(key)
         if flag is None:
             flag = Flag(form, choice.need.pipe, target, choice.set_after, choice.wait_before)
             self.flags[key] = flag
-            self.waits.setdefault(choice.wait_before, []).append(flag)
-            self.sets.setdefault(choice.set_after, {})[flag] = None
+            flag.known = choice.token[target]
+            if not self.loops:
+                flag.number = self.count[target] + 1
+            else:
+                self.waits.setdefault(choice.wait_before, []).append(flag)
+                self.sets.setdefault(choice.set_after, {})[flag] = None
         elif flag.set_after.index < choice.set_after.index:
-            del self.sets[flag.set_after][flag]
-            flag.set_after = choice.set_after
-            self.sets.setdefault(choice.set_after, {})[flag] = None
+            if self.loops:
+                self.sets.get(flag.set_after, {}).pop(flag, None)
+                self.sets.setdefault(choice.set_after, {})[flag] = None
+            flag.set_after, flag.known = choice.set_after, choice.token[target]
         return flag
 
-    def bar(self, site: Site, pipe: PipeType, clock: Clock, count: Row) -> PipeType:
-        """Add a barrier before a statement of ``pipe``; return which."""
+    def is_past(self, earlier: Flag, flag: Flag) -> bool:
+        """True if the wait for a flag is over for sure when another one of its pipes is set."""
+        if not earlier.number or not flag.number:
+            return False
+        number, site = earlier.number, earlier.wait_before
+        if site.blocks:  # perhaps the instruction behind the wait does not happen
+            number = self.behind[site][earlier.target][earlier.target] + 1
+        return flag.known >= number
+
+    def bar(self, site: Site, pipe: PipeType, clock: Clock, count: Row) -> None:
+        """Add a barrier before a statement of ``pipe``."""
         kind = pipe if pipe in _BARRIERS else PipeType.ALL
         self.bars.setdefault(site, []).append(kind)
         pass_bar(clock, kind, count)
-        return kind
 
     def suspects(self) -> list[Flag | Site]:
-        """Return the flags, and the places of barriers, that later ones may make superfluous.
+        """Return the flags, and the places of barriers, that others may make superfluous.
 
-        What the second turn of a loop adds also acts in the first turn and behind the loop, for
-        which all else was added before; and a flag that a loop primes may do for one that the loop
-        waits for at all.
+        An instruction is met when what stands before it in the text is planned. But some of what
+        is planned later acts earlier: flags that wait before a branch or loop for an instruction
+        inside it, and what the second turn of a loop adds. Nor does the plan count on what that
+        does behind the loop, or on what statements inside a loop do for its next turn.
         """
-        found: dict[Flag | Site, None] = {}
-        for kind in dict.fromkeys(kind for _, kind in self.late):
-            begin = min(body.begin for body, each in self.late if each is kind)
-            found.update((site, None) for site in self.bars if site.end > begin)
-            if kind is PipeType.ALL:
-                found.update((flag, None) for flag in self.flags.values())
-        primed = [f for f in self.flags.values() if f.form is Form.PRIMED]
-        at = {(owner_of(f.block), f.source, f.target) for f in primed}
-        for flag in self.flags.values():
-            if flag.form is Form.FORWARD and (flag.wait_before, flag.source, flag.target) in at:
-                found[flag] = None
-        inner: dict[tuple[int, int], dict[Block, None]] = {}
-        for flag in self.flags.values():
-            if flag.form is not Form.FORWARD:
-                inner.setdefault((flag.source, flag.target), {})[flag.block] = None
-        for flag in self.flags.values():
-            if flag.form is not Form.FORWARD and any(
-                _inside(owner_of(block), flag.block) for block in inner[flag.source, flag.target]
-            ):
-                found[flag] = None  # the loop inside waits for the same pipe
-        return list(found)
-
-
-def _inside(site: Site, body: Block) -> bool:
-    return body.begin < site.begin < body.end
+        suspects: dict[Flag | Site, None] = {}
+        needed: set[Flag | Site] = set()
+        earliest = 2 * self.root.end
+        for added in reversed(self.log):
+            open_ = added.apart or added.since < added.late or earliest < added.needed
+            (suspects.update({added.what: None}) if open_ else needed.add(added.what))
+            earliest = min(earliest, added.acts)
+        return [what for what in reversed(suspects) if what not in needed]
 
 
 class _Chooser(Protocol):
@@ -369,6 +423,11 @@ class _Chooser(Protocol):
 
 _BARRIERS: Final = (PipeType.V, PipeType.M)
 """The pipes that have a barrier of their own; elsewhere all pipes wait."""
+
+
+def strongest(kinds: Sequence[PipeType]) -> Sequence[PipeType]:
+    """Return the barriers that do for all of ``kinds``."""
+    return (PipeType.ALL,) if PipeType.ALL in kinds else kinds
 
 
 def pass_bar(clock: Clock, kind: PipeType, count: Row) -> None:
@@ -395,14 +454,14 @@ def learn_inside(
 def _joined(row: Row, tokens: Iterable[Sequence[int]]) -> Row:
     joined = row[:]
     for token in tokens:
-        for pipe in range(PIPES):
-            if token[pipe] > joined[pipe]:
-                joined[pipe] = token[pipe]
+        joined = [a if a > b else b for a, b in zip(joined, token, strict=True)]
     return joined
 
 
 def _necessary(row: Row, choices: list[_Choice]) -> list[_Choice]:
     """Return the choices without those whose need the others meet, the latest sets preferred."""
+    if len(choices) == 1:
+        return choices
     choices.sort(key=lambda c: (-c.set_after.end, c.need.pipe))
     kept: list[_Choice] = []
     for choice in choices:
@@ -429,7 +488,7 @@ class _Replay:
         self.count = planner.count[:]
         self.clock = _copy(planner.clock)
         self.frames: list[_Frame] = []
-        self.tokens: dict[Flag, list[int]] = {}
+        self.tokens: dict[Flag, Token] = {}
         self.found: dict[Flag, None] = {}
         self.independent = False  # the turns touch different parts of tensors
         self.instruction: Instruction | None = None
@@ -445,12 +504,7 @@ class _Replay:
             self._site(site)
             for flag in self.planner.sets.get(site, ()):
                 if flag.form is not Form.PRIMED:
-                    self.tokens[flag] = self._token(flag.source)
-
-    def _token(self, pipe: int) -> list[int]:
-        token = self.clock[pipe][:]
-        token[pipe] = self.count[pipe]
-        return token
+                    self.tokens[flag] = _token(self.clock, self.count, flag.source)
 
     def _site(self, site: Site) -> None:
         instruction = self.planner.accesses.at.get(site)
@@ -469,9 +523,10 @@ class _Replay:
         needs = self.planner.history.earlier_turn(
             instruction, self.body, self.before, tensors=not self.independent
         )
-        if self.planner.order(instruction, needs, self.clock, self):
-            kind = self.planner.bar(instruction.site, instruction.pipe, self.clock, self.count)
-            self.planner.late.append((self.body, kind))
+        same = self.planner.order(instruction, needs, self.clock, self)
+        if same is not None:
+            self.planner.bar(instruction.site, instruction.pipe, self.clock, self.count)
+            self._note(instruction.site, instruction.site, same)
         if instruction.in_order:
             self.clock[instruction.pipe][instruction.pipe] = self.count[instruction.pipe]
 
@@ -480,7 +535,7 @@ class _Replay:
         assert self.instruction is not None
         set_after = lifted(need.site, self.body)
         wait_before = lifted(self.instruction.site, self.body)
-        token = self.planner.after[set_after].token(need.pipe)
+        token = self.planner.token(set_after, need.pipe)
         return _Choice(need, set_after, wait_before, token)
 
     def accept(self, choice: _Choice) -> None:
@@ -494,7 +549,19 @@ class _Replay:
         else:
             flag = self.planner.add_flag(Form.PRIMED, choice, target, wait)
         self.found[flag] = None
+        self._note(flag, wait, choice.need)
         learn_inside(self.clock, self.frames, target, choice.token, self.body.depth)
+
+    def _note(self, what: Flag | Site, place: Site, need: Need) -> None:
+        """Note what is added before ``place``, or at the end of the body."""
+        assert self.instruction is not None
+        closing = isinstance(what, Flag) and what.form is Form.CLOSING
+        acts = 2 * (self.body.end if closing else place.begin) - 1
+        since, needed = 2 * need.site.begin, 2 * self.body.end + 1
+        block = self.instruction.site.block
+        apart = block is not self.body or need.site.block is not block or self.planner.in_arm(block)
+        self.planner.log.append(_Added(what, acts, since, needed, self.planner.late, apart))
+        self.planner.late = max(self.planner.late, needed)
 
     def _branch(self, site: Site) -> None:
         taken = self.planner.taken(site)
@@ -522,7 +589,7 @@ class _Replay:
         carried = self.planner.carried.get(body, ())
         for flag in carried:
             if flag.form is Form.PRIMED:
-                self.tokens[flag] = self._token(flag.source)
+                self.tokens[flag] = _token(self.clock, self.count, flag.source)
         entry = _copy(self.clock)
         self.frames.append(_Frame(site, [entry]))
         self.run(body)

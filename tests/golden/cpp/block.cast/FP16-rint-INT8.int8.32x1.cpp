@@ -34,19 +34,19 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
     // Tile type definitions and allocations
     using t0Type = Tile<TileType::Vec, int8_t, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     t0Type t0(32, 1);
-    TASSIGN(t0, 0x0);
+    TASSIGN(t0, 0x40);
 
     using t0_rowType = Tile<TileType::Vec, int8_t, 1, 32, BLayout::RowMajor, -1, -1>;
     t0_rowType t0_row(1, 32);
-    TASSIGN(t0_row, 0x0);
+    TASSIGN(t0_row, 0x40);
 
     using result_rowType = Tile<TileType::Vec, half, 1, 32, BLayout::RowMajor, -1, -1>;
     result_rowType result_row(1, 32);
-    TASSIGN(result_row, 0x20);
+    TASSIGN(result_row, 0x0);
 
     using resultType = Tile<TileType::Vec, half, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     resultType result(32, 1);
-    TASSIGN(result, 0x20);
+    TASSIGN(result, 0x0);
 
     // Function body
     TASSIGN(x0_32x1_dnGlobal, x0 + 0 + 0);

@@ -61,27 +61,27 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 
     using result_bitsType = Tile<TileType::Vec, uint8_t, 1, 32, BLayout::RowMajor, -1, -1>;
     result_bitsType result_bits(1, 4);
-    TASSIGN(result_bits, 0x100);
+    TASSIGN(result_bits, 0x2c0);
 
     using result_onesType = Tile<TileType::Vec, float, 1, 32, BLayout::RowMajor, -1, -1>;
     result_onesType result_ones(1, 32);
-    TASSIGN(result_ones, 0x120);
+    TASSIGN(result_ones, 0x100);
 
     using result_zerosType = Tile<TileType::Vec, float, 1, 32, BLayout::RowMajor, -1, -1>;
     result_zerosType result_zeros(1, 32);
-    TASSIGN(result_zeros, 0x1a0);
+    TASSIGN(result_zeros, 0x180);
 
     using result_scratchType = Tile<TileType::Vec, uint32_t, 1, 16, BLayout::RowMajor, -1, -1>;
     result_scratchType result_scratch(1, 16);
-    TASSIGN(result_scratch, 0x220);
+    TASSIGN(result_scratch, 0x200);
 
     using result_resultType = Tile<TileType::Vec, float, 1, 32, BLayout::RowMajor, -1, -1>;
     result_resultType result_result(1, 32);
-    TASSIGN(result_result, 0x260);
+    TASSIGN(result_result, 0x240);
 
     using resultType = Tile<TileType::Vec, float, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     resultType result(32, 1);
-    TASSIGN(result, 0x260);
+    TASSIGN(result, 0x240);
 
     // Function body
     TASSIGN(x0_32x1_dnGlobal, x0 + 0 + 0);

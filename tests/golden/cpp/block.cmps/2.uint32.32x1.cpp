@@ -62,35 +62,35 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 
     using result_bitsType = Tile<TileType::Vec, uint8_t, 1, 32, BLayout::RowMajor, -1, -1>;
     result_bitsType result_bits(1, 4);
-    TASSIGN(result_bits, 0x180);
+    TASSIGN(result_bits, 0x340);
 
     using result_filled1Type = Tile<TileType::Vec, int32_t, 1, 32, BLayout::RowMajor, -1, -1>;
     result_filled1Type result_filled1(1, 32);
-    TASSIGN(result_filled1, 0x1a0);
+    TASSIGN(result_filled1, 0x180);
 
     using result_onesType = Tile<TileType::Vec, uint32_t, 1, 32, BLayout::RowMajor, -1, -1>;
     result_onesType result_ones(1, 32);
-    TASSIGN(result_ones, 0x1a0);
+    TASSIGN(result_ones, 0x180);
 
     using result_filled2Type = Tile<TileType::Vec, int32_t, 1, 32, BLayout::RowMajor, -1, -1>;
     result_filled2Type result_filled2(1, 32);
-    TASSIGN(result_filled2, 0x220);
+    TASSIGN(result_filled2, 0x200);
 
     using result_zerosType = Tile<TileType::Vec, uint32_t, 1, 32, BLayout::RowMajor, -1, -1>;
     result_zerosType result_zeros(1, 32);
-    TASSIGN(result_zeros, 0x220);
+    TASSIGN(result_zeros, 0x200);
 
     using result_scratchType = Tile<TileType::Vec, uint32_t, 1, 16, BLayout::RowMajor, -1, -1>;
     result_scratchType result_scratch(1, 16);
-    TASSIGN(result_scratch, 0x2a0);
+    TASSIGN(result_scratch, 0x280);
 
     using result_resultType = Tile<TileType::Vec, uint32_t, 1, 32, BLayout::RowMajor, -1, -1>;
     result_resultType result_result(1, 32);
-    TASSIGN(result_result, 0x2e0);
+    TASSIGN(result_result, 0x2c0);
 
     using resultType = Tile<TileType::Vec, uint32_t, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     resultType result(32, 1);
-    TASSIGN(result, 0x2e0);
+    TASSIGN(result, 0x2c0);
 
     // Function body
     TASSIGN(x0_32x1_dnGlobal, x0 + 0 + 0);

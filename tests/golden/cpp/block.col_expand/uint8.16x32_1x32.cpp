@@ -34,11 +34,11 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 
     using t1Type = Tile<TileType::Vec, uint8_t, 1, 32, BLayout::RowMajor, -1, -1>;
     t1Type t1(1, 32);
-    TASSIGN(t1, 0x200);
+    TASSIGN(t1, 0x400);
 
     using resultType = Tile<TileType::Vec, uint8_t, 16, 32, BLayout::RowMajor, -1, -1>;
     resultType result(16, 32);
-    TASSIGN(result, 0x220);
+    TASSIGN(result, 0x200);
 
     // Function body
     TLOAD(t0, x0Global);

@@ -34,11 +34,11 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 
     using t1Type = Tile<TileType::Vec, half, 1, 16, BLayout::RowMajor, -1, -1>;
     t1Type t1(1, 16);
-    TASSIGN(t1, 0x200);
+    TASSIGN(t1, 0x400);
 
     using resultType = Tile<TileType::Vec, half, 16, 16, BLayout::RowMajor, -1, -1>;
     resultType result(16, 16);
-    TASSIGN(result, 0x220);
+    TASSIGN(result, 0x200);
 
     // Function body
     TLOAD(t0, x0Global);

@@ -34,7 +34,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 
     using t1Type = Tile<TileType::Vec, uint16_t, 1, 16, BLayout::RowMajor, -1, -1>;
     t1Type t1(1, 16);
-    TASSIGN(t1, 0x200);
+    TASSIGN(t1, 0x400);
 
     using result_signedType = Tile<TileType::Vec, int16_t, 16, 16, BLayout::RowMajor, -1, -1>;
     result_signedType result_signed(16, 16);
@@ -42,15 +42,15 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 
     using result_signed1Type = Tile<TileType::Vec, int16_t, 1, 16, BLayout::RowMajor, -1, -1>;
     result_signed1Type result_signed1(1, 16);
-    TASSIGN(result_signed1, 0x200);
+    TASSIGN(result_signed1, 0x400);
 
     using result_resultType = Tile<TileType::Vec, int16_t, 16, 16, BLayout::RowMajor, -1, -1>;
     result_resultType result_result(16, 16);
-    TASSIGN(result_result, 0x220);
+    TASSIGN(result_result, 0x200);
 
     using resultType = Tile<TileType::Vec, uint16_t, 16, 16, BLayout::RowMajor, -1, -1>;
     resultType result(16, 16);
-    TASSIGN(result, 0x220);
+    TASSIGN(result, 0x200);
 
     // Function body
     TLOAD(t0, x0Global);

@@ -38,11 +38,11 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 
     using result_scratchType = Tile<TileType::Vec, float, 1, 264, BLayout::RowMajor, -1, -1>;
     result_scratchType result_scratch(1, 264);
-    TASSIGN(result_scratch, 0x800);
+    TASSIGN(result_scratch, 0xc00);
 
     using resultType = Tile<TileType::Vec, float, 1, 256, BLayout::RowMajor, -1, -1>;
     resultType result(1, 256);
-    TASSIGN(result, 0xc20);
+    TASSIGN(result, 0x800);
 
     // Function body
     TLOAD(t0, x0Global);

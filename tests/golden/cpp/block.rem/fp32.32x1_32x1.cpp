@@ -61,15 +61,15 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 
     using result_scratchType = Tile<TileType::Vec, float, 1, 40, BLayout::RowMajor, -1, -1>;
     result_scratchType result_scratch(1, 40);
-    TASSIGN(result_scratch, 0x100);
+    TASSIGN(result_scratch, 0x180);
 
     using result_resultType = Tile<TileType::Vec, float, 1, 32, BLayout::RowMajor, -1, -1>;
     result_resultType result_result(1, 32);
-    TASSIGN(result_result, 0x1a0);
+    TASSIGN(result_result, 0x100);
 
     using resultType = Tile<TileType::Vec, float, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     resultType result(32, 1);
-    TASSIGN(result, 0x1a0);
+    TASSIGN(result, 0x100);
 
     // Function body
     TASSIGN(x0_32x1_dnGlobal, x0 + 0 + 0);

@@ -38,11 +38,11 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 
     using result_scratchType = Tile<TileType::Vec, int32_t, 3, 72, BLayout::RowMajor, -1, -1>;
     result_scratchType result_scratch(3, 72);
-    TASSIGN(result_scratch, 0x600);
+    TASSIGN(result_scratch, 0x900);
 
     using resultType = Tile<TileType::Vec, int32_t, 3, 64, BLayout::RowMajor, -1, -1>;
     resultType result(3, 64);
-    TASSIGN(result, 0x960);
+    TASSIGN(result, 0x600);
 
     // Function body
     TLOAD(t0, x0Global);

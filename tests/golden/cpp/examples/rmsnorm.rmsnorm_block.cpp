@@ -56,39 +56,39 @@ __aicore__ __attribute__((always_inline)) void runRmsnormBlock(__gm__ int64_t* a
 
     using squaresType = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     squaresType squares(8, 1);
-    TASSIGN(squares, 0x19000);
+    TASSIGN(squares, 0x29000);
 
     using squares_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     squares_rowType squares_row(1, 8);
-    TASSIGN(squares_row, 0x19000);
+    TASSIGN(squares_row, 0x29000);
 
     using _t1_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     _t1_rowType _t1_row(1, 8);
-    TASSIGN(_t1_row, 0x19020);
+    TASSIGN(_t1_row, 0x29020);
 
     using mean_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     mean_rowType mean_row(1, 8);
-    TASSIGN(mean_row, 0x19040);
+    TASSIGN(mean_row, 0x29040);
 
     using _t2_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     _t2_rowType _t2_row(1, 8);
-    TASSIGN(_t2_row, 0x19060);
+    TASSIGN(_t2_row, 0x29060);
 
     using scale_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     scale_rowType scale_row(1, 8);
-    TASSIGN(scale_row, 0x19080);
+    TASSIGN(scale_row, 0x29080);
 
     using scaleType = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     scaleType scale(8, 1);
-    TASSIGN(scale, 0x19080);
+    TASSIGN(scale, 0x29080);
 
     using _t3Type = Tile<TileType::Vec, float, 8, 1024, BLayout::RowMajor, -1, -1>;
     _t3Type _t3(8, 1024);
-    TASSIGN(_t3, 0x190a0);
+    TASSIGN(_t3, 0x19000);
 
     using scaledType = Tile<TileType::Vec, float, 8, 1024, BLayout::RowMajor, -1, -1>;
     scaledType scaled(8, 1024);
-    TASSIGN(scaled, 0x210a0);
+    TASSIGN(scaled, 0x21000);
 
     // Function body
     TLOAD(row, weightGlobal);

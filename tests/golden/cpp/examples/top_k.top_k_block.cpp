@@ -59,99 +59,95 @@ __aicore__ __attribute__((always_inline)) void runTopKBlock(__gm__ int64_t* args
 
     using positionType = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
     positionType position(8, 512);
-    TASSIGN(position, 0x8000);
+    TASSIGN(position, 0x4800);
 
     using behindType = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
     behindType behind(8, 512);
-    TASSIGN(behind, 0x4000);
+    TASSIGN(behind, 0x8800);
 
     using left_0Type = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
     left_0Type left_0(8, 512);
-    TASSIGN(left_0, 0xc000);
+    TASSIGN(left_0, 0xc800);
 
     using largestType = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     largestType largest(8, 1);
-    TASSIGN(largest, 0x10000);
+    TASSIGN(largest, 0x2a880);
 
     using _t1Type = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
     _t1Type _t1(8, 512);
-    TASSIGN(_t1, 0x10020);
+    TASSIGN(_t1, 0x10800);
 
     using _t2_numberType = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
     _t2_numberType _t2_number(8, 512);
-    TASSIGN(_t2_number, 0x14020);
+    TASSIGN(_t2_number, 0x14800);
 
     using _t2_bitsType = Tile<TileType::Vec, uint8_t, 8, 512, BLayout::RowMajor, -1, -1>;
     _t2_bitsType _t2_bits(8, 64);
-    TASSIGN(_t2_bits, 0x18020);
+    TASSIGN(_t2_bits, 0x18800);
 
     using _t2_scratchType = Tile<TileType::Vec, uint32_t, 1, 16, BLayout::RowMajor, -1, -1>;
     _t2_scratchType _t2_scratch(1, 16);
-    TASSIGN(_t2_scratch, 0x14020);
+    TASSIGN(_t2_scratch, 0x19800);
 
     using _t2Type = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
     _t2Type _t2(8, 512);
-    TASSIGN(_t2, 0x10020);
+    TASSIGN(_t2, 0x19840);
 
     using firstType = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     firstType first(8, 1);
-    TASSIGN(first, 0x1c020);
+    TASSIGN(first, 0x2a8a0);
 
     using _t3Type = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
     _t3Type _t3(8, 512);
-    TASSIGN(_t3, 0x10020);
+    TASSIGN(_t3, 0x1d840);
 
     using _t4Type = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
     _t4Type _t4(8, 512);
-    TASSIGN(_t4, 0x14020);
+    TASSIGN(_t4, 0x21840);
 
     using left_1_numberType = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
     left_1_numberType left_1_number(8, 512);
-    TASSIGN(left_1_number, 0x18020);
+    TASSIGN(left_1_number, 0x25840);
 
     using left_1_bitsType = Tile<TileType::Vec, uint8_t, 8, 512, BLayout::RowMajor, -1, -1>;
     left_1_bitsType left_1_bits(8, 64);
-    TASSIGN(left_1_bits, 0x1c040);
+    TASSIGN(left_1_bits, 0x29840);
 
     using left_1_scratchType = Tile<TileType::Vec, uint32_t, 1, 16, BLayout::RowMajor, -1, -1>;
     left_1_scratchType left_1_scratch(1, 16);
-    TASSIGN(left_1_scratch, 0x18020);
+    TASSIGN(left_1_scratch, 0x2a840);
 
     using left_1Type = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
     left_1Type left_1(8, 512);
-    TASSIGN(left_1, 0x10020);
+    TASSIGN(left_1, 0xc800);
 
     using rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     rowType row(1, 8);
-    TASSIGN(row, 0x10000);
+    TASSIGN(row, 0x2a880);
 
     using _t5Type = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     _t5Type _t5(1, 8);
-    TASSIGN(_t5, 0x1c020);
+    TASSIGN(_t5, 0x2a8a0);
 
     using indexType = Tile<TileType::Vec, int32_t, 1, 8, BLayout::RowMajor, -1, -1>;
     indexType index(1, 8);
-    TASSIGN(index, 0xc000);
-
-    using left_2_copy0Type = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
-    left_2_copy0Type left_2_copy0(8, 512);
-    TASSIGN(left_2_copy0, 0xc000);
+    TASSIGN(index, 0x2a8c0);
 
     // Function body
     TLOAD(_t0, positionsGlobal);
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     TCOLEXPAND(position, _t0);
-    pipe_barrier(PIPE_V);
     TEXPANDS(behind, 512.0f);
     for (int64_t r = 0; r < 128; r += 8) {
         TASSIGN(x_8x512Global, x + r * 512 + 0);
         TLOAD(left_0, x_8x512Global);
         set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
         wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+        set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         using left_iterType = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
         left_iterType left_iter(8, 512);
-        TASSIGN(left_iter, 0xc000);
+        TASSIGN(left_iter, 0xc800);
         left_iter = left_0;
         for (int64_t k = 0; k < 8; k += 1) {
             pipe_barrier(PIPE_V);
@@ -178,20 +174,21 @@ __aicore__ __attribute__((always_inline)) void runTopKBlock(__gm__ int64_t* args
             TSEL(left_1, left_1_bits, _t4, left_iter, left_1_scratch);
             TRESHAPE(row, largest);
             TRESHAPE(_t5, first);
-            pipe_barrier(PIPE_V);
+            wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
             TCVT(index, _t5, RoundMode::CAST_ROUND);
             set_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
             wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
             TASSIGN(values_1x8Global, values + k * 128 + r);
             TSTORE(values_1x8Global, row);
+            set_flag(PIPE_MTE3, PIPE_V, EVENT_ID1);
             wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
             TASSIGN(indices_1x8Global, indices + k * 128 + r);
             TSTORE(indices_1x8Global, index);
             set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
-            wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
-            TMOV(left_2_copy0, left_1);
-            left_iter = left_2_copy0;
+            wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID1);
+            left_iter = left_1;
         }
+        wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
         wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
     }

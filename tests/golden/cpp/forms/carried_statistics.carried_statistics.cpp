@@ -42,95 +42,95 @@ __aicore__ __attribute__((always_inline)) void runCarriedStatistics(__gm__ int64
 
     using top_0Type = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     top_0Type top_0(8, 1);
-    TASSIGN(top_0, 0x1000);
+    TASSIGN(top_0, 0x4000);
 
     using total_0_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     total_0_rowType total_0_row(1, 8);
-    TASSIGN(total_0_row, 0x1020);
+    TASSIGN(total_0_row, 0x4020);
 
     using total_0Type = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     total_0Type total_0(8, 1);
-    TASSIGN(total_0, 0x1020);
+    TASSIGN(total_0, 0x4020);
 
     using tileType = Tile<TileType::Vec, float, 8, 64, BLayout::RowMajor, -1, -1>;
     tileType tile(8, 64);
-    TASSIGN(tile, 0x1040);
+    TASSIGN(tile, 0x1000);
 
     using _t1Type = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     _t1Type _t1(8, 1);
-    TASSIGN(_t1, 0x1840);
+    TASSIGN(_t1, 0x4040);
 
     using top_iter_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     top_iter_rowType top_iter_row(1, 8);
-    TASSIGN(top_iter_row, 0x1000);
+    TASSIGN(top_iter_row, 0x4000);
 
     using _t1_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     _t1_rowType _t1_row(1, 8);
-    TASSIGN(_t1_row, 0x1840);
+    TASSIGN(_t1_row, 0x4040);
 
     using higher_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     higher_rowType higher_row(1, 8);
-    TASSIGN(higher_row, 0x1860);
+    TASSIGN(higher_row, 0x4060);
 
     using higherType = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     higherType higher(8, 1);
-    TASSIGN(higher, 0x1860);
+    TASSIGN(higher, 0x4060);
 
     using _t2_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     _t2_rowType _t2_row(1, 8);
-    TASSIGN(_t2_row, 0x1880);
+    TASSIGN(_t2_row, 0x4080);
 
     using _t3_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     _t3_rowType _t3_row(1, 8);
-    TASSIGN(_t3_row, 0x18a0);
+    TASSIGN(_t3_row, 0x40a0);
 
     using total_iter_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     total_iter_rowType total_iter_row(1, 8);
-    TASSIGN(total_iter_row, 0x1020);
+    TASSIGN(total_iter_row, 0x4020);
 
     using grown_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     grown_rowType grown_row(1, 8);
-    TASSIGN(grown_row, 0x18c0);
+    TASSIGN(grown_row, 0x40c0);
 
     using _t4Type = Tile<TileType::Vec, float, 8, 64, BLayout::RowMajor, -1, -1>;
     _t4Type _t4(8, 64);
-    TASSIGN(_t4, 0x18e0);
+    TASSIGN(_t4, 0x1800);
 
     using _t5Type = Tile<TileType::Vec, float, 8, 64, BLayout::RowMajor, -1, -1>;
     _t5Type _t5(8, 64);
-    TASSIGN(_t5, 0x20e0);
+    TASSIGN(_t5, 0x2000);
 
     using _t6Type = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     _t6Type _t6(8, 1);
-    TASSIGN(_t6, 0x28e0);
+    TASSIGN(_t6, 0x40e0);
 
     using _t6_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     _t6_rowType _t6_row(1, 8);
-    TASSIGN(_t6_row, 0x28e0);
+    TASSIGN(_t6_row, 0x40e0);
 
     using total_1_rowType = Tile<TileType::Vec, float, 1, 8, BLayout::RowMajor, -1, -1>;
     total_1_rowType total_1_row(1, 8);
-    TASSIGN(total_1_row, 0x1020);
+    TASSIGN(total_1_row, 0x4020);
 
     using total_1Type = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     total_1Type total_1(8, 1);
-    TASSIGN(total_1, 0x1020);
+    TASSIGN(total_1, 0x4020);
 
     using top_2_copy0Type = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     top_2_copy0Type top_2_copy0(8, 1);
-    TASSIGN(top_2_copy0, 0x1000);
+    TASSIGN(top_2_copy0, 0x4000);
 
     using _t7Type = Tile<TileType::Vec, float, 8, 64, BLayout::RowMajor, -1, -1>;
     _t7Type _t7(8, 64);
-    TASSIGN(_t7, 0x2900);
+    TASSIGN(_t7, 0x2800);
 
     using _t8Type = Tile<TileType::Vec, float, 8, 64, BLayout::RowMajor, -1, -1>;
     _t8Type _t8(8, 64);
-    TASSIGN(_t8, 0x3100);
+    TASSIGN(_t8, 0x3000);
 
     using _t9Type = Tile<TileType::Vec, float, 8, 64, BLayout::RowMajor, -1, -1>;
     _t9Type _t9(8, 64);
-    TASSIGN(_t9, 0x3900);
+    TASSIGN(_t9, 0x3800);
 
     // Function body
     TASSIGN(x_8x64Global, x + 0 * 64 + 0);
@@ -142,11 +142,11 @@ __aicore__ __attribute__((always_inline)) void runCarriedStatistics(__gm__ int64
     TRESHAPE(total_0, total_0_row);
     using top_iterType = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     top_iterType top_iter(8, 1);
-    TASSIGN(top_iter, 0x1000);
+    TASSIGN(top_iter, 0x4000);
     top_iter = top_0;
     using total_iterType = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     total_iterType total_iter(8, 1);
-    TASSIGN(total_iter, 0x1020);
+    TASSIGN(total_iter, 0x4020);
     total_iter = total_0;
     for (int64_t i = 1; i < 8; i += 1) {
         TASSIGN(x_8x64Global, x + i * 8 * 64 + 0);

@@ -86,23 +86,23 @@ __aicore__ __attribute__((always_inline)) void runCompareColumns(__gm__ int64_t*
 
     using _t5_bitsType = Tile<TileType::Vec, uint8_t, 1, 32, BLayout::RowMajor, -1, -1>;
     _t5_bitsType _t5_bits(1, 4);
-    TASSIGN(_t5_bits, 0x8180);
+    TASSIGN(_t5_bits, 0xa240);
 
     using _t5_scratchType = Tile<TileType::Vec, uint32_t, 1, 16, BLayout::RowMajor, -1, -1>;
     _t5_scratchType _t5_scratch(1, 16);
-    TASSIGN(_t5_scratch, 0x81a0);
+    TASSIGN(_t5_scratch, 0x8180);
 
     using _t5_resultType = Tile<TileType::Vec, float, 1, 32, BLayout::RowMajor, -1, -1>;
     _t5_resultType _t5_result(1, 32);
-    TASSIGN(_t5_result, 0x81e0);
+    TASSIGN(_t5_result, 0x81c0);
 
     using _t5Type = Tile<TileType::Vec, float, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     _t5Type _t5(32, 1);
-    TASSIGN(_t5, 0x81e0);
+    TASSIGN(_t5, 0x81c0);
 
     using _t6Type = Tile<TileType::Vec, float, 32, 64, BLayout::RowMajor, -1, -1>;
     _t6Type _t6(32, 64);
-    TASSIGN(_t6, 0x8260);
+    TASSIGN(_t6, 0x8240);
 
     // Function body
     TASSIGN(x_32x64Global, x + 0 * 64 + 0);

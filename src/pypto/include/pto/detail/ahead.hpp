@@ -1,7 +1,7 @@
-// Loads ahead of time. On the NPU the load pipe fetches the next tile while this one is computed. Here a TLOAD whose
-// GlobalTensor has moved notes the tile that lies as far ahead again, and the loops of the other instructions ask for it,
-// a few cache lines between their own, so that the memory's latency passes while they compute. Only hints: what is noted
-// may be wrong and changes no value.
+// Transfers ahead of time. On the NPU the load and store pipes move tiles while others are computed. Here a TLOAD or a
+// TSTORE whose GlobalTensor has moved notes the tile that lies as far ahead again, and the loops of the other instructions
+// ask for it, a few cache lines between their own, so that the memory's latency passes while they compute. Only hints: what
+// is noted may be wrong and changes no value.
 #ifndef PTO_DETAIL_AHEAD_HPP
 #define PTO_DETAIL_AHEAD_HPP
 
@@ -10,36 +10,76 @@
 namespace pto {
 namespace detail {
 
+#ifndef LOC
+#define LOC 2
+#endif
 constexpr int kLineBytes = 64;
 
-// A tile that is to be asked for: `count` lines of `bytes` bytes; the next request is line `at`, byte `from`.
+// A tile that is to be asked for: `count` lines of `bytes` bytes.
 struct Expected {
     const char* first;
     int64_t step, count, bytes;
-    int64_t at, from;
+    bool to_write;
 };
 constexpr int kMaxExpected = 8;
 struct Ahead {
+    const char* at;  // the next place to ask for, and the end of its line
+    const char* end;
+    bool to_write;
+    int64_t line;  // of the tile of[0], which the place is in
     int count;
     Expected of[kMaxExpected];
 };
 inline thread_local Ahead ahead = {};
 
-// Forgets a tile that is being loaded now, and the oldest one if there is no room for another.
+// The state of this thread, looked up once: a compiler that sees where the address comes from may ask for it again in every
+// turn of a loop, by a function call.
+PTO_INLINE Ahead& ahead_here()
+{
+    Ahead* here = &ahead;
+    __asm__("" : "+r"(here));
+    return *here;
+}
+
+// Puts the place on line `line` of the first tile.
+inline void look_at(Ahead& a, int64_t line)
+{
+    a.line = line;
+    if (a.count == 0) {
+        a.at = a.end = nullptr;
+        return;
+    }
+    const Expected& tile = a.of[0];
+    a.at = tile.first + line * tile.step;
+    a.end = a.at + tile.bytes;
+    a.to_write = tile.to_write;
+}
+
+// Forgets tile number `index`.
+inline void drop(Ahead& a, int index)
+{
+    --a.count;
+    for (int i = index; i < a.count; ++i) {
+        a.of[i] = a.of[i + 1];
+    }
+    if (index == 0) {
+        look_at(a, 0);
+    }
+}
+
+// Forgets a tile that is being transferred now.
 inline void forget(const char* first)
 {
-    int kept = 0;
-    for (int i = 0; i < ahead.count; ++i) {
-        const bool drop = ahead.of[i].first == first || (i == 0 && ahead.count == kMaxExpected);
-        if (!drop) {
-            ahead.of[kept++] = ahead.of[i];
+    Ahead& a = ahead_here();
+    for (int i = a.count - 1; i >= 0; --i) {
+        if (a.of[i].first == first) {
+            drop(a, i);
         }
     }
-    ahead.count = kept;
 }
 
 // Notes `count` lines of `bytes` bytes. A tile outside of all tensors that the launcher named is none.
-PTO_NOINLINE inline void expect(const char* first, int64_t step, int64_t count, int64_t bytes)
+PTO_NOINLINE inline void expect(const char* first, int64_t step, int64_t count, int64_t bytes, bool to_write)
 {
     const uintptr_t begin = reinterpret_cast<uintptr_t>(first);
     bool known = extents.count == 0;
@@ -53,32 +93,46 @@ PTO_NOINLINE inline void expect(const char* first, int64_t step, int64_t count, 
         bytes *= count;
         count = 1;
     }
-    ahead.of[ahead.count++] = Expected{first, step, count, bytes, 0, 0};
-}
-
-PTO_NOINLINE inline void fetch_lines(int64_t lines)
-{
-    Expected& tile = ahead.of[0];
-    while (lines > 0 && tile.at < tile.count) {
-        const char* line = tile.first + tile.at * tile.step;
-        for (; lines > 0 && tile.from < tile.bytes; tile.from += kLineBytes, --lines) {
-            __builtin_prefetch(line + tile.from, 0, 2);
-        }
-        if (tile.from >= tile.bytes) {
-            tile.from = 0;
-            ++tile.at;
-        }
+    Ahead& a = ahead_here();
+    if (a.count == kMaxExpected) {
+        drop(a, 0);
     }
-    if (tile.at >= tile.count) {
-        forget(tile.first);
+    a.of[a.count++] = Expected{first, step, count, bytes, to_write};
+    if (a.count == 1) {
+        look_at(a, 0);
     }
 }
 
-// Asks for the next `lines` cache lines that are expected.
-PTO_INLINE void fetch_ahead(int64_t lines)
+PTO_NOINLINE inline void next_line(Ahead& a)
 {
-    if (ahead.count != 0) {
-        fetch_lines(lines);
+    if (a.count != 0) {
+        if (a.line + 1 < a.of[0].count) {
+            look_at(a, a.line + 1);
+        } else {
+            drop(a, 0);
+        }
+    }
+}
+
+// Asks for the next `lines` cache lines that are expected, or fewer.
+PTO_INLINE void fetch_ahead(Ahead& a, int lines)
+{
+    if (__builtin_expect(a.at != nullptr, 1)) {
+        const char* at = a.at;
+        const char* stop = min_of<const char*>(a.end, at + lines * kLineBytes);
+        if (a.to_write) {
+            for (; at < stop; at += kLineBytes) {
+                __builtin_prefetch(at, 1, 3);
+            }
+        } else {
+            for (; at < stop; at += kLineBytes) {
+                __builtin_prefetch(at, 0, LOC);
+            }
+        }
+        a.at = at;
+        if (__builtin_expect(at >= a.end, 0)) {
+            next_line(a);
+        }
     }
 }
 

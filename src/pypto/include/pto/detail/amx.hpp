@@ -2,6 +2,9 @@
 // The unit multiplies exactly, adds in float and rounds to nearest, as the multiply kernel of gemm.hpp does, in another
 // order. It reads subnormal bfloat16 as zero; a product with such operands is therefore left to that kernel. Results below
 // 2^-126 become zero here.
+//
+// Left and Right tiles that are moved from Mat memory whole are written in the form in which the registers read them, with a
+// note of it (held.hpp); others are packed for each product.
 #ifndef PTO_DETAIL_AMX_HPP
 #define PTO_DETAIL_AMX_HPP
 
@@ -57,6 +60,203 @@ PTO_INLINE bool any_subnormal(const AmxLine& least)
         found = found | (lane[i] < 0xff);
     }
     return found;
+}
+
+// An operand as the registers read it: the block of 16 rows (or columns) i and 32 k number s is at + i * box + s * step.
+struct AmxOperand {
+    const uint16_t* at;
+    int64_t box, step;
+};
+
+// The lines of a source, 16 elements from a multiple of 16 at once: plain ones, and those of a boxed tile.
+struct PlainLines {
+    static constexpr bool plain = true;
+    const uint16_t* first;
+    int64_t step;
+    PTO_INLINE const uint16_t* at(int64_t line, int64_t pos) const { return first + line * step + pos; }
+};
+template <class S>
+struct BoxedLines {
+    static constexpr bool plain = false;
+    const uint16_t* first;
+    static constexpr int64_t step = TileLines<S>::line_step;
+    PTO_INLINE const uint16_t* at(int64_t line, int64_t pos) const
+    {
+        return first + TileLines<S>::start(line) + pos / 16 * TileLines<S>::run_step;
+    }
+};
+
+// Lines are rows. A Left tile as [row band][k / 32][16][32], within the bytes of each band. False: a number is subnormal.
+template <class D, class Source>
+PTO_NOINLINE bool amx_write_left(uint16_t* out, const Source& from, int64_t rows, int64_t cols)
+{
+    using Half = Vec<uint16_t, 16>;
+    AmxLine least = ~AmxLine{};
+    for (int64_t band = 0; band < rows; band += 16) {
+        for (int64_t k = 0; k < cols; k += kAmxK) {
+            uint16_t* to = out + band * D::Cols + k * 16;
+            if constexpr (Source::plain) {
+                PTO_UNROLL
+                for (int i = 0; i < 16; ++i) {
+                    const AmxLine x = load_vec<AmxLine>(from.at(band + i, k));
+                    note_subnormal(least, x);
+                    store_vec(to + i * 32, x);
+                }
+            } else {
+                PTO_UNROLL
+                for (int i = 0; i < 16; ++i) {
+                    store_vec(to + i * 32, load_vec<Half>(from.at(band + i, k)));
+                    store_vec(to + i * 32 + 16, load_vec<Half>(from.at(band + i, k + 16)));
+                }
+                for (int i = 0; i < 16; ++i) {
+                    note_subnormal(least, load_vec<AmxLine>(to + i * 32));
+                }
+            }
+        }
+    }
+    return !any_subnormal(least);
+}
+
+// Elements of a and b in turn: those from the first half (Part 0) or the second.
+template <int Part, int... I>
+PTO_INLINE AmxLine amx_zip(const AmxLine& a, const AmxLine& b, std::integer_sequence<int, I...>)
+{
+#if defined(__clang__)
+    return __builtin_shufflevector(a, b, (Part * 16 + I / 2 + I % 2 * 32)...);
+#else
+    return __builtin_shuffle(a, b, AmxLine{static_cast<uint16_t>(Part * 16 + I / 2 + I % 2 * 32)...});
+#endif
+}
+
+// Lines are rows (k). A Right tile as [k / 32][column box][16 pairs of k][16 columns][2].
+template <class D, class Source>
+PTO_NOINLINE bool amx_write_right(uint16_t* out, const Source& from, int64_t rows, int64_t cols)
+{
+    using Half = Vec<uint16_t, 16>;
+    using Wide = Vec<uint32_t, 16>;
+    AmxLine least = ~AmxLine{};
+    for (int64_t k = 0; k < rows; k += 2) {
+        uint16_t* to = out + k / kAmxK * kAmxK * D::Cols + k % kAmxK * 16;
+        int64_t n = 0;
+        if constexpr (Source::plain) {
+            constexpr auto all = std::make_integer_sequence<int, 32>{};
+            for (; n + 32 <= cols; n += 32, to += 2 * kAmxTile) {
+                const AmxLine low = load_vec<AmxLine>(from.at(k, n)), high = load_vec<AmxLine>(from.at(k + 1, n));
+                note_subnormal(least, low);
+                note_subnormal(least, high);
+                store_vec(to, amx_zip<0>(low, high, all));
+                store_vec(to + kAmxTile, amx_zip<1>(low, high, all));
+            }
+        }
+        for (; n < cols; n += 16, to += kAmxTile) {
+            const Wide low = __builtin_convertvector(load_vec<Half>(from.at(k, n)), Wide);
+            const Wide high = __builtin_convertvector(load_vec<Half>(from.at(k + 1, n)), Wide);
+            const AmxLine x = bit_cast<AmxLine>(low | (high << 16));
+            note_subnormal(least, x);
+            store_vec(to, x);
+        }
+    }
+    return !any_subnormal(least);
+}
+
+// The same from lines that are columns: pairs of k are transposed as 32-bit numbers. The lines' distance must be even.
+template <class D, class Source>
+PTO_NOINLINE bool amx_write_right_columns(uint16_t* out, const Source& from, int64_t rows, int64_t cols)
+{
+    AmxLine least = ~AmxLine{};
+    for (int64_t n = 0; n < cols; n += 16) {
+        for (int64_t k = 0; k < rows; k += kAmxK) {
+            uint16_t* to = out + k * D::Cols + n * kAmxK;
+            for (int half = 0; half < 2; ++half) {
+                for (int part = 0; part < 2; ++part) {
+                    transpose_block<int32_t, 8>(reinterpret_cast<int32_t*>(to + half * 256 + part * 16), 16,
+                                                reinterpret_cast<const int32_t*>(from.at(n + part * 8, k + half * 16)),
+                                                from.step / 2);
+                }
+            }
+            for (int i = 0; i < 16; ++i) {
+                note_subnormal(least, load_vec<AmxLine>(to + i * 32));
+            }
+        }
+    }
+    return !any_subnormal(least);
+}
+
+// Which tiles are written so, and the note's form.
+template <class D>
+constexpr bool amx_left_v = at_v<D, TileType::Left> && is_bf16_v<elem_t<D>> && is_zz_v<D> && D::SFractalSize == 512 &&
+                            D::Rows % 16 == 0 && D::Cols % 32 == 0;
+template <class D>
+constexpr bool amx_right_v = at_v<D, TileType::Right> && is_bf16_v<elem_t<D>> && is_zn_v<D> && D::SFractalSize == 512 &&
+                             D::Rows % 32 == 0 && D::Cols % 16 == 0;
+template <class D>
+constexpr uint64_t amx_form()
+{
+    return uint64_t{1} << 63 | static_cast<uint64_t>(D::Rows) << 32 | static_cast<uint64_t>(D::Cols);
+}
+// How many tiles of a type are not written so, because one was in vain.
+template <class D>
+inline thread_local int amx_in_vain = 0;
+
+// Makes boxes of it again, for who is not a product on these registers.
+template <class D>
+void amx_settle(const Held& note)
+{
+    fence();
+    uint16_t* data = reinterpret_cast<uint16_t*>(note.first);
+    alignas(64) uint16_t copy[amx_right_v<D> ? kAmxK * D::Cols : kAmxTile];
+    if constexpr (amx_right_v<D>) {
+        for (int64_t k = 0; k < note.count; k += kAmxK) {
+            std::memcpy(copy, data + k * D::Cols, sizeof(copy));
+            for (int64_t r = 0; r < kAmxK; ++r) {
+                for (int64_t c = 0; c < note.length; ++c) {
+                    data[D::offset(k + r, c)] = copy[c / 16 * kAmxTile + r / 2 * 32 + c % 16 * 2 + r % 2];
+                }
+            }
+        }
+    } else {
+        for (int64_t band = 0; band < note.count; band += 16) {
+            for (int64_t k = 0; k < note.length; k += kAmxK) {
+                std::memcpy(copy, data + band * D::Cols + k * 16, sizeof(copy));
+                for (int64_t i = 0; i < 16; ++i) {
+                    std::memcpy(data + D::offset(band + i, k), copy + i * 32, 32);
+                    std::memcpy(data + D::offset(band + i, k + 16), copy + i * 32 + 16, 32);
+                }
+            }
+        }
+    }
+    amx_in_vain<D> = 16;
+    fence();
+}
+
+// Writes d in that form and notes it. False: nothing is written that counts, and the tile is to be moved as usual.
+template <class D, bool ByRow, class Source>
+PTO_INLINE bool amx_write(D& d, const Source& from, int64_t rows, int64_t cols)
+{
+    // What lies outside stays: the blocks of a Right tile are those of its whole width.
+    const bool fits = amx_left_v<D> ? rows % 16 == 0 && cols % kAmxK == 0 && cols > 0 : rows % kAmxK == 0 && cols == D::Cols;
+    if (!fits || rows == 0 || !amx_granted()) {
+        return false;
+    }
+    if (amx_in_vain<D> > 0) {
+        --amx_in_vain<D>;
+        return false;
+    }
+    unsigned char* first = reinterpret_cast<unsigned char*>(d.GetAddress());
+    hold(Held{first, first + D::StorageNumel * 2, amx_form<D>(), rows, cols, nullptr, nullptr, 0, 0, amx_settle<D>});
+    uint16_t* out = reinterpret_cast<uint16_t*>(first);
+    bool normal;
+    if constexpr (amx_left_v<D>) {
+        normal = amx_write_left<D>(out, from, rows, cols);
+    } else if constexpr (ByRow) {
+        normal = amx_write_right<D>(out, from, rows, cols);
+    } else {
+        normal = amx_write_right_columns<D>(out, from, rows, cols);
+    }
+    if (!normal) {
+        drop_held(held.count - 1);
+    }
+    return normal;
 }
 
 // Left boxes of 16 rows x 16 k, side by side in pairs: [row band][k / 32][16][32]; k beyond the last is zero.
@@ -127,10 +327,10 @@ struct AmxBoxes {
 
 // out[i, j] = (add ? out[i, j] : 0) + a[i] b[j] for a block of Mt x Nt boxes; `steps` times 32 k.
 template <int Mt, int Nt>
-PTO_INLINE void amx_block(const uint16_t* a, int64_t a_box, const uint16_t* b, int64_t b_box, int64_t steps,
-                          const AmxBoxes& out, bool add)
+PTO_INLINE void amx_block(const AmxOperand& left, const AmxOperand& right, int64_t steps, const AmxBoxes& out, bool add)
 {
-    const int64_t line = 64;
+    const int64_t line = 64, a_box = left.box, b_box = right.box;
+    const uint16_t *a = left.at, *b = right.at;
     if (add) {
         PTO_AMX_LOAD("tmm0", out.at[0], line);
         if (Nt > 1) PTO_AMX_LOAD("tmm1", out.at[1], line);
@@ -142,7 +342,7 @@ PTO_INLINE void amx_block(const uint16_t* a, int64_t a_box, const uint16_t* b, i
         if (Mt > 1) PTO_AMX_ZERO("tmm2");
         if (Mt > 1 && Nt > 1) PTO_AMX_ZERO("tmm3");
     }
-    for (int64_t s = 0; s < steps; ++s, a += kAmxTile, b += kAmxTile) {
+    for (int64_t s = 0; s < steps; ++s, a += left.step, b += right.step) {
         PTO_AMX_LOAD("tmm4", a, line);
         PTO_AMX_LOAD("tmm6", b, line);
         PTO_AMX_MULTIPLY("tmm0", "tmm4", "tmm6");
@@ -163,9 +363,10 @@ PTO_INLINE void amx_block(const uint16_t* a, int64_t a_box, const uint16_t* b, i
 }
 
 // The same for one box of rows and four of columns: as many independent sums, which hide the latency of one.
-PTO_INLINE void amx_row(const uint16_t* a, const uint16_t* b, int64_t b_box, int64_t steps, const AmxBoxes& out, bool add)
+PTO_INLINE void amx_row(const AmxOperand& left, const AmxOperand& right, int64_t steps, const AmxBoxes& out, bool add)
 {
-    const int64_t line = 64;
+    const int64_t line = 64, b_box = right.box;
+    const uint16_t *a = left.at, *b = right.at;
     if (add) {
         PTO_AMX_LOAD("tmm0", out.at[0], line);
         PTO_AMX_LOAD("tmm1", out.at[1], line);
@@ -177,7 +378,7 @@ PTO_INLINE void amx_row(const uint16_t* a, const uint16_t* b, int64_t b_box, int
         PTO_AMX_ZERO("tmm2");
         PTO_AMX_ZERO("tmm3");
     }
-    for (int64_t s = 0; s < steps; ++s, a += kAmxTile, b += kAmxTile) {
+    for (int64_t s = 0; s < steps; ++s, a += left.step, b += right.step) {
         PTO_AMX_LOAD("tmm4", a, line);
         PTO_AMX_LOAD("tmm5", b, line);
         PTO_AMX_MULTIPLY("tmm0", "tmm4", "tmm5");
@@ -199,24 +400,10 @@ PTO_INLINE void amx_row(const uint16_t* a, const uint16_t* b, int64_t b_box, int
 #undef PTO_AMX_MULTIPLY
 
 // c(0..m, 0..n) = a b [+ in], boxes of 16 x 16 floats; m and n are whole boxes, c and in may be the same tile or in nullptr.
-// False, and nothing done, if the unit is not there or would read an operand as zero.
-template <class C, class A, class B>
-PTO_NOINLINE bool amx_multiply(float* c, const float* in, const void* left, const void* right, int64_t m, int64_t k,
+template <class C>
+PTO_NOINLINE void amx_multiply(float* c, const float* in, const AmxOperand& a, const AmxOperand& b, int64_t m, int64_t steps,
                                int64_t n)
 {
-    if (!amx_granted()) {
-        return false;
-    }
-    const int64_t steps = (k + kAmxK - 1) / kAmxK, box = steps * kAmxTile;
-    uint16_t* a = reinterpret_cast<uint16_t*>(work_buffer((m + n) / 16 * box * 2));
-    if (a == nullptr) {
-        return false;
-    }
-    uint16_t* b = a + m / 16 * box;
-    if (!amx_pack_left<A>(static_cast<const uint16_t*>(left), m, k, a) ||
-        !amx_pack_right<B>(static_cast<const uint16_t*>(right), k, n, b)) {
-        return false;
-    }
     static const AmxShape shape;
     __asm__ __volatile__("ldtilecfg %0" ::"m"(shape));
     fence();
@@ -234,28 +421,67 @@ PTO_NOINLINE bool amx_multiply(float* c, const float* in, const void* left, cons
     };
     int64_t j = 0;
     for (; m == 16 && j + 64 <= n; j += 64) {
-        amx_row(a, b + j / 16 * box, box, steps, {{box_at(0, j), box_at(0, j + 16), box_at(0, j + 32), box_at(0, j + 48)}},
-                add);
+        const AmxOperand bj{b.at + j / 16 * b.box, b.box, b.step};
+        amx_row(a, bj, steps, {{box_at(0, j), box_at(0, j + 16), box_at(0, j + 32), box_at(0, j + 48)}}, add);
     }
     for (; j < n; j += 32) {
-        const uint16_t* bj = b + j / 16 * box;
+        const AmxOperand bj{b.at + j / 16 * b.box, b.box, b.step};
         for (int64_t i = 0; i < m; i += 32) {
-            const uint16_t* ai = a + i / 16 * box;
+            const AmxOperand ai{a.at + i / 16 * a.box, a.box, a.step};
             const AmxBoxes out{{box_at(i, j), box_at(i, j + 16), box_at(i + 16, j), box_at(i + 16, j + 16)}};
             if (out.at[3] != nullptr) {
-                amx_block<2, 2>(ai, box, bj, box, steps, out, add);
+                amx_block<2, 2>(ai, bj, steps, out, add);
             } else if (out.at[1] != nullptr) {
-                amx_block<1, 2>(ai, box, bj, box, steps, out, add);
+                amx_block<1, 2>(ai, bj, steps, out, add);
             } else if (out.at[2] != nullptr) {
-                amx_block<2, 1>(ai, box, bj, box, steps, out, add);
+                amx_block<2, 1>(ai, bj, steps, out, add);
             } else {
-                amx_block<1, 1>(ai, box, bj, box, steps, out, add);
+                amx_block<1, 1>(ai, bj, steps, out, add);
             }
         }
     }
     __asm__ __volatile__("tilerelease" ::);
     fence();
+}
+
+// The same of tiles in boxes. False, and nothing done, if the unit is not there or would read an operand as zero.
+template <class C, class A, class B>
+PTO_NOINLINE bool amx_multiply_boxes(float* c, const float* in, const void* left, const void* right, int64_t m, int64_t k,
+                                     int64_t n)
+{
+    if (!amx_granted()) {
+        return false;
+    }
+    const int64_t steps = (k + kAmxK - 1) / kAmxK, box = steps * kAmxTile;
+    uint16_t* a = reinterpret_cast<uint16_t*>(work_buffer((m + n) / 16 * box * 2));
+    if (a == nullptr) {
+        return false;
+    }
+    uint16_t* b = a + m / 16 * box;
+    if (!amx_pack_left<A>(static_cast<const uint16_t*>(left), m, k, a) ||
+        !amx_pack_right<B>(static_cast<const uint16_t*>(right), k, n, b)) {
+        return false;
+    }
+    amx_multiply<C>(c, in, {a, box, kAmxTile}, {b, box, kAmxTile}, m, steps, n);
     return true;
+}
+
+// The same of tiles that are in the registers' form. False, and nothing done, if they are not.
+template <class C, class A, class B>
+PTO_INLINE bool amx_multiply_held(float* c, const float* in, const A& a, const B& b, int64_t m, int64_t k, int64_t n)
+{
+    if constexpr (amx_left_v<A> && amx_right_v<B> && C::InnerCols == 16 && C::InnerRows == 16) {
+        const Held *left = find_held(a.GetAddress(), amx_form<A>()), *right = find_held(b.GetAddress(), amx_form<B>());
+        if (left == nullptr || right == nullptr || m > left->count || k > left->length || k > right->count ||
+            n > right->length || m % 16 != 0 || k % kAmxK != 0 || n % 16 != 0 || k == 0) {
+            return false;
+        }
+        amx_multiply<C>(c, in, {reinterpret_cast<const uint16_t*>(a.GetAddress()), 16 * A::Cols, kAmxTile},
+                        {reinterpret_cast<const uint16_t*>(b.GetAddress()), kAmxTile, kAmxK * B::Cols}, m, k / kAmxK, n);
+        return true;
+    } else {
+        return false;
+    }
 }
 
 #endif

@@ -51,7 +51,7 @@ constexpr bool same_valid_arguments_v = A::ValidRow == B::ValidRow && A::ValidCo
 template <class... Tiles>
 PTO_INLINE bool addressed(const Tiles&... tiles)
 {
-    const bool ok = ((tiles.data() != nullptr) && ...);
+    const bool ok = ((tiles.GetAddress() != nullptr) && ...);
     if (__builtin_expect(!ok, 0)) {
         record_error(kNoAddress, "instruction on a tile without an address (TASSIGN missing or failed)");
     }
@@ -103,8 +103,8 @@ PTO_INLINE void TASSIGN(Target& target, Address address)
     if constexpr (is_tile_data_v<Target>) {
         static_assert(std::is_integral<Address>::value, "TASSIGN: a Tile can only be assigned an integer address");
         using T = typename Target::DType;
-        target.data() = reinterpret_cast<T*>(
-            detail::resolve<Target::Loc>(static_cast<uint64_t>(address), Target::StorageNumel * sizeof(T)));
+        target.SetAddress(reinterpret_cast<T*>(
+            detail::resolve<Target::Loc>(static_cast<uint64_t>(address), Target::StorageNumel * sizeof(T))));
     } else {
         static_assert(std::is_pointer<Address>::value, "TASSIGN: a GlobalTensor can only be assigned a pointer");
         static_assert(std::is_same<Address, typename Target::DType*>::value,

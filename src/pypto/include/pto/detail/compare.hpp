@@ -45,10 +45,72 @@ PTO_INLINE void unpack_bits(uint8_t* flags, const uint8_t* bits, int64_t n)
     }
 }
 
+// AVX-512 compares into bits, and selects by them, 16 elements of 4 bytes at a time. Both return how many are done.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__) && !defined(PTO_SCALAR)
+template <class Op, class C>
+PTO_INLINE int64_t compare_vectors(uint8_t* bits, const C* a, const C* b, int64_t n, bool flip)
+{
+    constexpr unsigned short all = 0xffff;
+    const unsigned short change = flip ? all : 0;
+    constexpr bool equal = std::is_same<Op, Equal>::value, below = std::is_same<Op, Below>::value;
+    int64_t i = 0;
+    if constexpr (is_any_v<C, float, int32_t>) {
+        using V = Vec<C, 16>;
+        for (; i + 16 <= n; i += 16) {
+            const V x = load_vec<V>(a + i), y = load_vec<V>(b + i);
+            unsigned short found;
+            if constexpr (std::is_same<C, float>::value) {
+                found = static_cast<unsigned short>(__builtin_ia32_cmpps512_mask(x, y, equal ? 0 : below ? 17 : 18, all, 4));
+            } else {
+                found = static_cast<unsigned short>(__builtin_ia32_cmpd512_mask(x, y, equal ? 0 : below ? 1 : 2, all));
+            }
+            found = static_cast<unsigned short>(found ^ change);
+            std::memcpy(bits + i / 8, &found, sizeof(found));
+        }
+    }
+    return i;
+}
+template <class T>
+PTO_INLINE int64_t select_vectors(T* dst, const uint8_t* bits, const T* a, const T* b, int64_t n, bool one)
+{
+    int64_t i = 0;
+    if constexpr (sizeof(T) == 4) {
+        using V = Vec<int32_t, 16>;
+        const V other = V{} + static_cast<int32_t>(b[0]);
+        for (; i + 16 <= n; i += 16) {
+            unsigned short keep;
+            std::memcpy(&keep, bits + i / 8, sizeof(keep));
+            const V left = load_vec<V>(a + i), right = one ? other : load_vec<V>(b + i);
+            store_vec(dst + i, __builtin_ia32_blendmd_512_mask(right, left, keep));
+        }
+    }
+    return i;
+}
+#else
+template <class Op, class C>
+PTO_INLINE int64_t compare_vectors(uint8_t*, const C*, const C*, int64_t, bool)
+{
+    return 0;
+}
+template <class T>
+PTO_INLINE int64_t select_vectors(T*, const uint8_t*, const T*, const T*, int64_t, bool)
+{
+    return 0;
+}
+#endif
+
 // One chunk of at most kChunk elements.
 template <class Op, class C>
 PTO_NOINLINE void compare_chunk(uint8_t* bits, const C* a, const C* b, int64_t n, bool flip)
 {
+    const int64_t done = compare_vectors<Op>(bits, a, b, n, flip);
+    if (done == n) {
+        return;
+    }
+    bits += done / 8;
+    a += done;
+    b += done;
+    n -= done;
     const Op op{};
     uint8_t flags[kChunk + 8];
     PTO_IVDEP
@@ -193,7 +255,7 @@ struct RightValue {
 template <class T>
 PTO_NOINLINE void select_run(T* dst, const uint8_t* bits, const T* a, const T* b, int64_t n, bool one)
 {
-    for (int64_t i = 0; i < n; i += kChunk) {
+    for (int64_t i = select_vectors(dst, bits, a, b, n, one); i < n; i += kChunk) {
         const int64_t m = min_of<int64_t>(kChunk, n - i);
         uint8_t keep[kChunk + 8];
         unpack_bits(keep, bits + i / 8, m);

@@ -68,13 +68,28 @@ PTO_NOINLINE PTO_FUSED void multiply_block(const float* a, int64_t a_step, const
     PTO_FUSED_BODY
     using V = Vec<float, kLanes>;
     constexpr auto column = [](int j) { return j * kLanes / kBoxLines * C0 * kBoxLines + j * kLanes % kBoxLines; };
-    V acc[Mr][Nv] = {};
-    if (sink.in != nullptr && sink.in_row != 0) {
+    V acc[Mr][Nv];
+    if (sink.in != nullptr) {
         PTO_UNROLL
         for (int i = 0; i < Mr; ++i) {
             PTO_UNROLL
             for (int j = 0; j < Nv; ++j) {
-                __builtin_prefetch(sink.in + i * sink.in_row + j * sink.in_vec);
+                acc[i][j] = load_vec<V>(sink.in + i * sink.in_row + j * sink.in_vec);
+            }
+        }
+        PTO_UNROLL
+        for (int i = 0; i < Mr; ++i) {
+            PTO_UNROLL
+            for (int j = 0; j < Nv; ++j) {
+                __builtin_prefetch(sink.in + (Mr + i) * sink.in_row + j * sink.in_vec);
+            }
+        }
+    } else {
+        PTO_UNROLL
+        for (int i = 0; i < Mr; ++i) {
+            PTO_UNROLL
+            for (int j = 0; j < Nv; ++j) {
+                acc[i][j] = V{};
             }
         }
     }
@@ -121,9 +136,6 @@ PTO_NOINLINE PTO_FUSED void multiply_block(const float* a, int64_t a_step, const
     for (int i = 0; i < Mr; ++i) {
         PTO_UNROLL
         for (int j = 0; j < Nv; ++j) {
-            if (sink.in != nullptr) {
-                acc[i][j] += load_vec<V>(sink.in + i * sink.in_row + j * sink.in_vec);
-            }
             store_vec(sink.out + i * sink.out_row + j * sink.out_vec, acc[i][j]);
         }
     }
@@ -279,7 +291,7 @@ PTO_NOINLINE void multiply_tiles(elem_t<C>* c, const elem_t<A>* a, const elem_t<
     if constexpr (is_bf16_v<T> && A::Rows >= 16 && C::InnerCols == 16 && C::InnerRows == 16) {
         // Packing pays from a few rows on. Only whole boxes: of a part, nothing but the valid elements may be written.
         if (m % 16 == 0 && n % 16 == 0 && k >= 16 && m > 0 && addend.bias == nullptr &&
-            amx_multiply<C, A, B>(c, addend.acc, a, b, m, k, n)) {
+            amx_multiply_boxes<C, A, B>(c, addend.acc, a, b, m, k, n)) {
             return;
         }
     }

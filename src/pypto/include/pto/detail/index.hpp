@@ -316,6 +316,7 @@ PTO_INLINE RecordEvent scatter_memory(G& g, S& s, I& index)
     if (addressed(s, index) && indexed_ready<Mode>(s, lines, index) &&
         inside(g, lines, "a store writes outside the tensors that the kernel was given")) {
         using T = elem_t<S>;
+        settle_readers(0, std::numeric_limits<uintptr_t>::max());  // it may write anywhere
         T* base = reinterpret_cast<T*>(g.data());
         const T* src = elements(s);
         const bool good = walk_indexed<Mode>(s, lines, index, Rule, [=](int64_t r, int64_t c, int64_t at) {

@@ -92,26 +92,6 @@ PTO_INLINE void apply_line(const Op& op, int64_t n, D* dst, const S*... src)
     }
 }
 
-// Elements between two requests for what is expected next (ahead.hpp).
-constexpr int64_t kFetchStep = 512;
-
-// dst(o, i) = op(src(o, i)...) over `outer` lines of `inner` elements; contiguous operands are walked as one line.
-template <class Op, class D, class... S>
-PTO_NOINLINE void map_lines(Op op, int64_t outer, int64_t inner, D* dst, int64_t stride, Lines<S>... src)
-{
-    if (stride == inner && ((src.stride == inner) && ...)) {
-        inner *= outer;
-        outer = outer > 0 ? 1 : 0;
-    }
-    for (int64_t o = 0; o < outer; ++o) {
-        for (int64_t i = 0; i < inner; i += kFetchStep) {
-            const int64_t n = min_of<int64_t>(kFetchStep, inner - i);
-            fetch_ahead(n / 24);
-            apply_line(op, n, dst + o * stride + i, (src.start + o * src.stride + i)...);
-        }
-    }
-}
-
 // Operations with one operand fixed to a value.
 template <class Op, class C>
 struct BindRight {
@@ -134,19 +114,65 @@ struct BindLeft {
     }
 };
 
+// How a loop asks for what is expected next (ahead.hpp): before each piece of so many bytes of computing type, for so many
+// cache lines. Their transfer takes about as long as the work on the piece; who asks for more at a time waits.
+template <class Op>
+struct Pace {
+    static constexpr bool is_slow = is_any_v<Op, Exp, Log, Div, Sqrt, Rsqrt, Recip>;
+    static constexpr int64_t bytes = 512;
+    static constexpr int lines = is_slow ? 8 : 3;
+};
+template <>
+struct Pace<BindRight<Div, float>> {
+    static constexpr int64_t bytes = 2048;
+    static constexpr int lines = 16;
+};
+
+// One contiguous line, with requests in between.
+template <class Op, class D, class... S>
+PTO_INLINE void apply_line_ahead(Ahead& next, const Op& op, int64_t n, D* dst, const S*... src)
+{
+    constexpr int64_t unit = Pace<Op>::bytes / static_cast<int64_t>(sizeof(compute_t<D>));
+    constexpr int64_t step = is_narrow_v<D> ? kChunk : unit;
+    constexpr int lines = Pace<Op>::lines * static_cast<int>(step / unit);
+    int64_t i = 0;
+    for (; i + step <= n; i += step) {
+        fetch_ahead(next, lines);
+        apply_line(op, step, dst + i, (src + i)...);
+    }
+    if (i < n) {
+        fetch_ahead(next, lines / 2);
+        apply_line(op, n - i, dst + i, (src + i)...);
+    }
+}
+
+// dst(o, i) = op(src(o, i)...) over `outer` lines of `inner` elements; contiguous operands are walked as one line.
+template <class Op, class D, class... S>
+PTO_NOINLINE void map_lines(Op op, int64_t outer, int64_t inner, D* dst, int64_t stride, Lines<S>... src)
+{
+    if (stride == inner && ((src.stride == inner) && ...)) {
+        inner *= outer;
+        outer = outer > 0 ? 1 : 0;
+    }
+    Ahead& next = ahead_here();
+    for (int64_t o = 0; o < outer; ++o) {
+        apply_line_ahead(next, op, inner, dst + o * stride, (src.start + o * src.stride)...);
+    }
+}
+
 // dst(o, i) = op(src(o, i), column(o)), or with the operands swapped: one value per line.
 template <bool ColumnFirst, class Op, class T>
 PTO_NOINLINE void map_lines_by_column(Op op, int64_t outer, int64_t inner, T* dst, int64_t stride, Lines<T> src,
                                       Lines<T> column)
 {
     using C = compute_t<T>;
+    Ahead& next = ahead_here();
     for (int64_t o = 0; o < outer; ++o) {
         const C value = to_compute(column.start[o * column.stride]);
-        fetch_ahead(inner / 24);
         if constexpr (ColumnFirst) {
-            apply_line(BindLeft<Op, C>{op, value}, inner, dst + o * stride, src.start + o * src.stride);
+            apply_line_ahead(next, BindLeft<Op, C>{op, value}, inner, dst + o * stride, src.start + o * src.stride);
         } else {
-            apply_line(BindRight<Op, C>{op, value}, inner, dst + o * stride, src.start + o * src.stride);
+            apply_line_ahead(next, BindRight<Op, C>{op, value}, inner, dst + o * stride, src.start + o * src.stride);
         }
     }
 }

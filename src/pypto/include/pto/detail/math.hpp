@@ -49,8 +49,9 @@ PTO_INLINE Vec<float, 16> exp_vector(const Vec<float, 16>& x)
         0.0f, 4.83347016e-08f, -1.30775399e-08f, 5.38622231e-08f, 3.79763527e-08f, 4.4968381e-08f, -4.01899953e-08f,
         -1.01233493e-08f, 2.4203235e-08f, -4.50089885e-08f, 8.07090483e-09f, 9.83621717e-09f, -2.47553267e-08f,
         -9.23577037e-09f, -1.1239278e-08f, 9.84532811e-09f};
-    V t = x > 89.0f ? V{} + 89.0f : x;
-    t = t < -104.0f ? V{} - 104.0f : t;
+    // Both give their second operand if one is NaN, which therefore stays.
+    V t = __builtin_ia32_minps512_mask(V{} + 89.0f, x, x, static_cast<unsigned short>(-1), 4);
+    t = __builtin_ia32_maxps512_mask(V{} - 104.0f, t, t, static_cast<unsigned short>(-1), 4);
     const V shifted = PTO_VECTOR_FMA(t, V{} + 1.44269504f, V{} + 786432.0f);  // n in the low bits, 4 of them a fraction
     const V n = shifted - 786432.0f;
     V r = PTO_VECTOR_FMA(n, V{} - 0.693145752f, t);
@@ -144,17 +145,19 @@ PTO_INLINE double sqrt_value(double x) { return __builtin_sqrt(x); }
 template <class T>
 PTO_NOINLINE void sqrt_run(T* dst, const T* src, int64_t n)
 {
-    int64_t i = 0;
+    int64_t whole = 0;
 #if defined(PTO_VECTOR_SQRT)
     if constexpr (sizeof(T) == 4) {
-        using V = Vec<float, kVectorBytes / 4>;
-        for (; i + kVectorBytes / 4 <= n; i += kVectorBytes / 4) {
+        constexpr int64_t w = kVectorBytes / 4;
+        using V = Vec<float, w>;
+        whole = n / w * w;
+        for (int64_t i = 0; i < whole; i += w) {
             const V v = load_vec<V>(src + i);
             store_vec<V>(dst + i, PTO_VECTOR_SQRT(v));
         }
     }
 #endif
-    for (; i < n; ++i) {
+    for (int64_t i = whole; i < n; ++i) {
         dst[i] = sqrt_value(src[i]);
     }
 }
@@ -174,11 +177,53 @@ PTO_INLINE bool middle_exponents(const float* src, int64_t n, float divisor)
     }
     return worst <= span;
 }
+#if PTO_HAVE_EXP_VECTOR
+// Eight vectors at a time, looked through and divided in registers; returns how many elements are done.
+PTO_INLINE int64_t divide_vectors(float* dst, const float* src, int64_t n, float divisor, float y)
+{
+    using V = Vec<float, 16>;
+    using U = Vec<uint32_t, 16>;
+    constexpr int count = 8;
+    const V by = V{} + divisor, times = V{} + y;
+    const uint32_t low = 67u << 23, span = 120u << 23;  // as in middle_exponents
+    int64_t at = 0;
+    for (; at + 16 * count <= n; at += 16 * count) {
+        V x[count];
+        U worst = {};
+        PTO_UNROLL
+        for (int i = 0; i < count; ++i) {
+            x[i] = load_vec<V>(src + at + 16 * i);
+            const U v = (bit_cast<U>(x[i]) & 0x7fffffffu) - low;
+            worst = v > worst ? v : worst;
+        }
+        const Vec<int32_t, 16> found = bit_cast<Vec<int32_t, 16>>(worst), limit = bit_cast<Vec<int32_t, 16>>(U{} + span);
+        if (__builtin_ia32_ucmpd512_mask(found, limit, 6, static_cast<unsigned short>(-1)) != 0) {  // 6: above
+            PTO_UNROLL
+            for (int i = 0; i < count; ++i) {
+                store_vec(dst + at + 16 * i, x[i] / by);
+            }
+        } else {
+            PTO_UNROLL
+            for (int i = 0; i < count; ++i) {
+                const V q = x[i] * times;
+                store_vec(dst + at + 16 * i, PTO_VECTOR_FMA(PTO_VECTOR_FMA(-q, by, x[i]), times, q));
+            }
+        }
+    }
+    return at;
+}
+#endif
 PTO_NOINLINE inline void divide_run(float* dst, const float* src, int64_t n, float divisor)
 {
     constexpr int64_t piece = 512;  // stays in the first-level cache
     const float y = 1.0f / divisor;
-    for (int64_t at = 0; at < n; at += piece) {
+    int64_t at = 0;
+#if PTO_HAVE_EXP_VECTOR
+    if (middle_exponents(&divisor, 1, divisor)) {
+        at = divide_vectors(dst, src, n, divisor, y);
+    }
+#endif
+    for (; at < n; at += piece) {
         const int64_t m = min_of(piece, n - at);
         float* d = dst + at;
         const float* s = src + at;

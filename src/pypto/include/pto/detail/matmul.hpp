@@ -48,7 +48,15 @@ PTO_INLINE RecordEvent product(C& c, A& a, B& b, Addend<elem_t<C>> addend)
     const int m = Gemv ? 1 : a.GetValidRow(), k = a.GetValidCol(), n = b.GetValidCol();
     if (addressed(c, a, b) &&
         require(b.GetValidRow() == k, "matrix product: valid columns of Left and valid rows of Right differ")) {
-        multiply_tiles<C, A, B>(elements(c), elements(a), elements(b), addend, m, k, n);
+        bool done = false;
+#if PTO_HAVE_AMX
+        if constexpr (is_bf16_v<elem_t<A>>) {
+            done = addend.bias == nullptr && amx_multiply_held<C>(elements(c), addend.acc, a, b, m, k, n);
+        }
+#endif
+        if (!done) {
+            multiply_tiles<C, A, B>(elements(c), elements(a), elements(b), addend, m, k, n);
+        }
     }
     fence();
     return {};

@@ -81,6 +81,23 @@ struct Extents {
 };
 inline thread_local Extents extents = {};
 
+// Bytes of tile memory for which something is still to be done: see held.hpp.
+struct Held {
+    unsigned char *first, *last;
+    uint64_t form;                 // of the tile: what the same form at the same place means is the same
+    int64_t count, length;         // of it, lines and elements of a line (or rows and columns) that the note is about
+    const char *from, *from_end;   // global memory that is still to be read, or nullptr
+    int64_t step;                  // bytes between lines there
+    int64_t budget;                // bytes to be read from there before it pays to do the work
+    void (*settle)(const Held&);
+};
+constexpr int kMaxHeld = 8;
+struct HeldWork {
+    int count;
+    Held of[kMaxHeld];
+};
+inline thread_local HeldWork held = {};
+
 // Tile memory and the work buffer of a thread share one large page where the system has them: both are walked in strides
 // that a small page holds one line of. The pages are touched first by the thread that uses them.
 constexpr int64_t kLargePage = 2048 * kKiB;
@@ -208,9 +225,11 @@ inline void reset_error()
     detail::core_state.code = detail::kOk;
     detail::core_state.message = nullptr;
     detail::extents.count = 0;
+    detail::held.count = 0;
 }
 // Names a tensor that the kernel may touch. After the first call, TLOAD and TSTORE record an error instead of leaving
-// the named tensors, until reset_error.
+// the named tensors, until reset_error. In that time the tensors must exist, and a tensor that is loaded must be written by
+// nothing but instructions of this thread: loads may be carried out late (held.hpp).
 inline void allow(const void* first, int64_t bytes)
 {
     detail::Extents& known = detail::extents;
@@ -239,6 +258,7 @@ inline void set_subblock(uint32_t idx, uint32_t num)
 // Fills all tile memory of this thread with one byte.
 inline void poison(uint8_t byte)
 {
+    detail::held.count = 0;
     if (unsigned char* base = detail::scratch()) {
         std::memset(base, byte, static_cast<std::size_t>(detail::kScratchBytes));
     }

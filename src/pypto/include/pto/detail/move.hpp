@@ -2,7 +2,7 @@
 #ifndef PTO_DETAIL_MOVE_HPP
 #define PTO_DETAIL_MOVE_HPP
 
-#include "transfer.hpp"
+#include "operand.hpp"
 
 namespace pto {
 
@@ -57,7 +57,9 @@ PTO_INLINE RecordEvent move(D& d, S& s)
     if (addressed(d, s) &&
         require(s.GetValidRow() == rows && s.GetValidCol() == cols, "TMOV: the valid sizes of both tiles differ")) {
         if constexpr (same_element_v<D, S> && Relu == ReluPreMode::NoRelu) {
-            move_tile<D, S>(elements(d), elements(s), rows, cols);
+            if (!fill_operand(d, s, 0, 0, rows, cols)) {
+                move_tile<D, S>(elements(d), elements(s), rows, cols);
+            }
         } else {
             const CastRun<elem_t<D>, elem_t<S>, Relu == ReluPreMode::NormalRelu, false> op{};
             move_cast<D, S>(op, elements(d), elements(s), rows, cols);
@@ -113,7 +115,7 @@ PTO_INSTRUCTION RecordEvent TRESHAPE(D& d, S& s, E&... events)
                       (is_narrow_v<DT> && is_narrow_v<ST>),
                   "TRESHAPE: element types must be compatible (equal, both integer, or both 16-bit float)");
     wait_all(events...);
-    d.data() = reinterpret_cast<typename D::DType*>(s.data());
+    d.SetAddress(reinterpret_cast<typename D::DType*>(s.GetAddress()));
     return {};
 }
 
@@ -133,13 +135,13 @@ PTO_INSTRUCTION RecordEvent TSUBVIEW(D& d, S& s, const uint64_t& row, const uint
     const bool inside = row <= static_cast<uint64_t>(S::Rows) && col <= static_cast<uint64_t>(S::Cols) &&
                         static_cast<uint64_t>(d.GetValidRow()) <= S::Rows - row &&
                         static_cast<uint64_t>(d.GetValidCol()) <= S::Cols - col;
-    d.data() = nullptr;
+    d.SetAddress(nullptr);
     if (addressed(s) && require(inside, "TSUBVIEW: the part does not lie inside the tile")) {
         const uint64_t offset = row * S::RowStride + col * S::ColStride;
         if (offset * sizeof(T) % kTileAlign != 0) {
             record_error(kBadAddress, "TSUBVIEW: the part does not begin at a multiple of 32 bytes");
         } else {
-            d.data() = s.data() + offset;
+            d.SetAddress(s.GetAddress() + offset);
         }
     }
     return {};

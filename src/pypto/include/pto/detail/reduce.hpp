@@ -5,17 +5,21 @@
 #ifndef PTO_DETAIL_REDUCE_HPP
 #define PTO_DETAIL_REDUCE_HPP
 
+#include <utility>
+
 #include "elementwise.hpp"
 
 namespace pto {
 
 namespace detail {
 
-// The operation on whole vectors of float.
+// The operation on whole vectors of float. `Quick::apply` may lose a NaN and is otherwise the same; where there is none, or
+// where nothing can be lost, Quick is void.
 template <class Op>
 struct VectorOp;
 template <>
 struct VectorOp<Add> {
+    using Quick = void;
     template <class V>
     static PTO_INLINE V apply(const V& a, const V& b)
     {
@@ -24,14 +28,45 @@ struct VectorOp<Add> {
 };
 template <>
 struct VectorOp<Mul> {
+    using Quick = void;
     template <class V>
     static PTO_INLINE V apply(const V& a, const V& b)
     {
         return a * b;
     }
 };
+#if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__) && !defined(PTO_SCALAR)
+struct QuickMax {
+    template <class V>
+    static PTO_INLINE V apply(const V& a, const V& b)
+    {
+        return __builtin_ia32_maxps512_mask(a, b, a, static_cast<unsigned short>(-1), 4);
+    }
+};
+struct QuickMin {
+    template <class V>
+    static PTO_INLINE V apply(const V& a, const V& b)
+    {
+        return __builtin_ia32_minps512_mask(a, b, a, static_cast<unsigned short>(-1), 4);
+    }
+};
+template <class V>
+PTO_INLINE unsigned unordered(const V& a, const V& b)
+{
+    return __builtin_ia32_cmpps512_mask(a, b, 3, static_cast<unsigned short>(-1), 4);
+}
+#else
+using QuickMax = void;
+using QuickMin = void;
+template <class V>
+PTO_INLINE unsigned unordered(const V&, const V&)
+{
+    return 0;
+}
+#endif
 template <>
 struct VectorOp<Max> {
+    using Quick = QuickMax;
     template <class V>
     static PTO_INLINE V apply(const V& a, const V& b)
     {
@@ -40,6 +75,7 @@ struct VectorOp<Max> {
 };
 template <>
 struct VectorOp<Min> {
+    using Quick = QuickMin;
     template <class V>
     static PTO_INLINE V apply(const V& a, const V& b)
     {
@@ -47,42 +83,111 @@ struct VectorOp<Min> {
     }
 };
 
+// The lanes of a vector, each with the one half a vector on, then a quarter, and so on. The result is in lane 0.
+template <class VO, int Half, class V, int... I>
+PTO_INLINE V fold_half(const V& v, std::integer_sequence<int, I...>)
+{
+    constexpr int w = static_cast<int>(sizeof...(I));
+#if defined(__clang__)
+    return VO::apply(v, __builtin_shufflevector(v, v, ((I + Half) % w)...));
+#else
+    return VO::apply(v, __builtin_shuffle(v, Vec<int32_t, w>{((I + Half) % w)...}));
+#endif
+}
+template <class VO, int Half, int W, class V>
+PTO_INLINE float fold(const V& v)
+{
+    if constexpr (Half == 0) {
+        return v[0];
+    } else {
+        return fold<VO, Half / 2, W>(fold_half<VO, Half>(v, std::make_integer_sequence<int, W>{}));
+    }
+}
+
+// Reduction of n >= w elements by vectors: four interleaved ones, added up in the end.
+template <class VO, class V>
+PTO_INLINE V reduce_vectors(const float* x, int64_t n)
+{
+    constexpr int w = sizeof(V) / 4;
+    V a = load_vec<V>(x);
+    int64_t i = w;
+    if (n >= 4 * w) {
+        V b = load_vec<V>(x + w), c = load_vec<V>(x + 2 * w), d = load_vec<V>(x + 3 * w);
+        for (i = 4 * w; i + 4 * w <= n; i += 4 * w) {
+            a = VO::apply(a, load_vec<V>(x + i));
+            b = VO::apply(b, load_vec<V>(x + i + w));
+            c = VO::apply(c, load_vec<V>(x + i + 2 * w));
+            d = VO::apply(d, load_vec<V>(x + i + 3 * w));
+        }
+        a = VO::apply(VO::apply(a, b), VO::apply(c, d));
+    }
+    for (; i + w <= n; i += w) {
+        a = VO::apply(a, load_vec<V>(x + i));
+    }
+    return a;
+}
+
+// The same, and whether there is a NaN.
+template <class VO, class V>
+PTO_INLINE V reduce_quickly(const float* x, int64_t n, bool& lost)
+{
+    constexpr int w = sizeof(V) / 4;
+    V a = load_vec<V>(x);
+    unsigned bad = unordered(a, a);
+    int64_t i = w;
+    if (n >= 4 * w) {
+        V b = load_vec<V>(x + w), c = load_vec<V>(x + 2 * w), d = load_vec<V>(x + 3 * w);
+        bad |= unordered(a, b) | unordered(c, d);
+        for (i = 4 * w; i + 4 * w <= n; i += 4 * w) {
+            const V e = load_vec<V>(x + i), f = load_vec<V>(x + i + w);
+            const V g = load_vec<V>(x + i + 2 * w), h = load_vec<V>(x + i + 3 * w);
+            bad |= unordered(e, f) | unordered(g, h);
+            a = VO::apply(a, e);
+            b = VO::apply(b, f);
+            c = VO::apply(c, g);
+            d = VO::apply(d, h);
+        }
+        a = VO::apply(VO::apply(a, b), VO::apply(c, d));
+    }
+    for (; i + w <= n; i += w) {
+        const V e = load_vec<V>(x + i);
+        bad |= unordered(e, e);
+        a = VO::apply(a, e);
+    }
+    lost = bad != 0;
+    return a;
+}
+
 // Reduction of n > 0 elements in place of memory.
 template <class Op, class C>
 PTO_INLINE C reduce_run(const C* x, int64_t n)
 {
     const Op op{};
-    if constexpr (std::is_same<C, float>::value) {
+    if constexpr (std::is_same<C, float>::value && kVectorBytes > 4) {
         constexpr int w = kVectorBytes / 4;
         using V = Vec<float, w>;
         using VO = VectorOp<Op>;
         if (n >= w) {
-            V a = load_vec<V>(x);
-            int64_t i = w;
-            if (n >= 4 * w) {
-                V b = load_vec<V>(x + w), c = load_vec<V>(x + 2 * w), d = load_vec<V>(x + 3 * w);
-                for (i = 4 * w; i + 4 * w <= n; i += 4 * w) {
-                    a = VO::apply(a, load_vec<V>(x + i));
-                    b = VO::apply(b, load_vec<V>(x + i + w));
-                    c = VO::apply(c, load_vec<V>(x + i + 2 * w));
-                    d = VO::apply(d, load_vec<V>(x + i + 3 * w));
-                }
-                a = VO::apply(VO::apply(a, b), VO::apply(c, d));
-            }
-            for (; i + w <= n; i += w) {
-                a = VO::apply(a, load_vec<V>(x + i));
-            }
-            float lane[w];
-            store_vec(lane, a);
-            for (int64_t j = 0; i + j < n; ++j) {
-                lane[j] = op(lane[j], x[i + j]);
-            }
-            for (int half = w / 2; half > 0; half /= 2) {
-                for (int j = 0; j < half; ++j) {
-                    lane[j] = op(lane[j], lane[j + half]);
+            V a;
+            if constexpr (std::is_void<typename VO::Quick>::value) {
+                a = reduce_vectors<VO, V>(x, n);
+            } else {
+                bool lost = false;
+                a = reduce_quickly<typename VO::Quick, V>(x, n, lost);
+                if (__builtin_expect(lost, 0)) {
+                    a = reduce_vectors<VO, V>(x, n);
                 }
             }
-            return lane[0];
+            const int64_t whole = n / w * w;
+            if (whole < n) {
+                float lane[w];
+                store_vec(lane, a);
+                for (int64_t j = 0; whole + j < n; ++j) {
+                    lane[j] = op(lane[j], x[whole + j]);
+                }
+                a = load_vec<V>(lane);
+            }
+            return fold<VO, w / 2, w>(a);
         }
     }
     C total = x[0];
@@ -100,9 +205,10 @@ PTO_NOINLINE void reduce_lines(D* dst, int64_t dst_step, const S* src, int64_t s
     if (inner <= 0) {
         return;
     }
+    Ahead& next = ahead_here();
     for (int64_t o = 0; o < outer; ++o) {
         const S* line = src + o * src_step;
-        fetch_ahead(inner / 24);
+        fetch_ahead(next, static_cast<int>(inner / 64));
         C total = C(0);
         if constexpr (std::is_same<S, C>::value) {
             total = reduce_run<Op>(line, inner);

@@ -60,11 +60,51 @@ PTO_NOINLINE void copy_lines(RunOp op, D* dst, int64_t dst_step, const S* src, i
 // passed in whole cache lines. (Lines whose distance is a power of two compete for the same few places of the cache.)
 constexpr int kRunsAbreast = 4;
 
+#if defined(__AVX512F__) && !defined(PTO_SCALAR)
+// Halves of 32 bytes: (a's Part, b's Part).
+template <int Part>
+PTO_INLINE Vec<int64_t, 8> pair_halves(const Vec<int64_t, 8>& a, const Vec<int64_t, 8>& b)
+{
+#if defined(__clang__)
+    return __builtin_shufflevector(a, b, Part * 4, Part * 4 + 1, Part * 4 + 2, Part * 4 + 3, Part * 4 + 8, Part * 4 + 9,
+                                   Part * 4 + 10, Part * 4 + 11);
+#else
+    return __builtin_shuffle(a, b, Vec<int64_t, 8>{Part * 4, Part * 4 + 1, Part * 4 + 2, Part * 4 + 3, Part * 4 + 8,
+                                                   Part * 4 + 9, Part * 4 + 10, Part * 4 + 11});
+#endif
+}
+
+// `Count` adjacent runs of two lines, where a run is 32 bytes and the lines of a box lie behind one another: in whole vectors.
+template <class L, int Count, class T>
+PTO_INLINE void copy_two_lines(T* dst, const T* src, int64_t plain_step)
+{
+    using V = Vec<int64_t, 8>;
+    PTO_UNROLL
+    for (int j = 0; j < Count; j += 2) {
+        const V a = load_vec<V>(src + j * L::run), b = load_vec<V>(src + plain_step + j * L::run);
+        store_vec(dst + j * L::run_step, pair_halves<0>(a, b));
+        store_vec(dst + (j + 1) * L::run_step, pair_halves<1>(a, b));
+    }
+}
+#define PTO_HAVE_TWO_LINES 1
+#else
+#define PTO_HAVE_TWO_LINES 0
+#endif
+
 // `Count` adjacent runs of `lines` lines.
 template <bool ToTile, class L, int Count, class RunOp, class D, class S>
 PTO_INLINE void copy_abreast(const RunOp& op, D* dst, const S* src, int64_t plain_step, int64_t lines)
 {
-    for (int64_t i = 0; i < lines; ++i) {
+    int64_t i = 0;
+#if PTO_HAVE_TWO_LINES
+    if constexpr (ToTile && Count % 2 == 0 && std::is_same<RunOp, CopyRun<D>>::value && std::is_same<D, S>::value &&
+                  L::run * sizeof(D) == 32 && L::line_step == L::run) {
+        for (; i + 2 <= lines; i += 2) {
+            copy_two_lines<L, Count>(dst + i * L::line_step, src + i * plain_step, plain_step);
+        }
+    }
+#endif
+    for (; i < lines; ++i) {
         PTO_UNROLL
         for (int j = 0; j < Count; ++j) {
             const int64_t t = i * L::line_step + j * L::run_step, p = i * plain_step + j * L::run;

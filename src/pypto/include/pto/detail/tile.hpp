@@ -3,7 +3,7 @@
 #ifndef PTO_DETAIL_TILE_HPP
 #define PTO_DETAIL_TILE_HPP
 
-#include "memory.hpp"
+#include "held.hpp"
 #include "types.hpp"
 
 namespace pto {
@@ -137,8 +137,19 @@ struct Tile {
         SetValidCol(valid_col);
     }
 
-    Element*& data() { return data_; }
-    Element* data() const { return data_; }
+    Element*& data()
+    {
+        settle();
+        return data_;
+    }
+    Element* data() const
+    {
+        settle();
+        return data_;
+    }
+    // The pointer for those who do not look at the bytes (CPU only).
+    Element* GetAddress() const { return data_; }
+    void SetAddress(Element* data) { data_ = data; }
 
     // Raw storage index, Vec tiles only (as on the NPU).
     Element GetValue(uint64_t index) const
@@ -159,7 +170,7 @@ struct Tile {
     {
         const int64_t index = offset(r, c);
         if (in_range(static_cast<uint64_t>(index))) {
-            data_[index] = value;
+            data()[index] = value;
         }
     }
     static constexpr int64_t GetSizeInBytes() { return static_cast<int64_t>(Numel) * sizeof(Element); }
@@ -201,7 +212,13 @@ private:
     }
     Element GetAt(int64_t index) const
     {
-        return in_range(static_cast<uint64_t>(index)) ? data_[index] : Element();
+        return in_range(static_cast<uint64_t>(index)) ? data()[index] : Element();
+    }
+    void settle() const
+    {
+        if constexpr (Loc_ == TileType::Mat || Loc_ == TileType::Left || Loc_ == TileType::Right) {
+            detail::settle(data_, StorageNumel * static_cast<int64_t>(sizeof(Element)));
+        }
     }
 
     Element* data_ = nullptr;

@@ -75,8 +75,24 @@ PTO_INLINE bool inside(const G& g, const GlobalLines<G>& lines, const char* mess
     return false;
 }
 
-// The tensor has moved since its last load: expect as large a step again.
+// Loads that wait and read what is about to be written come first.
 template <class G>
+PTO_INLINE void before_write(const G& g, const GlobalLines<G>& lines)
+{
+    if (__builtin_expect(held.count != 0, 0)) {
+        int64_t low = 0, high = 1;
+        for (int i = 0; i < 5; ++i) {
+            const int64_t reach = (lines.n[i] - 1) * lines.step[i];
+            (reach < 0 ? low : high) += reach;
+        }
+        constexpr int64_t size = static_cast<int64_t>(sizeof(typename G::RawDType));
+        const uintptr_t begin = reinterpret_cast<uintptr_t>(g.data());
+        settle_readers(begin + static_cast<uintptr_t>(low * size), begin + static_cast<uintptr_t>(high * size));
+    }
+}
+
+// The tensor has moved since its last transfer: expect as large a step again.
+template <bool ToTile, class G>
 PTO_INLINE void expect_next(const G& g, const GlobalLines<G>& lines)
 {
     using T = typename G::RawDType;
@@ -87,7 +103,7 @@ PTO_INLINE void expect_next(const G& g, const GlobalLines<G>& lines)
         forget(reinterpret_cast<const char*>(g.data()));
         if (g.GetMoved() != 0 && lines.group() == count && lines.unit() == 1 && count * bytes >= 1024) {
             expect(reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(g.data()) + g.GetMoved()),
-                   lines.line_step() * static_cast<int64_t>(sizeof(T)), count, bytes);
+                   lines.line_step() * static_cast<int64_t>(sizeof(T)), count, bytes, !ToTile);
         }
     }
 }
@@ -186,6 +202,88 @@ constexpr bool plain_pair_v = (L == Layout::ND && is_nd_v<Tl>) || (L == Layout::
 
 }  // namespace detail
 
+namespace detail {
+
+// Which Mat tiles may be loaded by the move that reads them (held.hpp): those whose lines are those of the tensor. The form
+// of such a tile: Zn is Nz with rows and columns exchanged, so that one load serves both views of the bytes.
+template <class Tl>
+constexpr bool line_boxes_v = at_v<Tl, TileType::Mat> && (is_nz_v<Tl> || is_zn_v<Tl>) && Tl::SFractalSize == 512;
+template <class Tl>
+constexpr uint64_t line_form()
+{
+    using L = TileLines<Tl>;
+    return static_cast<uint64_t>(L::count) << 32 | static_cast<uint64_t>(L::length) << 8 | sizeof(elem_t<Tl>);
+}
+// Below this a load costs less than keeping a note of it.
+constexpr int64_t kLeastHeldBytes = 2048;
+
+// Carries a load out.
+template <class Tl>
+void settle_load(const Held& note)
+{
+    using T = elem_t<Tl>;
+    constexpr int64_t size = static_cast<int64_t>(sizeof(T));
+    fence();
+    copy_boxed<true, TileLines<Tl>>(CopyRun<T>{}, reinterpret_cast<T*>(note.first), reinterpret_cast<const T*>(note.from),
+                                    note.step / size, 0, note.count, note.length / size);
+    fence();
+}
+
+// True if the load is left to who reads the tile.
+PTO_NOINLINE inline bool hold_lines(const void* tile, int64_t tile_bytes, uint64_t form, const void* src, int64_t step,
+                                    int64_t count, int64_t bytes, void (*settle)(const Held&))
+{
+    if (extents.count == 0 || step < bytes || bytes <= 0 || count * bytes < kLeastHeldBytes) {
+        return false;
+    }
+    unsigned char* first = static_cast<unsigned char*>(const_cast<void*>(tile));
+    const char* from = static_cast<const char*>(src);
+    hold(Held{first, first + tile_bytes, form, count, bytes, from, from + (count - 1) * step + bytes, step, count * bytes,
+              settle});
+    return true;
+}
+template <class D, class G, class T>
+PTO_INLINE bool hold_load(const D& d, const GlobalLines<G>& lines, const T* src)
+{
+    if constexpr (line_boxes_v<D> && D::PadVal == PadValue::Null && (GlobalLines<G>::nd || GlobalLines<G>::dn)) {
+        if constexpr (TileLines<D>::by_row == GlobalLines<G>::nd) {
+            constexpr int64_t size = static_cast<int64_t>(sizeof(T));
+            const int64_t count = GlobalLines<G>::nd ? lines.rows() : lines.cols();
+            const int64_t length = GlobalLines<G>::nd ? lines.cols() : lines.rows();
+            return lines.unit() == 1 && lines.group() == count &&
+                   hold_lines(d.GetAddress(), D::StorageNumel * size, line_form<D>(), src, lines.line_step() * size, count,
+                              length * size, settle_load<D>);
+        }
+    }
+    return false;
+}
+
+// Where a waiting load lets its reader find the element at (row, col): nullptr if there is none, or it is better done.
+struct Waiting {
+    const char* from;
+    int64_t step;  // bytes between lines
+};
+PTO_NOINLINE inline Waiting waiting_lines(const void* tile, uint64_t form, int64_t line, int64_t lines, int64_t pos,
+                                          int64_t bytes)
+{
+    Held* note = find_held(tile, form);
+    if (note == nullptr || note->from == nullptr || line + lines > note->count || pos + bytes > note->length ||
+        lines * bytes > note->budget) {
+        return {nullptr, 0};
+    }
+    note->budget -= lines * bytes;
+    return {note->from + line * note->step + pos, note->step};
+}
+template <class S>
+PTO_INLINE Waiting waiting_load(const S& s, int64_t row, int64_t col, int64_t rows, int64_t cols)
+{
+    constexpr int64_t size = static_cast<int64_t>(sizeof(elem_t<S>));
+    return TileLines<S>::by_row ? waiting_lines(s.GetAddress(), line_form<S>(), row, rows, col * size, cols * size)
+                                : waiting_lines(s.GetAddress(), line_form<S>(), col, cols, row * size, rows * size);
+}
+
+}  // namespace detail
+
 // d = g. A tile type with a pad value gets it everywhere outside the valid region.
 template <class D, class G, class... E>
 PTO_INSTRUCTION RecordEvent TLOAD(D& d, G& g, E&... events)
@@ -214,11 +312,13 @@ PTO_INSTRUCTION RecordEvent TLOAD(D& d, G& g, E&... events)
             if constexpr (sizeof(From) == sizeof(To) &&
                           (std::is_same<From, To>::value ||
                            (std::is_integral<From>::value && std::is_integral<To>::value))) {
-                transfer<true, D, G>(CopyRun<To>{}, lines, elements(d), reinterpret_cast<const To*>(src));
+                if (!hold_load(d, lines, reinterpret_cast<const To*>(src))) {
+                    transfer<true, D, G>(CopyRun<To>{}, lines, elements(d), reinterpret_cast<const To*>(src));
+                }
             } else if constexpr (sizeof(From) == sizeof(To)) {
                 transfer<true, D, G>(CastRun<To, From, false, false>{}, lines, elements(d), src);
             }
-            expect_next(g, lines);
+            expect_next<true>(g, lines);
             if constexpr (D::PadVal != PadValue::Null) {
                 fill_outside<D>(elements(d), d.GetValidRow(), d.GetValidCol(), pad_element<D>());
             }
@@ -259,7 +359,9 @@ PTO_INLINE RecordEvent store(const RunOp& op, G& g, S& s)
     const GlobalLines<G> lines(g);
     if (addressed(s) && matches(s, lines, "TSTORE: shape of the GlobalTensor differs from the tile's valid region") &&
         inside(g, lines, "a store writes outside the tensors that the kernel was given")) {
+        before_write(g, lines);
         transfer<false, S, G>(op, lines, reinterpret_cast<To*>(g.data()), static_cast<const elem_t<S>*>(elements(s)));
+        expect_next<false>(g, lines);
     }
     fence();
     return {};

@@ -53,9 +53,14 @@ PTO_NOINLINE void copy_window_apart(RunOp op, elem_t<D>* dst, int64_t dr, int64_
 template <ReluPreMode Relu, class D, class S>
 PTO_INLINE void copy_window(D& d, int64_t dr, int64_t dc, S& s, int64_t sr, int64_t sc, int64_t rows, int64_t cols)
 {
+    constexpr bool relu = Relu == ReluPreMode::NormalRelu;
+    if constexpr (same_element_v<D, S> && !relu) {
+        if (dr == 0 && dc == 0 && fill_operand(d, s, sr, sc, rows, cols)) {
+            return;
+        }
+    }
     elem_t<D>* dst = elements(d);
     const elem_t<S>* src = elements(s);
-    constexpr bool relu = Relu == ReluPreMode::NormalRelu;
     if constexpr (same_element_v<D, S> && !relu) {
         // Between boxed tiles move_tile copies whole runs, so that the window must end with a box.
         const bool whole = !D::isBoxedLayout || (rows % D::BoxRows == 0 && cols % D::BoxCols == 0);

@@ -42,23 +42,23 @@ __aicore__ __attribute__((always_inline)) void runSoftmaxBlock(__gm__ int64_t* a
 
     using largestType = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     largestType largest(8, 1);
-    TASSIGN(largest, 0x10000);
+    TASSIGN(largest, 0x28000);
 
     using _t0Type = Tile<TileType::Vec, float, 8, 1024, BLayout::RowMajor, -1, -1>;
     _t0Type _t0(8, 1024);
-    TASSIGN(_t0, 0x10020);
+    TASSIGN(_t0, 0x10000);
 
     using powersType = Tile<TileType::Vec, float, 8, 1024, BLayout::RowMajor, -1, -1>;
     powersType powers(8, 1024);
-    TASSIGN(powers, 0x18020);
+    TASSIGN(powers, 0x18000);
 
     using totalType = Tile<TileType::Vec, float, 8, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     totalType total(8, 1);
-    TASSIGN(total, 0x20020);
+    TASSIGN(total, 0x28020);
 
     using _t1Type = Tile<TileType::Vec, float, 8, 1024, BLayout::RowMajor, -1, -1>;
     _t1Type _t1(8, 1024);
-    TASSIGN(_t1, 0x20040);
+    TASSIGN(_t1, 0x20000);
 
     // Function body
     // softmax.py:34

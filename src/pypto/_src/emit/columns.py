@@ -1,0 +1,31 @@
+"""Columns of tensors: which of them a transfer moves.
+
+A column in vector memory is a run of elements, and a transfer writes each of its bursts to a block
+of its own there. So the elements of a column follow one another in global memory, too: the device
+ignores other distances between them, where our headers and the CPU model of the tile library do
+not. Knows sizes and strides; a text stands for one that is known at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pypto._src.errors import EmitError
+
+
+def check_column(shape: Sequence[int | str], strides: Sequence[int | str]) -> None:
+    """Check that one transfer can move a part of ``shape`` of a tensor to or from a column.
+
+    Raises:
+        EmitError: its rows are not next to each other.
+    """
+    rows = [s for d, s in zip(shape[:-1], strides[:-1], strict=False) if d != 1]
+    if rows and rows[-1] != 1:
+        sizes = ", ".join(str(size) if isinstance(size, int) else "?" for size in shape)
+        apart = rows[-1] if isinstance(rows[-1], int) else "several"
+        raise EmitError(
+            f"a column [{sizes}] of a tensor whose rows are {apart} elements apart cannot be "
+            "moved: the elements of a column follow one another in memory",
+            hint="keep the vector in a tensor [N, 1] of its own",
+            slug="emit-shape",
+        )

@@ -1,0 +1,343 @@
+"""Loops and branches in C++, and what they carry and result in.
+
+Owns the variables that stand for a scalar, tile or tensor on all ways to a place. Refuses to know
+what the statements inside do: it is told how to write a body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pypto._src.emit.cpp_declarations import Declarations
+from pypto._src.emit.cpp_helpers import UNROLL_LIMIT
+from pypto._src.emit.cpp_kernel import Kernel
+from pypto._src.emit.cpp_tensors import Place, declare_global
+from pypto._src.errors import EmitError
+from pypto._src.ir.nodes import (
+    ConstBool,
+    Expr,
+    IterArg,
+    ScalarType,
+    TensorType,
+    TileType,
+    Var,
+    const_value,
+    dtype_of,
+)
+from pypto._src.ir.stmts import (
+    ForStmt,
+    IfStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    statements,
+    yielded,
+)
+from pypto._src.ir.walk import uses
+
+
+class Flow:
+    """Writes loops and branches.
+
+    Args:
+        kernel: The state of the generator.
+        declarations: Declares the tiles that they carry and result in.
+        write: Writes the statements of a body.
+        assign: Gives a scalar variable a value, in a definition of its own.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        declarations: Declarations,
+        write: Callable[[Stmt | None], None],
+        assign: Callable[[Var, Expr], None],
+    ) -> None:
+        self._kernel = kernel
+        self._declarations = declarations
+        self._write = write
+        self._assign = assign
+        self._body = kernel.body
+        self._context = kernel.context
+
+    # ----- loops ----------------------------------------------------------------------------
+
+    def counted(self, stmt: ForStmt) -> None:
+        """Write a loop that counts."""
+        if self._kernel.options.remove_dead_code and self._turns(stmt) == 0:
+            self._without_turns(stmt)
+            return
+        self._body.note(stmt.span)
+        self._enter_carried(stmt.iter_args)
+        kind = self._kernel.types.ConvertDataType(dtype_of(stmt.loop_var))
+        start, stop = self._kernel.scalar(stmt.start, 10), self._kernel.scalar(stmt.stop, 10)
+        step = self._kernel.scalar(stmt.step, 10)
+        known = const_value(self._kernel.folded(stmt.step))
+        name = self._context.declare(stmt.loop_var)
+        if known is None or known == 0:
+            self._kernel.helpers["loop_step"] = None
+            given = step
+            step = self._context.fresh(f"{name}_step")
+            self._body.emit_line(f"{kind} {step} = {_cast(kind, f'loop_step({given})')};")
+            test = f"{step} > 0 ? {name} < {stop} : ({step} < 0 && {name} > {stop})"
+        else:
+            test = f"{name} {'<' if known > 0 else '>'} {stop}"
+        turns = self._turns(stmt)
+        if (
+            self._kernel.options.scheduling_hints
+            and turns is not None
+            and 1 < turns <= UNROLL_LIMIT
+        ):
+            self._kernel.helpers["PYPTO_UNROLL"] = None
+            self._body.emit_line("PYPTO_UNROLL")
+        self._body.emit_line(f"for ({kind} {name} = {start}; {test}; {name} += {step}) {{")
+        self._carried_body(stmt.body, stmt.iter_args)
+        self._body.emit_line("}")
+        self._leave_carried(stmt.iter_args, stmt.return_vars)
+
+    def _turns(self, stmt: ForStmt) -> int | None:
+        """Return how often a loop runs, None if that is not constant."""
+        bounds = [const_value(self._kernel.folded(e)) for e in (stmt.start, stmt.stop, stmt.step)]
+        start, stop, step = bounds
+        if start is None or stop is None or not step:
+            return None
+        return len(range(start, stop, step))
+
+    def _without_turns(self, stmt: ForStmt) -> None:
+        self._kernel.dead.append(stmt.body)
+        for arg, var in zip(stmt.iter_args, stmt.return_vars, strict=True):
+            if isinstance(var.type, TensorType):
+                self._kernel.same_tensor(var, arg.initValue)
+            else:
+                self._alias(var, arg.initValue)
+
+    def _alias(self, var: Var, value: Expr) -> None:
+        """Let ``var`` be ``value``, which stands already."""
+        if isinstance(var.type, TileType) or isinstance(self._kernel.folded(value), Var):
+            self._context.register_var(var, self._kernel.value(value))
+        elif var in self._kernel.used:
+            self._assign(var, value)
+
+    def conditional(self, stmt: WhileStmt) -> None:
+        """Write a loop that goes on as long as a condition holds."""
+        self._body.note(stmt.span)
+        self._enter_carried(stmt.iter_args)
+        if self._kernel.sharing is not None:
+            self._kernel.sharing.paused = True  # the condition is computed anew in each turn
+        condition = self._kernel.scalar(stmt.condition)
+        if self._kernel.sharing is not None:
+            self._kernel.sharing.paused = False
+        self._body.emit_line(f"while ({condition}) {{")
+        self._carried_body(stmt.body, stmt.iter_args)
+        self._body.emit_line("}")
+        self._leave_carried(stmt.iter_args, stmt.return_vars)
+
+    def _enter_carried(self, iter_args: Sequence[IterArg]) -> None:
+        for arg in iter_args:
+            if isinstance(arg.type, TensorType):
+                if arg in self._kernel.choices.moved:
+                    self._carry_pointer(arg)
+                else:
+                    self._kernel.same_tensor(arg, arg.initValue)
+            elif isinstance(arg.type, TileType):
+                init = self._kernel.value(arg.initValue)
+                self._body.emit_lines(self._declarations.tile(arg))
+                self._body.emit_line(f"{self._kernel.name(arg)} = {init};")
+            else:
+                init = self._kernel.scalar(arg.initValue)
+                kind = self._kernel.types.ConvertDataType(dtype_of(arg))
+                self._body.emit_line(f"{kind} {self._context.declare(arg)} = {init};")
+
+    def _carry_pointer(self, arg: IterArg) -> None:
+        """Declare the pointer of a tensor that the loop makes another one in each turn."""
+        init = self._kernel.place(arg.initValue)
+        name = self._context.fresh(arg.name)
+        self._body.emit_line(f"__gm__ {init.element}* {name} = {init.pointer};")
+        self._kernel.new_tensor(
+            arg, f"{name}Global", init._replace(pointer=name, base=name, whole="")
+        )
+
+    def _carried_body(self, body: Stmt, iter_args: Sequence[IterArg]) -> None:
+        self._kernel.enter_block()
+        self._write(body)
+        values = yielded(body)
+        if len(values) != len(iter_args):
+            raise EmitError(f"a loop carries {len(iter_args)} values and yields {len(values)}")
+        pairs: list[_Next] = []
+        for arg, value in zip(iter_args, values, strict=True):
+            if not isinstance(arg.type, TensorType):
+                kind = arg.type if isinstance(arg.type, ScalarType) else None
+                name = "" if kind is None else self._kernel.types.ConvertDataType(kind.dtype)
+                pairs.append(_Next(arg, self._kernel.name(arg), self._kernel.value(value), name))
+            elif arg in self._kernel.choices.moved:
+                here, there = self._kernel.place(arg), self._kernel.place(value)
+                self._check_alike(arg, here, there)
+                kind = f"__gm__ {here.element}*"
+                pairs.append(_Next(arg, here.pointer, there.pointer, kind))
+        self._assign_together(pairs, values)
+        self._kernel.leave_block()
+
+    def _assign_together(self, pairs: Sequence[_Next], values: Sequence[Expr]) -> None:
+        # All yields are read before any is written, as in the loop's meaning: a value that another
+        # yield still reads goes through a copy.
+        read = set(uses(values))
+        aside = [p for p in pairs if len(pairs) > 1 and p.kind and self._is_read(p, read)]
+        fresh: dict[str, str] = {}
+        for pair in aside:
+            fresh[pair.target] = self._context.fresh(f"{pair.target}_next")
+            self._body.emit_line(f"{pair.kind} {fresh[pair.target]} = {pair.text};")
+        for pair in pairs:
+            if pair.target not in fresh and pair.target != pair.text:
+                self._body.emit_line(f"{pair.target} = {pair.text};")
+        for pair in aside:
+            self._body.emit_line(f"{pair.target} = {fresh[pair.target]};")
+
+    def _is_read(self, pair: _Next, read: set[Var]) -> bool:
+        """True if a yield reads what the loop carries in ``pair``, by whatever name."""
+        if isinstance(pair.arg.type, TensorType):
+            return True
+        return pair.arg in read
+
+    def _check_alike(self, var: Var, a: Place, b: Place) -> None:
+        if a.strides != b.strides:
+            raise EmitError(
+                f"the tensor {var.name!r} is one of two that lie differently in memory: their "
+                f"strides are {list(a.strides)} and {list(b.strides)}",
+                hint="store to one tensor a variable: out = pl.store(tile, ..., out)",
+                slug="emit-tensor-merge",
+            )
+
+    def _leave_carried(self, iter_args: Sequence[IterArg], return_vars: Sequence[Var]) -> None:
+        for arg, var in zip(iter_args, return_vars, strict=True):
+            self._context.register_var(var, self._context.get_var_name(arg))
+
+    # ----- branches -------------------------------------------------------------------------
+
+    def branch(self, stmt: IfStmt) -> None:
+        """Write a branch."""
+        condition = self._kernel.folded(stmt.condition)
+        if self._kernel.options.remove_dead_code and isinstance(condition, ConstBool):
+            self._only_branch(stmt, condition.value)
+            return
+        self._body.note(stmt.span)
+        text = self._kernel.scalar(condition)
+        for var in stmt.return_vars:
+            if isinstance(var.type, TileType):
+                self._body.emit_lines(self._declarations.tile(var))
+            elif isinstance(var.type, TensorType):
+                self._declare_choice(var)
+            elif var in self._kernel.used:
+                kind = self._kernel.types.ConvertDataType(dtype_of(var))
+                self._body.emit_line(f"{kind} {self._context.declare(var)};")
+        self._body.emit_line(f"if ({text}) {{")
+        self._branch(stmt.then_body, stmt.return_vars)
+        if stmt.else_body is not None and self._says_something(stmt):
+            self._body.emit_line("} else {")
+            self._branch(stmt.else_body, stmt.return_vars)
+        self._body.emit_line("}")
+
+    def _says_something(self, stmt: IfStmt) -> bool:
+        """True if the other branch has a line: a statement, or a result to assign."""
+        if any(not isinstance(s, YieldStmt) for s in statements(stmt.else_body)):
+            return True
+        return any(
+            self._is_declared(var)
+            if isinstance(var.type, TensorType)
+            else isinstance(var.type, TileType) or var in self._kernel.used
+            for var in stmt.return_vars
+        )
+
+    def _is_declared(self, var: Var) -> bool:
+        """True if a branch's tensor result has an object or a pointer of its own."""
+        return var in self._kernel.used or self._kernel.choices.is_merged(var)
+
+    def _declare_choice(self, var: Var) -> None:
+        """Declare the tensor that a branch results in: its object, and its pointer if that varies.
+
+        Where both ways give one tensor, the result takes over its pointer; else it has a variable
+        for it. A view has no object, nor has then the result.
+        """
+        if not self._is_declared(var):
+            return
+        assert isinstance(var.type, TensorType)
+        name = self._context.fresh(var.name)
+        known = [self._root_place(root) for root in self._kernel.choices.roots[var]]
+        first, second = known
+        pointer = name
+        if self._kernel.choices.is_merged(var):
+            kind = self._kernel.types.ConvertDataType(var.type.dtype)
+            self._body.emit_line(f"__gm__ {kind}* {name};")
+        elif first is not None:
+            pointer = first.pointer
+        self._context.register_var(var, f"{name}Global")
+        self._context.register_pointer(f"{name}Global", pointer)
+        if first is None or second is None or not (first.whole and second.whole):
+            return
+        if (first.shape, first.strides) != (second.shape, second.strides):
+            return
+        base = first.base if pointer == first.pointer else name
+        place = first._replace(pointer=pointer, base=base, whole=f"{name}Global")
+        self._kernel.places[place.whole] = place
+        self._body.emit_lines(declare_global(name, place, place.shape, "ND", ""))
+
+    def _root_place(self, root: Var | None) -> Place | None:
+        name = None if root is None else self._context.get(root)
+        return None if name is None else self._kernel.places.get(name)
+
+    def _only_branch(self, stmt: IfStmt, taken: bool) -> None:
+        body, other = stmt.then_body, stmt.else_body
+        if not taken:
+            body, other = other, body
+        if other is not None:
+            self._kernel.dead.append(other)
+        self._write(body)
+        for var, value in zip(stmt.return_vars, yielded(body), strict=True):
+            if isinstance(var.type, TensorType):
+                self._kernel.same_tensor(var, value)
+            else:
+                self._alias(var, value)
+
+    def _branch(self, body: Stmt, return_vars: Sequence[Var]) -> None:
+        self._kernel.enter_block()
+        self._write(body)
+        for var, value in zip(return_vars, yielded(body), strict=True):
+            if isinstance(var.type, TensorType):
+                self._branch_tensor(var, value)
+            elif self._context.get(var) is not None:
+                self._body.emit_line(f"{self._kernel.name(var)} = {self._kernel.value(value)};")
+        self._kernel.leave_block()
+
+    def _branch_tensor(self, var: Var, value: Expr) -> None:
+        place = self._kernel.place(value)
+        if not self._is_declared(var):
+            if self._context.get(var) is None:
+                self._kernel.same_tensor(var, value)
+            return
+        name = self._context.get_var_name(var)
+        pointer = self._context.get_pointer(name)
+        base = place.base if pointer == place.pointer else pointer
+        inherited = place._replace(pointer=pointer, base=base, whole="")
+        known = self._kernel.places.setdefault(name, inherited)
+        self._check_alike(var, known, place)
+        if known.whole:
+            self._body.emit_line(f"{name} = {place.whole};")
+        if pointer != place.pointer:
+            self._body.emit_line(f"{pointer} = {place.pointer};")
+
+    # ----- debugging ------------------------------------------------------------------------
+
+
+class _Next:
+    """What a carried value becomes in the next turn."""
+
+    __slots__ = ("arg", "kind", "target", "text")
+
+    def __init__(self, arg: IterArg, target: str, text: str, kind: str) -> None:
+        self.arg = arg
+        self.target = target
+        self.text = text
+        self.kind = kind  # C++ type of a copy; "" for tiles, which are copied in the program
+
+
+def _cast(kind: str, text: str) -> str:
+    return text if kind == "int64_t" else f"static_cast<{kind}>({text})"

@@ -1,0 +1,163 @@
+"""One kernel on its way to C++: what the parts of the generator share while they write it.
+
+Owns the names, the memory of tensors, the texts of values, and the lines of the body with the
+comments that name the user's. Refuses to know statements, ops and the lines of the prologue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pypto._src.diagnostics import Span
+from pypto._src.emit.cpp_context import CodeContext
+from pypto._src.emit.cpp_index import Sharing, folded
+from pypto._src.emit.cpp_options import CppOptions
+from pypto._src.emit.cpp_scan import Facts
+from pypto._src.emit.cpp_tensors import Choices, Place, Regions
+from pypto._src.emit.cpp_types import ScalarText, TypeConverter
+from pypto._src.emit.writer import CodeEmitter, source_comment, source_text
+from pypto._src.errors import EmitError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import BinaryExpr, Expr, MakeTuple, TensorType, TileType, Type, Var
+from pypto._src.ir.stmts import Function, Stmt
+
+
+class Body(CodeEmitter):
+    """The lines of the body; the first of each source line follows a comment that names it."""
+
+    def __init__(self, comments: bool, texts: bool) -> None:
+        super().__init__(1)
+        self.source: str | None = None
+        self._named: str | None = None
+        self._comments = comments
+        self._texts = texts  # the comments have the texts of the lines
+        self._place = ("", -1)
+
+    def note(self, span: Span) -> None:
+        """Say which place of the source the lines to come are for."""
+        line = span.begin_line
+        if line <= 0 or not self._comments or self._place == (span.filename, line):
+            return
+        self._place = (span.filename, line)
+        self.source = source_comment(span)
+        if self._texts:
+            text = source_text(span)
+            self.source = f"{self.source}: {text}" if text else self.source
+
+    def emit_line(self, line: str = "") -> None:
+        """Append a line, after a comment if it comes from another source line than the last."""
+        if self.source != self._named and self.source is not None and line != "}":
+            self._named = self.source
+            self._lines.append(f"{self._indent}// {self.source}")
+        self._lines.append(self._indent + line if line else "")
+
+    def emit_lines(self, lines: Iterable[str]) -> None:
+        """Append several lines."""
+        for line in lines:
+            self.emit_line(line)
+
+
+class Kernel:
+    """The state of the generator for one function."""
+
+    def __init__(
+        self,
+        function: Function,
+        options: CppOptions,
+        comments: bool,
+        facts: Facts,
+        choices: Choices,
+        sharing: Sharing | None,
+    ) -> None:
+        self.function = function
+        self.options = options
+        self.sharing = sharing
+        self.used = facts.used
+        self.tiles = facts.tiles
+        self.choices = choices
+        self.types = TypeConverter()
+        self.context = CodeContext()
+        self.scalars = ScalarText(self.name, None if sharing is None else self._share)
+        self.helpers = self.scalars.helpers
+        self.places: dict[str, Place] = {}  # by the name that a tensor is registered under
+        self.regions = Regions(self.context.fresh)
+        self.constants: dict[Var, Expr] = {}  # scalars that folding found to be constant
+        self.body = Body(comments, options.source_lines)
+        self.profile = ""  # name of the pointer to the counters
+        self.dead: list[Stmt] = []  # bodies that never run
+
+    def name(self, var: Var) -> str:
+        """Return the C++ name of a tile or scalar variable."""
+        return self.context.get_var_name(var)
+
+    def place(self, value: Expr) -> Place:
+        """Return where a tensor expression lies."""
+        place = self.places.get(self.context.given.get(value, ""))
+        if place is None:
+            raise EmitError("a kernel's tensor is not one of its parameters", value.span)
+        return place
+
+    def same_tensor(self, var: Var, value: Expr) -> None:
+        """Let ``var`` be the tensor ``value``: its object, and with it its pointer."""
+        assert isinstance(value, Var)
+        self.place(value)
+        self.context.register_var(var, self.context.get_var_name(value))
+
+    def new_tensor(self, var: Var, name: str, place: Place) -> None:
+        """Let ``var`` be a tensor that begins at another pointer than those before."""
+        self.context.register_var(var, name)
+        self.context.register_pointer(name, place.pointer)
+        self.places[name] = place
+
+    def value(self, expr: Expr) -> str:
+        """Return the text of a tile or scalar operand; "" for tensors and tuples."""
+        if expr.type.__class__ is TensorType or expr.__class__ is MakeTuple:
+            return ""
+        return self.scalar(expr)
+
+    def operands(self, exprs: Sequence[Expr]) -> list[str]:
+        """Return the texts of operands, as `value` does; most of them are tiles with a name."""
+        texts: list[str] = []
+        for expr in exprs:
+            kind = expr.type.__class__
+            name = self.context.given.get(expr) if kind is TileType else None
+            texts.append(self.value(expr) if name is None else name)
+        return texts
+
+    def scalar(self, expr: Expr, parent: int = 0) -> str:
+        """Return the text of a scalar, in parentheses if it binds less than ``parent``."""
+        if self.options.fold_constants:
+            expr = folded(expr, self.constants)
+        return self.scalars.text(expr, parent)
+
+    def folded(self, expr: Expr) -> Expr:
+        """Return ``expr`` with its constant parts computed, where that was asked for."""
+        return folded(expr, self.constants) if self.options.fold_constants else expr
+
+    def _share(self, expr: BinaryExpr, text: str) -> str | None:
+        assert self.sharing is not None
+
+        def define() -> str:
+            name = self.context.fresh("index")
+            self.body.emit_line(f"int64_t {name} = {text};")
+            return name
+
+        return self.sharing.see(expr, define)
+
+    def enter_block(self) -> None:
+        """Indent what follows; names of shared expressions hold up to `leave_block`."""
+        self.body.increase_indent()
+        if self.sharing is not None:
+            self.sharing.enter()
+
+    def leave_block(self) -> None:
+        """End the innermost block."""
+        self.body.decrease_indent()
+        if self.sharing is not None:
+            self.sharing.leave()
+
+
+def space_of(kind: Type) -> MemorySpace:
+    """Return the memory that a tile of type ``kind`` lives in."""
+    memref = kind.memref if isinstance(kind, TileType) else None
+    return MemorySpace.Vec if memref is None else memref.memory_space_

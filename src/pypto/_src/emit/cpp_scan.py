@@ -1,0 +1,210 @@
+"""What the C++ generator has to know of a whole function before it writes the first line.
+
+One pass over the statements finds the tiles to declare and the variables whose value the text
+needs. Knows no text, no names and no places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from pypto._src.emit.cpp_tensors import valid_sizes
+from pypto._src.ir.nodes import (
+    Call,
+    ConstBool,
+    ConstFloat,
+    ConstInt,
+    Expr,
+    MakeTuple,
+    ScalarType,
+    TensorType,
+    TileType,
+    Type,
+    Var,
+)
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    ReturnStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    final_yield,
+)
+from pypto._src.ir.walk import exprs_in, stmts_in, uses
+
+_LITERALS: Final = frozenset({ConstInt, ConstFloat, ConstBool})
+
+
+class Facts(NamedTuple):
+    """What `scan` finds."""
+
+    used: set[Var]
+    """Scalars and tensors whose value the text needs, some tiles among them; scalars that nobody
+    reads, and what only such scalars read, are left out."""
+
+    tiles: list[Var]
+    """The tiles that an assignment of an op makes, in the order of the text."""
+
+    hands_tensors_on: bool
+    """True if a loop carries a tensor, or a branch results in one."""
+
+
+def scan(function: Function, removed: frozenset[Stmt] = frozenset()) -> Facts:
+    """Look at ``function`` once; nothing in ``removed`` statements reads anything."""
+    found = _Scan(removed)
+    for stmt in stmts_in(function.body):
+        found.visit.get(stmt.__class__, found.other)(stmt)
+    for param in function.params:
+        found.read_type(param.type)
+    return Facts(found.used(), found.tiles, found.hands_tensors_on)
+
+
+class TileCollector:
+    """Finds the tiles that the prologue declares: those that an assignment of an op makes.
+
+    Results of branches are not among them; they are declared in front of their branch.
+    """
+
+    def collect(self, function: Function) -> list[Var]:
+        """Return the tile variables in the order of the text."""
+        return scan(function).tiles
+
+
+class _Scan:
+    """Gathers `Facts`, one statement after the other."""
+
+    def __init__(self, removed: frozenset[Stmt]) -> None:
+        self.tiles: list[Var] = []
+        self.hands_tensors_on = False
+        self.visit: dict[type[Stmt], Callable[[Any], None]] = {
+            AssignStmt: self._assign,
+            EvalStmt: self._evaluate,
+            ForStmt: self._loop,
+            WhileStmt: self._loop,
+            IfStmt: self._branch,
+            YieldStmt: self._values,
+            ReturnStmt: self._values,
+        }
+        self._read: set[Var] = set()
+        self._pending: dict[Var, list[Var]] = {}  # what scalars that are not read yet would read
+        # Yields whose values are read only as far as their results are.
+        self._passed: set[Stmt] = set()
+        self._gone = {inner for stmt in removed for inner in stmts_in(stmt)}
+        self._types: dict[int, Type] = {}  # by identity, those whose sizes have been read
+
+    def used(self) -> set[Var]:
+        """Return the variables that are read, directly or by what is read."""
+        stack = list(self._read)
+        while stack:
+            for var in self._pending.pop(stack.pop(), ()):
+                if var not in self._read:
+                    self._read.add(var)
+                    stack.append(var)
+        return self._read
+
+    def read_type(self, kind: Type) -> None:
+        """Note the sizes in a type that the text says."""
+        if isinstance(kind, TileType) and kind.tile_view is None:
+            return
+        if id(kind) not in self._types:
+            self._types[id(kind)] = kind
+            self._read.update(uses(_sizes_said(kind)))
+
+    def other(self, stmt: Stmt) -> None:
+        """Note what a statement without a rule of its own reads."""
+        if stmt not in self._gone:
+            self._expressions([e for e in exprs_in(stmt) if not isinstance(e, Var)])
+
+    def _assign(self, stmt: AssignStmt) -> None:
+        var, value = stmt.var, stmt.value
+        kind = var.type
+        if kind.__class__ is TileType and isinstance(value, Call):
+            self.tiles.append(var)
+        if stmt in self._gone:
+            return
+        if kind.__class__ is ScalarType:
+            self._pending[var] = list(uses([value]))
+            return
+        self._expressions((value,))
+        self.read_type(kind)
+
+    def _evaluate(self, stmt: EvalStmt) -> None:
+        value = stmt.expr
+        if isinstance(value, Call) and not value.args:
+            return  # flags and barriers are half the statements of a kernel
+        if stmt not in self._gone and not isinstance(value, Var):
+            self._expressions((value,))
+
+    def _loop(self, stmt: ForStmt | WhileStmt) -> None:
+        self._note_tensors(stmt.iter_args)
+        if stmt in self._gone:
+            return
+        if isinstance(stmt, ForStmt):
+            self._expressions((stmt.start, stmt.stop, stmt.step))
+        else:
+            self._expressions((stmt.condition,))
+        self._expressions([arg.initValue for arg in stmt.iter_args])
+
+    def _branch(self, stmt: IfStmt) -> None:
+        self._note_tensors(stmt.return_vars)
+        if stmt in self._gone:
+            return
+        self._expressions((stmt.condition,))
+        for body in (stmt.then_body, stmt.else_body):
+            last = final_yield(body)
+            if last is not None:
+                self._passed.add(last)
+                if body not in self._gone:
+                    self._expressions(self._given_on(stmt.return_vars, last.value))
+
+    def _given_on(self, results: Sequence[Var], values: Sequence[Expr]) -> list[Expr]:
+        """Note what the scalars among a branch's results read; return the values of the others."""
+        others: list[Expr] = []
+        for var, value in zip(results, values, strict=False):
+            if isinstance(var.type, ScalarType):
+                self._pending.setdefault(var, []).extend(uses([value]))
+            else:
+                others.append(value)
+        return others
+
+    def _values(self, stmt: YieldStmt | ReturnStmt) -> None:
+        if stmt not in self._gone and stmt not in self._passed:
+            self._expressions(stmt.value)
+
+    def _note_tensors(self, variables: Sequence[Var]) -> None:
+        for var in variables:
+            if isinstance(var.type, TensorType):
+                self.hands_tensors_on = True
+
+    def _expressions(self, exprs: Sequence[Expr]) -> None:
+        """Note the variables in expressions; most are calls of variables, numbers and lists."""
+        read, more = self._read, list[Expr]()
+        for expr in exprs:
+            if not isinstance(expr, Call):
+                more.append(expr)
+                continue
+            for arg in expr.args:
+                if isinstance(arg, Var):
+                    read.add(arg)
+                elif isinstance(arg, MakeTuple):
+                    more += [item for item in arg.elements if item.__class__ not in _LITERALS]
+                elif arg.__class__ not in _LITERALS:
+                    more.append(arg)
+        if more:
+            read.update(uses(more))
+
+
+def _sizes_said(kind: Type) -> Sequence[Expr]:
+    match kind:
+        case TensorType():
+            view = kind.tensor_view
+            return (*kind.shape, *(view.stride if view is not None else ()))
+        case TileType():
+            return valid_sizes(kind)
+        case _:
+            return ()

@@ -1,0 +1,183 @@
+"""What the tensors of a function are: which variables name one memory, and what calls result in.
+
+Facts about the IR, for the emitter of orchestrations. Knows no text but that of its errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pypto._src.errors import EmitError
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    TensorType,
+    TupleGetItemExpr,
+    TupleType,
+    Var,
+)
+from pypto._src.ir.opdef import aliased, op_of
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    Program,
+    ReturnStmt,
+    ScopeStmt,
+    Stmt,
+    WhileStmt,
+    final_yield,
+    statements,
+)
+from pypto._src.ir.walk import stmts_in
+from pypto._src.ops import tensor as tensor_ops
+
+
+class Results:
+    """Which parameters the results of functions are; each function is looked at once.
+
+    Args:
+        program: The program that host functions call; None where there are kernels only.
+    """
+
+    def __init__(self, program: Program | None) -> None:
+        self._program = program
+        self._known: dict[Function, tuple[int, ...]] = {}
+
+    def of(self, callee: Function) -> tuple[int, ...]:
+        """Return which parameter each result of a function is.
+
+        Raises:
+            EmitError: a result is not one of the function's tensor parameters.
+        """
+        known = self._known.get(callee)
+        if known is None:
+            roots = tensor_roots(callee, self if role(callee) is Role.HOST else None)
+            known = self._known[callee] = _result_params(callee, roots)
+        return known
+
+    def of_call(self, call: Call) -> tuple[int, ...] | None:
+        """Return `of` the function that is called, None if the program is not known to have it."""
+        callee = None if self._program is None else self._program.get_function(call.op.name)
+        return None if callee is None else self.of(callee)
+
+
+def tensor_roots(function: Function, results: Results | None = None) -> dict[Expr, Var]:
+    """Return for each tensor variable the parameter or new tensor whose memory it names.
+
+    So it does for items of tuples that are operands or returned.
+
+    Results of kernel calls are arguments of theirs, which ``results`` tells; without it they have
+    no entry.
+    """
+    found = _Roots(results)
+    found.of.update((p, p) for p in function.params if isinstance(p.type, TensorType))
+    found.visit(function.body)
+    return found.of
+
+
+class _Roots:
+    """Follows tensors through the statements of a function."""
+
+    def __init__(self, results: Results | None) -> None:
+        self.results = results
+        self.of: dict[Expr, Var] = {}
+        self.tuples: dict[Var, Call] = {}
+
+    def visit(self, body: Stmt | None) -> None:
+        for stmt in statements(body):
+            match stmt:
+                case AssignStmt():
+                    self._items(stmt.value)
+                    self._assign(stmt)
+                case EvalStmt():
+                    self._items(stmt.expr)
+                case ForStmt() | WhileStmt():
+                    for arg in stmt.iter_args:
+                        self._hand_on(arg, arg.initValue)
+                    self.visit(stmt.body)
+                    for arg, var in zip(stmt.iter_args, stmt.return_vars, strict=True):
+                        self._hand_on(var, arg)
+                case IfStmt():
+                    self.visit(stmt.then_body)
+                    self.visit(stmt.else_body)
+                    last = final_yield(stmt.then_body)
+                    if last is not None:
+                        for var, value in zip(stmt.return_vars, last.value, strict=True):
+                            self._hand_on(var, value)
+                case ScopeStmt():
+                    self.visit(stmt.body)
+                case ReturnStmt():
+                    for value in stmt.value:
+                        self._hand_on(value, value)
+                case _:
+                    pass
+
+    def _items(self, value: Expr) -> None:
+        for arg in value.args if isinstance(value, Call) else ():
+            if isinstance(arg, TupleGetItemExpr):
+                self._hand_on(arg, arg)
+
+    def _assign(self, stmt: AssignStmt) -> None:
+        var, value = stmt.var, stmt.value
+        if isinstance(var.type, TupleType) and isinstance(value, Call):
+            self.tuples[var] = value
+        elif isinstance(var.type, TensorType):
+            self._hand_on(var, self._source(value))
+            if op_of(value) is tensor_ops.create:
+                self.of[var] = var
+
+    def _hand_on(self, var: Expr, source: Expr | None) -> None:
+        while isinstance(source, TupleGetItemExpr):
+            source = self._source(source)
+        if isinstance(source, Var) and source in self.of:
+            self.of[var] = self.of[source]
+
+    def _source(self, value: Expr) -> Expr | None:
+        """Return the tensor that ``value`` is, views or writes to; None if it is a new one."""
+        if isinstance(value, TupleGetItemExpr):
+            call = self.tuples.get(value.tuple) if isinstance(value.tuple, Var) else None
+            return None if call is None else self._result(call, value.index)
+        if not isinstance(value, Call):
+            return value
+        return self._result(value, 0) if op_of(value) is None else aliased(value)
+
+    def _result(self, call: Call, index: int) -> Expr | None:
+        results = None if self.results is None else self.results.of_call(call)
+        return None if results is None else call.args[results[index]]
+
+
+def result_params(callee: Function, program: Program | None = None) -> tuple[int, ...]:
+    """Return which parameter each result of a function is; of a host function of ``program``, too.
+
+    Raises:
+        EmitError: a result is not one of the function's tensor parameters.
+    """
+    return Results(program).of(callee)
+
+
+def _result_params(callee: Function, roots: Mapping[Expr, Var]) -> tuple[int, ...]:
+    positions = {param: i for i, param in enumerate(callee.params)}
+    found: list[int] = []
+    for stmt in stmts_in(callee.body):
+        if not isinstance(stmt, ReturnStmt):
+            continue
+        for value in stmt.value:
+            root = roots.get(value)
+            if root is None or root not in positions:
+                raise EmitError(
+                    f"a result of {noun(callee)} {callee.name!r} is none of its parameters",
+                    stmt.span,
+                    hint="return the pl.Out tensor that the kernel stores to",
+                    slug="emit-return",
+                )
+            found.append(positions[root])
+    return tuple(found)
+
+
+def noun(function: Function) -> str:
+    """Return what errors call a function."""
+    return "kernel" if role(function) is Role.KERNEL else "orchestration"

@@ -1,0 +1,277 @@
+"""Calls of ops in the PTO dialect: operands, results, and what an op's own form may do.
+
+Owns the standard form of an operation and the site that other forms write to
+(`ir.opdef.PtoSite`). Refuses to know statements: who writes a call says which variable it defines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pypto._src.dtypes import DataType
+from pypto._src.emit.columns import check_column
+from pypto._src.emit.pto_buffers import address_of, memref_of
+from pypto._src.emit.pto_kernel import Kernel
+from pypto._src.emit.pto_parts import Place, Tile
+from pypto._src.emit.pto_tensors import TensorName
+from pypto._src.emit.pto_types import parameter_type, scalar_dtype, tile_buf_type
+from pypto._src.errors import EmitError
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    GlobalVar,
+    ScalarType,
+    TileType,
+    Var,
+    const_value,
+)
+from pypto._src.ir.opdef import AXIS, OpDef, aliased, op_of
+from pypto._src.ops import tensor as tensor_ops
+from pypto._src.ops.layout import is_column
+
+
+class Calls:
+    """Writes calls into the body of a kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.site: Site | None = None  # of the call that is being written
+        kernel.scalars.call = self.scalar
+
+    def evaluate(self, call: Call) -> None:
+        """Write a call for its effect, nothing if it has none."""
+        op = operator(call)
+        is_unused_tile = isinstance(call.type, TileType)  # it has no buffer to be written to
+        if not is_unused_tile and (op.writes or op.level == "system"):
+            self._write(call, op, "", "")
+
+    def tensor(self, value: Expr) -> TensorName:
+        """Return what a tensor value is called, writing the store whose result it is."""
+        kernel = self.kernel
+        value = kernel.item(value)
+        if not isinstance(value, Call):
+            return kernel.tensors.of(value)
+        op = operator(value)
+        if op is tensor_ops.view:
+            return kernel.tensors.window(value.args[0], kernel.elements(value.args[2]))
+        if op.level == "block" and len(op.writes) == 1:
+            self._write(value, op, "", "")
+            return kernel.tensors.of(value.args[next(iter(op.writes))])
+        raise _no_form(op)
+
+    def tile(self, var: Var, value: Expr) -> None:
+        """Let a tile variable be ``value``, writing the call that makes it."""
+        kernel = self.kernel
+        value = kernel.item(value)
+        source = aliased(value)
+        if source is not None and source in kernel.places:
+            kernel.places[var] = kernel.places[source]
+        if not isinstance(value, Call):
+            kernel.tiles[var] = kernel.tile(value)
+            return
+        op, kind = operator(value), var.type
+        assert isinstance(kind, TileType)
+        texts = kernel.buffers.texts(kind, memref_of(var).memory_space_)
+        name: str | None = None  # of another tile's bytes, which `Site` names
+        if source is None:
+            name = kernel.buffer_names[kernel.buffers.of(var)]
+            if texts.valid is not None:
+                self._set_valid_shape(texts.valid, name, texts.name)
+        site = self._write(value, op, name, texts.name)
+        kernel.tiles[var] = site.dst, texts.name
+        if site.place is not None:
+            kernel.places[var] = site.place
+
+    def _set_valid_shape(
+        self, valid: tuple[Expr | None, Expr | None], name: str, type_: str
+    ) -> None:
+        rows, columns = valid
+        if rows is not None and columns is not None:
+            sizes = [self.kernel.scalars.index(size) for size in (rows, columns)]
+            self.kernel.body.emit(f"pto.set_validshape {name}, {', '.join(sizes)} : {type_}")
+
+    def scalar(self, call: Call) -> str:
+        """Write a call with a scalar value; return the value as the body holds it."""
+        op, dtype = operator(call), scalar_dtype(call)
+        site = self._write(call, op, None, parameter_type(dtype))
+        if site.known is not None:
+            return site.known
+        if dtype is DataType.INT64:
+            return self.kernel.body.assign(f"arith.index_cast {site.dst} : i64 to index")
+        return site.dst
+
+    def _write(self, call: Call, op: OpDef[..., Any], dst: str | None, dst_type: str) -> Site:
+        form = op.pto
+        if form is None or op.unsupported is not None:
+            raise _no_form(op)
+        outer, site = self.site, Site(self, call, op, dst, dst_type)
+        self.site = site
+        try:
+            if isinstance(form, str):
+                site.standard(form)
+            else:
+                form(site)
+        finally:
+            self.site = outer
+        return site
+
+    def part(self, result: Tile, tile: Expr, row: Expr, column: Expr) -> Place | None:
+        """Write the part of a tile at a row and column; return where it begins, at level 3."""
+        kernel = self.kernel
+        (name, type_), kind = kernel.tile(tile), tile.type
+        assert isinstance(kind, TileType)
+        source = Tile(name, type_, kind)
+        place: Place | None = None
+        if kernel.placed:
+            base = kernel.places.get(tile) or Place(address_of(memref_of(tile)), None)
+            place = kernel.parts.begin(kind, base, row, column)
+        first, second = const_value(row), const_value(column)
+        if first is not None and second is not None:
+            kernel.parts.constant(result, source, first, second)
+        elif place is not None:
+            kernel.parts.placed(result, place)
+        else:
+            kernel.parts.copied(result, source, row, column)
+        return place
+
+
+class Site:
+    """One call, as the op's own form sees it (`ir.opdef.PtoSite`)."""
+
+    dst: str
+
+    def __init__(
+        self, calls: Calls, call: Call, op: OpDef[..., Any], dst: str | None, dst_type: str
+    ) -> None:
+        kernel = calls.kernel
+        self._calls = calls
+        self._kernel = kernel
+        self.codegen = kernel.codegen
+        self.call = call
+        if dst is not None:
+            self.dst = dst
+        self.dst_type = dst_type
+        self.known: str | None = None  # the value that the result is, if nothing computes it
+        self.place: Place | None = None  # where the result begins, if it is part of a tile
+        names: list[str] = []
+        types: list[str] = []
+        for arg, param in zip(call.args, op.operands, strict=True):
+            kind = arg.type
+            if param.kind == AXIS:
+                name, type_ = "", ""  # a fact of the op, no operand of the text
+            elif isinstance(kind, ScalarType):
+                name, type_ = kernel.operand(arg, self._operand_dtype(kind.dtype))
+            else:
+                name, type_ = kernel.operand(arg)
+            names.append(name)
+            types.append(type_)
+        self.args = tuple(names)
+        self.arg_types = tuple(types)
+
+    def __getattr__(self, name: str) -> str:
+        """Name a scalar result when the op first asks for it, so that numbers follow the text."""
+        if name != "dst":
+            raise AttributeError(name)
+        self.dst = self._kernel.body.fresh()
+        return self.dst
+
+    def _operand_dtype(self, dtype: DataType) -> DataType:
+        """Return the type in which a scalar stands beside tiles: the element type.
+
+        No tile op takes ``index``, and a float constant is single precision whatever it meets.
+        """
+        kinds = [arg.type for arg in self.call.args]
+        element = next((k.dtype for k in kinds if isinstance(k, TileType)), None)
+        if element is None and isinstance(self.call.type, TileType):
+            element = self.call.type.dtype
+        if element is None or element.get_bit() < 8:
+            return dtype
+        same_kind = element.is_float() == dtype.is_float()
+        return element if same_kind or dtype is DataType.INDEX else dtype
+
+    def emit(self, line: str) -> None:
+        """Write one operation."""
+        self._kernel.body.op(line)
+
+    def expr(self, value: Expr) -> str:
+        """Return the name of a scalar."""
+        return self._kernel.scalars.value(value)
+
+    def index(self, value: Expr) -> str:
+        """Return the name of a scalar as ``index``."""
+        return self._kernel.scalars.index(value)
+
+    def new_name(self) -> str:
+        """Return a new name."""
+        return self._kernel.body.fresh()
+
+    def partition_view(
+        self, tensor: Expr, offsets: Sequence[Expr], shape: Sequence[Expr]
+    ) -> tuple[str, str]:
+        """Write the view of part of a tensor; return its name and type.
+
+        The part is that of the tile that moves, the result or an operand.
+        """
+        moved = (self.call.type, *(arg.type for arg in self.call.args))
+        if any(isinstance(kind, TileType) and is_column(kind) for kind in moved):
+            sizes = [d.value if isinstance(d, ConstInt) else "?" for d in shape]
+            check_column(sizes, self._kernel.tensors.of(tensor).strides)
+        return self._kernel.tensors.region(tensor, offsets, shape)
+
+    def element(self, tensor: Expr, indices: Sequence[Expr]) -> tuple[str, str, str]:
+        """Return pointer, linear index and pointee type of one element."""
+        return self._kernel.tensors.element(tensor, indices)
+
+    def alias(self, name: str) -> None:
+        """Let the call's result be the value ``name``, without code."""
+        self.known = name
+
+    def retype(self, tile: Expr | None, kind: TileType) -> tuple[str, str]:
+        """Write a reshape of a tile, or of the result; return its name and type."""
+        if tile is None:
+            name, type_, space = self.dst, self.dst_type, operator(self.call).space_of(self.call)
+        else:
+            (name, type_), space = self._kernel.tile(tile), memref_of(tile).memory_space_
+        other = tile_buf_type(kind, space)
+        alias = self._kernel.body.assign(f"pto.treshape {name} : {type_} -> {other}")
+        return alias, other
+
+    def part(self, row: Expr, column: Expr) -> None:
+        """Let the result be the part of the first operand that begins at a row and column."""
+        kind = self.call.type
+        assert isinstance(kind, TileType)
+        result = Tile(self.dst, self.dst_type, kind)
+        self.place = self._calls.part(result, self.call.args[0], row, column)
+
+    def standard(self, mnemonic: str) -> None:
+        """Write ``mnemonic ins(a, b : Ta, Tb) outs(d : Td)``."""
+        names, types = ", ".join(filter(None, self.args)), ", ".join(filter(None, self.arg_types))
+        self._kernel.body.operation(
+            f"{mnemonic} ins({names} : {types})", f"outs({self.dst} : {self.dst_type})"
+        )
+
+
+def operator(call: Call) -> OpDef[..., Any]:
+    """Return the registered op of a call.
+
+    Raises:
+        EmitError: it calls a function, or what nobody registered.
+    """
+    op = op_of(call)
+    if op is not None:
+        return op
+    if isinstance(call.op, GlobalVar):
+        raise EmitError(
+            f"a kernel cannot call {call.op.name!r}",
+            call.span,
+            hint="run passes.convert_to_ssa() first, which inlines calls between kernels",
+            slug="emit-call",
+        )
+    raise EmitError(f"nobody registered the op {call.op.name}", call.span, slug="emit-op")
+
+
+def _no_form(op: OpDef[..., Any]) -> EmitError:
+    reason = op.unsupported or "it is not an operation of a core"
+    return EmitError(f"{op.name} has no PTO form: {reason}", hint=op.instead, slug="emit-op")

@@ -1,0 +1,163 @@
+"""The head of a function in the PTO dialect, and the order of what stands in it.
+
+Owns parameters, views of tensors, allocations of tiles, and the sections of the text. Refuses to
+know the operations of the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.emit.pto_body import Lines, location
+from pypto._src.emit.pto_kernel import Kernel
+from pypto._src.emit.pto_types import (
+    element_type,
+    parameter_type,
+    pointer_type,
+    rows_and_columns,
+    signless,
+)
+from pypto._src.errors import EmitError
+from pypto._src.ir.nodes import ScalarType, TensorType, Var, exprs_of_type
+from pypto._src.ir.stmts import Function
+from pypto._src.ir.walk import uses
+
+BODY: Final = "body"
+"""The section of the operations."""
+
+_CONSTANTS: Final = "Constants"
+_VIEWS: Final = "Tensor views"
+_ALLOCATIONS: Final = "Allocations"
+_PARAMETERS: Final = "Parameters"
+_SECTIONS: Final = (_CONSTANTS, _PARAMETERS, _VIEWS, _ALLOCATIONS)
+"""What stands in front of the operations, in this order."""
+
+
+class Head:
+    """Writes what precedes the operations of a kernel.
+
+    Args:
+        kernel: The state of the generator.
+        read: Element types of tensors of which single elements are read.
+    """
+
+    def __init__(self, kernel: Kernel, read: frozenset[DataType]) -> None:
+        self._kernel = kernel
+        self._function = kernel.function
+        self._body = kernel.body
+        self._read = read
+        self._parameters: list[str] = []
+
+    def write(self) -> None:
+        """Name the parameters, and write the sections of views and allocations."""
+        self._write_parameters()
+        self._check_results()
+        with self._body.section(_ALLOCATIONS):
+            self._allocate()
+
+    def around(self, attributes: str) -> Lines:
+        """Return the lines of the whole function, once its body has been written."""
+        place, sections = self._function.span, self._body.sections
+        where = f" {location(place)}".rstrip() if self._body.locations else ""
+        head = f"  func.func @{self._function.name}"
+        separator = ",\n" + " " * len(head)
+        text = f"{head}({separator.join(self._parameters)}){attributes} {{"
+        constants = sections[_CONSTANTS] = Lines()
+        for right, name in self._body.constants.items():
+            constants.add(f"    {name} = {right}{where}", place)
+        out = Lines()
+        for line in text.split("\n"):
+            out.add(line, place)
+        for title in _SECTIONS:
+            if title in sections and sections[title].texts:
+                out.add(f"    // {title}")
+                out.append(sections[title])
+                out.add("")
+        body = sections[BODY]
+        out.append(body)
+        if body.texts:
+            out.add("")
+        out.add(f"    return{where}", place)
+        out.add(f"  }}{where}", place)
+        return out
+
+    def _write_parameters(self) -> None:
+        tensors: list[tuple[Var, TensorType, str, str]] = []
+        for var in self._function.params:
+            pointer = f"%arg{len(self._parameters)}"
+            match var.type:
+                case TensorType():
+                    element = element_type(var.type.dtype)
+                    # A scalar read through an unsigned pointer is a value that nothing takes.
+                    element = signless(element) if var.type.dtype in self._read else element
+                    self._parameters.append(f"{pointer}: {pointer_type(element)}")
+                    tensors.append((var, var.type, pointer, element))
+                case ScalarType():
+                    self._scalar_parameter(var, var.type.dtype, pointer)
+                case _:
+                    pass  # `check_parameters` refused it
+        self._symbolic_dimensions(kind for _, kind, _, _ in tensors)
+        with self._body.section(_VIEWS):
+            for var, kind, pointer, element in tensors:
+                view = self._kernel.tensors.make_view(pointer, element, kind)
+                self._kernel.tensors.names[var] = view
+
+    def _scalar_parameter(self, var: Var, dtype: DataType, name: str) -> None:
+        self._parameters.append(f"{name}: {parameter_type(dtype)}")
+        if dtype is DataType.INT64:
+            with self._body.section(_PARAMETERS):
+                name = self._body.assign(f"arith.index_cast {name} : i64 to index")
+        self._kernel.scalars.names[var] = name
+
+    def _symbolic_dimensions(self, kinds: Iterator[TensorType]) -> None:
+        """Add an ``index`` parameter for each symbolic dimension that no parameter gives."""
+        for kind in kinds:
+            for var in uses(exprs_of_type(kind)):
+                if var in self._kernel.scalars.names or var.name in self._kernel.scalars.symbols:
+                    continue
+                name = f"%arg{len(self._parameters)}"
+                self._parameters.append(f"{name}: index")
+                self._kernel.scalars.symbols[var.name] = name
+
+    def _check_results(self) -> None:
+        for kind in self._function.return_types:
+            if not isinstance(kind, TensorType):
+                raise EmitError(
+                    f"kernel {self._function.name!r} returns a {type(kind).__name__}, "
+                    "and a kernel hands over nothing but tensors",
+                    hint="store the value to a pl.Out tensor",
+                    slug="emit-result",
+                )
+
+    def _allocate(self) -> None:
+        for key, buffer in self._kernel.buffers:
+            name = self._kernel.buffer_names[key]
+            if buffer.alias_of is not None:
+                whole = self._kernel.buffers[buffer.alias_of]
+                self._body.emit(
+                    f"{name} = pto.treshape {self._kernel.buffer_names[buffer.alias_of]} : "
+                    f"{whole.type_text} -> {buffer.type_text}"
+                )
+                continue
+            operands = ""
+            if self._kernel.placed:
+                operands = f" addr = {self._body.integer(buffer.address, 'i64')}"
+            if self._kernel.buffers.texts(buffer.kind, buffer.space).valid is not None:
+                rows, columns = rows_and_columns(buffer.kind)
+                operands += f" valid_row = {self._body.index(rows)}"
+                operands += f" valid_col = {self._body.index(columns)}"
+            self._body.emit(f"{name} = pto.alloc_tile{operands} : {buffer.type_text}")
+
+
+def check_parameters(function: Function) -> None:
+    """Raise EmitError unless all parameters are tensors and scalars."""
+    for var in function.params:
+        if not isinstance(var.type, TensorType | ScalarType):
+            raise EmitError(
+                f"parameter {var.name!r} is neither a tensor nor a scalar",
+                var.span,
+                hint="load the tile in the kernel",
+                slug="emit-parameter",
+            )

@@ -1,0 +1,100 @@
+"""One kernel on its way to the PTO dialect: what the parts of the generator share meanwhile.
+
+Owns what each variable stands for: a scalar's name, a tensor's view, a tile's buffer, the elements
+of a tuple. Refuses to know statements, calls and the head of the function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pypto._src.dtypes import DataType
+from pypto._src.emit.pto_body import Body
+from pypto._src.emit.pto_buffers import Buffers, Key
+from pypto._src.emit.pto_parts import Parts, Place
+from pypto._src.emit.pto_scalars import Scalars
+from pypto._src.emit.pto_tensors import Tensors
+from pypto._src.emit.pto_types import value_type
+from pypto._src.errors import EmitError
+from pypto._src.ir.nodes import (
+    Expr,
+    MakeTuple,
+    ScalarType,
+    TensorType,
+    TileType,
+    TupleGetItemExpr,
+    Var,
+)
+from pypto._src.ir.stmts import Function
+
+
+class Kernel:
+    """The state of the generator for one function.
+
+    Args:
+        function: What is written.
+        placed: Tiles have addresses (level 3).
+        codegen: What the forms of ops see as ``site.codegen``.
+        locations: Operations say which place of the source they are for.
+    """
+
+    def __init__(self, function: Function, placed: bool, codegen: Any, locations: bool) -> None:
+        self.function = function
+        self.placed = placed
+        self.codegen = codegen
+        self.body = Body(locations)
+        self.body.place = function.span
+        self.scalars = Scalars(self.body)
+        self.tensors = Tensors(self.body, self.scalars)
+        self.parts = Parts(self.body, self.scalars)
+        self.buffers = Buffers(function, placed=placed)
+        # The document numbers allocations before views.
+        self.buffer_names: dict[Key, str] = {key: self.body.fresh() for key, _ in self.buffers}
+        self.tiles: dict[Expr, tuple[str, str]] = {}  # name and type
+        self.places: dict[Expr, Place] = {}  # of parts of tiles, at level 3
+        self.tuples: dict[Expr, tuple[Expr, ...]] = {}
+
+    def operand(self, value: Expr, dtype: DataType | None = None) -> tuple[str, str]:
+        """Return name and type of an operand, "" of others; a scalar is of its own type if None."""
+        kind = value.type
+        if isinstance(kind, TileType):
+            return self.tile(value)
+        if isinstance(kind, TensorType):
+            tensor = self.tensors.of(value)
+            return tensor.view, tensor.view_type
+        if isinstance(kind, ScalarType):
+            dtype = kind.dtype if dtype is None else dtype
+            return self.scalars.value_as(value, dtype), value_type(dtype)
+        return "", ""
+
+    def tile(self, value: Expr) -> tuple[str, str]:
+        """Return name and type of a tile variable."""
+        found = self.tiles.get(value)
+        if found is None:
+            name = value.name if isinstance(value, Var) else "a nested call"
+            raise EmitError(
+                f"{name!r} is no tile that has been defined here",
+                value.span,
+                hint=None if isinstance(value, Var) else "run passes.flatten_call_expr() first",
+                slug="emit-undefined",
+            )
+        return found
+
+    def own_buffer(self, var: Var) -> None:
+        """Let a tile variable be the buffer that it is written to."""
+        key = self.buffers.of(var)
+        self.tiles[var] = self.buffer_names[key], self.buffers[key].type_text
+
+    def elements(self, value: Expr) -> tuple[Expr, ...]:
+        """Return the values that a tuple is made of."""
+        if isinstance(value, MakeTuple):
+            return value.elements
+        if value in self.tuples:
+            return self.tuples[value]
+        raise EmitError(f"a {type(value).__name__} is no tuple of values here", value.span)
+
+    def item(self, value: Expr) -> Expr:
+        """Return the element that an item read stands for, ``value`` itself for anything else."""
+        while isinstance(value, TupleGetItemExpr):
+            value = self.elements(value.tuple)[value.index]
+        return value

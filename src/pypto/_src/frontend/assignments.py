@@ -1,0 +1,261 @@
+"""Assignments, and expressions that stand alone as statements.
+
+Owns what an assignment does with each form of target, and which values may be dropped. Knows
+nothing of blocks: how names behave at the end of one is in `scope`, `branches` and `loops`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import (
+    ParserError,
+    ParserSyntaxError,
+    ParserTypeError,
+    UnsupportedFeatureError,
+)
+from pypto._src.frontend import slices
+from pypto._src.frontend.calls import is_python_object
+from pypto._src.frontend.context import Context
+from pypto._src.frontend.environment import items_of
+from pypto._src.frontend.expressions import BINARY, apply_binary
+from pypto._src.frontend.messages import counted, describe
+from pypto._src.frontend.sizes import number_of
+from pypto._src.frontend.types import declared_type, type_of
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    ScalarType,
+    TupleGetItemExpr,
+    TupleType,
+    UnknownType,
+    Var,
+)
+from pypto._src.ir.opdef import OpDef, op_of
+from pypto._src.ir.stmts import (
+    EvalStmt,
+)
+from pypto._src.ops.rules import called
+
+
+def assign(ctx: Context, node: ast.Assign) -> None:
+    """Parse ``target = value``, with one target or several."""
+    value = ctx.forms[node.value.__class__](ctx, node.value)
+    targets = node.targets
+    first = targets[0]
+    if isinstance(first, ast.Name):
+        _assign_name(ctx, first, value, node.value)
+    else:
+        _assign_to(ctx, first, value, node.value)
+    for target in targets[1:]:
+        again = ctx.names.values[first.id] if isinstance(first, ast.Name) else value
+        _assign_to(ctx, target, again, node.value)
+
+
+def _assign_to(ctx: Context, target: ast.expr, value: Any, source: ast.expr) -> None:
+    if isinstance(target, ast.Name):
+        _assign_name(ctx, target, value, source)
+    elif isinstance(target, ast.Tuple | ast.List):
+        _unpack(ctx, target, value, source)
+    elif isinstance(target, ast.Subscript):
+        slices.write(ctx, target, value, source)
+    else:
+        raise bad_target(ctx, target)
+
+
+def bad_target(ctx: Context, target: ast.expr) -> ParserError:
+    """Return the error for what stands on the left of an assignment and cannot."""
+    return UnsupportedFeatureError(
+        f"{ctx.source.text(target)} cannot be assigned in this way", ctx.span(target), slug="target"
+    )
+
+
+def _assign_name(ctx: Context, target: ast.Name, value: Any, source: ast.expr) -> None:
+    if isinstance(value, Expr):
+        if value.type.__class__ is UnknownType:
+            refuse_no_value(ctx, value, source)
+        is_scalar = value.type.__class__ is ScalarType
+        number = _constant(ctx, target.id, value) if is_scalar else None
+        var = ctx.assign(target.id, value, target, source=source)
+        if number is not None:
+            ctx.constants[var] = number
+    elif not isinstance(value, int | float) and is_python_object(value):
+        ctx.check_assignable(target.id, None, target)
+        ctx.names.bind_constant(target.id, value, ctx.span(target))
+    else:
+        number = _constant(ctx, target.id, value)
+        expr = ctx.as_expr(value, source, _scalar_of(ctx, target.id))
+        var = ctx.assign(target.id, expr, target)
+        if number is not None:
+            ctx.constants[var] = number
+
+
+def _constant(ctx: Context, name: str, value: Any) -> int | None:
+    """Return the number that ``name`` will be wherever it is read, None if it is none."""
+    if isinstance(value, Expr):
+        kind = value.type
+        if not (ctx.constants or value.__class__ is ConstInt) or not isinstance(kind, ScalarType):
+            return None
+        value = number_of(value, ctx.constants) if kind.dtype.is_int() else None
+    return value if value.__class__ is int and ctx.is_only(name) else None
+
+
+def _scalar_of(ctx: Context, name: str) -> DataType | None:
+    """Return the element type of a scalar variable, which a bare number assigned to it takes."""
+    old = ctx.names.values.get(name)
+    return old.type.dtype if isinstance(old, Var) and isinstance(old.type, ScalarType) else None
+
+
+def refuse_no_value(ctx: Context, value: Expr, source: ast.expr) -> None:
+    """Raise an error for a call that gives no value, where one is wanted."""
+    if isinstance(value.type, UnknownType) and isinstance(value, Call):
+        raise ParserTypeError(
+            f"{ctx.source.text(source).partition('(')[0]} has no value to assign",
+            ctx.span(source),
+            hint=f"write {ctx.source.text(source)}",
+            slug="no-value",
+        )
+
+
+def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Any, source: ast.expr) -> None:
+    targets = target.elts
+    values = items_of(value)
+    if values is not None:
+        count = len(values)
+    elif isinstance(value, Expr) and isinstance(value.type, TupleType):
+        count = _part_count(value)
+    else:
+        raise ParserTypeError(
+            f"{describe(value)} is one value and cannot be unpacked",
+            ctx.span(target),
+            slug="unpack",
+        )
+    if count != len(targets):
+        raise ParserTypeError(
+            f"{counted(count, 'value')} cannot be unpacked into {counted(len(targets), 'name')}",
+            ctx.span(target),
+            slug="unpack",
+        )
+    if values is None:
+        parts = parts_of(ctx, value, source)
+    else:
+        parts = _independent(ctx, targets, values, source)
+    for item, part in zip(targets, parts, strict=True):
+        _assign_to(ctx, item, part, source)
+
+
+def _part_count(value: Expr) -> int:
+    return len(value.type.types) if isinstance(value.type, TupleType) else 1
+
+
+def parts_of(ctx: Context, value: Expr, source: ast.expr) -> list[Expr]:
+    """Return the parts of a tuple, which is kept in a variable of its own."""
+    if not isinstance(value, Var):
+        var = Var("_tuple_tmp", value.type, ctx.span(source))
+        ctx.append(var, value, ctx.span(source))
+        ctx.follow(var, value)
+        value = var
+    origins = ctx.parts.get(value)
+    parts: list[Expr] = []
+    for index in range(_part_count(value)):
+        part = TupleGetItemExpr(value, index, ctx.span(source))
+        origin = origins[index] if origins else None
+        if origin is not None:
+            ctx.origins[part] = origin
+        parts.append(part)
+    return parts
+
+
+def _independent(
+    ctx: Context, targets: Sequence[ast.expr], values: list[Any], source: ast.expr
+) -> list[Any]:
+    """Return values that assigning the targets one by one does not change: ``a, b = b, a``."""
+    names = {t.id for t in targets if isinstance(t, ast.Name) and t.id in ctx.names.values}
+    if not names or not any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(source)):
+        return values
+    safe: list[Any] = []
+    for value in values:
+        if isinstance(value, Expr):
+            var = Var("_tmp", value.type, ctx.span(source))
+            ctx.follow(var, value)
+            ctx.append(var, value, ctx.span(source))
+            value = var
+        safe.append(value)
+    return safe
+
+
+def ann_assign(ctx: Context, node: ast.AnnAssign) -> None:
+    """Parse ``name: TYPE = value``, or the declaration alone."""
+    if not isinstance(node.target, ast.Name):
+        raise bad_target(ctx, node.target)
+    declared = type_of(ctx, node.annotation)
+    name = node.target.id
+    if node.value is None:
+        ctx.declared[name] = declared
+        return
+    dtype = declared.dtype if isinstance(declared, ScalarType) else None
+    value = ctx.expr(node.value, dtype)
+    kind = declared_type(ctx, node.annotation, declared, value.type, node.value)
+    number = _constant(ctx, name, value)
+    var = ctx.assign(name, value, node.target, kind=kind, source=node.value)
+    if number is not None:
+        ctx.constants[var] = number
+
+
+def aug_assign(ctx: Context, node: ast.AugAssign) -> None:
+    """Parse ``name += value`` and its kin."""
+    if not isinstance(node.target, ast.Name):
+        text, symbol = ctx.source.text(node.target), BINARY[type(node.op)][0]
+        error = bad_target(ctx, node.target)
+        error.hint = f"write {text} = {text} {symbol} {ctx.source.text(node.value)}"
+        raise error
+    read = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+    old = ctx.value(read)
+    new = apply_binary(ctx, node, type(node.op), old, ctx.value(node.value))
+    if not isinstance(new, Expr | int | float):
+        symbol = BINARY[type(node.op)][0]
+        raise ParserTypeError(
+            f"'{symbol}=' takes values of the kernel, got {describe(old)}",
+            ctx.span(node),
+            slug="scalar-operands",
+        )
+    _assign_name(ctx, node.target, new, node.value)
+
+
+def expression(ctx: Context, node: ast.Expr) -> None:
+    """Parse an expression without a name: what it does has to be its effect."""
+    if isinstance(node.value, ast.Constant):
+        return  # a docstring, or `...`
+    count = len(ctx.block)
+    value = ctx.value(node.value)
+    if len(ctx.block) > count and not _has_effect(value):
+        return  # the statements of an inline function are the effect
+    if not isinstance(value, Call):
+        raise ParserSyntaxError(
+            "this statement has no effect",
+            ctx.span(node),
+            hint="assign the value to a name, or delete the line",
+            slug="no-effect",
+        )
+    if not _has_effect(value):
+        op: OpDef[..., Any] | None = op_of(value)
+        assert op is not None
+        raise ParserSyntaxError(
+            f"the value of {called(op)} is not used, and computing it changes nothing",
+            ctx.span(node),
+            hint=f"write x = {ctx.source.text(node)}, or delete the line",
+            slug="no-effect",
+        )
+    ctx.block.append(EvalStmt(value, ctx.span(node)))
+
+
+def _has_effect(value: Any) -> bool:
+    """True for calls that do more than give a value; of functions nobody knows."""
+    op: OpDef[..., Any] | None = op_of(value)
+    if op is None:
+        return isinstance(value, Call)
+    return bool(op.writes) or isinstance(value.type, UnknownType)

@@ -1,0 +1,148 @@
+"""Nested blocks: their statements, the names they bind, and the yield that may end them.
+
+Owns how a block is parsed and what its yield says. What becomes of the yielded values and of the
+bound names is up to the statement that has the block: `branches`, `loops`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from pypto._src.diagnostics import Span
+from pypto._src.errors import (
+    ParserSyntaxError,
+    ParserTypeError,
+)
+from pypto._src.frontend import control
+from pypto._src.frontend.assignments import bad_target
+from pypto._src.frontend.context import Context
+from pypto._src.frontend.messages import counted
+from pypto._src.frontend.types import type_of
+from pypto._src.ir.nodes import (
+    Expr,
+    Type,
+    Var,
+)
+from pypto._src.ir.stmts import (
+    Stmt,
+)
+
+
+class _Yield(NamedTuple):
+    """The yield that ends a loop body or branch: names on its left, values, place."""
+
+    names: list[ast.Name]
+    annotation: ast.expr | None
+    values: list[ast.expr]
+    node: ast.stmt
+
+
+class Yielded(NamedTuple):
+    """The same, evaluated."""
+
+    names: list[ast.Name]
+    kinds: list[Type | None]  # declared types of the names
+    values: list[Any]
+    nodes: list[ast.expr]
+    span: Span
+
+
+class Block(NamedTuple):
+    """A branch or loop body after parsing: statements, the names it bound, its yield."""
+
+    stmts: list[Stmt]
+    bound: dict[str, Any]
+    yielded: Yielded | None
+    ends: bool  # by return, break or continue
+
+
+def parse_block(ctx: Context, body: Sequence[ast.stmt], inside: dict[str, Var]) -> Block:
+    """Parse a nested block, in which the names of ``inside`` are known too."""
+    if not body:
+        return Block([], {}, None, ends=False)
+    names = ctx.names
+    mark = names.open()
+    outside, ctx.block = ctx.block, []
+    try:
+        for name, var in inside.items():
+            names.bind(name, var)
+        rest, found = _split(ctx, body)
+        ctx.run(rest)
+        yielded = _evaluate(ctx, found)
+        stmts = ctx.block
+    finally:
+        ctx.block = outside
+        bound = names.close(mark)
+    return Block(stmts, bound, yielded, ends=isinstance(body[-1], _JUMPS))
+
+
+_JUMPS: Final = (ast.Return, ast.Break, ast.Continue)
+
+
+def _split(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Sequence[ast.stmt], _Yield | None]:
+    """Return a body without its last statement, and that one, if it is a yield."""
+    last = body[-1]
+    if not isinstance(last, ast.Assign | ast.AnnAssign | ast.Expr):
+        return body, None
+    call = last.value
+    if isinstance(call, ast.Yield):
+        inner = call.value
+        values = inner.elts if isinstance(inner, ast.Tuple) else [inner] if inner else []
+    elif isinstance(call, ast.Call) and ctx.peek(call.func) is control.yield_:
+        values = call.args
+    else:
+        return body, None
+    targets: list[ast.expr] = []
+    if isinstance(last, ast.Assign):
+        targets = last.targets[-1:]
+        if isinstance(targets[0], ast.Tuple | ast.List):
+            targets = targets[0].elts
+    elif isinstance(last, ast.AnnAssign):
+        targets = [last.target]
+    names = [t for t in targets if isinstance(t, ast.Name)]
+    if len(names) != len(targets):
+        raise bad_target(ctx, last.target if isinstance(last, ast.AnnAssign) else targets[0])
+    annotation = last.annotation if isinstance(last, ast.AnnAssign) else None
+    return body[:-1], _Yield(names, annotation, values, last)
+
+
+def _evaluate(ctx: Context, found: _Yield | None) -> Yielded | None:
+    if found is None:
+        return None
+    kinds: list[Type | None] = [ctx.declared.pop(name.id, None) for name in found.names]
+    if found.annotation is not None:
+        kinds = [type_of(ctx, found.annotation)]
+    if found.names and len(found.names) != len(found.values):
+        raise ParserSyntaxError(
+            f"pl.yield_ has {counted(len(found.values), 'value')} for "
+            f"{counted(len(found.names), 'name')}",
+            ctx.span(found.node),
+            hint=f"write {yield_text([name.id for name in found.names])}",
+            slug="yield-count",
+        )
+    values = [ctx.value(value) for value in found.values]
+    return Yielded(found.names, kinds, values, found.values, ctx.span(found.node))
+
+
+def yield_text(names: Sequence[str]) -> str:
+    """Return a yield of as many values as there are names."""
+    return f"{', '.join(names)} = pl.yield_({', '.join(names)})"
+
+
+def define_results(
+    ctx: Context, names: Sequence[ast.Name], kinds: Sequence[Type], values: Sequence[Expr]
+) -> list[Var]:
+    """Define the variables that take the values of a loop or branch."""
+    results: list[Var] = []
+    for name, kind, value in zip(names, kinds, values, strict=True):
+        span = ctx.span(name)
+        ctx.check_assignable(name.id, value, name)
+        try:
+            var = ctx.names.define(name.id, kind, span, fresh=True)
+        except ParserTypeError as error:
+            raise error.at(span) from None
+        ctx.follow(var, value)
+        results.append(var)
+    return results

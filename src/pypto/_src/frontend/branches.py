@@ -1,0 +1,182 @@
+"""If statements: two blocks, and what both leave behind.
+
+Owns how names and yields of the branches are brought together. Knows nothing of loops.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from pypto._src.diagnostics import Label
+from pypto._src.errors import (
+    ParserSyntaxError,
+    ParserTypeError,
+)
+from pypto._src.frontend.blocks import Block, Yielded, define_results, parse_block, yield_text
+from pypto._src.frontend.context import Context, body_of
+from pypto._src.frontend.environment import MISSING
+from pypto._src.frontend.messages import cast_hint, counted, spell
+from pypto._src.frontend.scope import BROKEN, Lost, same_value_type
+from pypto._src.ir.nodes import (
+    Expr,
+    ScalarType,
+    Type,
+    Var,
+    as_expr,
+    same_type,
+)
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    IfStmt,
+    Stmt,
+    YieldStmt,
+)
+
+
+def if_(ctx: Context, node: ast.If) -> None:
+    """Parse an if statement."""
+    condition = ctx.scalar(node.test, "the condition of an if")
+    span = ctx.span(node)
+    then = parse_block(ctx, node.body, {})
+    ctx.names.candidates.append(then.bound)
+    try:
+        orelse = parse_block(ctx, node.orelse, {})
+    finally:
+        ctx.names.candidates.pop()
+    _merge(ctx, then, orelse)
+    results = _join(ctx, node, then, orelse)
+    else_body = body_of(orelse.stmts, span) if node.orelse else None
+    ctx.block.append(IfStmt(condition, body_of(then.stmts, span), else_body, tuple(results), span))
+
+
+def _merge(ctx: Context, then: Block, orelse: Block) -> None:
+    """Bind the names that both branches define; a branch that jumps away does not count."""
+    names = ctx.names
+    if then.ends or orelse.ends:
+        if not (then.ends and orelse.ends):
+            for name, value in (orelse if then.ends else then).bound.items():
+                names.bind(name, value)
+        return
+    one_only: dict[str, Any] = {}
+    for name, value in then.bound.items():
+        other = orelse.bound.get(name, MISSING)
+        if other is MISSING:
+            one_only[name] = value
+        else:
+            _merge_name(ctx, name, value, other, orelse.stmts)
+    one_only |= {name: v for name, v in orelse.bound.items() if name not in then.bound}
+    names.lose(one_only, "defined only in one branch of an if")
+
+
+def _merge_name(ctx: Context, name: str, value: Any, other: Any, else_stmts: list[Stmt]) -> None:
+    names = ctx.names
+    if value is BROKEN or other is BROKEN:
+        names.bind(name, BROKEN)
+    elif isinstance(value, Var) and isinstance(other, Var):
+        if same_type(value.type, other.type):
+            if value is not other:
+                else_stmts.append(AssignStmt(value, other, other.span))
+            names.bind(name, value)
+        else:
+            place = f"{spell(value.type)} in one branch and {spell(other.type)} in the other"
+            names.lost[name] = Lost(value.span, place, _meeting_hint(ctx, name, value, other))
+    elif not isinstance(value, Expr) and not isinstance(other, Expr) and value == other:
+        names.bind(name, value)
+
+
+def _meeting_hint(ctx: Context, name: str, value: Var, other: Var) -> str:
+    """Return how the variable of two branches gets one type."""
+    line = ctx.source.lines[other.span.begin_line - 1].strip()
+    text = line.removeprefix(f"{name} = ")
+    if isinstance(value.type, ScalarType) and isinstance(other.type, ScalarType) and text != line:
+        return f"write {name} = pl.cast({text}, pl.{value.type.dtype.member})"
+    return "give it one shape and element type in both branches"
+
+
+def _join(ctx: Context, node: ast.If, then: Block, orelse: Block) -> list[Var]:
+    """Append the yields of both branches; return the variables that take the values."""
+    first, second = then.yielded, orelse.yielded
+    if first is None and second is None:
+        return []
+    if first is None or second is None:
+        given = first or second
+        assert given is not None
+        if not given.values:
+            (then if first else orelse).stmts.append(YieldStmt((), given.span))
+            return []
+        raise ParserSyntaxError(
+            "only one branch of this if yields",
+            given.span,
+            hint=f"end the other branch with {', '.join(n.id for n in given.names)} = "
+            "pl.yield_(...)",
+            slug="yield-count",
+        )
+    names = _same_names(ctx, first, second)
+    kinds: list[Type] = []
+    then_values: list[Expr] = []
+    else_values: list[Expr] = []
+    declared = first.kinds if any(first.kinds) else second.kinds
+    for index in range(len(names)):
+        kind = declared[index] if index < len(declared) else None
+        a, b = _same_values(ctx, first, second, index, kind)
+        then_values.append(a)
+        else_values.append(b)
+        kinds.append(a.type if kind is None else kind)
+    then.stmts.append(YieldStmt(tuple(then_values), first.span))
+    orelse.stmts.append(YieldStmt(tuple(else_values), second.span))
+    named = [
+        a if ctx.origin(a) is ctx.origin(b) else as_expr(0)
+        for a, b in zip(then_values, else_values, strict=True)
+    ]
+    return define_results(ctx, names, kinds, named)
+
+
+def _same_names(ctx: Context, first: Yielded, second: Yielded) -> list[ast.Name]:
+    counts = len(first.values), len(second.values)
+    longer = [n.id for n in (first if counts[0] > counts[1] else second).names]
+    if counts[0] != counts[1]:
+        raise ParserSyntaxError(
+            f"the branches of this if yield {counts[0]} and {counted(counts[1], 'value')}",
+            (first if counts[0] < counts[1] else second).span,
+            hint=f"write {yield_text(longer)}" if longer else None,
+            slug="yield-count",
+            related=(Label((second if counts[0] < counts[1] else first).span, "the other yield"),),
+        )
+    names = [n.id for n in first.names], [n.id for n in second.names]
+    if all(names) and names[0] != names[1]:
+        raise ParserSyntaxError(
+            f"the branches of this if yield to {', '.join(names[0])} and {', '.join(names[1])}",
+            second.span,
+            hint=f"write {', '.join(names[0])} = pl.yield_(...) in both",
+            slug="yield-names",
+            related=(Label(first.span, "the other yield"),),
+        )
+    if counts[0] and not any(names):
+        raise ParserSyntaxError(
+            "the values that an if yields need names",
+            first.span,
+            hint="write x = pl.yield_(...) in both branches",
+            slug="yield-names",
+        )
+    return first.names or second.names
+
+
+def _same_values(
+    ctx: Context, first: Yielded, second: Yielded, index: int, kind: Type | None
+) -> tuple[Expr, Expr]:
+    """Return what both branches yield at a position; a bare number takes the other's type."""
+    a, b = first.values[index], second.values[index]
+    beside = kind or next((v.type for v in (a, b) if isinstance(v, Expr)), None)
+    dtype = beside.dtype if isinstance(beside, ScalarType) else None
+    a = ctx.as_expr(a, first.nodes[index], dtype)
+    b = ctx.as_expr(b, second.nodes[index], dtype)
+    if not same_value_type(a.type, b.type):
+        raise ParserTypeError(
+            f"the branches yield {spell(a.type)} and {spell(b.type)}",
+            ctx.span(second.nodes[index]),
+            hint=cast_hint(a.type, b.type, ctx.source.text(second.nodes[index])),
+            slug="yield-type",
+            related=(Label(ctx.span(first.nodes[index]), spell(a.type)),),
+        )
+    return a, b

@@ -1,0 +1,224 @@
+"""The values that a loop carries from turn to turn: ``init_values``, iter_args, yields, results.
+
+Owns how their names, types and numbers have to agree. What kinds of loops there are is in `loops`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from pypto._src.diagnostics import Label
+from pypto._src.errors import (
+    ParserSyntaxError,
+    ParserTypeError,
+)
+from pypto._src.frontend.blocks import Block, Yielded, define_results, yield_text
+from pypto._src.frontend.context import Context
+from pypto._src.frontend.environment import MISSING, items_of
+from pypto._src.frontend.messages import cast_hint, counted, describe, nearest, spell
+from pypto._src.frontend.scope import Cascade, same_value_type
+from pypto._src.frontend.types import type_of
+from pypto._src.ir.nodes import (
+    Expr,
+    IterArg,
+    ScalarType,
+    Type,
+    Var,
+)
+from pypto._src.ir.stmts import (
+    YieldStmt,
+)
+
+
+def init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
+    """Return the values that a loop header carries in, None if it has no ``init_values``."""
+    found: list[Expr] | None = None
+    for word in call.keywords:
+        if word.arg != "init_values":
+            raise ParserSyntaxError(
+                f"{ctx.source.text(call.func)} has no argument {word.arg!r}",
+                ctx.span(word),
+                hint=f"write init_values={ctx.source.text(word.value)}"
+                if nearest(word.arg or "", ["init_values"])
+                else "its keyword is init_values",
+                slug="range-arguments",
+            )
+        values = ctx.value(word.value)
+        items = items_of(values)
+        if items is not None:
+            found = [ctx.as_expr(value, word.value) for value in items]
+        elif values is not None:
+            raise ParserSyntaxError(
+                f"init_values is a tuple, got {describe(values)}",
+                ctx.span(word),
+                hint=f"write init_values=({ctx.source.text(word.value)},)",
+                slug="range-arguments",
+            )
+    return found
+
+
+def carrying_target(ctx: Context, node: ast.For) -> tuple[ast.expr, list[ast.Name]]:
+    """Return loop variable and carried names of ``for i, (a, b) in ...``."""
+    target = node.target
+    if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        names = name_tuple(target.elts[1])
+        if names is not None:
+            return target.elts[0], names
+    raise ParserSyntaxError(
+        "a loop with init_values has a variable and a tuple of names, "
+        f"got {ctx.source.text(target)}",
+        ctx.span(target),
+        hint=f"write for {_carrying_text(ctx, node)} in {ctx.source.text(node.iter)}:",
+        slug="loop-target",
+    )
+
+
+def _carrying_text(ctx: Context, node: ast.For) -> str:
+    """Return a target for a loop with init_values: ``i, (a, b)``, of the names at hand."""
+    target = node.target
+    names = [item.id for item in ast.walk(target) if isinstance(item, ast.Name)]
+    carried = names[1:]
+    if not carried:
+        assert isinstance(node.iter, ast.Call)
+        words = [word.value for word in node.iter.keywords if word.arg == "init_values"]
+        values = [item for word in words for item in getattr(word, "elts", [])]
+        carried = [v.id if isinstance(v, ast.Name) else f"c{i}" for i, v in enumerate(values)]
+    comma = "," if len(carried) == 1 else ""
+    return f"{names[0] if names else 'i'}, ({', '.join(carried)}{comma})"
+
+
+def name_tuple(node: ast.expr) -> list[ast.Name] | None:
+    """Return the names of a tuple of names, None for anything else."""
+    if not isinstance(node, ast.Tuple | ast.List):
+        return None
+    names = [item for item in node.elts if isinstance(item, ast.Name)]
+    return names if len(names) == len(node.elts) else None
+
+
+def iter_args_of(
+    ctx: Context, node: ast.For, names: list[ast.Name], inits: list[Expr]
+) -> tuple[list[IterArg], Sequence[ast.stmt]]:
+    """Return the carried values, and the body without the declarations of their types."""
+    if len(names) != len(inits):
+        raise ParserSyntaxError(
+            f"init_values has {counted(len(inits), 'value')} for {counted(len(names), 'name')}",
+            ctx.span(node.target),
+            hint=f"give init_values {len(names)}: one for each of "
+            f"{', '.join(name.id for name in names)}"
+            if len(inits) < len(names)
+            else None,
+            slug="loop-target",
+        )
+    wanted = {name.id for name in names}
+    declared: dict[str, Type] = {}
+    body = node.body
+    while body and isinstance(body[0], ast.AnnAssign) and body[0].value is None:
+        first = body[0]
+        if not isinstance(first.target, ast.Name) or first.target.id not in wanted:
+            break
+        if first.target.id in declared:
+            break
+        declared[first.target.id] = type_of(ctx, first.annotation)
+        body = body[1:]
+    args: list[IterArg] = []
+    for name, init in zip(names, inits, strict=True):
+        arg = IterArg(name.id, declared.get(name.id, init.type), init, ctx.span(name))
+        ctx.follow(arg, init)
+        args.append(arg)
+    return args, body
+
+
+def carried_results(
+    ctx: Context,
+    node: ast.For | ast.While,
+    block: Block,
+    iter_args: Sequence[IterArg],
+    iter_names: Sequence[ast.Name],
+) -> list[Var]:
+    """Append the yield to the body of a loop; return the variables that take the last values."""
+    yielded = block.yielded
+    if yielded is None:
+        if not iter_args:
+            return []
+        if any(error.slug == "misplaced" for error in ctx.errors.found[-1:]):
+            raise Cascade  # it yields, but not at the end
+        names = ", ".join(arg.name for arg in iter_args)
+        raise ParserSyntaxError(
+            f"this loop carries {names} and its body does not end with a yield",
+            ctx.span(node.body[-1]),
+            hint=f"end the body with {names} = pl.yield_({names})",
+            slug="yield-count",
+        )
+    if len(yielded.values) != len(iter_args):
+        raise ParserSyntaxError(
+            f"this loop carries {counted(len(iter_args), 'value')} and yields "
+            f"{len(yielded.values)}",
+            yielded.span,
+            hint=_carry_hint(ctx, node, yielded, iter_args),
+            slug="yield-count",
+            related=_loop_header(ctx, node),
+        )
+    values = [
+        _yield_value(ctx, arg, value, place)
+        for arg, value, place in zip(iter_args, yielded.values, yielded.nodes, strict=True)
+    ]
+    block.stmts.append(YieldStmt(tuple(values), yielded.span))
+    if not values:
+        return []
+    declared = yielded.kinds or [None] * len(values)
+    kinds = [v.type if k is None else k for k, v in zip(declared, values, strict=True)]
+    named = yielded.names or iter_names
+    return define_results(ctx, named, kinds, values)
+
+
+def _carry_hint(
+    ctx: Context,
+    node: ast.For | ast.While,
+    yielded: Yielded,
+    iter_args: Sequence[IterArg],
+) -> str | None:
+    """Return what makes a loop and its yield agree: the header, or the yield."""
+    if iter_args:
+        return f"write {yield_text([arg.name for arg in iter_args])}"
+    names = ", ".join(name.id for name in yielded.names)
+    if not names or isinstance(node, ast.While):
+        return "leave pl.yield_ out and assign the values"
+    comma = "," if len(yielded.names) == 1 else ""
+    bounds = ctx.source.text(node.iter)[:-1]
+    target = f"{ctx.source.text(node.target)}, ({names}{comma})"
+    return f"write for {target} in {bounds}, init_values=({names}{comma})):"
+
+
+def _loop_header(ctx: Context, node: ast.For | ast.While) -> tuple[Label, ...]:
+    head = node.iter if isinstance(node, ast.For) else node.test
+    return (Label(ctx.span(head), "the loop"),)
+
+
+def _yield_value(ctx: Context, arg: IterArg, value: Any, place: ast.expr) -> Expr:
+    dtype = arg.type.dtype if isinstance(arg.type, ScalarType) else None
+    expr = ctx.as_expr(value, place, dtype)
+    if not same_value_type(arg.type, expr.type):
+        raise ParserTypeError(
+            f"the loop carries {arg.name!r} as {spell(arg.type)} and yields {spell(expr.type)}",
+            ctx.span(place),
+            hint=cast_hint(arg.type, expr.type, ctx.source.text(place)),
+            slug="yield-type",
+            related=(Label(arg.span, f"{arg.name} is {spell(arg.type)}"),),
+        )
+    return expr
+
+
+def keep_names(ctx: Context, iter_names: Sequence[ast.Name], results: Sequence[Var]) -> None:
+    """After a loop the names of its iter_args stand for the last values too."""
+    names = ctx.names
+    named = {result.name for result in results}
+    for name, result in zip(iter_names, results, strict=True):
+        if name.id in named:
+            continue
+        known = names.values.get(name.id, MISSING) is not MISSING
+        if known and names.levels[name.id] != names.level:
+            ctx.assign(name.id, result, name)  # a name from outside the block changes its value
+        else:
+            names.bind_alias(name.id, result)

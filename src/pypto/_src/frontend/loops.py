@@ -1,0 +1,316 @@
+"""Loops: ``pl.range``, ``pl.parallel``, ``pl.while_`` and ``while``, with break and continue.
+
+Owns bounds, loop variables and conditions. What a loop carries is in `carried`, how a block is
+parsed in `blocks`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pypto._src.diagnostics import Label
+from pypto._src.dtypes import DataType
+from pypto._src.errors import (
+    ParserError,
+    ParserSyntaxError,
+    ParserTypeError,
+    UnsupportedFeatureError,
+)
+from pypto._src.frontend import control
+from pypto._src.frontend.blocks import Block, parse_block
+from pypto._src.frontend.carried import (
+    carried_results,
+    carrying_target,
+    init_values,
+    iter_args_of,
+    keep_names,
+    name_tuple,
+)
+from pypto._src.frontend.context import Context, body_of
+from pypto._src.frontend.environment import MISSING
+from pypto._src.ir.enums import ForKind
+from pypto._src.ir.nodes import (
+    ConstInt,
+    Expr,
+    IterArg,
+    Var,
+    scalar_type,
+)
+from pypto._src.ir.stmts import (
+    BreakStmt,
+    ContinueStmt,
+    ForStmt,
+    WhileStmt,
+)
+
+_KINDS: Final[dict[Any, ForKind]] = {
+    control.range_: ForKind.Sequential,
+    control.parallel: ForKind.Parallel,
+}
+
+
+_INDEX: Final = scalar_type(DataType.INDEX)
+
+
+def for_(ctx: Context, node: ast.For) -> None:
+    """Parse a for statement, which may be a while loop that carries values."""
+    if node.orelse:
+        raise _loop_else(ctx, node.orelse[0])
+    helper = ctx.peek(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
+    if helper is control.while_:
+        _while_values(ctx, node)
+    elif helper is control.range_ or helper is control.parallel:
+        _counted(ctx, node, _KINDS[helper])
+    else:
+        raise _bad_iteration(ctx, node, helper)
+
+
+def _loop_else(ctx: Context, node: ast.stmt) -> ParserError:
+    return UnsupportedFeatureError(
+        "kernels do not have 'else' after a loop",
+        ctx.span(node),
+        hint="put the statements after the loop",
+    )
+
+
+def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
+    text = ctx.source.text(node.iter)
+    name = _first_name(node.target)
+    hint = f"write for {name} in pl.range(n):"
+    if helper is range:
+        hint = f"write pl.{text}"
+    elif isinstance(node.iter, ast.List | ast.Tuple):
+        hint = f"write for {name} in pl.range({len(node.iter.elts)}):"
+    elif isinstance(node.iter, ast.Name):
+        hint = f"write for {name} in pl.range({text}):"
+    elif isinstance(node.iter, ast.Call) and len(node.iter.args) == 1:
+        inner = node.iter.args[0]
+        if isinstance(inner, ast.Call) and ctx.peek(inner.func) in tuple(_KINDS):
+            hint = f"write for {name} in {ctx.source.text(inner)}:"
+    return ParserSyntaxError(
+        f"a for statement iterates over pl.range, pl.parallel or pl.while_, got {text}",
+        ctx.span(node.iter),
+        hint=hint,
+        slug="for-iterable",
+    )
+
+
+def _counted(ctx: Context, node: ast.For, kind: ForKind) -> None:
+    call = node.iter
+    assert isinstance(call, ast.Call)
+    start, stop, step = _bounds(ctx, call)
+    inits = init_values(ctx, call)
+    target, iter_names = node.target, []
+    if inits is not None:
+        target, iter_names = carrying_target(ctx, node)
+    if not isinstance(target, ast.Name):
+        raise ParserSyntaxError(
+            f"the variable of a loop is one name, got {ctx.source.text(node.target)}",
+            ctx.span(node.target),
+            hint=f"write for {_first_name(node.target)} in {ctx.source.text(node.iter)}:",
+            slug="loop-target",
+        )
+    span = ctx.span(node)
+    _refuse_shadow(ctx, target)
+    loop_var = Var(target.id, _INDEX, ctx.span(target))
+    ctx.names.fixed.add(loop_var)
+    iter_args, body = iter_args_of(ctx, node, iter_names, inits or [])
+    inside = {target.id: loop_var, **{arg.name: arg for arg in iter_args}}
+    block, results = _loop(ctx, node, body, inside, iter_args, iter_names)
+    ctx.block.append(
+        ForStmt(
+            loop_var,
+            start,
+            stop,
+            step,
+            iter_args,
+            body_of(block.stmts, span),
+            tuple(results),
+            span,
+            kind,
+        )
+    )
+    keep_names(ctx, iter_names, results)
+
+
+def _refuse_shadow(ctx: Context, target: ast.Name) -> None:
+    """Raise an error for a loop variable with the name of that of a loop around it."""
+    old = ctx.names.values.get(target.id)
+    if isinstance(old, Var) and old in ctx.names.fixed:
+        raise ParserTypeError(
+            f"{target.id!r} is the variable of a loop around this one, too",
+            ctx.span(target),
+            hint=f"use another name: for {target.id}2 in ...",
+            slug="loop-variable",
+            related=(Label(old.span, "the outer loop sets it here"),),
+        )
+
+
+def _first_name(target: ast.expr) -> str:
+    names = (item.id for item in ast.walk(target) if isinstance(item, ast.Name))
+    return next(names, "i")
+
+
+def _bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
+    if not 1 <= len(call.args) <= 3:
+        raise ParserSyntaxError(
+            f"{ctx.source.text(call.func)} takes 1 to 3 arguments, got {len(call.args)}",
+            ctx.span(call),
+            hint=f"write {ctx.source.text(call.func)}("
+            f"{'start, stop, step' if call.args else 'stop'})",
+            slug="range-arguments",
+        )
+    bounds = [_bound(ctx, arg) for arg in call.args]
+    if len(bounds) == 1:
+        bounds.insert(0, ConstInt(0))
+    step = bounds[2] if len(bounds) == 3 else ConstInt(1)
+    if isinstance(step, ConstInt) and step.value == 0:
+        raise ParserTypeError(
+            "the step of a loop is 0: it would never end",
+            ctx.span(call.args[2]),
+            hint="write 1, or a negative step to count down",
+            slug="range-arguments",
+        )
+    return bounds[0], bounds[1], step
+
+
+def _bound(ctx: Context, node: ast.expr) -> Expr:
+    """Return a loop bound; ``n / 2`` is none, since Python's ``range`` does not take it either."""
+    bound = ctx.scalar(node, "a loop bound", integer=True)
+    if node.__class__ is ast.Name or node.__class__ is ast.Constant:
+        return bound
+    for division in ast.walk(node):
+        if isinstance(division, ast.BinOp) and isinstance(division.op, ast.Div):
+            whole = ast.BinOp(division.left, ast.FloorDiv(), division.right)
+            raise ParserTypeError(
+                f"a loop bound is an integer, {ctx.source.text(division)} divides with a fraction",
+                ctx.span(division),
+                hint=f"write {ast.unparse(whole)}",
+                slug="scalar-wanted",
+            )
+    return bound
+
+
+def _loop(
+    ctx: Context,
+    node: ast.For | ast.While,
+    body: Sequence[ast.stmt],
+    inside: dict[str, Var],
+    iter_args: Sequence[IterArg],
+    iter_names: Sequence[ast.Name],
+) -> tuple[Block, list[Var]]:
+    """Parse the body of a loop; return it with the variables that take the carried values."""
+    names = ctx.names
+    hidden = [name for name in inside if names.values.get(name, MISSING) is not MISSING]
+    outside, names.candidates = names.candidates, []
+    ctx.loops.append(bool(iter_args))
+    try:
+        block = parse_block(ctx, body, inside)
+    finally:
+        names.candidates = outside
+        ctx.loops.pop()
+    names.lose(block.bound, "defined only in the loop")
+    results = carried_results(ctx, node, block, iter_args, iter_names)
+    for name in hidden:
+        if inside[name] in names.fixed:  # a loop variable is not known after its loop
+            names.lose({name: inside[name]}, "defined only in the loop")
+            names.bind(name, MISSING)
+    return block, results
+
+
+def _while_values(ctx: Context, node: ast.For) -> None:
+    call = node.iter
+    assert isinstance(call, ast.Call)
+    inits = init_values(ctx, call)
+    iter_names = name_tuple(node.target)
+    if call.args or inits is None or iter_names is None:
+        raise ParserSyntaxError(
+            "a while loop that carries values has their names and init_values",
+            ctx.span(node.target if inits is not None else call),
+            hint="write for (x,) in pl.while_(init_values=(x,)):",
+            slug="loop-target",
+        )
+    iter_args, body = iter_args_of(ctx, node, iter_names, inits)
+    test = _condition(ctx, body)
+    if test is None:
+        raise ParserSyntaxError(
+            "the body of a pl.while_ loop starts with its condition",
+            ctx.span(body[0] if body else node),
+            hint=f"write pl.cond({iter_names[0].id if iter_names else 'n'} > 0) before it",
+            slug="while-condition",
+        )
+    inside: dict[str, Var] = {arg.name: arg for arg in iter_args}
+    mark = ctx.names.open()
+    try:
+        for name, var in inside.items():
+            ctx.names.bind(name, var)
+        condition = _repeated(ctx, test, "the condition of a loop")
+    finally:
+        ctx.names.close(mark)
+    rest = body[1:] or [ast.copy_location(ast.Pass(), body[0])]
+    block, results = _loop(ctx, node, rest, inside, iter_args, iter_names)
+    span = ctx.span(node)
+    ctx.block.append(
+        WhileStmt(condition, iter_args, body_of(block.stmts, span), tuple(results), span)
+    )
+    keep_names(ctx, iter_names, results)
+
+
+def _repeated(ctx: Context, test: ast.expr, what: str) -> Expr:
+    """Return the condition of a loop, which each turn computes anew.
+
+    Raises:
+        UnsupportedFeatureError: it takes statements, which would run once, before the loop.
+    """
+    count = len(ctx.block)
+    condition = ctx.scalar(test, what)
+    if len(ctx.block) > count:
+        raise UnsupportedFeatureError(
+            f"{what} is one expression; this takes statements, which would run only once",
+            ctx.span(test),
+            hint="assign it to a name before the loop and at the end of its body",
+            slug="while-condition",
+        )
+    return condition
+
+
+def _condition(ctx: Context, body: Sequence[ast.stmt]) -> ast.expr | None:
+    """Return the argument of the ``pl.cond(...)`` that starts a body."""
+    first = body[0].value if body and isinstance(body[0], ast.Expr) else None
+    if not isinstance(first, ast.Call) or ctx.peek(first.func) is not control.cond:
+        return None
+    return first.args[0] if len(first.args) == 1 and not first.keywords else None
+
+
+def while_(ctx: Context, node: ast.While) -> None:
+    """Parse a while statement, which carries no values."""
+    if node.orelse:
+        raise _loop_else(ctx, node.orelse[0])
+    condition = _repeated(ctx, node.test, "the condition of a while")
+    block, _ = _loop(ctx, node, node.body, {}, (), ())
+    span = ctx.span(node)
+    ctx.block.append(WhileStmt(condition, (), body_of(block.stmts, span), (), span))
+
+
+def break_(ctx: Context, node: ast.Break) -> None:
+    """Parse ``break``."""
+    _refuse_jump(ctx, node, "break")
+    ctx.block.append(BreakStmt(ctx.span(node)))
+
+
+def continue_(ctx: Context, node: ast.Continue) -> None:
+    """Parse ``continue``."""
+    _refuse_jump(ctx, node, "continue")
+    ctx.block.append(ContinueStmt(ctx.span(node)))
+
+
+def _refuse_jump(ctx: Context, node: ast.stmt, word: str) -> None:
+    if ctx.loops and ctx.loops[-1]:
+        raise UnsupportedFeatureError(
+            f"a loop with init_values has no {word}: the turn would yield nothing",
+            ctx.span(node),
+            hint="leave init_values out and assign the variables in the loop",
+            slug="jump",
+        )

@@ -1,0 +1,111 @@
+"""Return statements: their values, and whether these are what the function declares."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from pypto._src.diagnostics import Label
+from pypto._src.errors import (
+    ParserTypeError,
+    UnsupportedFeatureError,
+)
+from pypto._src.frontend.assignments import parts_of, refuse_no_value
+from pypto._src.frontend.context import Context, store_line
+from pypto._src.frontend.messages import cast_hint, counted, spell
+from pypto._src.frontend.scope import same_value_type
+from pypto._src.frontend.types import annotation_text
+from pypto._src.ir.nodes import (
+    Expr,
+    ScalarType,
+    TensorType,
+    TileType,
+    TupleType,
+    Type,
+)
+from pypto._src.ir.stmts import (
+    ReturnStmt,
+)
+
+
+def return_(ctx: Context, node: ast.Return) -> None:
+    """Parse a return statement."""
+    span = ctx.span(node)
+    if ctx.expanding:
+        raise UnsupportedFeatureError(
+            "an inline function returns only in its last statement",
+            span,
+            hint="assign the value to a name here, and return that at the end",
+            slug="inline-return",
+        )
+    places = [] if node.value is None else [node.value]
+    if isinstance(node.value, ast.Tuple):
+        places = node.value.elts
+    elif isinstance(node.value, ast.Constant) and node.value.value is None:
+        places = []
+    values = _returned(ctx, places)
+    if ctx.wanted is not None:
+        _check_results(ctx, node, ctx.wanted, values, places)
+    ctx.returns.append((tuple(values), span))
+    ctx.block.append(ReturnStmt(tuple(values), span))
+
+
+def _returned(ctx: Context, places: Sequence[ast.expr]) -> list[Expr]:
+    wanted = ctx.wanted or ()
+    if len(places) == 1:
+        value = ctx.value(places[0])
+        if isinstance(value, Expr):
+            refuse_no_value(ctx, value, places[0])
+            several = isinstance(value.type, TupleType) and len(wanted) != 1
+            return parts_of(ctx, value, places[0]) if several else [value]
+        dtype = wanted[0].dtype if wanted and isinstance(wanted[0], ScalarType) else None
+        return [ctx.as_expr(value, places[0], dtype)]
+    values: list[Expr] = []
+    for index, place in enumerate(places):
+        kind = wanted[index] if index < len(wanted) else None
+        values.append(ctx.expr(place, kind.dtype if isinstance(kind, ScalarType) else None))
+    return values
+
+
+def _check_results(
+    ctx: Context,
+    node: ast.Return,
+    wanted: Sequence[Type],
+    values: Sequence[Expr],
+    places: Sequence[ast.expr],
+) -> None:
+    if len(values) != len(wanted):
+        raise ParserTypeError(
+            f"the function returns {counted(len(wanted), 'value')}, this returns {len(values)}",
+            ctx.span(node),
+            slug="return-type",
+            related=_declared_results(ctx),
+        )
+    for index, (kind, value) in enumerate(zip(wanted, values, strict=True)):
+        if not same_value_type(kind, value.type):
+            raise ParserTypeError(
+                f"the function returns {spell(kind)}, this is {spell(value.type)}",
+                ctx.span(places[index] if index < len(places) else node),
+                hint=_result_hint(ctx, kind, value, places[index : index + 1]),
+                slug="return-type",
+                related=_declared_results(ctx),
+            )
+
+
+def _declared_results(ctx: Context) -> tuple[Label, ...]:
+    returns = ctx.node.returns
+    return () if returns is None else (Label(ctx.span(returns), "declared here"),)
+
+
+def _result_hint(ctx: Context, wanted: Type, value: Expr, places: Sequence[ast.expr]) -> str | None:
+    """Return what turns a value into the type that the function returns."""
+    text = ctx.source.text(places[0]) if places else "..."
+    cast = cast_hint(wanted, value.type, text)
+    if cast is not None:
+        return cast
+    if isinstance(wanted, TensorType) and isinstance(value.type, TileType):
+        for name, output in ctx.outputs.items():
+            if same_value_type(output.type, wanted):
+                return f"write {store_line(name, output, text)}, and return {name}"
+        return f"store it in a parameter out: pl.Out[pl.{annotation_text(wanted)}], and return that"
+    return None

@@ -1,0 +1,154 @@
+"""Goes through a function with the flags and barriers of a plan, before they are written down.
+
+Each flag of a plan is one of its own, raised and waited for in turn on every way; so a state is
+what pipes know and what raised flags tell. Event numbers come in `sync_answers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pypto._src.diagnostics import DiagnosticSeverity
+from pypto._src.ir.enums import PipeType
+from pypto._src.ir.stmts import Function
+from pypto._src.passes.buffers import Instruction
+from pypto._src.passes.check_flow import Flow
+from pypto._src.passes.check_state import PIPES, State
+from pypto._src.passes.check_texts import Findings, Triple
+from pypto._src.passes.regions import Block, Site, owner_of
+from pypto._src.passes.sync_plan import Flag, Form, Planner, strongest
+
+
+class RaceError(Exception):
+    """Something races."""
+
+
+class _Alarm(Findings):
+    """Raises what others would note."""
+
+    def report(self, *_args: Any, **named: Any) -> None:
+        if named.get("severity", DiagnosticSeverity.Error) is DiagnosticSeverity.Error:
+            raise RaceError
+
+    def race(
+        self, first: Instruction, second: Instruction, wrote: bool, writes: bool, loop: Site | None
+    ) -> None:
+        raise RaceError
+
+
+class Act(NamedTuple):
+    """What a pipe does beside a statement: it sets a flag, waits for one, or has a barrier."""
+
+    of: Flag | Site | None  # None for what nobody suspects
+    sets: bool = False
+    primes: bool = False  # for the first turn of a loop
+    barrier: PipeType | None = None
+
+
+class PlanFlow(Flow):
+    """Goes through a function with the flags and barriers of a plan, but for those dropped.
+
+    Each flag of a plan is one of its own, raised and waited for in turn on every way; so a state
+    is what pipes know and what raised flags tell.
+    """
+
+    def __init__(self, planner: Planner, function: Function) -> None:
+        self.before: dict[Site, list[Act]] = {}
+        self.after: dict[Site, list[Act]] = {}
+        self.closing: dict[Block, list[Act]] = {}
+        self.dropped: set[Flag | Site] = set()
+        self.steps: int = 0
+        self._place(planner, list(planner.flags.values()))
+        super().__init__(function, planner.root, planner.accesses, _Alarm(0), _itself)
+
+    def _place(self, planner: Planner, flags: Sequence[Flag], *, late: bool = False) -> None:
+        """File the plan by statements: waits before barriers before sets.
+
+        With ``late`` sets stand where they have been moved to make an event free.
+        """
+        for flag in flags:
+            if flag.form is Form.CLOSING:
+                self.closing.setdefault(flag.block, []).append(Act(flag))
+            else:
+                self.before.setdefault(flag.wait_before, []).append(Act(flag))
+        for site, kinds in planner.bars.items():
+            acts = self.before.setdefault(site, [])
+            acts += [Act(site, barrier=kind) for kind in strongest(kinds)]
+        for flag in flags:
+            if late and flag.late is not None:
+                self.before.setdefault(flag.late, []).append(Act(flag, sets=True))
+            else:
+                self.after.setdefault(flag.set_after, []).append(Act(flag, sets=True))
+        for flag in flags:
+            if flag.form is Form.PRIMED:
+                owner = owner_of(flag.block)
+                self.before.setdefault(owner, []).append(Act(flag, sets=True, primes=True))
+                self.after.setdefault(owner, []).insert(0, Act(flag))
+        for block in (*planner.closing_bars, planner.root):
+            self.closing.setdefault(block, []).append(Act(None, barrier=PipeType.ALL))
+
+    def block(
+        self, block: Block, state: State | None, begin: int = 0, *, entered: bool = False
+    ) -> State | None:
+        """As `Flow.block`; ``entered`` if the acts before the first statement are done."""
+        assert state is not None  # nothing leaves a block early
+        for index in range(begin, len(block.sites)):
+            site = block.sites[index]
+            if site in self.before and not (entered and index == begin):
+                self.act(self.before[site], state)
+            if site.blocks:
+                key = self.split_key(site)
+                if key is not None:
+                    return self._split(site, key, state)
+            state = self.step(site, state)
+        if block in self.closing:
+            self.act(self.closing[block], state)
+        return state
+
+    def rest(self, site: Site, state: State) -> State | None:
+        return self.block(site.block, state, site.index, entered=True)
+
+    def step(self, site: Site, state: State) -> State:
+        """Return what holds after a statement and the acts behind it."""
+        self.steps += 1
+        instruction = self.accesses.at.get(site)
+        if instruction is not None:
+            self.instruction(instruction, state)
+        elif site.blocks:
+            after = self.compound(site, state)
+            assert after is not None
+            state = after
+        if site in self.after:
+            self.act(self.after[site], state)
+        return state
+
+    def act(self, acts: Sequence[Act], state: State) -> None:
+        """Let pipes do what stands beside a statement."""
+        of_pipe = self.numbering.of_pipe
+        for act in acts:
+            if act.of in self.dropped:
+                continue
+            if act.barrier is PipeType.ALL:
+                state.known = [self.numbering.all] * PIPES
+            elif act.barrier is not None:
+                state.known[act.barrier] |= of_pipe[act.barrier]
+            elif isinstance(act.of, Flag):
+                flag = act.of
+                if act.sets:
+                    state.tokens[flag] = state.known[flag.source] | of_pipe[flag.source]
+                else:
+                    state.learn(PipeType(flag.target), state.tokens.pop(flag))
+
+
+def _itself(triple: Triple) -> Triple:
+    return triple
+
+
+def is_sufficient(planner: Planner, function: Function) -> bool:
+    """True if the checker finds no race in what is planned."""
+    try:
+        PlanFlow(planner, function).run()
+    except RaceError:
+        return False
+    return True

@@ -1,0 +1,199 @@
+"""Calls of a form that was met before: the same IR, spans included, as if each were the first."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pypto.language as pl
+from pypto import ir
+from pypto._src.errors import ParserError
+from pypto._src.frontend.call_forms import CallForm, CallForms
+from pypto._src.ir.nodes import Call, ConstFloat, IRNode
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.walk import walk
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+HEAD = """\
+import pypto.language as pl
+
+@pl.program
+class Kernels:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        w: pl.Tensor[[64, 64], pl.FP32],
+        h: pl.Tensor[[64, 64], pl.FP16],
+        n: pl.INT64,
+        s: pl.FP32,
+        y: pl.InOut[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+"""
+KERNEL = """\
+t = pl.load(x, [0, 0], [16, 64])
+u = pl.load(w, [0, 0], [16, 64])
+u = pl.load(w, [16, 0], [16, 64])
+t = pl.load(tensor=w, shapes=[16, 64], offsets=[0, 0])
+t = pl.load(tensor=x, shapes=[16, 64], offsets=[0, 0])
+t = pl.load(x, [n, 0], [16, 64])
+t = pl.load(w, [n + 1, n * 16], [16, 64])
+p = pl.load(x, [0, n], [16, 64], valid_shapes=[n, 64])
+p = pl.load(w, [n, 0], [16, 64], valid_shapes=[n, 64])
+a = pl.mul(t, u)
+a = pl.mul(u, t)
+a = pl.mul(u, u)
+a = pl.sub(rhs=t, lhs=u)
+a = pl.sub(rhs=u, lhs=t)
+a = pl.add(2, t)
+a = pl.add(2, u)
+a = pl.add(t, 2)
+a = pl.add(t, 2.0)
+a = 2 * t + u * 2
+a = 2 * u + t * 2
+a = pl.mul(t, s)
+a = pl.mul(u, s * s)
+a = pl.mul(t, s + s)
+m = pl.row_max(t)
+m = pl.row_max(u)
+m = pl.row_sum(t, a)
+m = pl.row_sum(u, t)
+b = t < u
+b = u < t
+c = pl.cast(t, pl.FP16, mode="floor")
+c = pl.cast(u, pl.FP16, mode="floor")
+c = pl.cast(u, pl.FP16)
+i = pl.cast(pl.exp(t), target_type=pl.INT32)
+i = pl.cast(pl.exp(u), target_type=pl.INT32)
+for k in pl.range(0, 4):
+    t = x[k * 16 : k * 16 + 16, :]
+    u = w[k * 16 : k * 16 + 16, :]
+    y[k * 16 : k * 16 + 16, :] = t
+    y[k * 16 : k * 16 + 16, :] = pl.add(t, u)
+    v = t[0:8, :]
+    v = u[k : k + 8, :]
+g = pl.load(h, [0, 0], [64, 64], target_memory=pl.MemorySpace.Mat)
+l = pl.move(g, target_memory=pl.MemorySpace.Left)
+r = pl.move(g, target_memory=pl.MemorySpace.Right)
+y = pl.store(pl.matmul(l, r), [0, 0], [64, 64], y)
+y = pl.store(pl.matmul(l, r), [0, 0], [64, 64], y)
+y = pl.store(pl.matmul(pl.move(g, target_memory=pl.MemorySpace.Left), r), [0, 0], [64, 64], y)
+"""
+
+
+def kernel(body: str) -> str:
+    return HEAD + "".join(f"        {line}\n" for line in body.splitlines())
+
+
+def parsed(text: str) -> Program:
+    program = pl.parse(text)
+    assert isinstance(program, Program)
+    return program
+
+
+def nodes(program: Program | Function) -> Iterator[IRNode]:
+    functions = program.functions_ if isinstance(program, Program) else (program,)
+    for function in functions:
+        yield from walk(function)
+
+
+def places(program: Program | Function) -> list[str]:
+    """Return class and whole span of every node."""
+    found: list[str] = []
+    for node in nodes(program):
+        span = node.span
+        found.append(f"{type(node).__name__} {span} {span.end_line}:{span.end_column}")
+    return found
+
+
+def no_form(_self: CallForm, _args: object, _kwargs: object, _span: object) -> None:
+    """Stand for `CallForm.call`: the op builds every call."""
+
+
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in EXAMPLES}
+
+
+@pytest.mark.parametrize("name", ["kernel", *TEXTS])
+def test_same_as_built_by_the_ops(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every example, and a kernel of calls in pairs: types, operands, keywords and spans agree."""
+    text = TEXTS.get(name) or kernel(KERNEL)
+    try:
+        found = pl.parse(text)
+    except ValueError:
+        pytest.skip("several programs in one file")
+    monkeypatch.setattr(CallForm, "call", no_form)
+    wanted = pl.parse(text)
+    assert ir.structural_equal(found, wanted)
+    assert ir.python_print(found) == ir.python_print(wanted)
+    assert places(found) == places(wanted)
+
+
+def test_calls_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most calls of a long kernel come from a form: each form is built by an op once."""
+    built: list[str] = []
+    first = CallForm.__init__
+
+    def count(self: CallForm, op: object, *args: object, **named: object) -> None:
+        built.append(getattr(op, "__name__", ""))
+        first(self, op, *args, **named)  # pyright: ignore[reportArgumentType]
+
+    monkeypatch.setattr(CallForm, "__init__", count)
+    turn = "t = pl.load(x, [0, 0], [16, 64])\nu = pl.load(w, [0, 0], [16, 64])\nt = pl.add(t, u)\n"
+    program = parsed(kernel(turn * 20))
+    assert built == ["load", "add"]
+    assert sum(isinstance(node, Call) for node in nodes(program)) == 60
+
+
+def test_zeros_keep_their_signs() -> None:
+    """Constants that Python calls equal stay what they are."""
+    program = parsed(
+        kernel(
+            "t = pl.load(x, [0, 0], [16, 64])\n"
+            "a = pl.add(t, 0.0)\nb = pl.add(t, -0.0)\nc = pl.add(t, 0.0)\nd = pl.add(t, -0.0)"
+        )
+    )
+    values = [node.value for node in nodes(program) if isinstance(node, ConstFloat)]
+    signs = [struct.pack("<d", value)[-1] >> 7 for value in values]
+    assert signs == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "slug"),
+    [
+        ("pl.load(x, [0, 0], [16, 64])", "pl.load(x, [56, 0], [16, 64])", "out-of-bounds"),
+        ("pl.load(x, [0, 0], [16, 64])", "pl.load(x, [0, 0], [16, 48], n)", "argument-kind"),
+        ("pl.add(t, t)", "pl.add(t, pl.load(x, [0, 0], [8, 64]))", "shape-mismatch"),
+        ("pl.exp(t)", "pl.exp(pl.cast(t, pl.INT32))", "element-type"),
+        ("pl.cast(t, pl.FP16)", "pl.cast(t, pl.FP16, mode='up')", "argument-kind"),
+        ("pl.view(t, [8, 64], [0, 0])", "pl.view(t, [8, 64], [16, 0])", "out-of-bounds"),
+    ],
+)
+def test_other_calls_are_refused(good: str, bad: str, slug: str) -> None:
+    """A call that an op refuses is refused after any number of similar ones."""
+    lines = ["t = pl.load(x, [0, 0], [16, 64])", *[f"u = {good}"] * 3, f"u = {bad}"]
+    with pytest.raises(ParserError) as caught:
+        pl.parse(kernel("\n".join(lines)))
+    assert caught.value.slug == slug
+    assert caught.value.place.begin_line == HEAD.count("\n") + len(lines)
+
+
+def test_offsets_are_no_part_of_a_form() -> None:
+    """Loads that differ in a computed offset are of one form; in a size, or a constant, of two."""
+    from pypto._src.ir.nodes import Var, scalar_type
+    from pypto._src.ops.memory import load
+
+    x = Var("x", ir.TensorType([64, 64], pl.FP32))
+    i, j = (Var(name, scalar_type(pl.INT64)) for name in "ij")
+    forms = CallForms()
+
+    def key(offsets: list[object], sizes: list[object]) -> object:
+        return forms.key(load, [x, offsets, sizes], {})
+
+    assert key([i, 0], [16, 64]) == key([j, 0], [16, 64]) == key([i * 2, 0], [16, 64])
+    assert key([i, 0], [16, 64]) != key([0, i], [16, 64])
+    assert key([0, 0], [16, 64]) != key([16, 0], [16, 64])
+    assert key([0, 0], [i, 64]) != key([0, 0], [j, 64])
+    assert key([0, 0], [i * 2, 64]) is None

@@ -1,0 +1,363 @@
+"""What is proved of single statements: that it is kept, and that nothing broken is proved by it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pypto import ir
+from pypto._src.diagnostics import Diagnostic
+from pypto._src.ir.nodes import scalar_type
+from pypto._src.ir.proofs import Proofs
+from pypto._src.ir.stmts import statements
+from pypto._src.ir.verify import RULES
+from pypto._src.ir.walk import copy_with, stmts_in
+from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy
+from tests.ir.samples import assign, function, program, var
+from tests.passes.build import random_kernel
+
+BLOCK: Any = ir.op.block
+
+
+class Distrust(Proofs):
+    """Proves nothing, so that the rules look at every statement."""
+
+    def left(self, function: ir.Function) -> Sequence[ir.Stmt]:
+        return list(stmts_in(function.body))
+
+    def is_ssa(self, function: ir.Function) -> bool:
+        return False
+
+
+def verified(whole: ir.Program, proofs: Proofs | None = None) -> list[Diagnostic]:
+    """Return what the default verifier finds, which is what it finds without proofs."""
+    verifier = ir.IRVerifier.create_default()
+    found = verifier.verify(whole, proofs)
+    assert found == verifier.verify(whole, Distrust())
+    return found
+
+
+def messages(whole: ir.Program, proofs: Proofs | None = None) -> list[str]:
+    return [finding.message for finding in verified(whole, proofs)]
+
+
+def tile(*shape: Any) -> ir.TileType:
+    return ir.TileType(shape, ir.FP32)
+
+
+def let(name: str, value: Any) -> ir.AssignStmt:
+    return assign(var(name, value.type), value)
+
+
+T8, T4 = tile(8, 8), tile(4, 8)
+INT = scalar_type(ir.INT64)
+A, B, X = var("a", T8), var("b", T8), var("x", ir.TensorType([64, 64], ir.FP32))
+N, M = var("n", INT), var("m", INT)
+
+
+def whole(*stmts: ir.Stmt) -> ir.Program:
+    return program(function([A, B, X, N, M], *stmts))
+
+
+def left_of(*stmts: ir.Stmt) -> list[int]:
+    """Return which of the statements are not proved."""
+    left = Proofs().left(function([], *stmts))
+    return [n for n, stmt in enumerate(stmts) if any(stmt is other for other in left)]
+
+
+# --------------------------------------------------------------------------------------------
+# What is proved
+# --------------------------------------------------------------------------------------------
+
+
+def test_right_operations_are_proved() -> None:
+    """Calls of ops on variables, constants and lists of these, and scalar expressions, are."""
+    proved = (
+        let("t", BLOCK.add(A, B)),
+        let("u", BLOCK.muls(A, 2.0)),
+        let("l", BLOCK.load(X, [N, M * 2], [8, 8])),
+        let("r", (N + 1) * 2 - M),
+        ir.EvalStmt(ir.create_op_call("system.bar_all", [], {})),
+        let("s", N),
+    )
+    assert left_of(*proved) == []
+    assert messages(whole(*proved)) == []
+
+
+def test_what_depends_on_the_program_is_not_proved() -> None:
+    """Calls of functions, calls inside of others, loops, and what ends bodies are looked at."""
+    assert left_of(
+        assign(var("t", T8), ir.Call(ir.GlobalVar("g"), [A], T8)),
+        let("u", BLOCK.add(BLOCK.add(A, B), B)),
+        ir.EvalStmt(ir.Call(ir.Op("my.op"), [A])),
+        ir.ForStmt(var("i"), 0, 4, 1, [], ir.BreakStmt(), []),
+        let("v", BLOCK.add(A, B)),
+        ir.ReturnStmt([A]),
+    ) == [0, 1, 2, 3, 5]
+
+
+def test_large_expressions_are_looked_at() -> None:
+    """One in which each part stands twice, 200 times over, is looked at, part for part."""
+    value: Any = N
+    for _ in range(200):
+        value = value + value
+    assert left_of(let("r", value)) == [0]
+    assert messages(whole(let("r", value), let("s", BLOCK.add(A, var("c", T8))))) == [
+        "variable 'c' is read without a definition"
+    ]
+
+
+def test_a_proof_lasts() -> None:
+    """What was proved in one program, the order of statements too, is not looked at again."""
+
+    class Counting(Proofs):
+        def __init__(self) -> None:
+            super().__init__()
+            self.count = 0
+
+        def _prove(self, stmt: Any) -> bool:
+            self.count += 1
+            return super()._prove(stmt)
+
+        def add_ssa(self, function: ir.Function) -> None:
+            self.count += 100
+            super().add_ssa(function)
+
+    proofs, stmts = Counting(), [let(f"t{n}", BLOCK.add(A, B)) for n in range(10)]
+    verifier = ir.IRVerifier.create_default()
+    assert verifier.verify(whole(*stmts), proofs) == []
+    assert proofs.count == 110
+    grouped = whole(ir.OpStmts(stmts[:5]), ir.OpStmts(stmts[5:]))
+    assert verifier.verify(grouped, proofs) == []
+    assert proofs.count == 110
+    assert verifier.verify(whole(*reversed(stmts), let("u", BLOCK.add(A, B))), proofs) == []
+    assert proofs.count == 211
+
+
+# --------------------------------------------------------------------------------------------
+# What is broken next to it
+# --------------------------------------------------------------------------------------------
+
+GOOD = let("good", BLOCK.add(A, B))
+ADDED = GOOD.value
+
+
+def with_call(**changes: Any) -> ir.Stmt:
+    call: Any = copy_with(ADDED, changes)
+    return assign(var("bad", call.type), call)
+
+
+BROKEN: dict[str, tuple[Callable[[], ir.Stmt], str]] = {
+    "another result": (
+        lambda: with_call(type=T4),
+        "block.add gives a pl.Tile[[8, 8], pl.FP32], the call says pl.Tile[[4, 8], pl.FP32]",
+    ),
+    "another variable for the value": (
+        lambda: assign(var("bad", T4), ADDED),
+        "variable 'bad' is a Tile[[4, 8], FP32], its value is a Tile[[8, 8], FP32]",
+    ),
+    "an operand of another type": (
+        lambda: with_call(args=(A, copy_with(B, {"type": tile(4, 4)}))),
+        "variable 'b' is read without a definition",
+    ),
+    "an operand too few": (
+        lambda: with_call(args=(A,)),
+        "block.add takes 2 operands, got 1",
+    ),
+    "an unknown keyword": (
+        lambda: with_call(kwargs={"loud": True}),
+        "block.add has no keyword 'loud'",
+    ),
+    "a call inside of another": (
+        lambda: with_call(args=(A, ADDED)),
+        "the call of block.add is an argument of another call",
+    ),
+    "a function instead of the op": (
+        lambda: with_call(op=ir.GlobalVar("block.add")),
+        "'block.add' is called and is no function of the program",
+    ),
+}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_broken_statement_beside_a_proved_one(broken: str, order: int) -> None:
+    """It is found, before and after the right one, also when that was proved before."""
+    make, wanted = BROKEN[broken]
+    proofs = Proofs()
+    assert messages(whole(GOOD), proofs) == []
+    both = [GOOD, make()][::order]
+    for _ in range(2):
+        assert wanted in messages(whole(*both), proofs)
+    assert messages(whole(GOOD), proofs) == []
+
+
+def test_constants_of_equal_value() -> None:
+    """A constant of the wrong kind is found after the right one of equal value and type."""
+    scaled = let("t", BLOCK.muls(A, 2.0))
+    right: Any = scaled.value
+    wrong = copy_with(right, {"args": (A, ir.ConstInt(2, ir.FP32))})
+    assert right.args[1].type is wrong.args[1].type
+    assert messages(whole(scaled, let("u", wrong)), Proofs()) == [
+        "the integer constant 2 has element type fp32"
+    ]
+
+
+def test_computed_sizes_are_part_of_the_type() -> None:
+    """Tiles of n and of m rows differ, where computed offsets do not matter."""
+    right = let("t", BLOCK.load(X, [N, 0], [N, 64]))
+    elsewhere = let("u", BLOCK.load(X, [M, M + 1], [N, 64]))
+    other: Any = BLOCK.load(X, [N, 0], [M, 64])
+    proofs = Proofs()
+    assert messages(whole(right, elsewhere), proofs) == []
+    [message] = messages(whole(let("v", copy_with(other, {"type": right.var.type}))), proofs)
+    assert message.startswith("block.load gives a pl.Tile[[m, 64], pl.FP32")
+
+
+def test_types_that_are_equal_only_in_numbers() -> None:
+    """Types stay apart that agree in all but the element type, the view, or the kind."""
+    add: Any = ADDED
+    others = (
+        ir.TileType(T8.shape, ir.FP16),
+        ir.TileType(T8.shape, ir.FP32, tile_view=ir.TileView(valid_shape=[4, 8])),
+        ir.TensorType(T8.shape, ir.FP32),
+    )
+    for other in others:
+        proofs = Proofs()
+        assert messages(whole(GOOD), proofs) == []
+        operand = var("o", other)
+        stmt = assign(var("t", T8), copy_with(add, {"args": (A, operand)}))
+        broken = program(function([A, operand], stmt))
+        assert [d.rule_name for d in verified(broken, proofs)] == ["TypeCheck"]
+
+
+# --------------------------------------------------------------------------------------------
+# One statement in several programs
+# --------------------------------------------------------------------------------------------
+
+
+def test_a_callee_of_another_signature() -> None:
+    """The statement that calls a function is right or wrong by the function of its program."""
+    stmt = assign(var("r", T8), ir.Call(ir.GlobalVar("g"), [A], T8))
+    caller = function([A], stmt, name="z")
+
+    def callee(kind: ir.Type, result: ir.Type) -> ir.Function:
+        value = var("v", result)
+        return function([var("p", kind)], ir.ReturnStmt([value]), name="g", results=[result])
+
+    proofs = Proofs()
+
+    def found(*functions: ir.Function) -> list[str]:
+        diagnostics = verified(program(caller, *functions), proofs)
+        return [d.message for d in diagnostics if d.rule_name != "SSAVerify"]
+
+    assert found(callee(T8, T8)) == []
+    assert found(callee(T4, T8)) == [
+        "parameter 'p' of g is a Tile[[4, 8], FP32], the argument is a Tile[[8, 8], FP32]"
+    ]
+    assert found(callee(T8, T4)) == [
+        "the result of g is a Tile[[4, 8], FP32], the call's type is a Tile[[8, 8], FP32]"
+    ]
+    assert found() == ["'g' is called and is no function of the program"]
+    assert found(callee(T8, T8)) == []
+
+
+def test_variables_that_are_defined_elsewhere() -> None:
+    """A proved statement that reads what its program does not define, or defines it twice."""
+    first = let("c", BLOCK.add(A, B))
+    second = let("d", BLOCK.mul(first.var, B))
+    proofs = Proofs()
+    assert messages(whole(first, second), proofs) == []
+    assert messages(whole(second, first), proofs) == ["variable 'c' is read without a definition"]
+    assert messages(whole(first, second, first), proofs) == [
+        "variable 'c' is assigned a second time"
+    ]
+    assert (
+        messages(program(function([A, X, N, M], first, second)), proofs)
+        == ["variable 'b' is read without a definition"] * 2
+    )
+    loop = ir.ForStmt(var("i"), 0, 4, 1, [], ir.SeqStmts([first]), [])
+    assert messages(whole(loop, second), proofs) == ["variable 'c' is read where it is not known"]
+    assert messages(whole(first, second), proofs) == []
+
+
+def test_a_return_under_another_signature() -> None:
+    """What a function returns is compared with what this function is to return."""
+    result = let("c", BLOCK.add(A, B))
+    body = result, ir.ReturnStmt([result.var])
+    proofs = Proofs()
+    assert messages(program(function([A, B], *body, results=[T8])), proofs) == []
+    assert messages(program(function([A, B], *body, results=[T4])), proofs) == [
+        "the result of f is a Tile[[4, 8], FP32], what it returns is a Tile[[8, 8], FP32]"
+    ]
+
+
+def test_one_function_in_two_programs() -> None:
+    """The very function is looked at again where it stands beside others."""
+    stmt = ir.EvalStmt(ir.Call(ir.GlobalVar("g"), [A]))
+    caller, empty = function([A], stmt, name="z"), function([A], name="g")
+    proofs = Proofs()
+    assert messages(program(caller, empty), proofs) == []
+    assert messages(program(caller, function([], name="g")), proofs) == [
+        "g takes 0 arguments, got 1"
+    ]
+
+
+# --------------------------------------------------------------------------------------------
+# Random programs
+# --------------------------------------------------------------------------------------------
+
+
+def mutated(rng: random.Random, body: list[Any]) -> list[Any]:
+    """Return statements of which one is changed, doubled, dropped or moved."""
+    at = rng.randrange(len(body))
+    stmt = body[at]
+    value: Any = getattr(stmt, "value", None)
+    new: list[Any] = [stmt]
+    match rng.randrange(8):
+        case 0:
+            new = []
+        case 1:
+            new = [stmt, stmt]
+        case 2:
+            return [*body[:at], *body[at + 1 :], stmt]
+        case 3 if isinstance(stmt, ir.AssignStmt):
+            kind = rng.choice((T4, INT, tile(8, 16), ir.UnknownType.get()))
+            new = [assign(copy_with(stmt.var, {"type": kind}), value)]
+        case 4 if isinstance(value, ir.Call):
+            kind = rng.choice((T4, INT, tile(8, 16)))
+            new = [assign(stmt.var, copy_with(value, {"type": kind}))]
+        case 5 if isinstance(value, ir.Call) and value.args:
+            args = list(value.args)
+            args[rng.randrange(len(args))] = rng.choice((A, N, ADDED, ir.ConstInt(1, ir.FP32)))
+            new = [assign(stmt.var, copy_with(value, {"args": tuple(args)}))]
+        case 6 if isinstance(value, ir.Call):
+            new = [assign(stmt.var, copy_with(value, {"op": ir.GlobalVar("f")}))]
+        case 7 if isinstance(value, ir.Call):
+            new = [assign(stmt.var, copy_with(value, {"kwargs": {"loud": 1}}))]
+        case _:
+            pass
+    return [*body[:at], *new, *body[at + 1 :]]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(1, 20))
+def test_random_mutants(rng: random.Random, size: int) -> None:
+    """With the proofs of all programs before, each rule finds the same as without any."""
+    kernel = random_kernel(rng.randrange, size)
+    current, proofs = program(kernel), Proofs()
+    for _, make in PIPELINES[OptimizationStrategy.Default]:
+        current = make().run(current)
+        assert verified(current, proofs) == []
+        for each in current.functions_:
+            for _ in range(3):
+                body = mutated(rng, list(statements(each.body)))
+                broken = current.with_functions([each.with_body(ir.SeqStmts(body))])
+                for rule in RULES:
+                    wanted = list(RULES[rule](broken, Distrust()))
+                    assert list(RULES[rule](broken, proofs)) == wanted
