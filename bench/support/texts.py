@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -41,7 +42,7 @@ y[r:r+16, :] = t + t
 """.splitlines()
 
 
-def _text(body: list[str]) -> str:
+def _text(body: Sequence[str]) -> str:
     return HEAD + "".join(f"        {line}\n" for line in body)
 
 
@@ -53,7 +54,7 @@ def straight_kernel(statements: int) -> str:
 
 def slice_kernel(lines: int) -> str:
     """Return a kernel of about ``lines`` lines that reads and writes slices of tensors."""
-    return _text([*SLICES] * (lines // len(SLICES)))
+    return _text(SLICES * (lines // len(SLICES)))
 
 
 def kernel(lines: int) -> str:

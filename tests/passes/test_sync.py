@@ -330,6 +330,63 @@ def test_a_loop_hands_buffers_back(stop: Any) -> None:
     assert listing(result).splitlines()[18:] == ["wait MTE3->V 0", "bar ALL", "return o_out"]
 
 
+def test_a_primed_flag_waits_for_an_answer_in_a_loop_around_its_own() -> None:
+    """The last wait of one inner loop may be under way when the next one primes the same flag.
+
+    In the inner loop itself nothing of that kind is needed: V hears from MTE3 in each turn.
+    """
+    block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 128])
+
+    def inner(body: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+        a = body.load("a", x, [0, 0], [8, 128])
+        c = body.let("c", "block.neg", body.let("b", "block.neg", a))
+        return [body.store("w", c, [0, 0], args[0])]
+
+    def outer(body: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+        return list(body.loop({"p": args[0]}, inner, stop=4))
+
+    [last] = block.loop({"o": out}, outer, stop=4)
+    result, report = with_sync(with_memrefs(block.function([x, out], [last])))
+    assert check_sync(result) == []
+    assert (report.flags, report.carried, report.answers) == (4, 2, 1)
+    lines = listing(result).splitlines()
+    assert lines[1:5] == [
+        "  set V->MTE3 1",
+        "  wait V->MTE3 1",
+        "  set MTE3->V 0",
+        "  for i in 0, 4, 1 (p_it=o_it)",
+    ]
+    assert [line for line in lines if "MTE3 1" in line] == lines[1:3]
+
+
+def loops_in_a_row(count: int) -> Function:
+    """Return loops that each read a tile loaded before, and load it anew afterwards."""
+    block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 128])
+    last = out
+
+    def body(inner: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+        a = inner.load("a", x, [0, 0], [8, 128])
+        b = inner.let("b", "block.neg", a)
+        return [inner.store("w", inner.let("c", "block.neg", b), [0, 0], args[0])]
+
+    for _ in range(count):
+        [last] = block.loop({"o": last}, body, stop=4)
+    return with_shared_buffers(with_memrefs(block.function([x, out], [last])), always=True)
+
+
+def test_what_is_superfluous_is_left_out_of_long_kernels_too() -> None:
+    """The hundredth loop of a kernel takes as many flags and barriers as the third."""
+
+    def added(count: int) -> tuple[int, int]:
+        result, report = with_sync(loops_in_a_row(count))
+        assert check_sync(result) == []
+        return report.flags + report.answers, report.barriers + report.full_barriers
+
+    three, four, many = added(3), added(4), added(100)
+    assert many[0] - four[0] == 96 * (four[0] - three[0])
+    assert many[1] - four[1] == 96 * (four[1] - three[1])
+
+
 def test_branches_balance_their_flags() -> None:
     """What one arm needs is waited for before the branch, what it gives is set after it.
 

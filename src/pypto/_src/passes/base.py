@@ -483,7 +483,7 @@ class PassPipeline:
         Unless the verification level is NONE, what a pass produces and was not known to hold is
         verified right after it. That it still holds is verified at the end, and where a pass
         invalidates it or fails; a program that does not keep what it had is an error of the pass
-        that returned it first.
+        that returned it first. What a statement proves of itself is verified once; see `Proofs`.
 
         Raises:
             VerificationError: a pass returned a program without a property that it has to have.

@@ -13,7 +13,7 @@ of as many bits as it has instructions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from pypto._src.ir.enums import ForKind, PipeType
 from pypto._src.ir.nodes import Call, ConstInt, Op, Var, const_value
@@ -565,6 +565,9 @@ def _read(call: Call) -> _Sync:
 
 
 def _triple(call: Call) -> Triple:
-    values = [call.kwargs[key] for key in ("set_pipe", "wait_pipe", "event_id")]
-    source, target, event = (v.value if isinstance(v, ConstInt) else int(v) for v in values)
-    return Triple(source, target, event)
+    kwargs = call.kwargs
+    return Triple(_int(kwargs["set_pipe"]), _int(kwargs["wait_pipe"]), _int(kwargs["event_id"]))
+
+
+def _int(value: object) -> int:
+    return value.value if isinstance(value, ConstInt) else int(cast("int", value))

@@ -12,7 +12,7 @@ flag that might be raised again too early waits for an answer (`sync_prune`, `sy
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Any, Final, NamedTuple
 
@@ -117,7 +117,7 @@ def _with_sync(
         _say(function, replaced)
         writer = _with_barriers(writer, planner, function, target, by_source)
     if writer.may_overtake:
-        answer(planner, function, writer.flags, writer.spare(target))
+        writer.leave_out(answer(planner, function, writer.flags, writer.spare(target)))
     result, report = writer.write(function)
     return result, report._replace(fallbacks=len(replaced))
 
@@ -214,10 +214,14 @@ class _Writer:
         self.after: dict[Site, list[Flag]] = {}
         self.primes: dict[Site, list[Flag]] = {}  # sets before a loop, waits after it
         self.closing: dict[Block, list[Flag]] = {}  # waits at the end of a loop's body
-        for flag in sorted(self.flags, key=lambda f: (f.begin, f.end, f.source, f.target)):
-            self._file(flag)
-        self.marked = {*self.bars, *self.before, *self.late, *self.after, *self.primes}
+        self.marked: set[Site] = set()  # the statements beside which any of these stand
         self.calls: dict[object, Call] = {}
+
+    def leave_out(self, dropped: Collection[Flag | Site]) -> None:
+        """Do without some flags, and without the barriers before some statements."""
+        if dropped:
+            self.flags = [flag for flag in self.flags if flag not in dropped]
+            self.bars = {site: kinds for site, kinds in self.bars.items() if site not in dropped}
 
     def _numbered(self, flags: Sequence[Flag], events: Sequence[int]) -> list[Flag]:
         """Give event numbers to the flags of one pair of pipes; return those that got one.
@@ -304,6 +308,12 @@ class _Writer:
 
     def write(self, function: Function) -> tuple[Function, SyncReport]:
         """Return the function with flags and barriers, and what they are."""
+        for filed in (self.before, self.late, self.after, self.primes):
+            filed.clear()
+        self.closing.clear()
+        for flag in sorted(self.flags, key=lambda f: (f.begin, f.end, f.source, f.target)):
+            self._file(flag)
+        self.marked = {*self.bars, *self.before, *self.late, *self.after, *self.primes}
         kinds = [strongest(kinds) for kinds in self.bars.values()]
         full = [kind for each in kinds for kind in each if kind is PipeType.ALL]
         report = SyncReport(

@@ -17,7 +17,9 @@ from pypto._src.ir.stmts import Function
 from pypto._src.passes.check_state import PIPES, Bits, State
 from pypto._src.passes.check_texts import Triple
 from pypto._src.passes.plan_flow import Act, PlanFlow, RaceError
+from pypto._src.passes.regions import Site
 from pypto._src.passes.sync_plan import Flag, Planner
+from pypto._src.passes.sync_prune import superfluous
 
 
 def answer(
@@ -25,18 +27,27 @@ def answer(
     function: Function,
     flags: Sequence[Flag],
     spare: Mapping[tuple[int, int], Sequence[int]],
-) -> None:
+) -> set[Flag | Site]:
     """Let the source of a flag hear from its target where it might raise an event too early.
 
     That is where the last wait for the event may still be under way. ``flags`` have their events;
-    ``spare`` has free ones, by source and target of the answer.
+    ``spare`` has free ones, by source and target of the answer. Returns the flags, and the places
+    of barriers, that answers make superfluous.
     """
+    flow = _EventFlow(planner, function, flags, spare)
     with suppress(RaceError):  # of a plan that is not sufficient nothing can be said
-        _EventFlow(planner, function, flags, spare).run()
+        flow.run()
+    if all(flag.back < 0 and flag.back_first < 0 for flag in flags):
+        return set()
+    settled = _EventFlow(planner, function, flags, spare, unanswered=flow.unanswered)
+    return superfluous(settled, [*planner.bars, *flags])
 
 
 class _EventFlow(PlanFlow):
-    """Goes through a plan whose flags have events; gives `Flag.back` where it is needed."""
+    """Goes through a plan whose flags have events; gives `Flag.back` where it is needed.
+
+    Once that is settled, only the flags in ``unanswered`` may be raised too early.
+    """
 
     def __init__(
         self,
@@ -44,9 +55,12 @@ class _EventFlow(PlanFlow):
         function: Function,
         flags: Sequence[Flag],
         spare: Mapping[tuple[int, int], Sequence[int]],
+        unanswered: set[Flag] | None = None,
     ) -> None:
         self.numbered = flags
         self.spare = spare
+        self.settled = unanswered is not None
+        self.unanswered = set[Flag]() if unanswered is None else unanswered
         super().__init__(planner, function)
 
     def _place(self, planner: Planner, flags: Sequence[Flag], *, late: bool = True) -> None:
@@ -71,6 +85,8 @@ class _EventFlow(PlanFlow):
         for act in acts:
             if not isinstance(act.of, Flag):
                 super().act((act,), state)
+            elif act.of in self.dropped:
+                continue
             elif act.sets:
                 self._set(act.of, state, primes=act.primes)
             else:
@@ -80,12 +96,17 @@ class _EventFlow(PlanFlow):
         source, target = flag.source, flag.target
         bit = self.numbering.flag(self.flags[_event(flag)])
         back = flag.back_first if primes else flag.back
-        if back < 0 and not state.known[source] & bit:
+        early = not state.known[source] & bit
+        if early and back < 0 and not self.settled:
             back = self._way_back(target, source, state)
+            if back < 0:
+                self.unanswered.add(flag)
             if primes:
                 flag.back_first = back
             else:
                 flag.back = back
+        if early and back < 0 and flag not in self.unanswered:
+            raise RaceError
         if back >= 0:
             self._took(Triple(target, source, back), self._tells(target, state), state)
         state.tokens[flag] = self._tells(source, state)

@@ -38,14 +38,18 @@ _LEAST: Final = 1 << 14
 
 def prune(planner: Planner, function: Function, suspects: Sequence[Suspect]) -> None:
     """Leave those suspects out of the plan that are superfluous."""
-    if not suspects:
-        return
+    dropped = superfluous(PlanFlow(planner, function), suspects) if suspects else ()
+    if dropped:
+        planner.flags = {key: flag for key, flag in planner.flags.items() if flag not in dropped}
+        planner.bars = {site: kinds for site, kinds in planner.bars.items() if site not in dropped}
+
+
+def superfluous(flow: PlanFlow, suspects: Iterable[Suspect]) -> set[Suspect]:
+    """Return those suspects without which, all together, nothing races that did not before."""
     try:
-        dropped = _Trials(PlanFlow(planner, function), suspects).run()
+        return _Trials(flow, suspects).run()
     except RaceError:
-        return  # the plan itself is not sufficient
-    planner.flags = {key: flag for key, flag in planner.flags.items() if flag not in dropped}
-    planner.bars = {site: kinds for site, kinds in planner.bars.items() if site not in dropped}
+        return set()  # the plan itself is not sufficient
 
 
 class _Way(NamedTuple):
@@ -76,7 +80,8 @@ class _Places:
     def __init__(self) -> None:
         self.local: dict[Site, list[Suspect]] = {}  # by the statement before which they act
         self.carried: dict[Site, list[Suspect]] = {}  # from turn to turn, by their loop
-        self.last: dict[Block, int] = {}  # the number of the last statement of a block with any
+        self.sites: set[Site] = set()  # those statements, and what holds them
+        self.last: dict[Block, int] = {}  # the number of the last of them in a block
 
     def add(self, suspect: Suspect) -> None:
         """File a suspect."""
@@ -86,6 +91,7 @@ class _Places:
         if not isinstance(suspect, Flag) or suspect.form is not Form.CLOSING:
             self.local.setdefault(site, []).append(suspect)
         for each in (site, *_around(site)):
+            self.sites.add(each)
             self.last[each.block] = max(self.last.get(each.block, 0), each.index)
 
 
@@ -112,7 +118,8 @@ class _Trials:
         fronts = [_Front(_Way({}, {}, 0, 0), State([flow.numbering.all] * PIPES))]
         for site in flow.root.sites[: last + 1]:
             for places in self.kinds:
-                self._at(site, places, fronts)
+                if site in places.sites:
+                    self._at(site, places, fronts)
             if site.index < last and flow.steps <= self.most:
                 fronts = self._advance(site, fronts)
         return flow.dropped
@@ -122,7 +129,8 @@ class _Trials:
         undecided: list[Suspect] = []
         last = places.last.get(block, -1)
         for site in block.sites[: last + 1]:
-            undecided += self._at(site, places, fronts)
+            if site in places.sites:
+                undecided += self._at(site, places, fronts)
             if site.index < last and self.flow.steps <= self.most:
                 fronts = self._advance(site, fronts)
         return undecided
@@ -150,7 +158,7 @@ class _Trials:
     def _try(self, suspect: Suspect, begin: Site, fronts: Sequence[_Front]) -> _Verdict:
         """Go on from a statement with and without a suspect."""
         flow, block = self.flow, begin.block
-        trial, base = [_copied(f, suspect) for f in fronts], [_copied(f) for f in fronts]
+        trial, base = [_copied(f, suspect) for f in fronts], None
         visits, without = flow.visits, dict[Site, dict[tuple[object, ...], Any]]()
         for index in range(begin.index, len(block.sites)):
             site = block.sites[index]
@@ -165,7 +173,7 @@ class _Trials:
             finally:
                 flow.visits = visits
                 flow.dropped.discard(suspect)
-            base = self._advance(site, base)
+            base = self._advance(site, base or [_copied(front) for front in fronts])
             if all(a.state.same(b.state) for a, b in zip(trial, base, strict=True)):
                 return _Verdict.SUPERFLUOUS
         return _Verdict.SUPERFLUOUS if block is flow.root else _Verdict.OPEN

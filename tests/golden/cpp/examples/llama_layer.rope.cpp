@@ -116,8 +116,12 @@ __aicore__ __attribute__((always_inline)) void runRope(__gm__ int64_t* args)
         TLOAD(c, cos_16x64Global);
         TASSIGN(sin_16x64Global, sin + r * 64 + 0);
         TLOAD(s, sin_16x64Global);
+        set_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
+        wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
         set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         set_flag(PIPE_MTE3, PIPE_V, EVENT_ID1);
+        set_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
+        wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
         set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
         for (int64_t head = 0; head < 512; head += 128) {
             TASSIGN(x_16x64Global, x + r * 512 + head);

@@ -80,7 +80,6 @@ __aicore__ __attribute__((always_inline)) void runNestedChoice(__gm__ int64_t* a
             tile_3Type tile_3(8, 64);
             TASSIGN(tile_3, 0x0);
             if (f > 0.5f) {
-                pipe_barrier(PIPE_V);
                 TMULS(tile_1, tile_iter, f);
                 int64_t k_1 = k_iter + i;
                 k_2 = k_1;
@@ -99,12 +98,13 @@ __aicore__ __attribute__((always_inline)) void runNestedChoice(__gm__ int64_t* a
             k_4 = k_3;
             tile_4 = tile_iter;
         }
+        set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
+        wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
         set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
         wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
         k_iter = k_4;
         tile_iter = tile_4;
     }
-    pipe_barrier(PIPE_V);
     TMULS(_t0, tile_iter, static_cast<float>(k_iter));
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);

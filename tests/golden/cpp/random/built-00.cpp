@@ -139,6 +139,8 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
                 m10 = m10_copy1;
                 m11 = m11_copy1;
             }
+            set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID2);
+            wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID2);
             set_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0);
             wait_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID0);
         }

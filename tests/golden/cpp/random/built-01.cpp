@@ -152,8 +152,6 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
         }
         o2Global = o9Global;
     }
-    set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID1);
-    wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID1);
     TASSIGN(out_8x16Global, out + 0 * 16 + 0);
     TSTORE(out_8x16Global, t1);
     pipe_barrier(PIPE_ALL);

@@ -99,9 +99,7 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
     // Function body
     TASSIGN(x_8x16Global, x + 0 * 16 + 0);
     TLOAD(t1, x_8x16Global);
-    set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     using o2ShapeDim5 = Shape<1, 1, 1, 32, 16>;
     using o2StrideDim5 = Stride<1, 1, 1, 16, 1>;
@@ -157,9 +155,9 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
         m3 = t1;
         m4 = m4_copy1;
     }
-    set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID1);
+    set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID1);
+    wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     TASSIGN(out_8x16Global, out + 0 * 16 + 0);
     TSTORE(out_8x16Global, m4);

@@ -136,7 +136,6 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
             m11Type m11(8, 16);
             TASSIGN(m11, 0xa00);
             if (n > 0) {
-                pipe_barrier(PIPE_V);
                 TMOV(m11_copy0, t3);
                 o10Global = outGlobal;
                 m11 = m11_copy0;

@@ -112,8 +112,6 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
         int64_t count_next = count + 1;
         count = count_next;
     }
-    set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID1);
-    wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID1);
     TASSIGN(out_8x16Global, out + 16 * 16 + 0);
     TSTORE(out_8x16Global, t1);
     set_flag(PIPE_MTE3, PIPE_MTE2, EVENT_ID1);
@@ -124,7 +122,7 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
     TLOAD(t13, out_8x16Global);
     TASSIGN(y_8x16Global, y + 8 * 16 + 0);
     TLOAD(t14, y_8x16Global);
-    set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID2);
+    set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID1);
     using o15ShapeDim5 = Shape<1, 1, 1, 32, 16>;
     using o15StrideDim5 = Stride<1, 1, 1, 16, 1>;
     using o15GlobalType = GlobalTensor<float, o15ShapeDim5, o15StrideDim5>;
@@ -134,7 +132,7 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
     } else {
         o15Global = outGlobal;
     }
-    wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID2);
+    wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID1);
     TASSIGN(out_8x16Global, out + 0 * 16 + 0);
     TSTORE(out_8x16Global, t14);
     pipe_barrier(PIPE_ALL);

@@ -171,9 +171,7 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
         c3_it = t17;
         c4_it = c4_out_copy0;
     }
-    set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID1);
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-    wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID1);
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     TASSIGN(out_8x16Global, out + 0 * 16 + 0);
     TSTORE(out_8x16Global, c4_it);

@@ -90,12 +90,10 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     TMIN(t2, t1, t1);
-    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     TASSIGN(y_8x16Global, y + 16 * 16 + 0);
     TLOAD(t3, y_8x16Global);
     TRESHAPE(v4, t3);
     TRESHAPE(v5, v4);
-    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     using o6ShapeDim5 = Shape<1, 1, 1, 32, 16>;
     using o6StrideDim5 = Stride<1, 1, 1, 16, 1>;
     using o6GlobalType = GlobalTensor<float, o6ShapeDim5, o6StrideDim5>;
@@ -120,7 +118,6 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
             TASSIGN(c12_it, 0x800);
             c12_it = c12_out_copy0;
             for (int64_t i14 = 0; i14 < 3; i14 += 1) {
-                pipe_barrier(PIPE_ALL);
                 TASSIGN(out_8x16Global, out + 16 * 16 + 0);
                 TSTORE(out_8x16Global, t2);
             }
@@ -129,7 +126,6 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
             TASSIGN(c16_it, 0x0);
             c16_it = t1;
             for (int64_t i18 = 0; i18 < 3; i18 += 1) {
-                pipe_barrier(PIPE_ALL);
                 TASSIGN(y_8x16Global, y + 24 * 16 + 0);
                 TLOAD(t19, y_8x16Global);
                 c16_it = t19;

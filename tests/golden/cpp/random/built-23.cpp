@@ -146,7 +146,6 @@ __aicore__ __attribute__((always_inline)) void runK(__gm__ int64_t* args)
                 o15Global = outGlobal;
                 m16 = m16_copy0;
             }
-            pipe_barrier(PIPE_V);
             TMOV(m12_copy0, t2);
             o11Global = o15Global;
             m12 = m12_copy0;

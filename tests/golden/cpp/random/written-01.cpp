@@ -262,6 +262,8 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
             out_4Global = outGlobal;
             r_3 = r_2;
         }
+        set_flag(PIPE_V, PIPE_MTE3, EVENT_ID4);
+        wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID4);
         set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         i_iter = i_3;

@@ -243,6 +243,8 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
         v_iter_1 = v_iter;
         for (int64_t k2 = 0; k2 < (r_1 < 3 ? r_1 : 3); k2 += 2) {
             int64_t t3_0 = 0;
+            set_flag(PIPE_V, PIPE_MTE3, EVENT_ID4);
+            wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID4);
             set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
             using b_iter_2Type = Tile<TileType::Vec, float, 16, 32, BLayout::RowMajor, -1, -1>;
             b_iter_2Type b_iter_2(16, 32);
@@ -256,9 +258,9 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
             while (t3_iter < 2) {
                 int64_t t3_1 = t3_iter + 1;
                 TRESHAPE(v_iter_2_row, v_iter_2);
-                pipe_barrier(PIPE_V);
                 TSQRT(v_1_row, v_iter_2_row);
                 TRESHAPE(v_1, v_1_row);
+                pipe_barrier(PIPE_V);
                 TMOV(b_1, b_iter_2);
                 TRESHAPE(_t0, p_2);
                 wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);

@@ -220,6 +220,8 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
                 if (true && k2 - k3 < 1) {
                 }
             }
+            set_flag(PIPE_V, PIPE_MTE3, EVENT_ID3);
+            wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID3);
             set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
             int64_t m_3 = 2 * k2;
             wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
@@ -228,7 +230,6 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
             p_5Type p_5(16, 32);
             TASSIGN(p_5, 0x800);
             if (floor_mod(m_3, 2) == 0) {
-                pipe_barrier(PIPE_V);
                 TSUB(p_4, a_iter_1, b_iter_1);
                 m_5 = m_3;
                 p_5 = p_4;

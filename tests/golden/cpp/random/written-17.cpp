@@ -224,6 +224,8 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
             g_2 = g_iter;
             out_3Global = outGlobal;
         }
+        set_flag(PIPE_V, PIPE_MTE3, EVENT_ID4);
+        wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID4);
         set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         g_iter = g_2;

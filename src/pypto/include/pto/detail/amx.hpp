@@ -75,26 +75,27 @@ struct PlainLines {
     int64_t step;
     PTO_INLINE const uint16_t* at(int64_t line, int64_t pos) const { return first + line * step + pos; }
 };
-template <class S>
 struct BoxedLines {
     static constexpr bool plain = false;
+    static constexpr int64_t step = 16;
     const uint16_t* first;
-    static constexpr int64_t step = TileLines<S>::line_step;
+    int64_t band_step, run_step;
     PTO_INLINE const uint16_t* at(int64_t line, int64_t pos) const
     {
-        return first + TileLines<S>::start(line) + pos / 16 * TileLines<S>::run_step;
+        return first + line / 16 * band_step + line % 16 * step + pos / 16 * run_step;
     }
 };
 
-// Lines are rows. A Left tile as [row band][k / 32][16][32], within the bytes of each band. False: a number is subnormal.
-template <class D, class Source>
-PTO_NOINLINE bool amx_write_left(uint16_t* out, const Source& from, int64_t rows, int64_t cols)
+// Lines are rows. A Left tile `width` wide as [row band][k / 32][16][32], within the bytes of each band. False: a number is
+// subnormal.
+template <class Source>
+PTO_NOINLINE bool amx_write_left(uint16_t* out, int64_t width, const Source& from, int64_t rows, int64_t cols)
 {
     using Half = Vec<uint16_t, 16>;
     AmxLine least = ~AmxLine{};
     for (int64_t band = 0; band < rows; band += 16) {
         for (int64_t k = 0; k < cols; k += kAmxK) {
-            uint16_t* to = out + band * D::Cols + k * 16;
+            uint16_t* to = out + band * width + k * 16;
             if constexpr (Source::plain) {
                 PTO_UNROLL
                 for (int i = 0; i < 16; ++i) {
@@ -129,14 +130,14 @@ PTO_INLINE AmxLine amx_zip(const AmxLine& a, const AmxLine& b, std::integer_sequ
 }
 
 // Lines are rows (k). A Right tile as [k / 32][column box][16 pairs of k][16 columns][2].
-template <class D, class Source>
-PTO_NOINLINE bool amx_write_right(uint16_t* out, const Source& from, int64_t rows, int64_t cols)
+template <class Source>
+PTO_NOINLINE bool amx_write_right(uint16_t* out, int64_t width, const Source& from, int64_t rows, int64_t cols)
 {
     using Half = Vec<uint16_t, 16>;
     using Wide = Vec<uint32_t, 16>;
     AmxLine least = ~AmxLine{};
     for (int64_t k = 0; k < rows; k += 2) {
-        uint16_t* to = out + k / kAmxK * kAmxK * D::Cols + k % kAmxK * 16;
+        uint16_t* to = out + k / kAmxK * kAmxK * width + k % kAmxK * 16;
         int64_t n = 0;
         if constexpr (Source::plain) {
             constexpr auto all = std::make_integer_sequence<int, 32>{};
@@ -160,13 +161,13 @@ PTO_NOINLINE bool amx_write_right(uint16_t* out, const Source& from, int64_t row
 }
 
 // The same from lines that are columns: pairs of k are transposed as 32-bit numbers. The lines' distance must be even.
-template <class D, class Source>
-PTO_NOINLINE bool amx_write_right_columns(uint16_t* out, const Source& from, int64_t rows, int64_t cols)
+template <class Source>
+PTO_NOINLINE bool amx_write_right_columns(uint16_t* out, int64_t width, const Source& from, int64_t rows, int64_t cols)
 {
     AmxLine least = ~AmxLine{};
     for (int64_t n = 0; n < cols; n += 16) {
         for (int64_t k = 0; k < rows; k += kAmxK) {
-            uint16_t* to = out + k * D::Cols + n * kAmxK;
+            uint16_t* to = out + k * width + n * kAmxK;
             for (int half = 0; half < 2; ++half) {
                 for (int part = 0; part < 2; ++part) {
                     transpose_block<int32_t, 8>(reinterpret_cast<int32_t*>(to + half * 256 + part * 16), 16,
@@ -194,38 +195,46 @@ constexpr uint64_t amx_form()
 {
     return uint64_t{1} << 63 | static_cast<uint64_t>(D::Rows) << 32 | static_cast<uint64_t>(D::Cols);
 }
-// How many tiles of a type are not written so, because one was in vain.
-template <class D>
-inline thread_local int amx_in_vain = 0;
+// How many Left and Right tiles are not written so, because one was in vain.
+inline thread_local int amx_in_vain[2] = {};
 
-// Makes boxes of it again, for who is not a product on these registers.
-template <class D>
-void amx_settle(const Held& note)
+// Make boxes of them again, for who is not a product on these registers.
+PTO_COLD inline void amx_settle_left(const Held& note)
 {
     fence();
     uint16_t* data = reinterpret_cast<uint16_t*>(note.first);
-    alignas(64) uint16_t copy[amx_right_v<D> ? kAmxK * D::Cols : kAmxTile];
-    if constexpr (amx_right_v<D>) {
-        for (int64_t k = 0; k < note.count; k += kAmxK) {
-            std::memcpy(copy, data + k * D::Cols, sizeof(copy));
-            for (int64_t r = 0; r < kAmxK; ++r) {
-                for (int64_t c = 0; c < note.length; ++c) {
-                    data[D::offset(k + r, c)] = copy[c / 16 * kAmxTile + r / 2 * 32 + c % 16 * 2 + r % 2];
-                }
-            }
-        }
-    } else {
-        for (int64_t band = 0; band < note.count; band += 16) {
-            for (int64_t k = 0; k < note.length; k += kAmxK) {
-                std::memcpy(copy, data + band * D::Cols + k * 16, sizeof(copy));
-                for (int64_t i = 0; i < 16; ++i) {
-                    std::memcpy(data + D::offset(band + i, k), copy + i * 32, 32);
-                    std::memcpy(data + D::offset(band + i, k + 16), copy + i * 32 + 16, 32);
-                }
+    const int64_t width = static_cast<int64_t>(note.form & 0xffffffffu);
+    uint16_t copy[kAmxTile];
+    for (int64_t band = 0; band < note.count; band += 16) {
+        for (int64_t k = 0; k < note.length; k += kAmxK) {
+            uint16_t* block = data + band * width + k * 16;
+            std::memcpy(copy, block, sizeof(copy));
+            for (int64_t i = 0; i < 16; ++i) {
+                std::memcpy(block + i * 16, copy + i * 32, 32);
+                std::memcpy(block + 256 + i * 16, copy + i * 32 + 16, 32);
             }
         }
     }
-    amx_in_vain<D> = 16;
+    amx_in_vain[0] = 16;
+    fence();
+}
+PTO_COLD inline void amx_settle_right(const Held& note)
+{
+    fence();
+    uint16_t* data = reinterpret_cast<uint16_t*>(note.first);
+    const int64_t width = static_cast<int64_t>(note.form & 0xffffffffu);
+    uint16_t copy[32768];  // all of Right memory; a band of 32 k at most
+    for (int64_t k = 0; k < note.count; k += kAmxK) {
+        uint16_t* band = data + k * width;
+        std::memcpy(copy, band, static_cast<std::size_t>(kAmxK * width) * 2);
+        for (int64_t r = 0; r < kAmxK; ++r) {
+            for (int64_t c = 0; c < width; ++c) {
+                band[r / 16 * 16 * width + c / 16 * 256 + r % 16 * 16 + c % 16] =
+                    copy[c / 16 * kAmxTile + r / 2 * 32 + c % 16 * 2 + r % 2];
+            }
+        }
+    }
+    amx_in_vain[1] = 16;
     fence();
 }
 
@@ -233,25 +242,27 @@ void amx_settle(const Held& note)
 template <class D, bool ByRow, class Source>
 PTO_INLINE bool amx_write(D& d, const Source& from, int64_t rows, int64_t cols)
 {
+    constexpr bool left = amx_left_v<D>;
     // What lies outside stays: the blocks of a Right tile are those of its whole width.
-    const bool fits = amx_left_v<D> ? rows % 16 == 0 && cols % kAmxK == 0 && cols > 0 : rows % kAmxK == 0 && cols == D::Cols;
+    const bool fits = left ? rows % 16 == 0 && cols % kAmxK == 0 && cols > 0 : rows % kAmxK == 0 && cols == D::Cols;
     if (!fits || rows == 0 || !amx_granted()) {
         return false;
     }
-    if (amx_in_vain<D> > 0) {
-        --amx_in_vain<D>;
+    if (amx_in_vain[left ? 0 : 1] > 0) {
+        --amx_in_vain[left ? 0 : 1];
         return false;
     }
     unsigned char* first = reinterpret_cast<unsigned char*>(d.GetAddress());
-    hold(Held{first, first + D::StorageNumel * 2, amx_form<D>(), rows, cols, nullptr, nullptr, 0, 0, amx_settle<D>});
+    hold(Held{first, first + D::StorageNumel * 2, amx_form<D>(), rows, cols, nullptr, nullptr, 0, 0,
+              left ? amx_settle_left : amx_settle_right});
     uint16_t* out = reinterpret_cast<uint16_t*>(first);
     bool normal;
-    if constexpr (amx_left_v<D>) {
-        normal = amx_write_left<D>(out, from, rows, cols);
+    if constexpr (left) {
+        normal = amx_write_left(out, D::Cols, from, rows, cols);
     } else if constexpr (ByRow) {
-        normal = amx_write_right<D>(out, from, rows, cols);
+        normal = amx_write_right(out, D::Cols, from, rows, cols);
     } else {
-        normal = amx_write_right_columns<D>(out, from, rows, cols);
+        normal = amx_write_right_columns(out, D::Cols, from, rows, cols);
     }
     if (!normal) {
         drop_held(held.count - 1);

@@ -8,7 +8,8 @@
 // work first (settle); so does a store to global memory that a load still has to read. What is overwritten whole is
 // forgotten. Loads wait only while a launcher has named the tensors (cpu::allow), that is during one launch, in which these
 // tensors exist and nobody else writes what the kernel reads; the kernel itself writes them by instructions only.
-// The notes belong to a thread, as the memory does.
+// The notes belong to a thread, as the memory does. These functions are called once or twice for a tile and compiled in
+// every kernel, so they are compiled for size (PTO_COLD).
 #ifndef PTO_DETAIL_HELD_HPP
 #define PTO_DETAIL_HELD_HPP
 
@@ -17,7 +18,7 @@
 namespace pto {
 namespace detail {
 
-PTO_NOINLINE inline void drop_held(int index)
+PTO_COLD inline void drop_held(int index)
 {
     for (int i = index + 1; i < held.count; ++i) {
         held.of[i - 1] = held.of[i];
@@ -32,7 +33,7 @@ PTO_COLD inline void settle_held(int index)
     note.settle(note);
 }
 
-PTO_NOINLINE inline void settle_bytes(const unsigned char* first, const unsigned char* last)
+PTO_COLD inline void settle_bytes(const unsigned char* first, const unsigned char* last)
 {
     for (int i = 0; i < held.count;) {
         if (held.of[i].first < last && first < held.of[i].last) {
@@ -53,7 +54,7 @@ PTO_INLINE void settle(const void* first, int64_t bytes)
 }
 
 // The global memory [begin, end) is about to be written: loads that still have to read it come first.
-PTO_NOINLINE inline void settle_readers(uintptr_t begin, uintptr_t end)
+PTO_COLD inline void settle_readers(uintptr_t begin, uintptr_t end)
 {
     for (int i = 0; i < held.count;) {
         const Held& note = held.of[i];
@@ -67,7 +68,7 @@ PTO_NOINLINE inline void settle_readers(uintptr_t begin, uintptr_t end)
 }
 
 // Adds a note. Of what it covers, notes of the same form that it overwrites whole are forgotten, others settled.
-PTO_NOINLINE inline void hold(const Held& note)
+PTO_COLD inline void hold(const Held& note)
 {
     for (int i = 0; i < held.count;) {
         const Held& old = held.of[i];
@@ -87,7 +88,7 @@ PTO_NOINLINE inline void hold(const Held& note)
 }
 
 // The note on the tile of that form that begins there, or nullptr.
-PTO_NOINLINE inline Held* find_held(const void* first, uint64_t form)
+PTO_COLD inline Held* find_held(const void* first, uint64_t form)
 {
     for (int i = 0; i < held.count; ++i) {
         if (held.of[i].first == first && held.of[i].form == form) {

@@ -55,7 +55,8 @@ PTO_INLINE bool fill_operand(D& d, S& s, int64_t row, int64_t col, int64_t rows,
             if (from == nullptr) {
                 if (row % 16 == 0 && col % 16 == 0) {
                     const uint16_t* boxes = reinterpret_cast<const uint16_t*>(elements(s) + S::offset(row, col));
-                    done = amx_write<D, by_row>(d, BoxedLines<S>{boxes}, rows, cols);
+                    const BoxedLines lines{boxes, TileLines<S>::band_step, TileLines<S>::run_step};
+                    done = amx_write<D, by_row>(d, lines, rows, cols);
                 }
             } else if (step % 2 == 0) {
                 done = amx_write<D, by_row>(d, PlainLines{reinterpret_cast<const uint16_t*>(from), step}, rows, cols);

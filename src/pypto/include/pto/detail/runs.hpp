@@ -74,37 +74,70 @@ PTO_INLINE Vec<int64_t, 8> pair_halves(const Vec<int64_t, 8>& a, const Vec<int64
 #endif
 }
 
-// `Count` adjacent runs of two lines, where a run is 32 bytes and the lines of a box lie behind one another: in whole vectors.
-template <class L, int Count, class T>
-PTO_INLINE void copy_two_lines(T* dst, const T* src, int64_t plain_step)
+#define PTO_HAVE_LINE_PAIRS 1
+#else
+#define PTO_HAVE_LINE_PAIRS 0
+#endif
+
+// Four adjacent runs of `Run` bytes of `lines` lines, into boxes whose lines lie behind one another. Steps in bytes.
+template <int Run>
+PTO_INLINE void copy_four_runs(unsigned char* dst, int64_t run_step, const unsigned char* src, int64_t plain_step,
+                               int64_t lines)
 {
-    using V = Vec<int64_t, 8>;
-    PTO_UNROLL
-    for (int j = 0; j < Count; j += 2) {
-        const V a = load_vec<V>(src + j * L::run), b = load_vec<V>(src + plain_step + j * L::run);
-        store_vec(dst + j * L::run_step, pair_halves<0>(a, b));
-        store_vec(dst + (j + 1) * L::run_step, pair_halves<1>(a, b));
+    int64_t i = 0;
+#if PTO_HAVE_LINE_PAIRS
+    if constexpr (Run == 32) {  // two lines at a time, in whole vectors
+        using V = Vec<int64_t, 8>;
+        for (; i + 2 <= lines; i += 2) {
+            const unsigned char* p = src + i * plain_step;
+            unsigned char* t = dst + i * Run;
+            const V a = load_vec<V>(p), b = load_vec<V>(p + plain_step);
+            const V c = load_vec<V>(p + 64), d = load_vec<V>(p + plain_step + 64);
+            store_vec(t, pair_halves<0>(a, b));
+            store_vec(t + run_step, pair_halves<1>(a, b));
+            store_vec(t + 2 * run_step, pair_halves<0>(c, d));
+            store_vec(t + 3 * run_step, pair_halves<1>(c, d));
+        }
+    }
+#endif
+    for (; i < lines; ++i) {
+        PTO_UNROLL
+        for (int j = 0; j < 4; ++j) {
+            std::memcpy(dst + i * Run + j * run_step, src + i * plain_step + j * Run, Run);
+        }
     }
 }
-#define PTO_HAVE_TWO_LINES 1
-#else
-#define PTO_HAVE_TWO_LINES 0
-#endif
+
+// Plain lines of `bytes` bytes into the lines first .. first+count of a tile whose boxes have `band` lines of one run. One
+// function for all tiles: it is what takes the time when a kernel with several is compiled.
+template <int Run>
+PTO_NOINLINE void copy_into_boxes(unsigned char* dst, const unsigned char* src, int64_t plain_step, int64_t first,
+                                  int64_t count, int64_t bytes, int64_t band, int64_t band_step, int64_t run_step)
+{
+    for (int64_t done = 0; done < count;) {
+        // One band of boxes at a time: both sides stay in cache.
+        const int64_t line = first + done, n = min_of<int64_t>(band - line % band, count - done);
+        unsigned char* to = dst + line / band * band_step + line % band * Run;
+        const unsigned char* from = src + done * plain_step;
+        int64_t pos = 0;
+        for (; pos + 4 * Run <= bytes; pos += 4 * Run, to += 4 * run_step) {
+            copy_four_runs<Run>(to, run_step, from + pos, plain_step, n);
+        }
+        for (; pos < bytes; pos += Run, to += run_step) {
+            const std::size_t size = static_cast<std::size_t>(min_of<int64_t>(Run, bytes - pos));
+            for (int64_t i = 0; i < n; ++i) {
+                std::memcpy(to + i * Run, from + i * plain_step + pos, size);
+            }
+        }
+        done += n;
+    }
+}
 
 // `Count` adjacent runs of `lines` lines.
 template <bool ToTile, class L, int Count, class RunOp, class D, class S>
 PTO_INLINE void copy_abreast(const RunOp& op, D* dst, const S* src, int64_t plain_step, int64_t lines)
 {
-    int64_t i = 0;
-#if PTO_HAVE_TWO_LINES
-    if constexpr (ToTile && Count % 2 == 0 && std::is_same<RunOp, CopyRun<D>>::value && std::is_same<D, S>::value &&
-                  L::run * sizeof(D) == 32 && L::line_step == L::run) {
-        for (; i + 2 <= lines; i += 2) {
-            copy_two_lines<L, Count>(dst + i * L::line_step, src + i * plain_step, plain_step);
-        }
-    }
-#endif
-    for (; i < lines; ++i) {
+    for (int64_t i = 0; i < lines; ++i) {
         PTO_UNROLL
         for (int j = 0; j < Count; ++j) {
             const int64_t t = i * L::line_step + j * L::run_step, p = i * plain_step + j * L::run;
@@ -116,7 +149,7 @@ PTO_INLINE void copy_abreast(const RunOp& op, D* dst, const S* src, int64_t plai
 // Between plain lines (step `plain_step`) and the lines first .. first+count of a boxed tile with layout L.
 // ToTile says which side is the destination.
 template <bool ToTile, class L, class RunOp, class D, class S>
-PTO_NOINLINE void copy_boxed(RunOp op, D* dst, const S* src, int64_t plain_step, int64_t first, int64_t count,
+PTO_NOINLINE void copy_boxed_by_run(RunOp op, D* dst, const S* src, int64_t plain_step, int64_t first, int64_t count,
                              int64_t length)
 {
     const int64_t whole = length / L::run * L::run;
@@ -143,6 +176,20 @@ PTO_NOINLINE void copy_boxed(RunOp op, D* dst, const S* src, int64_t plain_step,
             }
         }
         done += n;
+    }
+}
+
+template <bool ToTile, class L, class RunOp, class D, class S>
+PTO_INLINE void copy_boxed(RunOp op, D* dst, const S* src, int64_t plain_step, int64_t first, int64_t count, int64_t length)
+{
+    constexpr int64_t size = static_cast<int64_t>(sizeof(D)), run = L::run * size;
+    if constexpr (ToTile && std::is_same<RunOp, CopyRun<D>>::value && std::is_same<D, S>::value &&
+                  L::line_step == L::run && (run == 32 || run == 64)) {
+        copy_into_boxes<run>(reinterpret_cast<unsigned char*>(dst), reinterpret_cast<const unsigned char*>(src),
+                             plain_step * size, first, count, length * size, L::band, L::band_step * size,
+                             L::run_step * size);
+    } else {
+        copy_boxed_by_run<ToTile, L>(op, dst, src, plain_step, first, count, length);
     }
 }
 

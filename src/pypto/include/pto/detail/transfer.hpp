@@ -230,8 +230,8 @@ void settle_load(const Held& note)
 }
 
 // True if the load is left to who reads the tile.
-PTO_NOINLINE inline bool hold_lines(const void* tile, int64_t tile_bytes, uint64_t form, const void* src, int64_t step,
-                                    int64_t count, int64_t bytes, void (*settle)(const Held&))
+PTO_COLD inline bool hold_lines(const void* tile, int64_t tile_bytes, uint64_t form, const void* src, int64_t step,
+                                int64_t count, int64_t bytes, void (*settle)(const Held&))
 {
     if (extents.count == 0 || step < bytes || bytes <= 0 || count * bytes < kLeastHeldBytes) {
         return false;
@@ -263,8 +263,8 @@ struct Waiting {
     const char* from;
     int64_t step;  // bytes between lines
 };
-PTO_NOINLINE inline Waiting waiting_lines(const void* tile, uint64_t form, int64_t line, int64_t lines, int64_t pos,
-                                          int64_t bytes)
+PTO_COLD inline Waiting waiting_lines(const void* tile, uint64_t form, int64_t line, int64_t lines, int64_t pos,
+                                      int64_t bytes)
 {
     Held* note = find_held(tile, form);
     if (note == nullptr || note->from == nullptr || line + lines > note->count || pos + bytes > note->length ||
