@@ -27,58 +27,58 @@ __aicore__ __attribute__((always_inline)) void runAccumulate(__gm__ int64_t* arg
     using outGlobalType = GlobalTensor<float, outShapeDim5, outStrideDim5>;
     outGlobalType outGlobal(out);
 
-    using shrink_32x1_dnShapeDim5 = Shape<1, 1, 1, 32, 1>;
-    using shrink_32x1_dnStrideDim5 = Stride<1, 1, 1, 1, 1>;
-    using shrink_32x1_dnGlobalType = GlobalTensor<float, shrink_32x1_dnShapeDim5, shrink_32x1_dnStrideDim5, Layout::DN>;
-    shrink_32x1_dnGlobalType shrink_32x1_dnGlobal(shrink);
+    using shrink_16x1_dnShapeDim5 = Shape<1, 1, 1, 16, 1>;
+    using shrink_16x1_dnStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using shrink_16x1_dnGlobalType = GlobalTensor<float, shrink_16x1_dnShapeDim5, shrink_16x1_dnStrideDim5, Layout::DN>;
+    shrink_16x1_dnGlobalType shrink_16x1_dnGlobal(shrink);
 
-    using out_32x128ShapeDim5 = Shape<1, 1, 1, 32, 128>;
-    using out_32x128StrideDim5 = Stride<1, 1, 1, 128, 1>;
-    using out_32x128GlobalType = GlobalTensor<float, out_32x128ShapeDim5, out_32x128StrideDim5>;
-    out_32x128GlobalType out_32x128Global(out);
+    using out_16x128ShapeDim5 = Shape<1, 1, 1, 16, 128>;
+    using out_16x128StrideDim5 = Stride<1, 1, 1, 128, 1>;
+    using out_16x128GlobalType = GlobalTensor<float, out_16x128ShapeDim5, out_16x128StrideDim5>;
+    out_16x128GlobalType out_16x128Global(out);
 
-    using step_32x128ShapeDim5 = Shape<1, 1, 1, 32, 128>;
-    using step_32x128StrideDim5 = Stride<1, 1, 1, 128, 1>;
-    using step_32x128GlobalType = GlobalTensor<float, step_32x128ShapeDim5, step_32x128StrideDim5>;
-    step_32x128GlobalType step_32x128Global(step);
+    using step_16x128ShapeDim5 = Shape<1, 1, 1, 16, 128>;
+    using step_16x128StrideDim5 = Stride<1, 1, 1, 128, 1>;
+    using step_16x128GlobalType = GlobalTensor<float, step_16x128ShapeDim5, step_16x128StrideDim5>;
+    step_16x128GlobalType step_16x128Global(step);
 
     // Tile type definitions and allocations
-    using factorType = Tile<TileType::Vec, float, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
-    factorType factor(32, 1);
+    using factorType = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    factorType factor(16, 1);
     TASSIGN(factor, 0x0);
 
-    using _t0Type = Tile<TileType::Vec, float, 32, 128, BLayout::RowMajor, -1, -1>;
-    _t0Type _t0(32, 128);
-    TASSIGN(_t0, 0x80);
+    using _t0Type = Tile<TileType::Vec, float, 16, 128, BLayout::RowMajor, -1, -1>;
+    _t0Type _t0(16, 128);
+    TASSIGN(_t0, 0x40);
 
-    using beforeType = Tile<TileType::Vec, float, 32, 128, BLayout::RowMajor, -1, -1>;
-    beforeType before(32, 128);
-    TASSIGN(before, 0x4080);
+    using beforeType = Tile<TileType::Vec, float, 16, 128, BLayout::RowMajor, -1, -1>;
+    beforeType before(16, 128);
+    TASSIGN(before, 0x2040);
 
-    using _t1Type = Tile<TileType::Vec, float, 32, 128, BLayout::RowMajor, -1, -1>;
-    _t1Type _t1(32, 128);
-    TASSIGN(_t1, 0x8080);
+    using _t1Type = Tile<TileType::Vec, float, 16, 128, BLayout::RowMajor, -1, -1>;
+    _t1Type _t1(16, 128);
+    TASSIGN(_t1, 0x4040);
 
-    using nowType = Tile<TileType::Vec, float, 32, 128, BLayout::RowMajor, -1, -1>;
-    nowType now(32, 128);
-    TASSIGN(now, 0xc080);
+    using nowType = Tile<TileType::Vec, float, 16, 128, BLayout::RowMajor, -1, -1>;
+    nowType now(16, 128);
+    TASSIGN(now, 0x6040);
 
     // Function body
     set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
     set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
-    for (int64_t r = 0; r < 128; r += 32) {
-        TASSIGN(shrink_32x1_dnGlobal, shrink + r + 0);
-        TLOAD(factor, shrink_32x1_dnGlobal);
-        TASSIGN(out_32x128Global, out + r * 128 + 0);
-        TLOAD(_t0, out_32x128Global);
+    for (int64_t r = 0; r < 128; r += 16) {
+        TASSIGN(shrink_16x1_dnGlobal, shrink + r + 0);
+        TLOAD(factor, shrink_16x1_dnGlobal);
+        TASSIGN(out_16x128Global, out + r * 128 + 0);
+        TLOAD(_t0, out_16x128Global);
         set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
         wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
         pipe_barrier(PIPE_V);
         TROWEXPANDMUL(before, _t0, factor);
         set_flag(PIPE_V, PIPE_MTE2, EVENT_ID1);
         wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
-        TASSIGN(step_32x128Global, step + r * 128 + 0);
-        TLOAD(_t1, step_32x128Global);
+        TASSIGN(step_16x128Global, step + r * 128 + 0);
+        TLOAD(_t1, step_16x128Global);
         set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
         wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
@@ -87,8 +87,8 @@ __aicore__ __attribute__((always_inline)) void runAccumulate(__gm__ int64_t* arg
         set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
         set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
         wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-        TASSIGN(out_32x128Global, out + r * 128 + 0);
-        TSTORE(out_32x128Global, now);
+        TASSIGN(out_16x128Global, out + r * 128 + 0);
+        TSTORE(out_16x128Global, now);
         set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID1);
     }

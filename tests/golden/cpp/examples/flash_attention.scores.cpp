@@ -17,13 +17,13 @@ __aicore__ __attribute__((always_inline)) void runScores(__gm__ int64_t* args)
     using qGlobalType = GlobalTensor<float, qShapeDim5, qStrideDim5>;
     qGlobalType qGlobal(q);
 
-    using kShapeDim5 = Shape<1, 1, 1, 256, 128>;
+    using kShapeDim5 = Shape<1, 1, 1, 512, 128>;
     using kStrideDim5 = Stride<1, 1, 1, 128, 1>;
     using kGlobalType = GlobalTensor<float, kShapeDim5, kStrideDim5>;
     kGlobalType kGlobal(k);
 
-    using sShapeDim5 = Shape<1, 1, 1, 128, 256>;
-    using sStrideDim5 = Stride<1, 1, 1, 256, 1>;
+    using sShapeDim5 = Shape<1, 1, 1, 128, 512>;
+    using sStrideDim5 = Stride<1, 1, 1, 512, 1>;
     using sGlobalType = GlobalTensor<float, sShapeDim5, sStrideDim5>;
     sGlobalType sGlobal(s);
 
@@ -33,7 +33,7 @@ __aicore__ __attribute__((always_inline)) void runScores(__gm__ int64_t* args)
     k_128x128GlobalType k_128x128Global(k);
 
     using s_128x128ShapeDim5 = Shape<1, 1, 1, 128, 128>;
-    using s_128x128StrideDim5 = Stride<1, 1, 1, 256, 1>;
+    using s_128x128StrideDim5 = Stride<1, 1, 1, 512, 1>;
     using s_128x128GlobalType = GlobalTensor<float, s_128x128ShapeDim5, s_128x128StrideDim5>;
     s_128x128GlobalType s_128x128Global(s);
 
@@ -63,7 +63,7 @@ __aicore__ __attribute__((always_inline)) void runScores(__gm__ int64_t* args)
     set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
     TMOV(left, mat_q);
-    for (int64_t n = 0; n < 256; n += 128) {
+    for (int64_t n = 0; n < 512; n += 128) {
         TASSIGN(k_128x128Global, k + n * 128 + 0);
         TLOAD(mat_k, k_128x128Global);
         set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
@@ -79,7 +79,7 @@ __aicore__ __attribute__((always_inline)) void runScores(__gm__ int64_t* args)
         set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
         set_flag(PIPE_M, PIPE_MTE1, EVENT_ID0);
         wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
-        TASSIGN(s_128x128Global, s + 0 * 256 + n);
+        TASSIGN(s_128x128Global, s + 0 * 512 + n);
         TSTORE(s_128x128Global, _t0);
         set_flag(PIPE_FIX, PIPE_M, EVENT_ID0);
         wait_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID0);

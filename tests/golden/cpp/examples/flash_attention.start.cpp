@@ -7,11 +7,23 @@ using namespace pto;
 __aicore__ __attribute__((always_inline)) void runStart(__gm__ int64_t* args)
 {
     // Unpack arguments
-    __gm__ float* largest = reinterpret_cast<__gm__ float*>(args[0]);
-    __gm__ float* total = reinterpret_cast<__gm__ float*>(args[1]);
-    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[2]);
+    __gm__ float* q = reinterpret_cast<__gm__ float*>(args[0]);
+    __gm__ float* scaled = reinterpret_cast<__gm__ float*>(args[1]);
+    __gm__ float* largest = reinterpret_cast<__gm__ float*>(args[2]);
+    __gm__ float* total = reinterpret_cast<__gm__ float*>(args[3]);
+    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[4]);
 
     // Global tensor declarations
+    using qShapeDim5 = Shape<1, 1, 1, 128, 128>;
+    using qStrideDim5 = Stride<1, 1, 1, 128, 1>;
+    using qGlobalType = GlobalTensor<float, qShapeDim5, qStrideDim5>;
+    qGlobalType qGlobal(q);
+
+    using scaledShapeDim5 = Shape<1, 1, 1, 128, 128>;
+    using scaledStrideDim5 = Stride<1, 1, 1, 128, 1>;
+    using scaledGlobalType = GlobalTensor<float, scaledShapeDim5, scaledStrideDim5>;
+    scaledGlobalType scaledGlobal(scaled);
+
     using largestShapeDim5 = Shape<1, 1, 1, 128, 1>;
     using largestStrideDim5 = Stride<1, 1, 1, 1, 1>;
     using largestGlobalType = GlobalTensor<float, largestShapeDim5, largestStrideDim5>;
@@ -37,6 +49,16 @@ __aicore__ __attribute__((always_inline)) void runStart(__gm__ int64_t* args)
     using total_128x1_dnGlobalType = GlobalTensor<float, total_128x1_dnShapeDim5, total_128x1_dnStrideDim5, Layout::DN>;
     total_128x1_dnGlobalType total_128x1_dnGlobal(total);
 
+    using q_16x128ShapeDim5 = Shape<1, 1, 1, 16, 128>;
+    using q_16x128StrideDim5 = Stride<1, 1, 1, 128, 1>;
+    using q_16x128GlobalType = GlobalTensor<float, q_16x128ShapeDim5, q_16x128StrideDim5>;
+    q_16x128GlobalType q_16x128Global(q);
+
+    using scaled_16x128ShapeDim5 = Shape<1, 1, 1, 16, 128>;
+    using scaled_16x128StrideDim5 = Stride<1, 1, 1, 128, 1>;
+    using scaled_16x128GlobalType = GlobalTensor<float, scaled_16x128ShapeDim5, scaled_16x128StrideDim5>;
+    scaled_16x128GlobalType scaled_16x128Global(scaled);
+
     // Tile type definitions and allocations
     using lowest_rowType = Tile<TileType::Vec, float, 1, 128, BLayout::RowMajor, -1, -1>;
     lowest_rowType lowest_row(1, 128);
@@ -58,6 +80,14 @@ __aicore__ __attribute__((always_inline)) void runStart(__gm__ int64_t* args)
     zerosType zeros(128, 128);
     TASSIGN(zeros, 0x400);
 
+    using _t0Type = Tile<TileType::Vec, float, 16, 128, BLayout::RowMajor, -1, -1>;
+    _t0Type _t0(16, 128);
+    TASSIGN(_t0, 0x10400);
+
+    using rowsType = Tile<TileType::Vec, float, 16, 128, BLayout::RowMajor, -1, -1>;
+    rowsType rows(16, 128);
+    TASSIGN(rows, 0x12400);
+
     // Function body
     TEXPANDS(lowest_row, -1e+30f);
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
@@ -75,6 +105,21 @@ __aicore__ __attribute__((always_inline)) void runStart(__gm__ int64_t* args)
     TSTORE(total_128x1_dnGlobal, zero);
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
     TSTORE(outGlobal, zeros);
+    for (int64_t r = 0; r < 128; r += 16) {
+        TASSIGN(q_16x128Global, q + r * 128 + 0);
+        TLOAD(_t0, q_16x128Global);
+        set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+        wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+        TMULS(rows, _t0, 0.08838834764831845f);
+        set_flag(PIPE_V, PIPE_MTE3, EVENT_ID3);
+        set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
+        wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID3);
+        TASSIGN(scaled_16x128Global, scaled + r * 128 + 0);
+        TSTORE(scaled_16x128Global, rows);
+        set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
+        wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
+        wait_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
+    }
     pipe_barrier(PIPE_ALL);
 }
 

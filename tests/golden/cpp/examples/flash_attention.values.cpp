@@ -12,12 +12,12 @@ __aicore__ __attribute__((always_inline)) void runValues(__gm__ int64_t* args)
     __gm__ float* step = reinterpret_cast<__gm__ float*>(args[2]);
 
     // Global tensor declarations
-    using pShapeDim5 = Shape<1, 1, 1, 128, 256>;
-    using pStrideDim5 = Stride<1, 1, 1, 256, 1>;
+    using pShapeDim5 = Shape<1, 1, 1, 128, 512>;
+    using pStrideDim5 = Stride<1, 1, 1, 512, 1>;
     using pGlobalType = GlobalTensor<float, pShapeDim5, pStrideDim5>;
     pGlobalType pGlobal(p);
 
-    using vShapeDim5 = Shape<1, 1, 1, 256, 128>;
+    using vShapeDim5 = Shape<1, 1, 1, 512, 128>;
     using vStrideDim5 = Stride<1, 1, 1, 128, 1>;
     using vGlobalType = GlobalTensor<float, vShapeDim5, vStrideDim5>;
     vGlobalType vGlobal(v);
@@ -28,7 +28,7 @@ __aicore__ __attribute__((always_inline)) void runValues(__gm__ int64_t* args)
     stepGlobalType stepGlobal(step);
 
     using p_128x128ShapeDim5 = Shape<1, 1, 1, 128, 128>;
-    using p_128x128StrideDim5 = Stride<1, 1, 1, 256, 1>;
+    using p_128x128StrideDim5 = Stride<1, 1, 1, 512, 1>;
     using p_128x128GlobalType = GlobalTensor<float, p_128x128ShapeDim5, p_128x128StrideDim5>;
     p_128x128GlobalType p_128x128Global(p);
 
@@ -79,7 +79,7 @@ __aicore__ __attribute__((always_inline)) void runValues(__gm__ int64_t* args)
     TASSIGN(acc_1, 0x0);
 
     // Function body
-    TASSIGN(p_128x128Global, p + 0 * 256 + 0);
+    TASSIGN(p_128x128Global, p + 0 * 512 + 0);
     TLOAD(mat_p_0, p_128x128Global);
     set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
     TASSIGN(v_128x128Global, v + 0 * 128 + 0);
@@ -94,26 +94,34 @@ __aicore__ __attribute__((always_inline)) void runValues(__gm__ int64_t* args)
     TMATMUL(acc_0, left_0, right_0);
     set_flag(PIPE_M, PIPE_MTE1, EVENT_ID0);
     wait_flag(PIPE_M, PIPE_MTE1, EVENT_ID0);
+    set_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID0);
     using acc_iterType = Tile<TileType::Acc, float, 128, 128, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
     acc_iterType acc_iter(128, 128);
     TASSIGN(acc_iter, 0x0);
     acc_iter = acc_0;
-    for (int64_t k = 128; k < 256; k += 128) {
-        TASSIGN(p_128x128Global, p + 0 * 256 + k);
+    for (int64_t k = 128; k < 512; k += 128) {
+        TASSIGN(p_128x128Global, p + 0 * 512 + k);
         TLOAD(mat_p_1, p_128x128Global);
         set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID2);
+        wait_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID0);
         TASSIGN(v_128x128Global, v + k * 128 + 0);
         TLOAD(mat_v_1, v_128x128Global);
         set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID3);
         wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID2);
         TMOV(left_1, mat_p_1);
+        set_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID1);
         wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID3);
         TMOV(right_1, mat_v_1);
+        set_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID0);
         set_flag(PIPE_MTE1, PIPE_M, EVENT_ID1);
         wait_flag(PIPE_MTE1, PIPE_M, EVENT_ID1);
         TMATMUL_ACC(acc_1, acc_iter, left_1, right_1);
+        set_flag(PIPE_M, PIPE_MTE1, EVENT_ID1);
+        wait_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID1);
+        wait_flag(PIPE_M, PIPE_MTE1, EVENT_ID1);
         acc_iter = acc_1;
     }
+    wait_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID0);
     set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
     wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
     TSTORE(stepGlobal, acc_iter);

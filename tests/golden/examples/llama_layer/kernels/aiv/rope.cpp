@@ -119,8 +119,12 @@ __aicore__ __attribute__((always_inline)) void runRope(__gm__ int64_t* args)
         TASSIGN(sin_16x64Global, sin + r * 64 + 0);
         TLOAD(s, sin_16x64Global);
         // llama_layer.py:139
+        set_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
+        wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
         set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         set_flag(PIPE_MTE3, PIPE_V, EVENT_ID1);
+        set_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
+        wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
         set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
         for (int64_t head = 0; head < 512; head += 128) {
             // llama_layer.py:140

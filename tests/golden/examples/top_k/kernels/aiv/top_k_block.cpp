@@ -149,6 +149,8 @@ __aicore__ __attribute__((always_inline)) void runTopKBlock(__gm__ int64_t* args
         set_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
         // top_k.py:48
         wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
+        set_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
+        wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID2);
         set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         using left_iterType = Tile<TileType::Vec, float, 8, 512, BLayout::RowMajor, -1, -1>;
         left_iterType left_iter(8, 512);
