@@ -37,6 +37,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnStmt, SeqStmts
 from pypto._src.ops import memory, system
+from pypto._src.run.native import KernelError
 from tests.emit.kernels import (
     Branches,
     Clashes,
@@ -282,6 +283,38 @@ def test_floor_division(kind: Any, a: int, b: int) -> None:
     out = np.zeros((8, 8), np.int32)
     run(scalar_kernel(binary(kind, A, B)), out, a, b, 0)
     assert out[0, 0] == (a // b if kind is FloorDiv else a % b)
+
+
+@pytest.mark.parametrize(("kind", "symbol"), [(FloorDiv, "//"), (FloorMod, "%")])
+def test_division_without_a_result(kind: Any, symbol: str) -> None:
+    """A divisor of 0 is an error and does not end the process; the smallest number wraps."""
+    out = np.zeros((8, 8), np.int32)
+    with pytest.raises(KernelError, match=f"^'{symbol}' by zero"):
+        run(scalar_kernel(binary(kind, A, B)), out, 7, 0, 0)
+    run(scalar_kernel(binary(kind, A, B)), out, -(1 << 63), -1, 0)
+    assert out[0, 0] == 0
+
+
+WRAPS = """
+@pl.program
+class Wraps:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        a: pl.INT32,
+        x: pl.Tensor[[8, 8], pl.INT32],
+        out: pl.Out[pl.Tensor[[8, 8], pl.INT32]],
+    ):
+        out[:] = x[:] * pl.cast(1 if a + 1 > a else 0, pl.INT32)
+"""
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_integers_wrap(target: Any) -> None:
+    """A sum that leaves the range of its type wraps; the compiler does not assume otherwise."""
+    x, out = np.ones((8, 8), np.int32), np.ones((8, 8), np.int32)
+    compile_program(pl.parse_program(WRAPS), target)((1 << 31) - 1, x, out)
+    assert not out.any()
 
 
 # Expressions and the C++ text they have: parentheses where C++ needs them or compilers warn.

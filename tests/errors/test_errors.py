@@ -104,7 +104,7 @@ def test_messages_differ() -> None:
 PROSE = {
     "annotation-undefined-dim", "async-kernel", "cast-mode", "division", "function-on-class",
     "host-branch", "kernel-recursion", "kwargs", "lambda-kernel", "load-acc", "match",
-    "misplaced-range", "out-never-written", "star-args", "step-zero",
+    "host-tile", "misplaced-range", "out-never-written", "star-args", "step-zero",
     "unsupported-expressions", "unused-result", "while-values-condition",
     "yield-unnamed",
 }  # fmt: skip

@@ -219,3 +219,74 @@ def test_run_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     error = capsys.readouterr().err
     assert error.startswith("error: RAW race: block.add on V starts while block.load on MTE2 is ")
     assert f"{tmp_path / 'kernels.py'}:11:" in error
+
+
+THROUGH_A_CALL = """\
+import pypto.language as pl
+
+
+@pl.program
+class Calls:
+    @pl.function(type=pl.FunctionType.InCore)
+    def copy(
+        self, x: pl.Tensor[[16, 32], pl.FP32], out: pl.Out[pl.Tensor[[16, 32], pl.FP32]]
+    ):
+        out[:] = x[:]
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        x: pl.Tensor[[16, 32], pl.FP32],
+        y: pl.Tensor[[16, 32], pl.FP32],
+        out: pl.Out[pl.Tensor[[16, 32], pl.FP32]],
+    ):
+        self.copy(x, y)
+        self.copy(y, out)
+"""
+
+
+def test_input_written_by_a_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a called kernel writes has to be an output of the caller too."""
+    path = write(tmp_path, THROUGH_A_CALL)
+    status, out, err = check(capsys, path)
+    assert status == 1
+    assert "rules   1 error\n" in out
+    assert err.replace(str(path), "kernels.py") == (
+        "error: main writes 'y', though it is no output as other parameters are  [input-written]\n"
+        "  --> kernels.py:16:9\n"
+        "   |\n"
+        "16 |         y: pl.Tensor[[16, 32], pl.FP32],\n"
+        "   |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "   = hint: write y: pl.InOut[...], or pass another tensor\n"
+    )
+    taken = THROUGH_A_CALL.replace("        y: pl.Tensor[[16, 32], pl.FP32]", TAKEN)
+    assert check(capsys, write(tmp_path, taken))[0] == 0
+
+
+TAKEN = "        y: pl.InOut[pl.Tensor[[16, 32], pl.FP32]]"
+
+IN_TURNS = """\
+import pypto.language as pl
+
+
+@pl.program
+class Turns:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self, x: pl.Tensor[[64, 32], pl.FP32], out: pl.Out[pl.Tensor[[64, 32], pl.FP32]]
+    ):
+        for i in pl.range(0, 64, 16):
+            rows = pl.load(x, [i, 0], [16, 32])
+            sums = pl.row_sum(rows)
+            out = pl.store(pl.row_expand_mul(rows, sums), [i, 0], [16, 32], out)
+"""
+
+
+@pytest.mark.parametrize("flags", ["pair", "source"])
+def test_inserted_flags_are_right_in_each_reading(
+    flags: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Flags that InsertSync makes are made for the reading that is checked."""
+    status, out, err = check(capsys, write(tmp_path, IN_TURNS), "--flags", flags)
+    assert (status, err) == (0, "")
+    assert "sync    ok\n" in out

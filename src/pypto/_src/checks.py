@@ -15,13 +15,16 @@ from pypto._src.build_output import CCECodegen
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import PyptoError
+from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.check_unused import unused_results
 from pypto._src.passes.happens_before import FlagIdentity, check_sync
+from pypto._src.passes.insert_sync import InsertSync, insert_sync
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.run.effects import effects
 
 if TYPE_CHECKING:
     from pypto._src.dialect import verify as pto_dialect
@@ -58,13 +61,15 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
     verifier = IRVerifier()
     for rule in ("Structure", "TypeCheck"):
         verifier.enable_rule(rule)
-    rules = Stage("rules", (*verifier.verify(program), *unused_results(program)))
+    found = verifier.verify(program)
+    written = () if found else _written_inputs(program)
+    rules = Stage("rules", (*found, *written, *unused_results(program)))
     yield rules
     lowered: Program | None = None
     if rules.errors:
         yield Stage("memory", skipped="the program breaks rules")
     else:
-        stage, lowered = _lowered(program, OptimizationStrategy.Default)
+        stage, lowered = _lowered(program, OptimizationStrategy.Default, identity)
         yield stage
     if lowered is None:
         yield from (Stage(name, skipped="the passes do not get so far") for name in STAGES[2:])
@@ -74,9 +79,44 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
     yield _accepted(program)
 
 
-def _lowered(program: Program, strategy: OptimizationStrategy) -> tuple[Stage, Program | None]:
+def _written_inputs(program: Program) -> Iterator[Diagnostic]:
+    """Yield an error for each tensor that a function with outputs writes and does not call one.
+
+    The front end sees what a function writes by itself; here are calls, and other names, too.
+    """
+    found = effects(program)
+    for function in program.functions_:
+        directions = function.param_directions
+        if all(direction is ParamDirection.In for direction in directions):
+            continue  # says nothing of directions
+        for param, direction, writes in zip(
+            function.params, directions, found[function.name].writes, strict=True
+        ):
+            if writes and direction is ParamDirection.In:
+                yield Diagnostic(
+                    DiagnosticSeverity.Error,
+                    "input-written",
+                    0,
+                    f"{function.name} writes {param.name!r}, though it is no output as other "
+                    "parameters are",
+                    param.span,
+                    hint=f"write {param.name}: pl.InOut[...], or pass another tensor",
+                )
+
+
+def _lowered(
+    program: Program,
+    strategy: OptimizationStrategy,
+    identity: FlagIdentity = FlagIdentity.PAIR,
+) -> tuple[Stage, Program | None]:
+    manager = PassManager(strategy)
+    if identity is FlagIdentity.SOURCE:  # the flags that are inserted have to be right under it
+        manager.passes = [
+            insert_sync(by_source=True) if isinstance(each, InsertSync) else each
+            for each in manager.passes
+        ]
     try:
-        return Stage("memory"), PassManager(strategy).run_passes(program)
+        return Stage("memory"), manager.run_passes(program)
     except PyptoError as error:
         return Stage("memory", _diagnostics(error)), None
 

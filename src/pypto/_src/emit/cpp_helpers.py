@@ -13,8 +13,30 @@ from pypto._src.emit.cpp_types import FLOOR_HELPERS
 UNROLL_LIMIT: Final = 8
 """Turns of a constant loop up to which a hint asks for unrolling."""
 
+
+def _checked(helper: str, symbol: str, of_minus_one: str) -> tuple[str, ...]:
+    """Return a division that does not end the process on the CPU where it has no result."""
+    head, brace, *rest = FLOOR_HELPERS[helper]
+    return (
+        head,
+        brace,
+        "#if defined(PTO_CPU_NATIVE)",
+        "    if (b == 0) {",
+        f"        pto::cpu::fail(\"'{symbol}' by zero\");",
+        "        return 0;",
+        "    }",
+        "    if (b == -1) {",
+        f"        return {of_minus_one};",
+        "    }",
+        "#endif",
+        *rest,
+    )
+
+
 HELPERS: Final[dict[str, tuple[str, ...]]] = {
     **FLOOR_HELPERS,
+    "floor_div": _checked("floor_div", "//", "static_cast<int64_t>(0 - static_cast<uint64_t>(a))"),
+    "floor_mod": _checked("floor_mod", "%", "0"),
     "loop_step": (
         "static inline __aicore__ int64_t loop_step(int64_t step)",
         "{",

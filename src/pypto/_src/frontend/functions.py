@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import (
+    InvalidOperationError,
     ParserError,
     ParserSyntaxError,
     ParserTypeError,
@@ -37,7 +38,10 @@ from pypto._src.frontend.types import parameter_type, result_types
 from pypto._src.ir.annotations import Scalar
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.nodes import Expr, TensorType, Type, Var
-from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.opdef import op_of
+from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt
+from pypto._src.ir.walk import calls_of, children
+from pypto._src.ops.rules import called
 
 _CALLED_OUTSIDE: Final[dict[Function, tuple[Function, ...]]] = {}
 """Functions that a function outside any program calls; a program that takes it takes these."""
@@ -182,11 +186,13 @@ class Method(Callee):
         try:
             results = self._results()
             self._check_outputs()
+            span = ctx.span(self.node)
+            body = body_of(ctx.block, span)
+            if self.options.func_type is FunctionType.Orchestration:
+                _check_host(self.name, body)
         except ParserError as error:
             ctx.report(error, self.node)
             return
-        span = ctx.span(self.node)
-        body = body_of(ctx.block, span)
         self.function = Function(
             self.name, self.params, results, body, span, self.options.func_type
         )
@@ -248,6 +254,26 @@ class Method(Callee):
                     slug="input-written",
                     related=(Label(var.span, "the parameter"),),
                 )
+
+
+def _check_host(name: str, body: Stmt) -> None:
+    """Raise an error for work on tiles outside the scopes of a host function."""
+    pending: list[Stmt] = [body]
+    while pending:
+        stmt = pending.pop()
+        for call in calls_of(stmt):
+            op = op_of(call)
+            if op is not None and op.level == "block":
+                raise InvalidOperationError(
+                    f"{called(op)} works on tiles, and {name} is an Orchestration function, which "
+                    "has none",
+                    call.span,
+                    hint="write it in an InCore function, or inside with pl.incore():",
+                    slug="host-tile",
+                )
+        if not isinstance(stmt, ScopeStmt):
+            inner = [child for child in children(stmt) if isinstance(child, Stmt)]
+            pending += reversed(inner)
 
 
 def _returned_as(
@@ -371,8 +397,8 @@ class ProgramParser:
                 related=(Label(function.span, "the function from outside"),),
             )
         self.outside[function.name] = function
-        for called in _CALLED_OUTSIDE.get(function, ()):
-            self.use(called, span)
+        for inner in _CALLED_OUTSIDE.get(function, ()):
+            self.use(inner, span)
 
     def finish(
         self,

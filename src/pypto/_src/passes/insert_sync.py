@@ -81,9 +81,9 @@ class InsertSync(Pass):
         return result
 
 
-def insert_sync() -> Pass:
-    """Return the pass that adds flags and barriers."""
-    return InsertSync()
+def insert_sync(*, by_source: bool = False) -> InsertSync:
+    """Return the pass that adds flags and barriers; see `InsertSync`."""
+    return InsertSync(by_source=by_source)
 
 
 def is_sync(stmt: Stmt) -> bool:

@@ -40,7 +40,7 @@ NOTICE_AFTER_S = 3.0  # so long a user waits without a word
 # one rounding is meant, as in matmul, the headers call std::fma, which -march=native makes one
 # instruction. The two -fno flags leave every value alone: they give up errno and the floating
 # point exception flags, which nobody reads, and let sqrt and selects become vector code.
-_NUMERICS = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+_NUMERICS = ("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fwrapv")
 
 # Hidden symbols: the functions and variables of the headers stay private to one kernel, unless a
 # header exports them. Otherwise the compiler would decide: g++ shares inline variables between all

@@ -6,6 +6,15 @@ using namespace pto;
 
 static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
 {
+#if defined(PTO_CPU_NATIVE)
+    if (b == 0) {
+        pto::cpu::fail("'%' by zero");
+        return 0;
+    }
+    if (b == -1) {
+        return 0;
+    }
+#endif
     int64_t r = a % b;
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
