@@ -15,6 +15,7 @@ from pypto._src.emit.pto_types import tile_buf_type, valid_dims
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
+    Call,
     Expr,
     MemRef,
     TileType,
@@ -77,6 +78,7 @@ class Buffers:
     """The buffers of a kernel in order of first definition."""
 
     def __init__(self, function: Function, *, placed: bool) -> None:
+        self._placed = placed
         self._found: dict[Key, Buffer] = {}
         self._storage: dict[Expr, Key | None] = {}  # whose bytes; None for part of a tile
         self._handovers: list[_Handover] = []
@@ -102,6 +104,17 @@ class Buffers:
             known = Texts(tile_buf_type(kind, space), valid if varies else None)
             self._texts[key] = known
         return known
+
+    def reread(self, var: Var, value: Expr) -> bool:
+        """True for another tile's bytes of which a part is valid that is known at run time.
+
+        The assembler sets such a part of allocations only; a reshape has the part of its type.
+        """
+        if not isinstance(value, Call) or aliased(value) is None:
+            return False
+        kind = var.type
+        assert isinstance(kind, TileType)
+        return self.texts(kind, memref_of(var).memory_space_).valid is not None
 
     def _key(self, value: Expr) -> Key:
         memref, kind = memref_of(value), value.type
@@ -140,7 +153,7 @@ class Buffers:
 
     def _assign(self, var: Var, value: Expr) -> None:
         source = aliased(value)
-        if source is None:
+        if source is None or (self._placed and self.reread(var, value)):
             self._define(var)
         elif is_whole(source, var):
             self._storage[var] = self._storage.get(source)

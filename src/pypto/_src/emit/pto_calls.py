@@ -11,7 +11,7 @@ from typing import Any
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.columns import check_column
-from pypto._src.emit.pto_buffers import address_of, memref_of
+from pypto._src.emit.pto_buffers import Texts, address_of, memref_of
 from pypto._src.emit.pto_kernel import Kernel
 from pypto._src.emit.pto_parts import Place, Tile
 from pypto._src.emit.pto_tensors import TensorName
@@ -74,6 +74,9 @@ class Calls:
         op, kind = operator(value), var.type
         assert isinstance(kind, TileType)
         texts = kernel.buffers.texts(kind, memref_of(var).memory_space_)
+        if kernel.buffers.reread(var, value):
+            self._reread(var, texts)
+            return
         name: str | None = None  # of another tile's bytes, which `Site` names
         if source is None:
             name = kernel.buffer_names[kernel.buffers.of(var)]
@@ -83,6 +86,22 @@ class Calls:
         kernel.tiles[var] = site.dst, texts.name
         if site.place is not None:
             kernel.places[var] = site.place
+
+    def _reread(self, var: Var, texts: Texts) -> None:
+        """Let a variable be the allocation of its own that has the bytes of the tile it views."""
+        kernel = self.kernel
+        if not kernel.placed:
+            raise EmitError(
+                "the bytes of a column whose valid part is known only at run time are read as a "
+                "row, which the PTO dialect cannot say where the assembler plans memory",
+                var.span,
+                hint="ir.compile(program, strategy=ir.OptimizationStrategy.Default)",
+                slug="emit-op",
+            )
+        name = kernel.buffer_names[kernel.buffers.of(var)]
+        assert texts.valid is not None
+        self._set_valid_shape(texts.valid, name, texts.name)
+        kernel.tiles[var] = name, texts.name
 
     def _set_valid_shape(
         self, valid: tuple[Expr | None, Expr | None], name: str, type_: str

@@ -636,10 +636,11 @@ class Plan:
 def operands_of(call: Call) -> tuple[Expr, ...]:
     """Return what a call is evaluated on: its operands, and the valid sizes of its tiles.
 
-    The sizes are those of the operands and of the result that are valid in part, in order.
+    The sizes are those of the operands and of the result that are valid in part, in order. A view
+    is of all bytes, valid or not.
     """
     op = op_of(call)
-    if op is None or op.valid is None:
+    if op is None or op.valid is None or op.view_of is not None:
         return call.args
     parts = [valid_part(kind) for kind in (*(arg.type for arg in call.args), call.type)]
     return (*call.args, *[size for part in parts if part is not None for size in part])

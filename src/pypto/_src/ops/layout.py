@@ -24,6 +24,7 @@ from pypto._src.ir.nodes import (
     Type,
     Var,
     const_value,
+    same_dims,
     static_shape,
     valid_part,
 )
@@ -132,6 +133,15 @@ def is_column(kind: TileType) -> bool:
         and view.slayout is TileLayout.none_box
         and valid_part(kind) is not None
     )
+
+
+def with_valid(kind: Type, valid: Sequence[Expr]) -> Type:
+    """Return the type of a tile in vector memory of which ``valid`` rows and columns are valid."""
+    assert isinstance(kind, TileType)
+    if same_dims(valid, kind.shape):
+        return kind
+    order = TileLayout.col_major if is_column(kind) else TileLayout.row_major
+    return TileType(kind.shape, kind.dtype, kind.memref, TileView(tuple(valid), blayout=order))
 
 
 def box(view: TileView, element_bytes: int) -> tuple[int, int]:
@@ -394,6 +404,24 @@ def _reshape_type(o: Operands) -> Type:
     return tile_type(shape, kind, MemorySpace.Vec, "the result")
 
 
+def _reshaped_part(o: Operands, kind: Type) -> Type:
+    """A partly valid column [N, 1] is a row [1, N] with as many valid elements, and back."""
+    tile, part = o.tile(0), valid_part(o.tile(0))
+    assert part is not None
+    assert isinstance(kind, TileType)
+    old, new = static_shape(tile), static_shape(kind)
+    if old is None or new != old[::-1] or 1 not in old:
+        refuse(
+            o,
+            f"{called(o.op)} of a partly valid tile to {dims(kind.shape)}, and only a column "
+            "[N, 1] and a row [1, N] of one another's elements keep the valid ones together",
+            "valid-shape",
+            f"pl.fillpad({operand_name(o, 0)}) is a whole tile with zeros in the rest",
+            shown=(0,),
+        )
+    return with_valid(kind, part[::-1])
+
+
 def _reread_type(o: Operands) -> Type:
     kind, target = o.tile(0), BY_CODE[o.axis(2)]
     return tile_type(o.ints(1), TileType(kind.shape, target), MemorySpace.Vec, "the result")
@@ -442,6 +470,7 @@ def reread_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
 @block_op(
     pipe=None,  # moves nothing
     types=_reshape_type,
+    valid=_reshaped_part,
     dtypes=STORABLE,
     view_of=0,
     space=source_space,

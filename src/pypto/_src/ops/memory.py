@@ -54,6 +54,7 @@ from pypto._src.ops.layout import (
     source_space,
     tile_space,
     tile_type,
+    with_valid,
 )
 from pypto._src.ops.matmul import OPERANDS
 from pypto._src.ops.rules import (
@@ -73,7 +74,7 @@ from pypto._src.ops.rules import (
     poison,
     refuse,
 )
-from pypto._src.ops.valid import check_sizes, given, same_part, with_valid
+from pypto._src.ops.valid import check_sizes, given, same_part
 
 if TYPE_CHECKING:
     import numpy as np

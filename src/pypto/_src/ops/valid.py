@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pypto._src.errors import OpError
-from pypto._src.ir.enums import TileLayout
 from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
     TileType,
-    TileView,
     Type,
     Var,
     const_value,
@@ -24,7 +22,7 @@ from pypto._src.ir.nodes import (
     valid_part,
 )
 from pypto._src.ir.opdef import Operands
-from pypto._src.ops.layout import is_column
+from pypto._src.ops.layout import is_column, with_valid
 from pypto._src.ops.rules import called, dims, operand_name, refuse
 
 
@@ -72,15 +70,6 @@ def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> No
             )
 
 
-def with_valid(kind: Type, valid: Sequence[Expr]) -> Type:
-    """Return the type of a tile in vector memory of which ``valid`` rows and columns are valid."""
-    assert isinstance(kind, TileType)
-    if same_dims(valid, kind.shape):
-        return kind
-    order = TileLayout.col_major if is_column(kind) else TileLayout.row_major
-    return TileType(kind.shape, kind.dtype, kind.memref, TileView(tuple(valid), blayout=order))
-
-
 def valid_or_all(kind: TileType) -> tuple[Expr, ...]:
     """Return the valid sizes of a tile, which are its shape unless its type says otherwise."""
     return valid_part(kind) or kind.shape
@@ -116,15 +105,6 @@ def same_part(o: Operands, kind: Type) -> Type:
     _check_composite(o)
     tiles = [i for i in sorted(o.op.reads) if isinstance(o.args[i].type, TileType)]
     for index in tiles:
-        if is_column(o.tile(index)):
-            refuse(
-                o,
-                f"{called(o.op)} takes no partly valid columns [N, 1], {operand_name(o, index)} "
-                "is one",
-                "valid-shape",
-                "compute with the rows: pl.fillpad of the loaded tile, before the reduction",
-                shown=(index,),
-            )
         if not same_dims(valid_or_all(o.tile(index)), valid_or_all(o.tile(tiles[0]))):
             _differ(o, tiles[0], index)
     return with_valid(kind, valid_or_all(o.tile(tiles[0])))
