@@ -26,7 +26,7 @@ public:
     void push(T* item)
     {
         const int64_t end = end_.load(std::memory_order_relaxed);
-        slots_[end & mask_].store(item, std::memory_order_relaxed);
+        slot(end).store(item, std::memory_order_relaxed);
         end_.store(end + 1, std::memory_order_seq_cst);
     }
 
@@ -43,7 +43,7 @@ public:
             end_.store(end + 1, std::memory_order_relaxed);
             return nullptr;
         }
-        T* item = slots_[end & mask_].load(std::memory_order_relaxed);
+        T* item = slot(end).load(std::memory_order_relaxed);
         if (begin == end) {
             if (!begin_.compare_exchange_strong(begin, begin + 1, std::memory_order_seq_cst)) {
                 item = nullptr;  // a thief was faster
@@ -60,7 +60,7 @@ public:
         if (begin >= end_.load(std::memory_order_seq_cst)) {
             return nullptr;
         }
-        T* item = slots_[begin & mask_].load(std::memory_order_relaxed);
+        T* item = slot(begin).load(std::memory_order_relaxed);
         return begin_.compare_exchange_strong(begin, begin + 1, std::memory_order_seq_cst) ? item : nullptr;
     }
 
@@ -70,6 +70,8 @@ public:
     }
 
 private:
+    std::atomic<T*>& slot(int64_t number) { return slots_[static_cast<size_t>(number & mask_)]; }
+
     std::unique_ptr<std::atomic<T*>[]> slots_;
     int64_t mask_;
     alignas(64) std::atomic<int64_t> begin_{0};

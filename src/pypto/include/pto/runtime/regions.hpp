@@ -239,7 +239,7 @@ private:
             return;
         }
         for (size_t i = 0; i < grid.members.size();) {
-            Entry& entry = entries_[grid.members[i]];
+            Entry& entry = entries_[static_cast<size_t>(grid.members[i])];
             if (!entry.is_live) {
                 const int32_t number = grid.members[i];
                 grid.members[i] = grid.members.back();
@@ -257,8 +257,8 @@ private:
     {
         int32_t* link = &grid.heads[hash & (grid.heads.size() - 1)];
         while (*link >= 0) {
-            Node& node = grid.nodes[*link];
-            Entry& entry = entries_[node.entry];
+            Node& node = grid.nodes[static_cast<size_t>(*link)];
+            Entry& entry = entries_[static_cast<size_t>(node.entry)];
             if (!entry.is_live) {
                 const int32_t dead = *link;
                 *link = node.next;
@@ -291,7 +291,7 @@ private:
     // A removed entry keeps its number until no list names it.
     void forget(int32_t number)
     {
-        if (--entries_[number].nodes == 0) {
+        if (--entries_[static_cast<size_t>(number)].nodes == 0) {
             free_.push_back(number);
         }
     }
@@ -302,22 +302,22 @@ private:
         if (!is_listed_ && !free_.empty()) {
             number = free_.back();
             free_.pop_back();
-            entries_[number] = Entry();
+            entries_[static_cast<size_t>(number)] = Entry();
         } else {
             number = static_cast<int32_t>(entries_.size());
             entries_.emplace_back();
         }
-        entries_[number].box = box;
+        entries_[static_cast<size_t>(number)].box = box;
         live_++;
         if (!is_listed_) {
             enter(number);
         }
-        return entries_[number].value;
+        return entries_[static_cast<size_t>(number)].value;
     }
 
     void enter(int32_t number)
     {
-        Entry& entry = entries_[number];
+        Entry& entry = entries_[static_cast<size_t>(number)];
         Grid& grid = grid_of(entry.box);
         grid.count++;
         grid.members.push_back(number);
@@ -331,13 +331,13 @@ private:
         each_cell(grid, entry.box, [&](uint64_t hash) {
             int32_t at = grid.free_node;
             if (at >= 0) {
-                grid.free_node = grid.nodes[at].next;
+                grid.free_node = grid.nodes[static_cast<size_t>(at)].next;
             } else {
                 at = static_cast<int32_t>(grid.nodes.size());
                 grid.nodes.emplace_back();
             }
             int32_t& head = grid.heads[hash & (grid.heads.size() - 1)];
-            grid.nodes[at] = {hash, number, head};
+            grid.nodes[static_cast<size_t>(at)] = {hash, number, head};
             head = at;
             entry.nodes++;
         });
@@ -367,7 +367,7 @@ private:
         std::vector<int32_t> heads(grid.heads.size() * 2, -1);
         for (int32_t head : grid.heads) {
             while (head >= 0) {
-                Node& node = grid.nodes[head];
+                Node& node = grid.nodes[static_cast<size_t>(head)];
                 const int32_t next = node.next;
                 int32_t& target = heads[node.hash & (heads.size() - 1)];
                 node.next = target;

@@ -202,7 +202,7 @@ public:
         Task* task = self.ready.pop();
         const int count = threads();
         for (int i = 1; task == nullptr && i < count; i++) {
-            task = workers_[(self.number + i) % count]->ready.steal();
+            task = workers_[static_cast<size_t>((self.number + i) % count)]->ready.steal();
         }
         return task;
     }
