@@ -27,14 +27,12 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import ForStmt, Function, Stmt, WhileStmt
 from pypto._src.passes.boxes import trip_count
 from pypto._src.passes.buffers import Accesses, Instruction
-from pypto._src.passes.conflicts import History, Need, meeting
+from pypto._src.passes.conflicts import History, Need, meeting, reached
 from pypto._src.passes.happens_before import check_sync
 from pypto._src.passes.insert_sync import InsertSync, SyncReport, is_sync
 from pypto._src.passes.pipelines import PassManager
 from pypto._src.passes.regions import Block, Site, number, rewrite, sites_in
 from pypto._src.targets import A2A3
-
-NOTHING = (0,) * 7  # what a pipe knows without flags: of each pipe, that no instruction is complete
 
 
 class Plain(NamedTuple):
@@ -62,7 +60,7 @@ class PerDependence:
         for site in block.sites:
             instruction = self.accesses.at.get(site)
             if instruction is not None:
-                needs = self.history.earlier(instruction, NOTHING)
+                needs = earlier(self.history, instruction)
                 self._note(instruction, needs, carried=False)
                 self.count[instruction.pipe] += 1
                 self.history.record(instruction, self.count[instruction.pipe])
@@ -79,7 +77,7 @@ class PerDependence:
         for site in sites_in(body):
             instruction = self.accesses.at.get(site)
             if instruction is not None:
-                needs = self.history.earlier_turn(instruction, body, before, tensors=True)
+                needs = earlier_turn(self.history, instruction, body, before)
                 self._note(instruction, needs, carried=True)
 
     def _note(self, instruction: Instruction, needs: Iterable[Need], *, carried: bool) -> None:
@@ -103,6 +101,45 @@ class PerDependence:
                 now += change
                 over += change > 0 and now > A2A3.event_ids
         return Plain(len(self.flags), len(self.barriers), over)
+
+
+def earlier(history: History, instruction: Instruction) -> Iterator[Need]:
+    """Yield all conflicts with instructions that come before in the same turn of all loops."""
+    site = instruction.site
+    own = instruction.pipe if instruction.in_order else None
+    for by_pipe in history.on_chip(instruction):
+        for pipe, newest in by_pipe.items():
+            need = None if pipe == own else reached(newest, site)
+            if need is not None:
+                yield need
+    yield from _parts(history, instruction, None)
+
+
+def earlier_turn(
+    history: History, instruction: Instruction, body: Block, before: list[int]
+) -> Iterator[Need]:
+    """Yield all conflicts with earlier turns of a loop, before which ``before`` were given."""
+    own = instruction.pipe if instruction.in_order else None
+    for by_pipe in history.on_chip(instruction):
+        for pipe, newest in by_pipe.items():
+            if pipe != own and newest.number > before[pipe]:
+                yield newest
+    for need in _parts(history, instruction, body):
+        if need.number > before[need.pipe]:
+            yield need
+
+
+def _parts(history: History, instruction: Instruction, body: Block | None) -> Iterator[Need]:
+    own = instruction.pipe if instruction.in_order else None
+    for access in instruction.tensors:
+        parts = history.tensors.get(access.root)
+        for entry in () if parts is None else parts.listed:
+            if (
+                (access.writes or entry.writes)
+                and entry.pipe != own
+                and history.may_conflict(entry, access, instruction.site, body)
+            ):
+                yield Need(entry.pipe, entry.number, entry.site)
 
 
 def _life(first: Site, second: Site, *, carried: bool) -> list[tuple[int, int]]:

@@ -679,7 +679,8 @@ def loaded_by(code: str) -> set[str]:
 def test_importing_pypto_is_light() -> None:
     """The top package loads errors and element types, nothing of the IR, and no logging."""
     assert loaded_by("import pypto") == {
-        "pypto", "pypto._version", "pypto._src", "lazy", "errors", "diagnostics", "dtypes",
+        "pypto", "pypto._version", "pypto._src", "lazy", "errors", "diagnostics", "spelling",
+        "dtypes",
     }  # fmt: skip
 
 

@@ -143,7 +143,11 @@ z = pl.view(x, [8, 64], [n, 0])
 if n > 3:
     z = pl.view(y, [8, 64], [8, 0])
 return pl.store(pl.load(z, [0, 0], [8, 64]), [0, 0], [8, 64], out)""",
-        ["__gm__ float* z_2;", "z_2 = (y + 8 * 64 + 0);", "z_2 = (x + n * 64 + 0);"],
+        [
+            "__gm__ float* z_2;",
+            "z_2 = (y + 8 * 64 + 0);",
+            "z_2 = (x + view_begin(n, 8, 64) * 64 + 0);",
+        ],
     ),
 }
 
@@ -324,8 +328,8 @@ EXPRESSIONS: list[tuple[Any, str]] = [
     (A - (B - C), "a - (b - c)"),
     (A - B - C, "a - b - c"),
     (A & (B + C), "a & (b + c)"),
-    ((A << B) + C, "(a << b) + c"),
-    ((A + B) << C, "(a + b) << c"),
+    ((A << B) + C, "(a << shift_count(b, 64)) + c"),
+    ((A + B) << C, "(a + b) << shift_count(c, 64)"),
     (A | (B & C), "a | (b & c)"),
     (A | B | C, "a | b | c"),
     (A ^ (B | C), "a ^ (b | c)"),

@@ -309,10 +309,11 @@ REFUSED = [
     ),
     (
         f"x: {BLOCK}, a: pl.InOut[{BLOCK}], n: pl.Scalar[pl.INT64]",
-        "b = pl.create_tensor([16, 64], pl.FP32)\nt = a\nif n > 0:\n    t = b\n"
+        "t = a\nif n > 0:\n    b = pl.create_tensor([16, 64], pl.FP32)\n    t = b\n"
         "self.scale(x, 2.0, t)\nself.scale(x, 2.0, a)",
-        "'t_2' stands for different tensors, depending on the way to it",
-        3,
+        "'t' stands for different tensors, depending on the way to it, and one of them is made on "
+        "that way",
+        2,
     ),
     (
         f"x: {BLOCK}, f: pl.Scalar[pl.FP16], out: pl.Out[{BLOCK}]",
@@ -338,6 +339,109 @@ def test_refusals(signature: str, body: str, message: str, line: int) -> None:
         generate_orchestration(lowered, function)
     assert str(caught.value) == message
     assert caught.value.place.begin_line - function.span.begin_line == line
+
+
+# A runtime that prints the tensors of each task, and gives memory to one when it is first written.
+_RUNNING = """
+#include <initializer_list>
+enum class DataType { FLOAT32 };
+struct PTO2Runtime {};
+struct PTO2OrchestrationConfig { int expected_arg_count; };
+struct Tensor { const char* memory; const char* view(int) const; };
+struct PTOParam { const Tensor* read; Tensor* written; };
+static const char* names[] = {"new 0", "new 1", "new 2"};
+static int made = 0;
+inline Tensor make_tensor_external(void* at, const uint64_t*, int, DataType)
+{ return {static_cast<const char*>(at)}; }
+inline Tensor make_tensor(const uint64_t*, int, DataType) { return {nullptr}; }
+inline PTOParam make_input_param(const Tensor& tensor) { return {&tensor, nullptr}; }
+inline PTOParam make_output_param(Tensor& tensor) { return {nullptr, &tensor}; }
+inline PTOParam make_scalar_param(uint64_t) { return {nullptr, nullptr}; }
+enum { PTO2_WORKER_CUBE, PTO2_WORKER_VECTOR };
+inline void pto2_rt_submit_task(PTO2Runtime*, int, int, PTOParam* params, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (params[i].written && !params[i].written->memory)
+            params[i].written->memory = names[made++];
+        if (params[i].read) printf("%s -> ", params[i].read->memory ? params[i].read->memory : "?");
+        if (params[i].written) printf("%s\\n", params[i].written->memory);
+    }
+}
+#define PTO2_SCOPE(rt) if ((void)(rt), true)
+"""
+
+_MAIN = """
+int main()
+{
+    PTO2Runtime runtime;
+    char x[] = "x", out[] = "out";
+    uint64_t args[] = {(uint64_t)x, (uint64_t)out, %d};
+    aicpu_orchestration_entry(&runtime, args, 3);
+}
+"""
+PING_PONG = """\
+a = pl.create_tensor([16, 64], pl.FP32)
+b = pl.create_tensor([16, 64], pl.FP32)
+a = self.scale(x, 2.0, a)
+for i in pl.range(n):
+    b = self.scale(a, 2.0, b)
+    a, b = b, a
+out = self.scale(a, 2.0, out)
+"""
+IN_A_BRANCH = """\
+a = pl.create_tensor([16, 64], pl.FP32)
+t = x
+if n > 1:
+    a = self.scale(x, 2.0, a)
+    t = a
+out = self.scale(t, 2.0, out)
+"""
+THREE_IN_TURN = """\
+a = pl.create_tensor([16, 64], pl.FP32)
+b = pl.create_tensor([16, 64], pl.FP32)
+c = pl.create_tensor([16, 64], pl.FP32)
+a = self.scale(x, 2.0, a)
+for i in pl.range(n):
+    for j in pl.range(2):
+        b = self.scale(a, 2.0, b)
+        a, b, c = b, c, a
+out = self.scale(a, 2.0, out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "count", "tasks"),
+    [
+        pytest.param(PING_PONG, 3, ["x -> new 0", "new 0 -> new 1", "new 1 -> new 0",
+                                    "new 0 -> new 1", "new 1 -> out"], id="ping-pong"),
+        pytest.param(PING_PONG, 0, ["x -> new 0", "new 0 -> out"], id="no turn"),
+        pytest.param(IN_A_BRANCH, 2, ["x -> new 0", "new 0 -> out"], id="branch"),
+        pytest.param(IN_A_BRANCH, 0, ["x -> out"], id="no branch"),
+        pytest.param(THREE_IN_TURN, 2, ["x -> new 0", "new 0 -> new 1", "new 1 -> new 2",
+                                        "new 2 -> new 0", "new 0 -> new 1", "new 1 -> out"],
+                     id="three"),
+    ],
+)  # fmt: skip
+def test_tensors_that_change_places(
+    body: str, count: int, tasks: list[str], tmp_path: Path
+) -> None:
+    """A variable may stand for one tensor or another: the tasks get those of the time."""
+    signature = f"x: {BLOCK}, out: pl.Out[{BLOCK}], n: pl.Scalar[pl.INT64]"
+    (tmp_path / "pto_orchestration_api.h").write_text(_RUNNING)
+    source, binary = tmp_path / "main.cpp", tmp_path / "main"
+    source.write_text(emitted(signature, body).code + _MAIN % count)
+    command = [
+        *compiler().command,
+        "-std=c++20",
+        "-w",
+        f"-I{tmp_path}",
+        str(source),
+        "-o",
+        str(binary),
+    ]
+    subprocess.run(command, check=True)
+    done = subprocess.run([str(binary)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == tasks
 
 
 COPIES = ["out[0:16] = x", "pl.assemble(out, x, [0, 0])"]

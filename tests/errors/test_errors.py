@@ -9,6 +9,7 @@ or ``stage: PTO`` that it is found when they are done and text is written. A lin
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 from collections.abc import Iterator
@@ -104,9 +105,9 @@ def test_messages_differ() -> None:
 PROSE = {
     "annotation-undefined-dim", "async-kernel", "cast-mode", "division", "function-on-class",
     "host-branch", "kernel-recursion", "kwargs", "lambda-kernel", "load-acc", "match",
-    "host-tile", "misplaced-range", "out-never-written", "star-args", "step-zero",
-    "unsupported-expressions", "unused-result", "while-values-condition",
-    "yield-unnamed",
+    "host-tile", "misplaced-range", "out-never-written", "star-args", "step-zero", "text",
+    "tile-comparison", "unsupported", "unsupported-expressions", "unused-result",
+    "while-values-condition", "yield-python", "yield-unnamed",
 }  # fmt: skip
 """Errors whose hint begins with "write" and goes on in words: there are several ways to do it."""
 
@@ -121,7 +122,8 @@ def _hint(text: str) -> str | None:
 def _typed(case: Case, hint: str) -> Iterator[str]:
     """Yield the program with the hint in place of what it may stand for.
 
-    That is the marked text, its whole line, the value assigned there, or the line above a header.
+    That is the marked text, its whole line, the value assigned there, a line above it or above a
+    header, or one at the end.
     """
     lines = case.code.splitlines(keepends=True)
     header = re.fullmatch(r"(@\S+) above (def \w+)", hint)
@@ -129,6 +131,10 @@ def _typed(case: Case, hint: str) -> Iterator[str]:
         at = next(i for i, line in enumerate(lines) if line.strip().startswith(header[2]))
         indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
         yield "".join([*lines[:at], f"{indent}{header[1]}\n", *lines[at:]])
+    end = re.fullmatch(r"(.+) at the end", hint)
+    if end is not None:
+        indent = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]
+        yield "".join([*lines, f"{indent}{end[1]}\n"])
     place = re.search(r"--> kernel.py:(\d+):(\d+)", case.text)
     marks = re.search(r"\| +(\^+)", case.text)
     if place is None or marks is None:
@@ -136,6 +142,30 @@ def _typed(case: Case, hint: str) -> Iterator[str]:
     index, begin = int(place[1]) - 1, int(place[2]) - 1
     line = lines[index]
     indent = line[: len(line) - len(line.lstrip())]
+    above = re.fullmatch(r"(.+) before it", hint)
+    if above is not None:
+        yield "".join([*lines[:index], f"{indent}{above[1]}\n", *lines[index:]])
+    loop = re.fullmatch(r"(.+) before the loop", hint)
+    if loop is not None:
+        at = max(i for i in range(index) if re.match(r" *(for|while) ", lines[i]))
+        space = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+        yield "".join([*lines[:at], f"{space}{loop[1]}\n", *lines[at:]])
+    for node in ast.walk(ast.parse(case.code)):
+        last = (getattr(node, "end_lineno", None) or 0) - 1
+        if not isinstance(node, ast.expr) or last <= index:
+            continue
+        if (node.lineno, node.col_offset) == (index + 1, begin):
+            rest = lines[last][node.end_col_offset :]
+            yield "".join([*lines[:index], f"{line[:begin]}{hint}{rest}", *lines[last + 1 :]])
+    if hint.endswith("="):
+        value = line[begin : begin + len(marks[1])].partition("=")[2]
+        yield "".join(
+            [
+                *lines[:index],
+                f"{line[:begin]}{hint}{value}{line[begin + len(marks[1]) :]}",
+                *lines[index + 1 :],
+            ]
+        )
     name, equals, _ = line.partition(" = ")
     marked = f"{line[:begin]}{hint}{line[begin + len(marks[1]) :]}"
     for new in (marked, f"{indent}{hint}\n", f"{name}{equals}{hint}\n"):
@@ -171,6 +201,36 @@ def test_hint_can_be_typed(path: Path) -> None:
 def test_prose_is_needed() -> None:
     """Each error that is excused from the test above exists."""
     assert {path.stem for path in CASES} >= PROSE
+
+
+NO_HINT = {
+    "carried-count": "IR made by hand",
+    "conditional-types": "either value may be the wrong one",
+    "divide-zero": "any other divisor may be meant",
+    "host-return": "a scalar has no way back from an orchestration",
+    "no-callee": "IR made by hand",
+    "not-a-value": "the string means nothing",
+    "not-of-tile": "one number of a tile does not choose a branch",
+    "parsing-failed": "the user's own Python fails",
+    "result-count": "IR made by hand",
+    "run-division": "the data decide",
+    "run-exponent": "the data decide",
+    "run-outside": "the data decide",
+    "run-range": "no type holds the number",
+    "run-shift": "the data decide",
+    "run-step": "the data decide",
+    "step-of-zero": "IR made by hand",
+    "stray-jump": "IR made by hand",
+    "string-operand": "the string means nothing",
+    "sum-one-dimension": "a scalar is not stored",
+    "text-run": "the user's own Python fails",
+}
+"""Errors without a hint, and why no single thing to type is right."""
+
+
+def test_hint_is_given() -> None:
+    """Each message ends with a hint, but for those that are known to have none."""
+    assert {path.stem for path in CASES if "= hint: " not in read(path).text} == set(NO_HINT)
 
 
 NOT_RAISED = {ParserError, ScopeIsolationError}

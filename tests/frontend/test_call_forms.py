@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +16,9 @@ from pypto._src.frontend.call_forms import CallForm, CallForms
 from pypto._src.ir.nodes import Call, ConstFloat, IRNode
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.walk import walk
+from pypto.runtime import Case
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+EXAMPLES = {path.stem: path for path in (Path(__file__).parents[2] / "examples").glob("*.py")}
 HEAD = """\
 import pypto.language as pl
 
@@ -113,22 +115,26 @@ def no_form(_self: CallForm, _args: object, _kwargs: object, _span: object) -> N
     """Stand for `CallForm.call`: the op builds every call."""
 
 
-TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in EXAMPLES}
+def programs(name: str) -> list[Program]:
+    """Return the programs of an example, which may make several of one class; or the kernel."""
+    if name not in EXAMPLES:
+        return [parsed(kernel(KERNEL))]
+    cases: list[Case] = runpy.run_path(str(EXAMPLES[name]))["CASES"]
+    return list(dict.fromkeys(case.program for case in cases))
 
 
-@pytest.mark.parametrize("name", ["kernel", *TEXTS])
+@pytest.mark.parametrize("name", ["kernel", *sorted(EXAMPLES)])
 def test_same_as_built_by_the_ops(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every example, and a kernel of calls in pairs: types, operands, keywords and spans agree."""
-    text = TEXTS.get(name) or kernel(KERNEL)
-    try:
-        found = pl.parse(text)
-    except ValueError:
-        pytest.skip("several programs in one file")
+    found = programs(name)
     monkeypatch.setattr(CallForm, "call", no_form)
-    wanted = pl.parse(text)
-    assert ir.structural_equal(found, wanted)
-    assert ir.python_print(found) == ir.python_print(wanted)
-    assert places(found) == places(wanted)
+    wanted = programs(name)
+    assert len(found) == len(wanted) > 0
+    for one, other in zip(found, wanted, strict=True):
+        assert one is not other
+        assert ir.structural_equal(one, other)
+        assert ir.python_print(one) == ir.python_print(other)
+        assert places(one) == places(other)
 
 
 def test_calls_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:

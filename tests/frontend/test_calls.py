@@ -235,6 +235,18 @@ def early(n):
 """
 
 
+def test_tiles_of_an_inline_function_on_the_host() -> None:
+    """An inline function that works on tiles is refused where an orchestration function uses it."""
+    found = error(
+        X,
+        "n = pl.tensor.dim(x, 0)\nwith pl.incore():\n    a = both(x)\nb = loaded(x)",
+        before=f"{INLINE}\n@pl.inline\ndef loaded(t):\n    return pl.load(t, [0, 0], [8, 64])\n",
+        options="(type=pl.FunctionType.Orchestration)",
+    )
+    assert isinstance(found, InvalidOperationError)
+    assert (found.slug, found.message.partition(" ")[0]) == ("host-tile", "pl.load")
+
+
 def test_inline_functions_are_expanded() -> None:
     """Each call of an inline function has statements and variables of its own."""
     assert body(

@@ -97,7 +97,7 @@ SyntaxError: invalid syntax
         """\
 error: argument 'out' of kernel is an array [16, 16] of float64; \
 Out[Tensor[[16, 16], FP32]] was wanted  [argument-dtype]
-  --> kernel.py:16
+  --> kernel.py:16:1
    |
 16 | compiled(a, a.astype(np.float64))
    | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -341,7 +341,7 @@ SUGGESTED = [
     ("x.shap", "did you mean x.shape?"),
     ("n.dtyp", "did you mean n.dtype?"),
     ("pl.MemorySpace.Vector", "did you mean pl.MemorySpace.Vec?"),
-    ("pl.load(x, [0, 0], [8, 8], target_mem=pl.MemorySpace.Vec)", "did you mean target_memory?"),
+    ("pl.load(x, [0, 0], [8, 8], target_mem=pl.MemorySpace.Vec)", "did you mean target_memory=?"),
     ("pl.fp32", "did you mean pl.FP32?"),
 ]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pypto._src.run.toolchain import Toolchain
-from tests.headers.harness import BF16, DTYPES, Array, Library
+from tests.headers.harness import BF16, DTYPES, Array, Library, tensor, tile
 from tests.headers.test_accuracy import VARIANTS, variant
 from tests.headers.test_values import PRODUCTS, product_kernel
 
@@ -54,6 +54,48 @@ def test_products(toolchain: Toolchain, flags: str) -> None:
         bound = 0.0 if dtype == "int8_t" else (size[1] + 3) * 2.0**-24
         allowed = bound * times * (np.abs(x) @ np.abs(y))
         assert (np.abs(out - times * (x @ y)) <= allowed).all(), name
+
+
+def added_kernel(dtype: str, size: tuple[int, int, int]) -> str:
+    """Return a product with a bias, and one that is added to it and lies elsewhere."""
+    m, _, n = size
+    pm, pn = (-(-x // 32) * 32 for x in (m, n))
+    result = PRODUCTS[dtype]
+    extra = (
+        tensor("gbias", 3, result, (1, n))
+        + tile("biasm", result, (1, pn), 0x40000, valid=(1, n), location="Mat")
+        + tile("bias", result, (1, pn), 0, valid=(1, n), location="Bias")
+        + tile(
+            "d", result, (pm, pn), 0x8000, valid=(m, n), location="Acc", layout="nz", fractal=1024
+        )
+        + "TLOAD(biasm, gbias); TMOV(bias, biasm);\n"
+    )
+    text = "TMATMUL_BIAS(d, a, b, bias); TMATMUL_ACC(c, d, a, b); TSTORE(gc, c);"
+    return product_kernel(dtype, size, text, extra)
+
+
+ADDED = {
+    f"{dtype}_{size[0]}_{size[1]}": added_kernel(dtype, size)
+    for dtype in PRODUCTS
+    for size in SIZES
+}
+
+
+@pytest.mark.parametrize("flags", VARIANTS)
+def test_added_products(toolchain: Toolchain, flags: str) -> None:
+    """A bias is added to every row, and a product to an accumulator in another place."""
+    library = Library(ADDED, variant(toolchain, flags))
+    for name in ADDED:
+        dtype, m, k = name.rsplit("_", 2)
+        size = next(s for s in SIZES if s[:2] == (int(m), int(k)))
+        a, b = draw(dtype, size[:2], 1), draw(dtype, size[1:], 2)
+        out = np.zeros((size[0], size[2]), DTYPES[PRODUCTS[dtype]])
+        bias = draw(dtype, (1, size[2]), 5).astype(out.dtype)
+        library.run(name, a, b, out, bias)
+        x, y, z = a.astype(np.float64), b.astype(np.float64), bias.astype(np.float64)
+        bound = 0.0 if dtype == "int8_t" else (2 * size[1] + 3) * 2.0**-24
+        allowed = bound * (2 * (np.abs(x) @ np.abs(y)) + np.abs(z))
+        assert (np.abs(out - (2 * (x @ y) + z)) <= allowed).all(), name
 
 
 SMALL = (32, 64, 32)

@@ -27,13 +27,13 @@ from pypto._src.interp.queues import (
 )
 from pypto._src.interp.strict import ORDERS, OrderName, StrictEvaluator
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import Call, MakeTuple, MemRef, Var
+from pypto._src.ir.nodes import Call, MakeTuple, MemRef, Var, with_memref
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ops import select
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.insert_sync import with_sync
 from pypto._src.passes.memory_reuse import replace_memrefs
-from pypto._src.passes.regions import Retype, with_memref
+from pypto._src.passes.regions import Retype
 from tests.passes.build import Block, index, memref, tensor
 
 ROWS = 64

@@ -12,7 +12,17 @@ import pytest
 
 from pypto import ir
 from pypto._src.diagnostics import Span
-from pypto._src.ir.nodes import same_dims, static_shape
+from pypto._src.ir.nodes import (
+    checked_binary,
+    checked_call,
+    checked_int,
+    checked_tuple,
+    checked_var,
+    same_dims,
+    static_shape,
+)
+from pypto._src.ir.stmts import checked_assign
+from pypto._src.ir.walk import copy_with
 from tests.ir.samples import BOOL, FP32, INT, assign, function, seq, var
 
 a, b = var("a"), var("b")
@@ -395,3 +405,38 @@ def test_field_marks() -> None:
         "span": "ignored",
     }
     assert seq().fields()[0].holds_statements
+
+
+PLACE = Span("f", 2, 5, 2, 9)
+OP = ir.Op("test.op")
+TWO_INTS = ir.TupleType((INT, INT))
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [
+        (
+            checked_call(OP, (a, b), {"mode": 1}, INT, PLACE),
+            ir.Call(OP, (a, b), {"mode": 1}, INT, PLACE),
+        ),
+        (checked_tuple((a, b), TWO_INTS, PLACE), ir.MakeTuple((a, b), PLACE)),
+        (checked_var("x", INT, PLACE), ir.Var("x", INT, PLACE)),
+        (checked_int(3, INT, PLACE), ir.ConstInt(3, INT.dtype, PLACE)),
+        (checked_binary(ir.Lt, a, b, BOOL, PLACE), ir.Lt(a, b, BOOL.dtype, PLACE)),
+        (checked_assign(a, b, PLACE), ir.AssignStmt(a, b, PLACE)),
+    ],
+    ids=lambda node: type(node).__name__,
+)
+def test_nodes_made_without_checks(made: ir.IRNode, wanted: ir.IRNode) -> None:
+    """A node that is not checked, and a copy, have class and slots of one of the constructor."""
+    for node in (made, copy_with(made, {}), copy_with(wanted, {})):
+        assert type(node) is type(wanted)
+        for field in wanted.fields():
+            value, other = getattr(node, field.name), getattr(wanted, field.name)
+            assert value is other or type(value) is type(other)
+            if isinstance(value, int | str | dict | ir.Type):
+                assert value == other
+        with pytest.raises(AttributeError, match="immutable"):
+            node.span = PLACE
+        with pytest.raises(AttributeError, match="immutable"):
+            del node.span

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from pypto import ir
 from pypto._src.diagnostics import Diagnostic
 from pypto._src.ir.nodes import scalar_type
-from pypto._src.ir.proofs import Proofs
+from pypto._src.ir.proofs import Look, Proofs
 from pypto._src.ir.stmts import statements
 from pypto._src.ir.verify import RULES
-from pypto._src.ir.walk import copy_with, stmts_in
+from pypto._src.ir.verify_ssa import look
+from pypto._src.ir.walk import copy_with
 from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy
 from tests.ir.samples import assign, function, program, var
 from tests.passes.build import random_kernel
@@ -27,10 +28,13 @@ BLOCK: Any = ir.op.block
 class Distrust(Proofs):
     """Proves nothing, so that the rules look at every statement."""
 
-    def left(self, function: ir.Function) -> Sequence[ir.Stmt]:
-        return list(stmts_in(function.body))
+    def look_at(self, function: ir.Function, look: Any) -> Look:
+        return look(function, self)
 
-    def is_ssa(self, function: ir.Function) -> bool:
+    def pass_over(self, stmts: Sequence[Any], begin: int, known: Any, gone: Any) -> int:
+        return begin
+
+    def proves(self, stmt: Any) -> bool:
         return False
 
 
@@ -66,7 +70,7 @@ def whole(*stmts: ir.Stmt) -> ir.Program:
 
 def left_of(*stmts: ir.Stmt) -> list[int]:
     """Return which of the statements are not proved."""
-    left = Proofs().left(function([], *stmts))
+    left = look(function([], *stmts), Proofs()).left
     return [n for n, stmt in enumerate(stmts) if any(stmt is other for other in left)]
 
 
@@ -113,30 +117,30 @@ def test_large_expressions_are_looked_at() -> None:
 
 
 def test_a_proof_lasts() -> None:
-    """What was proved in one program, the order of statements too, is not looked at again."""
+    """Statements of one form are looked at once, and so is what one function has in its order."""
 
     class Counting(Proofs):
         def __init__(self) -> None:
             super().__init__()
             self.count = 0
 
-        def _prove(self, stmt: Any) -> bool:
+        def _check(self, op: Any, call: Any, var: Any, form: Any) -> bool:
             self.count += 1
-            return super()._prove(stmt)
+            return super()._check(op, call, var, form)
 
-        def add_ssa(self, function: ir.Function) -> None:
+        def everywhere(self) -> dict[Any, int]:
             self.count += 100
-            super().add_ssa(function)
+            return super().everywhere()
 
     proofs, stmts = Counting(), [let(f"t{n}", BLOCK.add(A, B)) for n in range(10)]
     verifier = ir.IRVerifier.create_default()
     assert verifier.verify(whole(*stmts), proofs) == []
-    assert proofs.count == 110
+    assert proofs.count == 101
     grouped = whole(ir.OpStmts(stmts[:5]), ir.OpStmts(stmts[5:]))
     assert verifier.verify(grouped, proofs) == []
-    assert proofs.count == 110
+    assert proofs.count == 101
     assert verifier.verify(whole(*reversed(stmts), let("u", BLOCK.add(A, B))), proofs) == []
-    assert proofs.count == 211
+    assert proofs.count == 201
 
 
 # --------------------------------------------------------------------------------------------
@@ -234,6 +238,43 @@ def test_types_that_are_equal_only_in_numbers() -> None:
         stmt = assign(var("t", T8), copy_with(add, {"args": (A, operand)}))
         broken = program(function([A, operand], stmt))
         assert [d.rule_name for d in verified(broken, proofs)] == ["TypeCheck"]
+
+
+def test_keywords_that_are_one_object() -> None:
+    """Calls that share their keywords, as those of one form do, are told apart by op and type."""
+    flag: Any = ir.create_op_call(
+        "system.sync_src",
+        [],
+        {"set_pipe": ir.PipeType.V, "wait_pipe": ir.PipeType.S, "event_id": 1},
+    )
+    bar: Any = ir.create_op_call("system.bar_all", [], {})
+    proofs = Proofs()
+    assert messages(whole(ir.EvalStmt(flag)), proofs) == []
+    loud = copy_with(bar, {"kwargs": flag.kwargs})
+    typed = copy_with(flag, {"type": T4})
+    assert messages(whole(ir.EvalStmt(loud), ir.EvalStmt(typed)), proofs) == [
+        "system.bar_all has no keyword 'set_pipe'",
+        "system.sync_src gives a pl.UnknownType, the call says pl.Tile[[4, 8], pl.FP32]",
+    ]
+
+
+def test_memory_that_an_op_does_not_take() -> None:
+    """What is right for tiles whose memory is not known is looked at again where it is known."""
+
+    def placed(space: ir.MemorySpace, name: str) -> ir.Var:
+        return var(name, ir.TileType(T8.shape, ir.FP32, ir.MemRef(space, 0, 256)))
+
+    def added(a: ir.Var, b: ir.Var) -> list[str]:
+        call = copy_with(ADDED, {"args": (a, b)})
+        found = program(function([a, b], assign(var("t", T8), call)))
+        return messages(found, proofs)
+
+    proofs = Proofs()
+    assert messages(whole(GOOD), proofs) == []
+    vec, mat = placed(ir.MemorySpace.Vec, "v"), placed(ir.MemorySpace.Mat, "m")
+    assert added(vec, placed(ir.MemorySpace.Vec, "w")) == []
+    [message] = added(vec, mat)
+    assert "memory, it is in Mat" in message
 
 
 # --------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from pypto._src.ir.walk import (
     call_order,
     children,
     copy_with,
+    defined_by,
     exprs_in,
     functions_called,
     is_flat,
@@ -402,3 +403,20 @@ def test_parents() -> None:
     assert not parents.has_parent(f.body)
     parents.clear()
     assert not parents.has_parent(inner)
+
+
+def test_defined_by() -> None:
+    """A statement defines what it assigns, counts, carries and results in, no more."""
+    arg = ir.IterArg("s", INT, 0)
+    inner = assign(y, 1)
+    defined: list[tuple[ir.Stmt, list[ir.Var]]] = [
+        (inner, [y]),
+        (ir.EvalStmt(x), []),
+        (ir.ReturnStmt([x]), []),
+        (ir.IfStmt(x > y, inner, None, [z]), [z]),
+        (ir.ForStmt(x, 0, 1, 1, [arg], inner, [z]), [x, arg, z]),
+        (ir.WhileStmt(x > y, [arg], inner, [z]), [arg, z]),
+        (ir.ScopeStmt(ir.ScopeKind.InCore, inner), []),
+    ]
+    for stmt, wanted in defined:
+        assert [id(var) for var in defined_by(stmt)] == [id(var) for var in wanted]

@@ -17,9 +17,10 @@ PACKAGE = Path(__file__).parents[2] / "src" / "pypto"
 # `*` stands for the modules of that package that no other line names; `x` alone, where x is a
 # package, is its `__init__`, which may see the whole package.
 LAYERS = """
-lazy
 diagnostics
 errors
+spelling
+lazy
 knobs
 logs testing
 dtypes
@@ -28,10 +29,13 @@ ir.base ir.enums
 ir.highlight
 ir.nodes
 ir.stmts
-ir.annotations
+ir.annotations ir.user_text
 ir.opdef
 ir.walk
+ir.findings
 ir.proofs
+ir.verify_ssa
+ir.verify_*
 ir.dims
 ir.roles
 ir.equal
@@ -81,6 +85,7 @@ run.*
 run
 build_output
 checks driver
+outside
 jit
 demo
 cli

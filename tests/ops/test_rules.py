@@ -602,7 +602,7 @@ REFUSED = [
         {},
         "sync",
         "a flag goes from one pipe to another, got V and V",
-        hint="pl.system.bar_v()",
+        hint="write pl.system.bar_v()",
     ),
     Refused(
         system.sync_src,
@@ -610,6 +610,7 @@ REFUSED = [
         {},
         "sync",
         "event 8 does not exist, a pair of pipes has 0 to 7",
+        hint="write event_id=0",
     ),
 ]
 

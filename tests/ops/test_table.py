@@ -7,8 +7,19 @@ import pytest
 
 from pypto._src.dtypes import DataType
 from pypto._src.interp import evaluate
-from pypto._src.ir.nodes import Call, ShapedType, static_shape
-from pypto._src.ir.opdef import ATTR, TILE
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    MemRef,
+    ShapedType,
+    TensorType,
+    TileType,
+    Var,
+    same_type,
+    static_shape,
+)
+from pypto._src.ir.opdef import ATTR, TILE, op_of
 from pypto._src.ops.define import OVERLOADS, REGISTRY
 from tests.cases import CASES, AnyOp, Array, Case, build_call, kernel_for, missing_rows
 from tests.ops.arrays import apply_call
@@ -98,6 +109,36 @@ def test_rule_agrees_with_arrays(case: Case) -> None:
             result = apply_call(call, case.op, operands(case, call, dtype))
             assert result.shape == static_shape(kind)
             assert result.dtype == kind.dtype.numpy
+
+
+def in_usual_memory(value: Expr) -> Expr:
+    """Return a variable in the memory where ops take it from, if nothing else is known."""
+    kind = value.type
+    if not isinstance(value, Var):
+        return value
+    if isinstance(kind, TileType) and kind.tile_view is None:
+        vec = MemRef(MemorySpace.Vec, 0, 32)
+        return Var(value.name, TileType(kind.shape, kind.dtype, vec))
+    if isinstance(kind, TensorType):
+        ddr = MemRef(MemorySpace.DDR, 0, 32)
+        return Var(value.name, TensorType(kind.shape, kind.dtype, ddr, kind.tensor_view))
+    return value
+
+
+UNPLACED = [case for case in plain_rows() if not case.op.placed]
+
+
+@pytest.mark.parametrize("case", UNPLACED, ids=lambda case: case.name)
+def test_usual_memory_does_not_matter(case: Case) -> None:
+    """The type of an op that takes tiles from Vec only stays when it is known that they are."""
+    for dtype in case.dtypes:
+        for shapes in case.shapes:
+            call = build_call(case, dtype, shapes)
+            op = op_of(call)
+            assert op is not None
+            assert not op.placed
+            placed = tuple(map(in_usual_memory, call.args))
+            assert same_type(op.result_type(placed, call.kwargs), call.type)
 
 
 @pytest.mark.parametrize("case", plain_rows(), ids=lambda case: case.name)

@@ -388,6 +388,102 @@ def test_whole_sizes_are_no_sizes() -> None:
     assert "TileView" not in str(program)
 
 
+COMPUTED = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[20, 64], pl.FP32],
+        y: pl.Tensor[[20, 64], pl.FP32],
+        n: pl.Scalar[pl.INT64],
+        m: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
+    ) -> pl.Tensor[[20, 64], pl.FP32]:
+        for i in pl.range(0, n, 16):
+            a = pl.load(x, [i, 0], [16, 64], valid_shapes=[pl.min(n - i, 16), m * 2])
+            b = pl.load(y, [i, 0], [16, 64], valid_shapes=[pl.min(n - i, 16), m * 2])
+            out = pl.store(pl.add(a, b), [i, 0], [16, 64], out)
+            if i > 0:
+                n = n - 1
+                c = pl.load(x, [i, 0], [16, 64], valid_shapes=[pl.min(n - i, 16), m * 2])
+                n = n + 1
+                out = pl.store(pl.neg(c), [i, 0], [16, 64], out)
+        return out
+"""
+
+
+@pytest.mark.parametrize("rows", [1, 16, 19, 20])
+def test_computed_sizes(rows: int) -> None:
+    """A valid size that is computed in the call is computed there, whatever changes later."""
+    x, y = tensors()
+    wanted = np.full((20, 64), -1, np.float32)
+    wanted[:rows, :40] = x[:rows, :40] + y[:rows, :40]
+    wanted[16 : max(rows - 1, 16), :40] = -x[16 : max(rows - 1, 16), :40]
+    for out in on_all_targets(COMPUTED, x, y, rows, 20):
+        np.testing.assert_array_equal(out, wanted)
+
+
+def test_computed_sizes_have_names() -> None:
+    """Each computed size gets a name once, and the text with the names gives an equal program."""
+    program = pl.parse_program(COMPUTED)
+    text = ir.python_print(program)
+    assert re.findall(r"(\w+): pl.Scalar\[pl.INT64\] = (min.*|m .*)", text) == [
+        ("_valid_tmp", "min(n - i, 16)"),
+        ("_valid_tmp_1", "m * 2"),
+        ("_valid_tmp_2", "min(n - i, 16)"),
+        ("_valid_tmp_3", "m * 2"),
+    ]
+    assert text.count("valid_shapes=[_valid_tmp, _valid_tmp_1]") == 2
+    ir.assert_structural_equal(pl.parse_program(text), program)
+
+
+VARIANCE = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[20, 64], pl.FP32],
+        y: pl.Tensor[[20, 64], pl.FP32],
+        n: pl.Scalar[pl.INT64],
+        m: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
+    ):
+        a = pl.load(x, [0, 0], [16, 64], valid_shapes=[n, 64])
+        d = pl.col_expand_sub(a, pl.load(y, [0, 0], [1, 64]))
+        v = VALUE
+        out = pl.store(v, [0, 0], [1, 64], out)
+"""
+
+
+def test_the_hint_gives_the_right_variance() -> None:
+    """Who types what is hinted sums the squares of the rows that are there, and no others."""
+    value = "pl.sum(pl.mul(d, d), axis=0, keepdim=True)"
+    with pytest.raises(PyptoError) as caught:
+        pl.parse_program(VARIANCE.replace("VALUE", value))
+    assert caught.value.hint == "write pl.sum(pl.fillpad(pl.mul(d, d)), axis=0, keepdim=True)"
+    x, y = tensors()
+    wanted = np.full((20, 64), -1, np.float32)
+    wanted[0] = ((x[:13] - y[0]) ** 2).sum(axis=0)
+    text = VARIANCE.replace("VALUE", caught.value.hint.removeprefix("write "))
+    for out in on_all_targets(text, x, y, 13, 64):
+        np.testing.assert_array_equal(out, wanted)
+
+
+def test_the_op_takes_names_only() -> None:
+    """Types name valid sizes, so the op itself refuses what is computed in its call."""
+    x = ir.Var("x", ir.TensorType([20, 64], pl.FP32), ir.Span.unknown())
+    n = ir.Var("n", ir.ScalarType(pl.INT64), ir.Span.unknown())
+    with pytest.raises(PyptoError, match="valid size in dimension 0 is computed") as caught:
+        ir.op.block.load(x, [0, 0], [16, 64], valid_shapes=[n + 1, 64])
+    assert caught.value.slug == "valid-computed"
+
+
 REFUSED = [
     ("pl.transpose(a, 0, 1)", "n, m", "pl.transpose takes tiles that are valid throughout"),
     ("pl.reshape(a, [1, 1024])", "n, m", "pl.reshape of a partly valid tile to [1, 1024], and"),
@@ -396,7 +492,6 @@ REFUSED = [
     ("pl.add(a, pl.exp(s))", "n, m", "operands of pl.add have different valid parts"),
     ("pl.row_max(a, b)", "n, m", None),
     ("pl.fillpad(pl.row_sum(a, s))", "n, m", "pl.fillpad takes no partly valid columns"),
-    ("pl.add(a, b)", "n + 1, m", "the valid size in dimension 0 is computed in the call"),
     ("pl.add(a, b)", "17, 64", "pl.load has 17 valid of 16 elements in dimension 0"),
     ("pl.add(a, b)", "16", "makes partly valid tiles of two dimensions"),
 ]

@@ -69,7 +69,9 @@ def compiled(code: str) -> Program:
 
 
 def findings(code: str, identity: FlagIdentity = FlagIdentity.PAIR) -> list[Diagnostic]:
-    return check_sync(compiled(code), identity=identity)
+    program = compiled(code)
+    with shown_as_kernel(code):
+        return check_sync(program, identity=identity)
 
 
 def errors(code: str) -> list[Diagnostic]:
@@ -155,9 +157,20 @@ LOOP = (
 _PLACED = re.compile(r"(pl\.system\.\w+\(.*?\)) (after|before|at the end of) ([^,]+)(?:, |$)")
 
 
+_NAMED = re.compile(r"write (\w+) = (.+) on a line before, and \1 here")
+
+
 def typed(code: str, hint: str) -> str:
     """Return ``code`` with what a hint says to write, where it says to write it."""
     lines = code.splitlines()
+    named = _NAMED.fullmatch(hint)
+    if named is not None:
+        number = next(i for i, line in enumerate(lines) if named[2] in line)
+        line = lines[number]
+        indent = line[: len(line) - len(line.lstrip())]
+        lines[number] = line.replace(named[2], named[1], 1)
+        lines.insert(number, f"{indent}{named[1]} = {named[2]}")
+        return "\n".join(lines) + "\n"
     inserts: list[tuple[int, str]] = []
     for text, word, where in _PLACED.findall(hint):
         if word == "at the end of":
@@ -175,17 +188,43 @@ def typed(code: str, hint: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("lines", [BODY, LOOP], ids=["straight", "loop"])
+LINE = (
+    "pl.store(pl.add(pl.load(x, [0, 0], [16, 128]), pl.load(x, [16, 0], [16, 128])), "
+    "[0, 0], [16, 128], out)",
+    "pl.system.bar_all()",
+)
+
+
+@pytest.mark.parametrize("lines", [BODY, LOOP, LINE], ids=["straight", "loop", "one-line"])
 def test_following_the_hints_mends_a_kernel(lines: Sequence[str]) -> None:
     """Typing what the first finding says, again and again, ends with no finding, and soon."""
     code = kernel(*lines)
-    for _ in range(6):
+    for _ in range(8):
         found = errors(code)
         if not found:
             return
         assert found[0].hint is not None
         code = typed(code, found[0].hint)
     pytest.fail("there are still findings:\n" + code)
+
+
+@pytest.mark.parametrize("in_loop", [False, True], ids=["straight", "loop"])
+def test_following_the_hint_of_an_event_used_again(in_loop: bool) -> None:
+    """Another event where the flag is raised once; in a loop a barrier: turns share events."""
+    again = [sets("MTE2", "V"), waits("MTE2", "V")]
+    lines = ["for i in pl.range(4):", *(f"    {line}" for line in again)] if in_loop else again * 2
+    code = kernel(*lines, "pl.system.bar_all()")
+    [found] = findings(code)
+    assert found.rule_name == "sync-overtake"
+    assert found.hint is not None
+    if in_loop:
+        assert found.hint == "pl.system.bar_all() before line 11"
+        code = typed(code, found.hint)
+    else:
+        assert found.hint == "use event 1 here and where it is waited for"
+        old = "".join(f"    {line}\n" for line in again)
+        code = code.replace(old * 2, old + old.replace("event_id=0", "event_id=1"))
+    assert findings(code) == []
 
 
 def test_findings_need_no_source() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pypto._src.passes.happens_before import check_sync
 from tests.passes.mutants import Kernel, Tally, examples, random_program
 
 SAMPLE = 60
@@ -42,3 +43,8 @@ def test_mutants_of_random_programs() -> None:
     assert counts["deadlock", "broken"] > 200
     assert counts["reuse", "broken"] > 20
     assert counts["reuse", "whole"] > 50
+
+
+def test_answers_are_not_too_early_themselves() -> None:
+    """Two answers with one event in a loop: nothing told the pipe that its last wait was over."""
+    assert check_sync(random_program(792).function) == []

@@ -38,6 +38,7 @@ from pypto._src.passes.base import (
     VerificationMode,
     get_default_verification_level,
     get_verified_properties,
+    not_proved,
     verify_properties,
 )
 from pypto._src.passes.run_verifier import RunVerifier
@@ -96,6 +97,30 @@ def test_structure_is_verified_with_the_types() -> None:
     assert "verification failed after Orphan" in caught.value.message
     assert "[1] error Structure 305 (UNKNOWN_FUNCTION)" in caught.value.message
     assert "'gone' is called and is no function of the program" in caught.value.message
+
+
+def test_statements_that_are_proved() -> None:
+    """Behind the pass that is verified, passes are told which statements prove nothing."""
+    seen: list[list[Stmt]] = []
+
+    class Look(Same):
+        def run(self, program: Program) -> Program:
+            seen.append(list(not_proved(program.functions_[0])))
+            return program
+
+    body = list(statements(GOOD.functions_[0].body))
+    PassPipeline([Look(), Claim(), Look()]).run(GOOD)
+    assert seen == [body, [body[-1]]]  # the assignment is right whatever the function is
+    assert list(not_proved(GOOD.functions_[0])) == body
+
+
+def test_property_sets_are_their_own() -> None:
+    """Who changes the set that a pass gives changes nothing of the pass."""
+    given = Claim().get_produced_properties()
+    given.insert(P.HasMemRefs)
+    given.remove(P.SSAForm)
+    assert given.items == {P.HasMemRefs}
+    assert Claim().get_produced_properties().items == {P.SSAForm}
 
 
 def test_property_sets() -> None:

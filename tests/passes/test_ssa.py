@@ -87,6 +87,16 @@ def assert_single_assignment(function: Function) -> None:
     assert len(names) == len(set(names))
 
 
+def test_names_that_others_have() -> None:
+    """A new name is none of a variable that the function reads and never assigns."""
+    x, other = Var("x", T), Var("x_1", T)
+    stmts = [AssignStmt(x, ConstInt(1, INT64)), AssignStmt(x, other), AssignStmt(x, x)]
+    found = to_ssa(Function("f", [], [T], SeqStmts((*stmts, ReturnStmt((x,))))))
+    assigned = [stmt for stmt in stmts_in(found.body) if isinstance(stmt, AssignStmt)]
+    assert [stmt.var.name for stmt in assigned] == ["x_0", "x_2", "x_3"]
+    assert [str(stmt.value) for stmt in assigned] == ["1", "x_1", "x_2"]
+
+
 def test_single_definitions_stay() -> None:
     """A program whose variables are assigned once is returned as it is, the same object."""
     before = program("def f(n):\n    x = n + 1\n    y = x + n\n    return y")

@@ -10,8 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.liveness import Range
+from pypto._src.passes.memory_reuse import buffers, peak_bytes, placed
+from pypto._src.passes.regions import number
 from pypto._src.passes.storage import Item, Placement, best_fit, first_fit, plan
+from pypto._src.targets import A2A3
+from tests.passes.build import random_kernel
 
 
 def item(size: int, *segments: tuple[int, int]) -> Item:
@@ -84,6 +90,24 @@ def test_a_hole_is_found_that_every_order_by_size_misses() -> None:
     found = best_fit(items)
     assert_apart(items, found)
     assert found.height == least_height(items) == found.bound
+
+
+def test_each_two_of_three_meet_at_another_time() -> None:
+    """Never more than two of these are needed at once, yet each has to lie beside both others."""
+    items = [item(32, (0, 1), (8, 9)), item(64, (1, 2), (4, 5)), item(96, (4, 4), (9, 9))]
+    assert first_fit(items).bound == 160
+    found = best_fit(items)
+    assert_apart(items, found)
+    assert found.height == found.bound == 192
+
+
+@pytest.mark.parametrize("seed", [37, 43, 112, 127, 148, 272])
+def test_kernels_whose_buffers_meet_in_turn_are_proven(seed: int) -> None:
+    """In these kernels a loop or a branch keeps more tiles apart than are live at any moment."""
+    kernel = with_memrefs(random_kernel(Random(seed).randrange, 5 + seed % 96))
+    [found] = buffers(kernel, number(kernel)).values()
+    best = placed(found, A2A3.memories[MemorySpace.Vec], exact=True)
+    assert best.height == best.bound == peak_bytes(found, A2A3.memories[MemorySpace.Vec])[0] + 512
 
 
 def test_a_result_takes_all_bytes_of_its_operand_or_none() -> None:

@@ -21,6 +21,7 @@ from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.insert_sync import InsertSync, is_sync, with_sync
 from pypto._src.passes.memory_reuse import with_shared_buffers
 from pypto._src.passes.regions import Site, number, rewrite, sites_in
+from pypto._src.targets import A2A3
 from tests.passes.build import Block, index, listing, random_kernel, tensor
 from tests.passes.test_allocate import simple
 from tests.passes.test_memref import product
@@ -330,12 +331,9 @@ def test_a_loop_hands_buffers_back(stop: Any) -> None:
     assert listing(result).splitlines()[18:] == ["wait MTE3->V 0", "bar ALL", "return o_out"]
 
 
-def test_a_primed_flag_waits_for_an_answer_in_a_loop_around_its_own() -> None:
-    """The last wait of one inner loop may be under way when the next one primes the same flag.
-
-    In the inner loop itself nothing of that kind is needed: V hears from MTE3 in each turn.
-    """
-    block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 128])
+def primed_in_a_loop(stores: int = 0) -> Function:
+    """Return a loop in a loop that stores, behind some stores of other tiles elsewhere."""
+    block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [128, 128])
 
     def inner(body: Block, i: Var, args: list[Any]) -> Sequence[Var]:
         a = body.load("a", x, [0, 0], [8, 128])
@@ -345,8 +343,20 @@ def test_a_primed_flag_waits_for_an_answer_in_a_loop_around_its_own() -> None:
     def outer(body: Block, i: Var, args: list[Any]) -> Sequence[Var]:
         return list(body.loop({"p": args[0]}, inner, stop=4))
 
-    [last] = block.loop({"o": out}, outer, stop=4)
-    result, report = with_sync(with_memrefs(block.function([x, out], [last])))
+    last = out
+    for k in range(stores):
+        tile = block.let(f"t{k}", "block.neg", block.load(f"s{k}", x, [0, 0], [8, 128]))
+        last = block.store(f"r{k}", tile, [64 + 8 * k, 0], last)
+    [last] = block.loop({"o": last}, outer, stop=4)
+    return with_memrefs(block.function([x, out], [last]))
+
+
+def test_a_primed_flag_waits_for_an_answer_in_a_loop_around_its_own() -> None:
+    """The last wait of one inner loop may be under way when the next one primes the same flag.
+
+    In the inner loop itself nothing of that kind is needed: V hears from MTE3 in each turn.
+    """
+    result, report = with_sync(primed_in_a_loop())
     assert check_sync(result) == []
     assert (report.flags, report.carried, report.answers) == (4, 2, 1)
     lines = listing(result).splitlines()
@@ -357,6 +367,46 @@ def test_a_primed_flag_waits_for_an_answer_in_a_loop_around_its_own() -> None:
         "  for i in 0, 4, 1 (p_it=o_it)",
     ]
     assert [line for line in lines if "MTE3 1" in line] == lines[1:3]
+
+
+def test_a_barrier_stands_for_an_answer_without_an_event(caplog: pytest.LogCaptureFixture) -> None:
+    """If each pair has one event, that of the way back is taken; the report and the log say so."""
+    target = A2A3._replace(event_ids=1)
+    with caplog.at_level(0, logger="pypto"):
+        result, report = with_sync(primed_in_a_loop(), target)
+    assert check_sync(result, target) == []
+    assert (report.flags, report.answers, report.fallbacks, report.full_barriers) == (4, 0, 1, 2)
+    assert listing(result).splitlines()[1:3] == ["  bar ALL", "  set MTE3->V 0"]
+    [record] = caplog.records
+    assert record.getMessage() == (
+        "kernel 'k': no event is free for answers before 1 flags (MTE3 -> V); a barrier of all "
+        "pipes stands for them: before the loop at line 2"
+    )
+
+
+def test_flags_leave_an_event_to_answers() -> None:
+    """Nine flags would take all events by turns, and a barrier would stand for the answer."""
+    result, report = with_sync(primed_in_a_loop(stores=8))
+    assert check_sync(result) == []
+    assert (report.answers, report.fallbacks, report.full_barriers) == (3, 0, 1)
+    lines = [line.strip() for line in listing(result).splitlines()]
+    begin = next(i for i, line in enumerate(lines) if line.startswith("for i in 0, 4, 1 (o_it"))
+    assert lines[begin + 1 : begin + 3] == ["set V->MTE3 7", "wait V->MTE3 7"]
+    assert sorted({line for line in lines[:begin] if line.startswith("set V->MTE3")}) == [
+        f"set V->MTE3 {event}" for event in range(7)
+    ]
+
+
+@given(st.data(), st.integers(5, 40), st.integers(1, 4), st.booleans())
+def test_few_events_are_enough(
+    data: st.DataObject, size: int, events: int, by_source: bool
+) -> None:
+    """Whatever is delayed, answered or left to barriers: no finding, not even a warning."""
+    kernel = random_kernel(lambda below: data.draw(st.integers(0, below - 1)), size)
+    target = A2A3._replace(event_ids=max(events, 3) if by_source else events)
+    result, _ = with_sync(with_memrefs(kernel), target, by_source=by_source)
+    identity = FlagIdentity.SOURCE if by_source else FlagIdentity.PAIR
+    assert check_sync(result, target, identity=identity) == []
 
 
 def loops_in_a_row(count: int) -> Function:

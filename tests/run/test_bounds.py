@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pypto.language as pl
+from pypto._src.driver import INCLUDE
 from pypto._src.errors import EvaluationError
-from pypto._src.run.native import KernelError, launcher_source
+from pypto._src.run.native import KernelError, LaunchTensor, launcher_source, load_kernel
 from pypto.runtime import compile as compile_program
 from tests.natively import compiler
 
@@ -34,27 +36,48 @@ def _arrays() -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(
-    ("begin", "end", "message"),
+    ("begin", "end", "message", "hint"),
     [
-        (33, 0, "a load reads outside the tensors that the kernel was given"),
-        (-1, 0, "a load reads outside the tensors that the kernel was given"),
-        (0, 33, "a store writes outside the tensors that the kernel was given"),
-        (0, -1, "a store writes outside the tensors that the kernel was given"),
+        (
+            33,
+            0,
+            "shift: a load reads [33:65, 0:64] of x, a tensor [64, 64]",
+            "load only what is there: valid_shapes=[pl.min(32, 64 - offset), 64]",
+        ),
+        (
+            -1,
+            0,
+            "shift: a load reads [-1:31, 0:64] of x, a tensor [64, 64]",
+            'run it with target="interpreter", which names the line',
+        ),
+        (
+            0,
+            33,
+            "shift: a store writes [33:65, 0:64] of out, a tensor [64, 64]",
+            "load only what is there: valid_shapes=[pl.min(32, 64 - offset), 64]",
+        ),
+        (
+            0,
+            -1,
+            "shift: a store writes [-1:31, 0:64] of out, a tensor [64, 64]",
+            'run it with target="interpreter", which names the line',
+        ),
     ],
 )
-def test_transfers_outside_are_errors(begin: int, end: int, message: str) -> None:
+def test_transfers_outside_are_errors(begin: int, end: int, message: str, hint: str) -> None:
     """Neither side of the output changes, and the interpreter refuses the same call."""
     compiler()
     x, memory = _arrays()
     program = pl.parse(TEXT)
     with pytest.raises(KernelError) as caught:
         compile_program(program, target="cpu")(x, begin, end, memory[64:128])
-    assert caught.value.message == message
-    assert caught.value.hint == 'run it with target="interpreter", which names the line'
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+    assert caught.value.slug == "out-of-bounds"
     assert not memory[:64].any()
     assert not memory[128:].any()
-    with pytest.raises(EvaluationError):
+    with pytest.raises(EvaluationError) as refused:
         compile_program(program, target="interpreter")(x, begin, end, memory[64:128])
+    assert refused.value.slug == "out-of-bounds"
 
 
 def test_transfers_up_to_the_edge_are_not() -> None:
@@ -69,10 +92,331 @@ def test_transfers_up_to_the_edge_are_not() -> None:
 
 
 def test_launcher_names_the_tensors() -> None:
-    """The launcher hands the size of each tensor to the headers, and nothing for scalars."""
-    text = launcher_source("kernel_entry", [16384, 0, 256])
-    assert [line.strip() for line in text.splitlines() if "allow" in line] == [
-        "pto::cpu::allow(reinterpret_cast<const void*>(args[0]), 16384);",
-        "pto::cpu::allow(reinterpret_cast<const void*>(args[2]), 256);",
+    """The launcher hands each tensor's bytes, name and sizes to the headers."""
+    x = LaunchTensor("x", 4, (64, 64))
+    some = LaunchTensor("some", 2, ("args[4]", 8))
+    loose = LaunchTensor("loose", 4, None)
+    text = launcher_source("kernel_entry", [x, None, some, loose], "shift")
+    assert [line.strip() for line in text.splitlines() if "shape" in line or "name" in line] == [
+        'pto::cpu::name_kernel("shift");',
+        "static const int64_t shape_0[] = {64, 64};",
+        'pto::cpu::allow(reinterpret_cast<const void*>(args[0]), 4 * 64 * 64, "x", shape_0, 2);',
+        "const int64_t shape_2[] = {args[4], 8};",
+        "pto::cpu::allow(reinterpret_cast<const void*>(args[2]), 2 * args[4] * 8, "
+        '"some", shape_2, 2);',
     ]
+    assert 'args[3]), int64_t{1} << 62, "loose");' in text
     assert "allow" not in launcher_source("kernel_entry")
+
+
+def _outcome(text: str, args: Sequence[Any]) -> tuple[str, str]:
+    """Return what the CPU and the interpreter say: an error's slug, or "ran"."""
+    compiler()
+    program = pl.parse(text)
+    found: list[str] = []
+    for target in ("cpu", "interpreter"):
+        copies: list[Any] = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+        try:
+            compile_program(program, target=target)(*copies)
+            found.append("ran")
+        except EvaluationError as error:
+            found.append(error.slug)
+    return found[0], found[1]
+
+
+_PART = """
+import pypto.language as pl
+{dims}
+@pl.function(type=pl.FunctionType.InCore)
+def part(
+    x: pl.Tensor[{shape}, pl.FP32],
+    {offsets},
+    out: pl.Out[pl.Tensor[{shape}, pl.FP32]],
+):
+    tile = pl.load(x, [{names}], [{sizes}])
+    out = pl.store(tile, [{names}], [{sizes}], out)
+"""
+
+
+def _part(declared: str, sizes: str, rank: int) -> str:
+    names = "abcd"[:rank]
+    return _PART.format(
+        dims='N = pl.dynamic("N")' if "N" in declared else "",
+        shape=declared,
+        offsets=", ".join(f"{name}: pl.Scalar[pl.INT64]" for name in names),
+        names=", ".join(names),
+        sizes=sizes,
+    )
+
+
+@pytest.mark.parametrize(
+    ("declared", "shape", "sizes", "offsets"),
+    [
+        ("[64, 100]", (64, 100), "16, 32", (0, 96)),  # the end of a row, the next one's begin
+        ("[64, N]", (64, 100), "16, 32", (3, 69)),  # a width that the call gives
+        ("[64, 100]", (64, 100), "16, 32", (1, -5)),  # the row before
+        ("[4, 8, 32]", (4, 8, 32), "2, 4, 16", (0, 5, 16)),  # the next matrix
+        ("[4, 8, 32]", (4, 8, 32), "2, 4, 16", (0, 4, 17)),
+        ("[2, 4, 8, 32]", (2, 4, 8, 32), "1, 2, 8, 32", (0, 3, 0, 0)),
+        ("[4, 64, 1]", (4, 64, 1), "1, 32, 1", (0, 40, 0)),  # a column into the next one
+        ("[32, 64]", (32, 64), "1, 64", (30, 8)),
+    ],
+)
+def test_regions_over_the_end_of_a_dimension_are_errors(
+    declared: str, shape: tuple[int, ...], sizes: str, offsets: tuple[int, ...]
+) -> None:
+    """A region that goes on where the next row or matrix begins is refused on both targets."""
+    x = np.zeros(shape, np.float32)
+    found = _outcome(_part(declared, sizes, len(shape)), [x, *offsets, x])
+    assert found == ("out-of-bounds", "out-of-bounds")
+
+
+@pytest.mark.parametrize(
+    ("declared", "shape", "sizes", "offsets"),
+    [
+        ("[64, 100]", (64, 100), "16, 32", (48, 68)),
+        ("[64, N]", (64, 40), "16, 32", (48, 8)),
+        ("[4, 8, 32]", (4, 8, 32), "2, 4, 16", (2, 4, 16)),
+        ("[4, 1, 32]", (4, 1, 32), "4, 1, 32", (0, 0, 0)),
+        ("[2, 4, 8, 32]", (2, 4, 8, 32), "1, 2, 8, 32", (1, 2, 0, 0)),
+        ("[4, 64, 1]", (4, 64, 1), "1, 32, 1", (3, 32, 0)),
+        ("[64, 1]", (64, 1), "32, 1", (32, 0)),
+        ("[1, 64]", (1, 64), "1, 64", (0, 0)),
+    ],
+)
+def test_the_last_region_of_every_dimension_is_there(
+    declared: str, shape: tuple[int, ...], sizes: str, offsets: tuple[int, ...]
+) -> None:
+    """What ends with its tensor's dimensions is not refused."""
+    x = np.zeros(shape, np.float32)
+    assert _outcome(_part(declared, sizes, len(shape)), [x, *offsets, x]) == ("ran", "ran")
+
+
+_VIEWS = """
+#include <cstdint>
+#include <pto/pto-inst.hpp>
+using namespace pto;
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    float* x = reinterpret_cast<float*>(args[0]);
+    using G = GlobalTensor<float, Shape<@shape@>, Stride<@strides@>, Layout::@layout@>;
+    G part(x);
+    TASSIGN(part, x + args[1]);
+    Tile<TileType::Vec, float, @tile@, BLayout::@order@> tile;
+    TASSIGN(tile, 0x0);
+    TLOAD(tile, part);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "layout", "tile", "order", "inside", "outside"),
+    [
+        # The matrix [8, 64] seen as a row of 512 elements: it crosses the matrix's rows.
+        ("1, 1, 1, 1, 128", "1, 1, 1, 1, 1", "ND", "1, 128", "RowMajor", 96, 385),
+        # As a matrix [16, 32], of which a part begins in the middle of a row of [8, 64].
+        ("1, 1, 1, 2, 32", "1, 1, 1, 32, 1", "ND", "2, 32", "RowMajor", 32, 40),
+        # Its transpose, whose columns are the matrix's rows.
+        ("1, 1, 1, 32, 8", "1, 1, 1, 1, 64", "DN", "32, 8", "ColMajor", 32, 40),
+        # One row many times.
+        ("1, 1, 1, 4, 64", "1, 1, 1, 0, 1", "ND", "4, 64", "RowMajor", 448, 449),
+        # Dimensions in another order: the innermost has the largest stride, and only bytes count.
+        ("1, 1, 8, 1, 8", "1, 1, 1, 8, 64", "ND", "8, 8", "RowMajor", 56, 57),
+    ],
+)
+def test_views_of_other_shapes(
+    shape: str,
+    strides: str,
+    layout: str,
+    tile: str,
+    order: str,
+    inside: int,
+    outside: int,
+) -> None:
+    """The dimensions that count are those of the GlobalTensor's strides, whatever the tensor's."""
+    toolchain = compiler()
+    fields = {"shape": shape, "strides": strides, "layout": layout, "tile": tile, "order": order}
+    text = _VIEWS
+    for name, value in fields.items():
+        text = text.replace(f"@{name}@", value)
+    x = np.zeros((8, 64), np.float32)
+    tensors = [LaunchTensor("x", 4, (8, 64)), None]
+    kernel = load_kernel(text, toolchain=toolchain, include_dirs=[INCLUDE], tensors=tensors)
+    kernel([x.ctypes.data, inside])
+    with pytest.raises(KernelError, match="a load reads "):
+        kernel([x.ctypes.data, outside])
+
+
+_CHOSEN = """
+import pypto.language as pl
+
+@pl.function(type=pl.FunctionType.InCore)
+def chosen(
+    x: pl.Tensor[[8, 64], pl.FP32],
+    y: pl.Tensor[[8, 64], pl.FP32],
+    which: pl.Scalar[pl.INT64],
+    column: pl.Scalar[pl.INT64],
+    out: pl.Out[pl.Tensor[[8, 64], pl.FP32]],
+):
+    if which > 0:
+        source = x
+    else:
+        source = y
+    tile = pl.load(source, [0, column], [4, 32])
+    out = pl.store(tile, [0, 0], [4, 32], out)
+"""
+
+
+def test_tensors_that_a_branch_chooses() -> None:
+    """A tensor that is known only when the kernel runs has its bounds, too."""
+    x = np.zeros((8, 64), np.float32)
+    assert _outcome(_CHOSEN, [x, x, 1, 32, x]) == ("ran", "ran")
+    assert _outcome(_CHOSEN, [x, x, 0, 40, x]) == ("out-of-bounds", "out-of-bounds")
+
+
+_NEIGHBOURS = """
+import pypto.language as pl
+
+@pl.function(type=pl.FunctionType.InCore)
+def first(
+    x: pl.Tensor[[8, 64], pl.FP32],
+    y: pl.Tensor[[8, 64], pl.FP32],
+    row: pl.Scalar[pl.INT64],
+    out: pl.Out[pl.Tensor[[8, 64], pl.FP32]],
+):
+    tile = pl.add(pl.load(x, [row, 0], [4, 64]), pl.load(y, [0, 0], [4, 64]))
+    out = pl.store(tile, [0, 0], [4, 64], out)
+"""
+
+
+def test_a_region_in_another_tensor_is_outside() -> None:
+    """A load that leaves its tensor and lies in the one behind it is refused all the same."""
+    compiler()
+    memory = np.zeros((16, 64), np.float32)
+    out = np.zeros((8, 64), np.float32)
+    compiled = compile_program(pl.parse(_NEIGHBOURS), target="cpu")
+    compiled(memory[:8], memory[8:], 4, out)
+    with pytest.raises(KernelError) as caught:
+        compiled(memory[:8], memory[8:], 9, out)
+    message = "first: a load reads [9:13, 0:64] of x, a tensor [8, 64]"
+    assert caught.value.message == message
+
+
+_TASKS = """
+import pypto.language as pl
+
+@pl.program
+class Tasks:
+    @pl.function(type=pl.FunctionType.InCore)
+    def part(
+        self,
+        x: pl.Tensor[[8, 48], pl.FP32],
+        c: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[8, 48], pl.FP32]],
+    ):
+        tile = pl.load(x, [0, c], [8, 32])
+        out = pl.store(tile, [0, 0], [8, 32], out)
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        x: pl.Tensor[[32, 64], pl.FP32],
+        c: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+    ):
+        for r in pl.range(0, 32, 8):
+            self.part(x[r : r + 8, 8:56], c, out[r : r + 8, 8:56])
+"""
+
+
+@pytest.mark.parametrize("host", ["native", "python"])
+def test_tasks_on_views(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    """A task's tensor is the view it was given, and the error has its shape."""
+    compiler()
+    monkeypatch.setenv("PYPTO_HOST", host)
+    x = np.zeros((32, 64), np.float32)
+    compiled = compile_program(pl.parse(_TASKS), target="cpu")
+    compiled(x, 16, np.zeros_like(x))
+    with pytest.raises(KernelError) as caught:
+        compiled(x, 17, np.zeros_like(x))
+    assert caught.value.message == "part: a load reads [0:8, 17:49] of x, a tensor [8, 48]"
+    assert caught.value.hint == (
+        "load only what is there: valid_shapes=[8, pl.min(32, 48 - offset)]"
+    )
+    assert caught.value.slug == "out-of-bounds"
+
+
+_READS = """
+import pypto.language as pl
+N = pl.dynamic("N")
+
+@pl.function(type=pl.FunctionType.InCore)
+def reads(
+    x: pl.Tensor[[32, 64], pl.FP32],
+    t: pl.Tensor[[8, N], pl.INT32],
+    v: pl.Scalar[pl.INT64],
+    i: pl.Scalar[pl.INT64],
+    j: pl.Scalar[pl.INT64],
+    out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+):
+    some = pl.view(t, [4, 2], [v, 2])
+    row = pl.tensor.read(some, [i, j])
+    tile = pl.load(x, [row, 0], [16, 64])
+    out = pl.store(tile, [0, 0], [16, 64], out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("width", "v", "i", "j", "message"),
+    [
+        (4, 4, 3, 1, None),
+        (4, 0, 4, 0, "reads: pl.read takes 4:5 of a dimension of 4 elements"),
+        (4, 0, 0, -1, "reads: pl.read takes -1:0 of a dimension of 2 elements"),
+        (4, 5, 0, 0, "reads: pl.view takes 5:9 of a dimension of 8 elements"),
+        (4, -1, 0, 0, "reads: pl.view takes -1:3 of a dimension of 8 elements"),
+        (3, 0, 0, 0, "reads: pl.view takes 2:4 of a dimension of 3 elements"),
+    ],
+)
+def test_elements_and_views_outside_are_errors(
+    width: int, v: int, i: int, j: int, message: str | None
+) -> None:
+    """An element that is read alone, and a view, lie inside their tensor in each dimension."""
+    x, out = np.ones((32, 64), np.float32), np.zeros((32, 64), np.float32)
+    args = [x, np.zeros((8, width), np.int32), v, i, j, out]
+    said = "ran" if message is None else "out-of-bounds"
+    assert _outcome(_READS, args) == (said, said)
+    if message is not None:
+        with pytest.raises(KernelError) as caught:
+            compile_program(pl.parse(_READS), target="cpu")(*args)
+        assert caught.value.message == message
+
+
+_NARROW = """
+import pypto.language as pl
+
+@pl.function(type=pl.FunctionType.InCore)
+def rows(
+    x: pl.Tensor[[512, 64], pl.FP32],
+    t: pl.Tensor[[8], pl.INT32],
+    out: pl.Out[pl.Tensor[[8, 64], pl.FP32]],
+):
+    row = pl.tensor.read(t, [3])
+    tile = pl.load(x, [row, 0], [8, 64])
+    out = pl.store(tile, [0, 0], [8, 64], out)
+"""
+
+
+@pytest.mark.parametrize("row", [1 << 26, (1 << 26) + 5, -(1 << 26)])
+def test_addresses_have_64_bits(row: int) -> None:
+    """A row number of 32 bits is not cut off where it is multiplied by the length of a row."""
+    t = np.full(8, row, np.int32)
+    args = [np.zeros((512, 64), np.float32), t, np.zeros((8, 64), np.float32)]
+    assert _outcome(_NARROW, args) == ("out-of-bounds", "out-of-bounds")
+
+
+def test_large_constant_offsets() -> None:
+    """A constant offset beyond 32 bits is a number of 64 bits in C++."""
+    compiler()
+    function = pl.parse(_NARROW.replace("512", "100000000").replace("[row, 0]", "[90000000, 0]"))
+    text = compile_program(function, target="cpu").sources["rows"]
+    assert "TASSIGN(x_8x64Global, x + 90000000LL * 64 + 0);" in text

@@ -290,3 +290,62 @@ def test_inserted_flags_are_right_in_each_reading(
     status, out, err = check(capsys, write(tmp_path, IN_TURNS), "--flags", flags)
     assert (status, err) == (0, "")
     assert "sync    ok\n" in out
+
+
+def test_unwritten_and_parallel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is unwritten, or depends on turns, is an error of `rules`; the other checks go on."""
+    lines = GOOD.splitlines()
+    lines[9:] = [
+        "        acc = pl.create_tile([16, 32], pl.FP32)",
+        "        for i in pl.parallel(4):",
+        "            acc = pl.add(acc, pl.load(x, [0, 0], [16, 32]))",
+        "        out = pl.store(acc, [0, 0], [8, 32], out)",
+        "        return out",
+        "",
+    ]
+    lines[12] = "        out = pl.store(pl.view(acc, [8, 32], [0, 0]), [0, 0], [8, 32], out)"
+    status, out, _ = check(capsys, write(tmp_path, "\n".join(lines)), "--json")
+    assert status == 1
+    [program] = json.loads(out)["programs"]
+    assert program["checks"] == {
+        "rules": "2 errors, 1 warning",
+        "memory": "ok",
+        "sync": "ok",
+        "cpp": "ok",
+        "pto": "ok",
+    }
+    assert [(f["severity"], f["rule"], f["line"]) for f in program["findings"]] == [
+        ("warning", "out-partly-written", 8),
+        ("error", "unwritten-tile", 12),
+        ("error", "parallel-turns", 11),
+    ]
+
+
+HOST = """\
+import pypto.language as pl
+
+
+@pl.program
+class Host:
+    @pl.function(type=pl.FunctionType.InCore)
+    def copy(self, x: pl.Tensor[[16, 32], pl.FP32], y: pl.Out[pl.Tensor[[16, 32], pl.FP32]]):
+        y[:] = x[:]
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: pl.Tensor[[16, 32], pl.FP32], y: pl.Out[pl.Tensor[[16, 32], pl.FP32]]):
+        self.copy(pl.reshape(pl.reshape(x, [32, 16]), [16, 32]), y)
+"""
+
+
+def test_what_only_the_chip_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A host function that the chip's runtime has no words for runs on the CPU, which is said."""
+    path = write(tmp_path, HOST)
+    status, out, err = check(capsys, path)
+    assert status == 1
+    assert "  cpp     1 error\n" in out
+    assert err.endswith(
+        "   = hint: move it into an InCore function and call that\n"
+        "   = note: only the C++ for the chip's runtime cannot say this; on the CPU the program "
+        "runs as it is\n"
+    )
+    assert cli.main(["run", path]) == 0

@@ -168,6 +168,64 @@ def test_show_generated_code(double: str, capsys: pytest.CaptureFixture[str]) ->
     assert shown["twice"].startswith("#include")
 
 
+JITTED = """\
+import pypto.language as pl
+
+
+@pl.jit
+def double(x: pl.Tensor, out: pl.Out[pl.Tensor]):
+    out[:] = x[:] * 2.0
+"""
+
+
+def test_a_kernel_of_jit_is_no_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file with nothing but ``@pl.jit`` kernels is told how one becomes a program."""
+    path = write(tmp_path, JITTED)
+    assert refused(capsys, "show", path) == (
+        f"error: {path} defines no program: double is made one by what it is called with  "
+        "[program-name]\n"
+        "  = hint: program = double.lower(pl.Tensor[[64, 64], pl.FP32], ...)\n"
+    )
+    kind = "pl.Tensor[[16, 64], pl.FP32]"
+    write(tmp_path, f"{JITTED}\nprogram = double.lower({kind}, {kind})\n")
+    assert "def double(self" in output(capsys, "show", path)
+
+
+HOST = """\
+import pypto.language as pl
+
+
+@pl.program
+class Host:
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, n: pl.INT64) -> pl.INT64:
+        return n * 2
+"""
+
+
+def test_show_orchestration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The host function is shown as C++ alone; one without kernels has no others to show."""
+    text = JITTED.replace("@pl.jit", "@pl.jit(type=pl.FunctionType.Orchestration)").replace(
+        "    out[:] =", "    with pl.incore():\n        out[:] ="
+    )
+    kind = "pl.Tensor[[16, 64], pl.FP32]"
+    path = write(tmp_path, f"{text}\nprogram = double.lower({kind}, {kind})\n")
+    shown = output(capsys, "show", path, "orchestration")
+    assert shown.startswith("#include <stddef.h>\n")
+    assert "make_output_param(ext_out)" in shown
+    data: dict[str, str] = json.loads(output(capsys, "show", path, "orchestration", "--json"))
+    assert data == {"double": shown}
+    kernel = write(tmp_path, f"{JITTED}\nprogram = double.lower({kind}, {kind})\n")
+    assert "is a kernel, not an orchestration" in refused(capsys, "show", kernel, "orchestration")
+
+
+def test_show_without_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is nothing to show, that is said."""
+    assert cli.main(["show", write(tmp_path, HOST), "cpp"]) == 0
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "Host launches no kernels\n")
+
+
 def test_show_with_options_of_cpp(double: str, capsys: pytest.CaptureFixture[str]) -> None:
     """An option adds its text to the kernels; one that is false, like none, leaves it out."""
     plain = output(capsys, "show", double, "cpp")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -216,7 +217,7 @@ WRONG: list[tuple[str, Callable[[Any], Any], str, str | None]] = [
         lambda k: k(X, Y, 2.0, OUT, ROWS=32.0),
         "argument 'ROWS' of scaled is 32.0; a Python int was wanted, which becomes part of the "
         "kernel",
-        None,
+        "int(ROWS)",
     ),
     (
         "dtype of a bare tensor",
@@ -294,3 +295,162 @@ def test_mistakes_in_the_body() -> None:
         assert caught.value.span is not None
         assert "pl.expo(tile)" in lines[caught.value.span["line"] - 1]
     assert wrong.misses == []
+
+
+# --------------------------------------------------------------------------------------------
+# What a kernel reads from outside
+# --------------------------------------------------------------------------------------------
+
+OUTSIDE = """\
+import types
+import pypto.language as pl
+
+STEP = 1.0
+SIZES = [8, 16]
+KIND = pl.FP32
+SETTINGS = types.SimpleNamespace(rows=8)
+
+@pl.inline
+def change(tile):
+    return pl.add(tile, STEP)
+
+@pl.function(type=pl.FunctionType.InCore)
+def copy(x: pl.Tensor[[8, 16], pl.FP32], y: pl.Out[pl.Tensor[[8, 16], pl.FP32]]):
+    return pl.store(pl.load(x, [0, 0], [8, 16]), [0, 0], [8, 16], y)
+
+@pl.jit(target="interpreter")
+def kernel(x: pl.Tensor[[8, 16], KIND], y: pl.Out[pl.Tensor[[8, 16], KIND]]):
+    tile = change(pl.load(x, [0, 0], SIZES))
+    return pl.store(pl.mul(tile, float(SETTINGS.rows)), [0, 0], SIZES, y)
+
+@pl.jit(type=pl.FunctionType.Orchestration, target="interpreter")
+def launch(x: pl.Tensor[[8, 16], pl.FP32], y: pl.Out[pl.Tensor[[8, 16], pl.FP32]]):
+    return copy(x, y)
+"""
+
+
+def outside(tmp_path: Path) -> Any:
+    """Return the module that `OUTSIDE` is."""
+    path = tmp_path / "outside.py"
+    path.write_text(OUTSIDE)
+    module = types.ModuleType("outside")
+    exec(compile(OUTSIDE, str(path), "exec"), vars(module))
+    return module
+
+
+def ran(kernel: Any, dtype: Any = np.float32) -> float:
+    """Return the first element of what a kernel makes of zeros."""
+    y = np.full((8, 16), -1, dtype)
+    kernel(np.zeros((8, 16), dtype), y)
+    return float(y[0, 0])
+
+
+def test_changed_globals(tmp_path: Path) -> None:
+    """A call runs the program of its time, and an old value finds what was compiled for it."""
+    module = outside(tmp_path)
+    assert ran(module.kernel) == 8.0
+    module.STEP = 2.0
+    assert ran(module.kernel) == 16.0
+    module.SETTINGS.rows = 4
+    assert ran(module.kernel) == 8.0
+    module.STEP = 1.0
+    module.SETTINGS = types.SimpleNamespace(rows=8)
+    assert ran(module.kernel) == 8.0
+    assert module.kernel.misses == [
+        "kernel: first call",
+        "kernel: change.STEP is 2.0, was 1.0",
+        "kernel: SETTINGS.rows is 4, was 8",
+        "kernel: SETTINGS is another one; SETTINGS.rows is 8, was 4; change.STEP is 1.0, was 2.0",
+    ]
+    module.STEP = 2.0
+    ran(module.kernel)
+    module.STEP = float("1.0")  # an equal value in another object
+    ran(module.kernel)
+    assert len(module.kernel.misses) == 5
+
+
+def test_changed_containers(tmp_path: Path) -> None:
+    """A list counts by what is in it, whether it is changed in place or another one."""
+    module = outside(tmp_path)
+    ran(module.kernel)
+    module.SIZES = [8, 16]
+    ran(module.kernel)
+    assert len(module.kernel.misses) == 1
+    module.SIZES[0] = 4
+    y = np.full((8, 16), -1, np.float32)
+    module.kernel(np.zeros((8, 16), np.float32), y)
+    assert (y[:4] == 8).all()
+    assert (y[4:] == -1).all()
+    assert module.kernel.misses[1:] == ["kernel: SIZES is [4, 16], was [8, 16]"]
+
+
+def test_changed_functions(tmp_path: Path) -> None:
+    """An inline function or kernel that is defined anew is the one that runs."""
+    module = outside(tmp_path)
+    assert (ran(module.kernel), ran(module.launch)) == (8.0, 0.0)
+    module.change = pl.inline(_less)
+    module.copy = _ones
+    assert (ran(module.kernel), ran(module.launch)) == (-8.0, 1.0)
+    assert module.kernel.misses[1:] == ["kernel: change is another one"]
+    assert module.launch.misses[1:] == ["launch: copy is another one"]
+
+
+def _less(tile: pl.Tile) -> pl.Tile:
+    return pl.sub(tile, 1.0)
+
+
+@pl.function(type=pl.FunctionType.InCore)
+def _ones(x: pl.Tensor[[8, 16], pl.FP32], y: pl.Out[pl.Tensor[[8, 16], pl.FP32]]):
+    return pl.store(pl.add(pl.load(x, [0, 0], [8, 16]), 1.0), [0, 0], [8, 16], y)
+
+
+def test_changed_parameters(tmp_path: Path) -> None:
+    """What a header reads counts too: the parameters are those of the call's time."""
+    module = outside(tmp_path)
+    assert ran(module.kernel) == 8.0
+    module.KIND = pl.FP16
+    assert ran(module.kernel, np.float16) == 8.0
+    with pytest.raises(CallError, match="FP16"):
+        ran(module.kernel, np.float32)
+    assert module.kernel.misses[1:] == ["kernel: KIND is fp16, was fp32"]
+
+
+def test_changed_closure() -> None:
+    """So is it with the variables of the function around a kernel, also those assigned later."""
+    step = 1.0
+
+    def set_step(value: float) -> None:
+        nonlocal step
+        step = value
+
+    @pl.jit(target="interpreter")
+    def kernel(x: pl.Tensor, y: pl.Out[pl.Tensor]):
+        tile = pl.add(pl.load(x, [0, 0], [8, 16]), step)
+        return pl.store(pl.mul(tile, factor), [0, 0], [8, 16], y)
+
+    factor = 3.0
+    assert ran(kernel) == 3.0
+    set_step(2.0)
+    assert ran(kernel) == 6.0
+    assert kernel.misses == ["kernel: first call", "kernel: step is 2.0, was 1.0"]
+
+
+def test_own_names_are_not_outside(tmp_path: Path) -> None:
+    """A global that has the name of a parameter or local variable changes nothing."""
+    module = outside(tmp_path)
+    ran(module.kernel)
+    module.x = module.tile = 5
+    ran(module.kernel)
+    assert len(module.kernel.misses) == 1
+
+
+def test_a_global_that_hides_a_builtin(tmp_path: Path) -> None:
+    """A name that begins to exist around a kernel is noticed, too."""
+    module = outside(tmp_path)
+    ran(module.kernel)
+    module.float = 3
+    with pytest.raises(ParserError, match="float"):
+        ran(module.kernel)
+    del module.float
+    assert ran(module.kernel) == 8.0
+    assert len(module.kernel.misses) == 1

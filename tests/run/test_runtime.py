@@ -205,7 +205,7 @@ X = "Tensor[[8, 16], FP32] was wanted"
         (
             (square()[:4], 1.0, square()),
             f"argument 'x' of scale is an array [4, 16] of float32; {X}",
-            None,
+            "declare x: pl.Tensor[[4, 16], pl.FP32]",
         ),
         (
             (np.zeros((8, 32), np.float32)[:, ::2], 1.0, square()),
@@ -344,8 +344,12 @@ def test_scalars_in_and_out(target: Any) -> None:
             "argument 'n' of count is 2.0; Scalar[INT32] was wanted",
             "int(n)",
         ),
-        ((1 << 31, True), "argument 'n' of count is 2147483648, which INT32 does not hold", None),
-        ((1, 2), "argument 'negate' of count is 2, which BOOL does not hold", None),
+        (
+            (1 << 31, True),
+            "argument 'n' of count is 2147483648, which INT32 does not hold",
+            "declare n: pl.INT64",
+        ),
+        ((1, 2), "argument 'negate' of count is 2, which BOOL does not hold", "bool(negate)"),
     ],
 )
 def test_wrong_numbers(args: tuple[Any, ...], message: str, hint: str | None) -> None:

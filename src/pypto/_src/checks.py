@@ -23,7 +23,9 @@ from pypto._src.lazy import lazy_module
 from pypto._src.passes.check_unused import unused_results
 from pypto._src.passes.happens_before import FlagIdentity, check_sync
 from pypto._src.passes.insert_sync import InsertSync, insert_sync
+from pypto._src.passes.parallel_turns import check_parallel
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.unwritten import check_unwritten
 from pypto._src.run.effects import effects
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ else:
     pto_dialect = lazy_module("pypto._src.dialect.verify")  # needs a package of an extra
 
 STAGES: Final = ("rules", "memory", "sync", "cpp", "pto")
-"""Rules of the IR, unused results; passes and memory plan; flags and barriers; the two texts."""
+"""Rules of the IR, and what is unused or unwritten; passes and memory plan; flags and barriers; the
+two texts."""
 
 
 class Stage(NamedTuple):
@@ -62,11 +65,11 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
     for rule in ("Structure", "TypeCheck"):
         verifier.enable_rule(rule)
     found = verifier.verify(program)
-    written = () if found else _written_inputs(program)
+    written = () if found else _certain(program)
     rules = Stage("rules", (*found, *written, *unused_results(program)))
     yield rules
     lowered: Program | None = None
-    if rules.errors:
+    if found:
         yield Stage("memory", skipped="the program breaks rules")
     else:
         stage, lowered = _lowered(program, OptimizationStrategy.Default, identity)
@@ -77,6 +80,11 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
     yield Stage("sync", tuple(check_sync(lowered, identity=identity)))
     yield _emitted("cpp", lambda: CCECodegen().generate(lowered))
     yield _accepted(program)
+
+
+def _certain(program: Program) -> tuple[Diagnostic, ...]:
+    """Return what is certain to go wrong in a program that keeps the rules."""
+    return (*_written_inputs(program), *check_unwritten(program), *check_parallel(program))
 
 
 def _written_inputs(program: Program) -> Iterator[Diagnostic]:

@@ -33,12 +33,14 @@ from pypto._src.driver import (
 )
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.cpp_options import CppOptions
+from pypto._src.emit.orchestration import generate_orchestration
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import CallError, PyptoError
 from pypto._src.frontend.text import is_printed_text, parse_program
 from pypto._src.interp.strict import ORDERS
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text import python_print
+from pypto._src.jit import JitFunction
 from pypto._src.knobs import KnobError
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.base import Pass, PassContext
@@ -132,9 +134,10 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument(
         "form",
         nargs="?",
-        choices=("ir", "cpp", "mlir", "memory"),
+        choices=("ir", "cpp", "mlir", "orchestration", "memory"),
         default="ir",
-        help="default: %(default)s",
+        help="the program; C++ or PTO MLIR of its kernels; C++ of its host function; where tiles "
+        "lie; default: %(default)s",
     )
     show.add_argument("--after", metavar="PASS", help="with ir: print it as it is after this pass")
     show.add_argument(
@@ -301,11 +304,7 @@ def load_case(text: str) -> tuple[Program, demo.Case | None]:
     if name is None and len(found) == 1:
         [name] = found
     if not found:
-        raise CallError(
-            f"{path} defines no program",
-            hint="put @pl.program above a class of functions",
-            slug="program-name",
-        )
+        raise _no_program(path, variables)
     if name is None:
         first = next(iter(found))
         raise CallError(
@@ -320,6 +319,19 @@ def load_case(text: str) -> tuple[Program, demo.Case | None]:
         return Program([program], program.name), None
     cases: Sequence[demo.Case] = variables.get("CASES", ())
     return program, next((case for case in cases if case.program is program), None)
+
+
+def _no_program(path: Path, variables: Mapping[str, Any]) -> CallError:
+    """Return the error for a file without a program; one of ``@pl.jit`` comes with a call."""
+    jitted = [name for name, value in variables.items() if isinstance(value, JitFunction)]
+    if not jitted:
+        hint = "put @pl.program above a class of functions"
+        return CallError(f"{path} defines no program", hint=hint, slug="program-name")
+    return CallError(
+        f"{path} defines no program: {', '.join(jitted)} is made one by what it is called with",
+        hint=f"program = {jitted[0]}.lower(pl.Tensor[[64, 64], pl.FP32], ...)",
+        slug="program-name",
+    )
 
 
 def _split(text: str) -> tuple[Path, str | None]:
@@ -463,8 +475,14 @@ def _show_code(args: argparse.Namespace) -> int:
         texts = {program.name: python_print(_after(program, args.after, args.optional))}
     elif args.form == "memory":
         return _show_memory(program, args)
+    elif args.form == "orchestration":
+        lowered = PassManager.get_strategy().run_passes(program)
+        entry = entry_function(lowered)
+        texts = {entry.name: generate_orchestration(lowered, entry).code}
     else:
         texts = kernel_texts(program, args.form, CppOptions(**dict(args.options)))
+        if not texts:
+            print(f"{program.name} launches no kernels", file=sys.stderr)
     if args.json:
         _print_json(texts)
         return 0
@@ -624,6 +642,7 @@ def _check(args: argparse.Namespace) -> int:
         print(f"{path}: {n}")
         for stage in stages:
             print(f"  {stage.name:<7} {stage.summary}")
+        sys.stdout.flush()  # its findings follow, on the other stream
         for finding in (d for stage in stages for d in stage.findings):
             print(render(finding, colour=wants_colour()), file=sys.stderr)
     return int(any(stage.errors for stages in outcomes.values() for stage in stages))

@@ -5,7 +5,7 @@ Strings the parts together and decides nothing that one of them could decide.
 
 from __future__ import annotations
 
-import math
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pypto._src import knobs
+from pypto._src.diagnostics import place_of_frame
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.cpp_options import DEFAULT, CppOptions
 from pypto._src.emit.host import host_text
@@ -22,7 +23,7 @@ from pypto._src.errors import CallError, EmitError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.interp.strict import ORDERS, OrderName, StrictEvaluator
 from pypto._src.ir.dims import dimension_vars
-from pypto._src.ir.nodes import ConstInt, TensorType, Var, caller_span
+from pypto._src.ir.nodes import ConstInt, TensorType, Var
 from pypto._src.ir.roles import Role, outermost, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.verify import IRVerifier
@@ -35,7 +36,7 @@ from pypto._src.run.arguments import Bound, Signature, SizeWords, is_array
 from pypto._src.run.effects import Effects, effects
 from pypto._src.run.graph import thread_count
 from pypto._src.run.host import HostProgram, Kernel
-from pypto._src.run.native import MAX_CHECKED_TENSORS, KernelError, load_kernel
+from pypto._src.run.native import MAX_CHECKED_TENSORS, KernelError, LaunchTensor, load_kernel
 from pypto._src.run.profile import Profile, Timing
 from pypto._src.run.scheduler import NativeHost
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
@@ -99,17 +100,17 @@ class CompiledProgram:
         """
         return self._signature.random(np.random.default_rng(seed))
 
-    def __call__(self, *args: Any) -> Any:
-        """Run the program to its end.
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the program to its end; arguments stand in order, or by the parameters' names.
 
         Raises:
             CallError: the arguments do not fit the parameters.
             EvaluationError: the program does something that has no meaning.
         """
         try:
-            return self.run(args)
+            return self.run(self._signature.arranged(args, named) if named else args)
         except CallError as error:
-            error.at(caller_span())
+            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def run(self, args: Sequence[Any]) -> Any:
@@ -314,7 +315,8 @@ def _compile(
             source,
             toolchain=toolchain,
             include_dirs=[INCLUDE],
-            tensor_bytes=_tensor_bytes(function),
+            tensors=_launch_tensors(function),
+            name=function.name,
         )
         run = native if profile is None else profile.recorded(function.name, native)
         return Kernel(function, run, found[function.name])
@@ -326,26 +328,28 @@ def _compile(
         return {function.name: kernel for function, kernel in zip(functions, made, strict=True)}
 
 
-def _tensor_bytes(function: Function) -> list[int | str]:
-    """Return for each parameter the bytes of its tensor, 0 for a scalar; see `launcher_source`.
+def _launch_tensors(function: Function) -> list[LaunchTensor | None]:
+    """Return for each parameter its tensor, None for a scalar; see `launcher_source`.
 
-    Empty, so that nothing is checked, if a tensor is not dense or there are too many of them.
+    Empty, so that nothing is checked, if there are too many.
     """
     words = enumerate((*function.params, *dimension_vars(function)))
     names = {var: f"args[{index}]" for index, var in words}
-    sizes: list[int | str] = []
+    found: list[LaunchTensor | None] = []
     for param in function.params:
         kind = param.type
         if not isinstance(kind, TensorType):
-            sizes.append(0)
+            found.append(None)
             continue
-        constant = [dim.value for dim in kind.shape if isinstance(dim, ConstInt)]
-        symbolic = [names[dim] for dim in kind.shape if isinstance(dim, Var)]
-        if len(constant) + len(symbolic) < len(kind.shape) or kind.tensor_view is not None:
-            return []
-        count = math.prod(constant) * kind.dtype.bytes
-        sizes.append(" * ".join([str(count), *symbolic]) if symbolic else count)
-    return sizes if len(sizes) <= MAX_CHECKED_TENSORS else []
+        sizes = [
+            dim.value if isinstance(dim, ConstInt) else names[dim]
+            for dim in kind.shape
+            if isinstance(dim, ConstInt | Var)
+        ]
+        is_known = len(sizes) == len(kind.shape) and kind.tensor_view is None
+        shape = tuple(sizes) if is_known else None
+        found.append(LaunchTensor(param.name, kind.dtype.bytes, shape))
+    return found if len(found) <= MAX_CHECKED_TENSORS else []
 
 
 def _kernel_run(kernel: Kernel, function: Function) -> Callable[[Bound], Any]:

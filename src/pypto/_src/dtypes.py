@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from pypto._src.lazy import lazy_module
+from pypto._src.spelling import refuse_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,6 +16,10 @@ ml_dtypes = lazy_module("ml_dtypes")
 
 
 class _ReadOnly(type):
+    def __getattr__(cls, name: str) -> NoReturn:
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        refuse_name("DataType", name, MEMBERS, frame)
+
     def __setattr__(cls, name: str, value: object) -> NoReturn:
         raise AttributeError(f"DataType.{name} cannot be set: the element types are fixed")
 

@@ -144,6 +144,13 @@ class PyptoError(Exception):
             self._attach()
         return self
 
+    def noted(self, note: str) -> Self:
+        """Give the error a note unless it has one already; return the error."""
+        if self.note is None:
+            self.note = note
+            self._attach()
+        return self
+
     @property
     def span(self) -> Any:
         """The place of the mistake, or None."""
@@ -337,6 +344,18 @@ class SerializeError(PyptoError, ValueError):
     """Bytes that are no serialised IR of this version, or IR that holds what bytes cannot."""
 
     slug = "serialize"
+
+
+class UnknownNameError(PyptoError, AttributeError):
+    """A module or enumeration is asked for a name that it does not have: ``pl.FLOAT32``."""
+
+    slug = "unknown-name"
+
+
+class KeywordError(PyptoError, TypeError):
+    """A decorator gets a keyword that it does not have: ``@pl.function(typ=...)``."""
+
+    slug = "unknown-keyword"
 
 
 class CallError(PyptoError, TypeError):

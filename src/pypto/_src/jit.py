@@ -12,26 +12,34 @@ import copy
 import functools
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, overload
 
+from pypto._src.diagnostics import place_of_frame
 from pypto._src.driver import CompiledProgram, TargetName, compile_program
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import CallError, ParserTypeError
 from pypto._src.frontend.context import Context, Errors
 from pypto._src.frontend.decorators import unwrapped
-from pypto._src.frontend.environment import Environment, function_environment
+from pypto._src.frontend.environment import (
+    MISSING,
+    Environment,
+    closure_of,
+    function_environment,
+)
 from pypto._src.frontend.functions import Alone, Method, Options, ProgramParser
-from pypto._src.frontend.source import function_source
+from pypto._src.frontend.source import Source, function_source
 from pypto._src.frontend.types import parameter_type
 from pypto._src.ir.annotations import InOut, Out, Tensor
 from pypto._src.ir.enums import FunctionType
-from pypto._src.ir.nodes import ConstInt, ScalarType, TensorType, Var, caller_span
+from pypto._src.ir.nodes import ConstInt, ScalarType, TensorType, Var
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
+from pypto._src.outside import Outside, Reader, cells_of, names_read
 from pypto._src.passes.pipelines import OptimizationStrategy
 from pypto._src.run.arguments import is_array, type_text
+from pypto._src.spelling import meant_keyword, refuse_keywords
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,12 +84,35 @@ _Parameter = _Array | _Number | _Constant
 _NONE: Final = object()
 
 
+class _Definition(NamedTuple):
+    """The text of a kernel, and how it is compiled."""
+
+    name: str
+    function: Any
+    source: Source
+    node: ast.FunctionDef
+    layers: tuple[Mapping[str, Any], ...]  # the names around it, but for those of enclosing calls
+    options: Options
+    target: TargetName
+    strategy: OptimizationStrategy
+
+    def environment(self, frame: FrameType | None = None) -> Environment:
+        """Return what names mean around the kernel now."""
+        return Environment((closure_of(self.function), *self.layers), frame)
+
+    def outside(self) -> Outside:
+        """Return what the kernel reads from outside, as it is now."""
+        return Outside(Reader(self.node, cells_of(self.function), self.layers))
+
+
 class JitFunction:
     """A kernel that compiles itself for the arguments it is called with.
 
     ``kernel(a, b, out)`` runs it in place on NumPy arrays, or anything that NumPy can view through
     DLPack; ``kernel.lower(...)`` returns the program for such arguments, ``kernel.compile(...)``
     what a call would run. In place of an array both take ``pl.Tensor[[64, 64], pl.FP32]``.
+
+    What it reads from outside has the value of the time of the call.
     """
 
     def __init__(
@@ -93,27 +124,22 @@ class JitFunction:
         strategy: OptimizationStrategy,
     ) -> None:
         function = unwrapped(func)
-        self._source, self._node = function_source(function)
-        self._environment = function_environment(function, frame)
-        self._options = options
-        self._target: TargetName = target
-        self._strategy = strategy
-        self.__name__ = self._node.name
+        source, node = function_source(function)
+        around = function_environment(function, frame)
+        layers = around.layers[1:]
+        known = _known_in_frames(node, around)  # the kernel outlives the frame
+        self._definition = _Definition(
+            node.name, function, source, node, (*layers, known), options, target, strategy
+        )
+        self.__name__ = node.name
         self.__qualname__: str = function.__qualname__
         self.__module__: str = function.__module__
         self.__doc__: str | None = function.__doc__
-        header = Method(
-            self._source, self._node, self._environment, options, Alone(), Errors()
-        ).context
-        self._parameters = _parameters(header, self._node.args, function)
-        self._environment.frame = None  # the kernel outlives the frame
-        self._passed = [i for i, p in enumerate(self._parameters) if not isinstance(p, _Constant)]
-        self._takes_all = len(self._passed) == len(self._parameters)
-        self._keys = [_key_of(parameter) for parameter in self._parameters]
-        self._made: dict[tuple[Any, ...], CompiledProgram] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.misses: list[str] = []
         """Why each compilation happened, in order: what no earlier call had."""
+        self._version = _Version(self._definition, self._definition.outside(), self.misses)
+        self._versions: dict[Hashable, _Version] = {self._version.outside.key: self._version}
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the kernel, compiled for these arguments now if no earlier call had their kinds.
@@ -124,15 +150,18 @@ class JitFunction:
             PyptoError: what passes and compilers report.
         """
         try:
-            if named or len(args) != len(self._parameters):
-                args = self._arranged(args, named)
+            version = self._version
+            if not version.outside.holds():
+                version = self._present()
+            if named or len(args) != len(version.parameters):
+                args = version.arranged(args, named)
             try:
-                made = self._made[self._key(args)]
+                made = version.made[version.key(args)]
             except (KeyError, AttributeError, TypeError):
-                made = self._make(args)
-            return made.run(args if self._takes_all else [args[i] for i in self._passed])
+                made = self._make(version, args)
+            return made.run(args if version.takes_all else [args[i] for i in version.passed])
         except CallError as error:
-            error.at(caller_span())
+            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def lower(self, *args: Any, **named: Any) -> Program:
@@ -141,8 +170,9 @@ class JitFunction:
         Raises:
             CallError, ParserError: as in a call.
         """
-        views = zip(self._parameters, self._arranged(args, named), strict=True)
-        return self._lower([self._view(p, a) if isinstance(p, _Array) else a for p, a in views])
+        version = self._present()
+        views = zip(version.parameters, version.arranged(args, named), strict=True)
+        return version.lower([version.view(p, a) if isinstance(p, _Array) else a for p, a in views])
 
     def compile(self, *args: Any, **named: Any) -> CompiledProgram:
         """Return what a call with these arguments runs; it takes them without the constants.
@@ -150,91 +180,158 @@ class JitFunction:
         Raises:
             CallError, ParserError, PyptoError: as in a call.
         """
-        return self._make(self._arranged(args, named))
+        version = self._present()
+        return self._make(version, version.arranged(args, named))
 
     def __repr__(self) -> str:
-        return f"<pl.jit {self.__qualname__}({', '.join(p.name for p in self._parameters)})>"
+        names = ", ".join(p.name for p in self._version.parameters)
+        return f"<pl.jit {self.__qualname__}({names})>"
 
     def __get__(self, instance: object, owner: type | None = None) -> JitFunction:
         """Return itself: a kernel is no method."""
         return self
 
-    def _arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _make(self, version: _Version, args: tuple[Any, ...]) -> CompiledProgram:
+        with self._lock:
+            return version.make(args)
+
+    def _present(self) -> _Version:
+        """Return the version for what the kernel reads from outside now.
+
+        Raises:
+            ParserError: a parameter makes no sense any more.
+        """
+        if self._version.outside.holds():
+            return self._version
+        with self._lock:
+            outside = self._definition.outside()
+            version = self._versions.get(outside.key)
+            if version is None:
+                version = _Version(self._definition, outside, self.misses, self._version)
+                self._versions[outside.key] = version
+            else:
+                version.outside = outside  # equal, in other objects
+            self._version = version
+            return version
+
+
+class _Version:
+    """A kernel with what it reads from outside at one time, and what was compiled of it."""
+
+    def __init__(
+        self,
+        definition: _Definition,
+        outside: Outside,
+        misses: list[str],
+        before: _Version | None = None,
+    ) -> None:
+        self.definition = definition
+        self.outside = outside
+        self.misses = misses
+        self.before = before if before is None or before.made else before.before
+        self.environment = definition.environment()
+        header = Method(
+            definition.source,
+            definition.node,
+            self.environment,
+            definition.options,
+            Alone(),
+            Errors(),
+        ).context
+        self.parameters = _parameters(header, definition.node.args, definition.function)
+        self.passed = [i for i, p in enumerate(self.parameters) if not isinstance(p, _Constant)]
+        self.takes_all = len(self.passed) == len(self.parameters)
+        self.keys = [_key_of(parameter) for parameter in self.parameters]
+        self.made: dict[tuple[Any, ...], CompiledProgram] = {}
+
+    def arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the arguments in the order of the parameters."""
         found: list[Any] = list(args)
         rest = dict(named)
-        for parameter in self._parameters[len(args) :]:
+        left = [parameter.name for parameter in self.parameters[len(args) :]]
+        unknown = next((name for name in named if name not in left), None)
+        if unknown is not None:
+            what = f"{self.definition.name} does not take argument {unknown!r}"
+            error = self.refusal(what, "argument-count")
+            error.hint = meant_keyword(unknown, left) or error.hint
+            raise error
+        for parameter in self.parameters[len(args) :]:
             value = rest.pop(parameter.name, parameter.default)
             if value is _NONE:
-                raise self._refusal(f"argument {parameter.name!r} is missing", "argument-count")
+                raise self.refusal(f"argument {parameter.name!r} is missing", "argument-count")
             found.append(value)
-        if rest or len(found) > len(self._parameters):
-            what = f"argument {next(iter(rest))!r}" if rest else f"{len(args)} arguments"
-            raise self._refusal(f"{self.__name__} does not take {what}", "argument-count")
+        if len(found) > len(self.parameters):
+            what = f"{self.definition.name} does not take {len(args)} arguments"
+            raise self.refusal(what, "argument-count")
         return tuple(found)
 
-    def _refusal(self, message: str, slug: str) -> CallError:
-        names = ", ".join(p.name for p in self._parameters)
-        return CallError(message, hint=f"call it as {self.__name__}({names})", slug=slug)
+    def refusal(self, message: str, slug: str) -> CallError:
+        names = ", ".join(p.name for p in self.parameters)
+        return CallError(message, hint=f"call it as {self.definition.name}({names})", slug=slug)
 
-    def _make(self, args: tuple[Any, ...]) -> CompiledProgram:
+    def make(self, args: tuple[Any, ...]) -> CompiledProgram:
         views = [
-            self._view(parameter, arg) if isinstance(parameter, _Array) else arg
-            for parameter, arg in zip(self._parameters, args, strict=True)
+            self.view(parameter, arg) if isinstance(parameter, _Array) else arg
+            for parameter, arg in zip(self.parameters, args, strict=True)
         ]
-        key = self._key(views)
-        with self._lock:
-            made = self._made.get(key)
-            if made is None:
-                program = self._lower(views)
-                reason = self._reason(key)
-                made = compile_program(
-                    program, self._target, entry=self.__name__, strategy=self._strategy
-                )
-                self.misses.append(reason)
-                self._made[key] = made
-            if not any(isinstance(arg, Tensor) for arg in args):
-                # An array of another library has a key of its own, which then leads here as well.
-                self._made[self._key(args)] = made
+        key = self.key(views)
+        made = self.made.get(key)
+        if made is None:
+            definition = self.definition
+            program = self.lower(views)
+            reason = self.reason(key)
+            made = compile_program(
+                program, definition.target, entry=definition.name, strategy=definition.strategy
+            )
+            self.misses.append(reason)
+            self.made[key] = made
+        if not any(isinstance(arg, Tensor) for arg in args):
+            # An array of another library has a key of its own, which then leads here as well.
+            self.made[self.key(args)] = made
         return made
 
-    def _key(self, args: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple([key(arg) for key, arg in zip(self._keys, args, strict=True)])
+    def key(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple([key(arg) for key, arg in zip(self.keys, args, strict=True)])
 
-    def _lower(self, args: Sequence[Any]) -> Program:
+    def lower(self, args: Sequence[Any]) -> Program:
+        definition = self.definition
         constants: dict[str, Any] = {}
         sizes: dict[Var, int] = {}
         kinds: dict[str, TensorType] = {}
-        for parameter, arg in zip(self._parameters, args, strict=True):
+        for parameter, arg in zip(self.parameters, args, strict=True):
             match parameter:
                 case _Constant():
-                    constants[parameter.name] = self._constant(parameter, arg)
+                    constants[parameter.name] = self.constant(parameter, arg)
                 case _Array(kind=TensorType() as kind):
-                    self._measure(parameter, kind, arg.shape, sizes)
+                    self.measure(parameter, kind, arg.shape, sizes)
                 case _Array():
-                    kinds[parameter.name] = self._tensor_type(parameter, arg)
+                    kinds[parameter.name] = self.tensor_type(parameter, arg)
                 case _Number():
                     continue
         spelled = {_hidden(name): kind for name, kind in kinds.items()}
-        environment = _Around(self._environment, {**constants, **spelled}, sizes)
-        parser = ProgramParser(self.__name__, {})
+        environment = _Around(self.environment, {**constants, **spelled}, sizes)
+        parser = ProgramParser(self.definition.name, {})
         parser.add(
-            self._source, _specialised(self._node, constants, kinds), environment, self._options
+            definition.source,
+            _specialised(definition.node, constants, kinds),
+            environment,
+            definition.options,
         )
-        return parser.finish(self._source.span(self._node), entry=self.__name__)
+        return parser.finish(definition.source.span(definition.node), entry=self.definition.name)
 
-    def _constant(self, parameter: _Constant, arg: Any) -> Any:
+    def constant(self, parameter: _Constant, arg: Any) -> Any:
         is_bool = isinstance(arg, bool) and parameter.kind is not bool
         wanted = (int, float) if parameter.kind is float else parameter.kind
         if isinstance(arg, wanted) and not is_bool:
             return arg
         raise CallError(
-            f"argument {parameter.name!r} of {self.__name__} is {arg!r}; a Python "
+            f"argument {parameter.name!r} of {self.definition.name} is {arg!r}; a Python "
             f"{parameter.kind.__name__} was wanted, which becomes part of the kernel",
+            hint=f"{parameter.kind.__name__}({parameter.name})" if isinstance(arg, float) else None,
             slug="argument-kind",
         )
 
-    def _view(self, parameter: _Array, arg: Any) -> Array | _Abstract:
+    def view(self, parameter: _Array, arg: Any) -> Array | _Abstract:
         """Return what has shape and dtype of an argument."""
         if is_array(arg):
             return arg
@@ -243,24 +340,24 @@ class JitFunction:
         if hasattr(arg, "__dlpack__"):
             return np.from_dlpack(cast("Any", arg))
         raise CallError(
-            f"argument {parameter.name!r} of {self.__name__} is a {type(arg).__name__}; an array "
-            "was wanted",
+            f"argument {parameter.name!r} of {self.definition.name} is a {type(arg).__name__}; an "
+            "array was wanted",
             hint=f"np.asarray({parameter.name}, np.float32)",
             slug="argument-kind",
         )
 
-    def _tensor_type(self, parameter: _Array, arg: Array | _Abstract) -> TensorType:
+    def tensor_type(self, parameter: _Array, arg: Array | _Abstract) -> TensorType:
         dtype = _element_types().get(arg.dtype)
         if dtype is not None:
             return TensorType(arg.shape, dtype)
         raise CallError(
-            f"argument {parameter.name!r} of {self.__name__} is an array of {arg.dtype}, which is "
-            "no element type of a kernel",
+            f"argument {parameter.name!r} of {self.definition.name} is an array of {arg.dtype}, "
+            "which is no element type of a kernel",
             hint=f"pass {parameter.name}.astype(np.float32)",
             slug="argument-dtype",
         )
 
-    def _measure(
+    def measure(
         self,
         parameter: _Array,
         kind: TensorType,
@@ -274,25 +371,24 @@ class JitFunction:
                 fits = fits and sizes.setdefault(dim, size) == size
         if not fits:
             raise CallError(
-                f"argument {parameter.name!r} of {self.__name__} is an array {list(shape)}; "
+                f"argument {parameter.name!r} of {self.definition.name} is an array {list(shape)}; "
                 f"{type_text(kind)} was wanted"
                 + "".join(f", with {dim.name} = {size}" for dim, size in sizes.items()),
                 slug="argument-shape",
             )
 
-    def _reason(self, key: tuple[Any, ...]) -> str:
+    def reason(self, key: tuple[Any, ...]) -> str:
         """Return what sets a call apart from the most similar one before."""
-        if not self._made:
-            return f"{self.__name__}: first call"
-        nearest = min(
-            self._made, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True))
-        )
+        if not self.made:
+            changes = [] if self.before is None else self.outside.changes(self.before.outside)
+            return f"{self.definition.name}: {'; '.join(changes) or 'first call'}"
+        nearest = min(self.made, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True)))
         parts = [
             f"{parameter.name} is {_shown(new)}, was {_shown(old)}"
-            for parameter, old, new in zip(self._parameters, nearest, key, strict=True)
+            for parameter, old, new in zip(self.parameters, nearest, key, strict=True)
             if old != new
         ]
-        return f"{self.__name__}: {'; '.join(parts)}"
+        return f"{self.definition.name}: {'; '.join(parts)}"
 
 
 class _Around(Environment):
@@ -308,6 +404,13 @@ class _Around(Environment):
         """Return what ``name`` stands for; a symbolic dimension with a known size is that size."""
         value = super().get(name)
         return self._sizes.get(value, value) if isinstance(value, Var) else value
+
+
+def _known_in_frames(node: ast.FunctionDef, around: Environment) -> dict[str, Any]:
+    """Return the names of a kernel that only the frames around its definer have."""
+    names = [name for name in names_read(node) if all(name not in layer for layer in around.layers)]
+    found = {name: around.get(name) for name in names}
+    return {name: value for name, value in found.items() if value is not MISSING}
 
 
 def _parameters(ctx: Context, args: ast.arguments, function: Any) -> list[_Parameter]:
@@ -470,6 +573,7 @@ def jit(
     type: FunctionType = FunctionType.Opaque,  # noqa: A002  as in pl.function
     target: TargetName = "cpu",
     strategy: OptimizationStrategy = OptimizationStrategy.Default,
+    **unknown: Any,
 ) -> Any:
     """Make a Python function a kernel that compiles itself for the arguments it is called with.
 
@@ -488,11 +592,15 @@ def jit(
         type: Where the function runs, as in ``pl.function``.
         target: ``cpu`` or ``interpreter``, as in ``pypto.runtime.compile``.
         strategy: The passes that run.
+        unknown: Nothing: other keywords are refused.
 
     Raises:
         ParserError: the parameters are no parameters of a kernel. Mistakes in the body are found
             by the first call.
+        KeywordError: there is another keyword.
     """
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    refuse_keywords("pl.jit", unknown, ("type", "target", "strategy"), frame)
     options = Options(type, strict_ssa=False)
     if func is None:
 
@@ -501,5 +609,4 @@ def jit(
             return JitFunction(func, frame, options, target, strategy)
 
         return decorate
-    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     return JitFunction(func, frame, options, target, strategy)

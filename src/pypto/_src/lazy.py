@@ -16,6 +16,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
 
+from pypto._src.spelling import refuse_name
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -52,7 +54,8 @@ def lazy_names(
         if name in submodules:
             return import_module(f"{module}.{name}")
         if name not in sources:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+            refuse_name(f"module {module!r}", name, [*sources, *dir(sys.modules[module])], frame)
         source = import_module(sources[name])
         value = getattr(source, name)
         setattr(sys.modules[module], name, value)

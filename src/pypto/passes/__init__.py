@@ -38,12 +38,14 @@ from pypto._src.passes.loop_invariant_motion import loop_invariant_motion
 from pypto._src.passes.memory_reuse import basic_memory_reuse
 from pypto._src.passes.normalize_stmt_structure import normalize_stmt_structure
 from pypto._src.passes.outline_incore_scopes import outline_incore_scopes
+from pypto._src.passes.parallel_turns import check_parallel
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from pypto._src.passes.rewrite import RewritePass
 from pypto._src.passes.run_verifier import run_verifier
 from pypto._src.passes.simplify import simplify
 from pypto._src.passes.statistics import PassRecord, PassStatistics
 from pypto._src.passes.unroll_loops import unroll_loops
+from pypto._src.passes.unwritten import check_unwritten
 
 __all__ = [
     "CallbackInstrument",
@@ -70,7 +72,9 @@ __all__ = [
     "VerificationMode",
     "allocate_memory_addr",
     "basic_memory_reuse",
+    "check_parallel",
     "check_sync",
+    "check_unwritten",
     "common_subexpr",
     "convert_tensor_to_block_ops",
     "convert_to_ssa",

@@ -7,11 +7,12 @@ statements: who writes a call says where its result goes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.columns import check_column
 from pypto._src.emit.cpp_index import folded
-from pypto._src.emit.cpp_isa import ISAMapper
+from pypto._src.emit.cpp_isa import Form, ISAMapper
 from pypto._src.emit.cpp_kernel import Kernel, space_of
 from pypto._src.emit.cpp_tensors import (
     Place,
@@ -26,6 +27,7 @@ from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (
     Add,
     Call,
+    Cast,
     ConstInt,
     Expr,
     MakeTuple,
@@ -35,10 +37,28 @@ from pypto._src.ir.nodes import (
     Var,
     binary,
     const_value,
+    dtype_of,
     scalar_type,
 )
-from pypto._src.ir.opdef import OpDef, op_of
+from pypto._src.ir.opdef import SCALAR, TILE, OpDef, op_of
 from pypto._src.ops.layout import is_column
+
+
+def _as_wide(offset: Expr) -> Expr:
+    """Return an offset as 64 bits: a tensor may have more elements than its own type counts."""
+    dtype = dtype_of(offset)
+    return offset if dtype.get_bit() >= 64 else Cast(offset, DataType.INT64, offset.span)
+
+
+def _literal(offset: Expr, stride: Size) -> str | None:
+    """Return a constant whose product with ``stride`` is more than C++'s int holds."""
+    if (
+        isinstance(offset, ConstInt)
+        and isinstance(stride, int)
+        and offset.value * stride >= 1 << 31
+    ):
+        return f"{offset.value}LL"
+    return None
 
 
 class Calls:
@@ -48,7 +68,14 @@ class Calls:
         self.kernel = kernel
         self._mapper = ISAMapper()
         self._hints = kernel.options.scheduling_hints
+        self._forms: dict[tuple[object, int], _Form] = {}  # by op and number of operands
+        # What calls without operands are; by identity of the keywords, and by what is in them.
         self._alone: dict[tuple[object, ...], tuple[Sequence[str], Call]] = {}
+        # By the identity of what they depend on, which stands behind them: a long kernel has few
+        # shapes, lists of numbers and tensors.
+        self._addresses: dict[tuple[int, int], tuple[str, object, object]] = {}
+        self._shapes: dict[tuple[int, int, int], tuple[tuple[Size, ...], object, object]] = {}
+        self._regions: dict[tuple[int, int], tuple[str, object, object]] = {}
         self._sizes: dict[str, Var] = {}  # variables for sizes that are known at run time
 
     def write(self, call: Call, dst: str, kind: Type | None = None) -> None:
@@ -62,37 +89,56 @@ class Calls:
         Raises:
             EmitError: it has no C++ form.
         """
+        kernel = self.kernel
+        op, form, is_plain = self._forms.get((call.op, len(call.args))) or self._form(call)
+        remark = self._remark(op, call) if self._hints else ""
+        if is_plain:
+            names = list(map(kernel.context.given.get, call.args))
+            if None not in names:
+                names.insert(0, dst)
+                kernel.body.emit_line(f"{form}({', '.join(filter(None, names))});{remark}")
+                return
+        texts = kernel.operands(call.args)
+        if isinstance(form, str):
+            kernel.body.emit_line(f"{form}({', '.join(filter(None, (dst, *texts)))});{remark}")
+        else:
+            form(Site(self, call, dst, tuple(texts), kind, remark, kernel.body.emit_line))
+
+    def _form(self, call: Call) -> _Form:
+        """Find out how the calls of one op with as many operands are written."""
         op = op_of(call)
         if op is None:
             raise EmitError(f"the call of {call.op.name!r} was not expanded into the kernel")
-        if not call.args and not dst:
-            self._write_alone(op, call)
-            return
-        form = self._mapper.form(op)
-        args = self.kernel.operands(call.args)
-        remark = self._remark(op, call)
-        if isinstance(form, str):
-            parts = ", ".join(filter(None, (dst, *args)))
-            self.kernel.body.emit_line(f"{form}({parts});{remark}")
-        else:
-            form(Site(self, call, dst, tuple(args), kind, remark, self.kernel.body.emit_line))
+        isa = self._mapper.form(op)
+        is_plain = isinstance(isa, str) and not self.kernel.options.fold_constants
+        is_plain = is_plain and all(param.kind in (TILE, SCALAR) for param in op.operands)
+        form = self._forms[call.op, len(call.args)] = _Form(op, isa, is_plain)
+        return form
 
-    def _write_alone(self, op: OpDef[..., object], call: Call) -> None:
+    def write_alone(self, call: Call) -> None:
         """Write a call without operands and result: its text follows from op and keywords alone."""
         kwargs = call.kwargs
-        key = (op, *kwargs, *map(id, kwargs.values()))
+        same = call.op, id(kwargs) if kwargs else 0
+        known = self._alone.get(same)
+        if known is None:
+            known = self._alone[same] = self._lines_of(call)
+        for line in known[0]:
+            self.kernel.body.emit_line(line)
+
+    def _lines_of(self, call: Call) -> tuple[Sequence[str], Call]:
+        """Return the lines of a call without operands, and one that keeps their key."""
+        op, form, _ = self._forms.get((call.op, 0)) or self._form(call)
+        key = (op, *call.kwargs, *map(id, call.kwargs.values()))
         known = self._alone.get(key)
         if known is None:
             lines: list[str] = []
             site = Site(self, call, "", (), None, self._remark(op, call), lines.append)
-            form = self._mapper.form(op)
             if isinstance(form, str):
                 site.emit(f"{form}();")
             else:
                 form(site)
-            known = self._alone[key] = (lines, call)  # the call keeps what the key identifies
-        for line in known[0]:
-            self.kernel.body.emit_line(line)
+            known = self._alone[key] = lines, call
+        return known[0], call
 
     def _remark(self, op: OpDef[..., object], call: Call) -> str:
         """Return what ends the lines of a call: the pipe that runs it, where that was asked for."""
@@ -109,7 +155,8 @@ class Calls:
         assert isinstance(shape, MakeTuple)
         assert isinstance(offsets, MakeTuple)
         dims = [d.value if isinstance(d, ConstInt) else kernel.scalar(d) for d in shape.elements]
-        text = self.offset(source, offsets.elements)
+        begins = map(self._checked_begin, offsets.elements, dims, source.shape)
+        text = self.offset(source, tuple(begins))
         pointer = text if text.isidentifier() else f"({text})"
         return Place(pointer, source.base, source.element, tuple(dims), source.strides, "")
 
@@ -118,10 +165,20 @@ class Calls:
         kernel = self.kernel
         if kernel.options.fold_constants or kernel.sharing is not None:
             return self._short_offset(place, offsets)
+        known = self._addresses.get((id(place), id(offsets)))
+        if known is not None:
+            return known[0]
         text, parts = kernel.scalars.text, [place.pointer]
         for offset, stride in zip(offsets, place.strides, strict=True):
-            parts.append(f"{text(offset, 11)} * {stride}" if stride != 1 else text(offset, 10))
-        return " + ".join(parts)
+            if stride == 1:
+                parts.append(text(offset, 10))
+            else:
+                wide = offset if offset.__class__ is ConstInt else _as_wide(offset)
+                parts.append(f"{_literal(wide, stride) or text(wide, 11)} * {stride}")
+        found = " + ".join(parts)
+        if all(offset.__class__ is ConstInt for offset in offsets):
+            self._addresses[id(place), id(offsets)] = found, place, offsets
+        return found
 
     def _short_offset(self, place: Place, offsets: Sequence[Expr]) -> str:
         """Return an address whose offset is one expression, to be folded and shared."""
@@ -141,19 +198,52 @@ class Calls:
             self.kernel.context.register_var(var, size)
         return self._sizes[size]
 
-    def region(
-        self, place: Place, offsets: Sequence[Expr], shape: Sequence[Size], order: str
-    ) -> str:
+    def checked_index(self, index: Expr, size: Size) -> Expr:
+        """Return an index that is an error on the CPU where it leaves a dimension of ``size``."""
+        if isinstance(size, int) and const_value(index) is not None:
+            return index  # the op's type rule has compared the two
+        self.kernel.helpers["element_index"] = None
+        return self._size(f"element_index({self.kernel.scalar(index)}, {size})")
+
+    def _checked_begin(self, begin: Expr, size: Size, limit: Size) -> Expr:
+        """Return the begin of a view that is an error on the CPU where it ends outside."""
+        if isinstance(size, int) and isinstance(limit, int) and const_value(begin) is not None:
+            return begin
+        self.kernel.helpers["view_begin"] = None
+        return self._size(f"view_begin({self.kernel.scalar(begin)}, {size}, {limit})")
+
+    def moved_sizes(self, shape: Sequence[Expr], kind: TileType) -> tuple[Size, ...]:
+        """Return the sizes of the region that a tile of type ``kind`` moves to or from.
+
+        They are ``shape``, or those of the part of the tile that is valid.
+        """
+        key = id(shape), id(kind.shape), id(kind.tile_view)
+        known = self._shapes.get(key)
+        if known is not None:
+            return known[0]
+        sizes: tuple[Size, ...] = constant_sizes(shape, "a region")
+        valid = valid_sizes(kind)
+        if len(valid) == len(sizes):
+            text = self.kernel.scalar
+            sizes = tuple([v.value if isinstance(v, ConstInt) else text(v) for v in valid])
+        if str not in map(type, sizes):  # a text may be another one the next time
+            self._shapes[key] = sizes, shape, kind
+        return sizes
+
+    def region(self, place: Place, offsets: Sequence[Expr], shape: tuple[Size, ...]) -> str:
         """Return the GlobalTensor of a region, after pointing it there."""
         if (
-            order == "ND"
-            and place.whole
-            and tuple(shape) == place.shape
+            place.whole
+            and shape == place.shape
             and all(const_value(offset) == 0 for offset in offsets)
         ):
             return place.whole
         address = self.offset(place, offsets)
-        return self.point(self.kernel.regions.object_for(place, shape, order), address, shape)
+        known = self._regions.get((id(place), id(shape)))
+        if known is None:
+            name = self.kernel.regions.object_for(place, shape, "ND")
+            known = self._regions[id(place), id(shape)] = name, place, shape
+        return self.point(known[0], address, shape)
 
     def point(self, name: str, address: str, shape: Sequence[Size]) -> str:
         """Point a GlobalTensor somewhere and give it its sizes; return its name."""
@@ -162,6 +252,14 @@ class Calls:
         if sizes is not None:
             self.kernel.body.emit_line(sizes)
         return name
+
+
+class _Form(NamedTuple):
+    """How an op is written."""
+
+    op: OpDef[..., Any]
+    isa: Form
+    is_plain: bool  # a call's operands are tiles and scalars, and written by their names
 
 
 class Site:
@@ -207,14 +305,11 @@ class Site:
         kernel, calls = self._kernel, self._calls
         place = kernel.place(tensor)
         tile, kind = self._moved()
-        sizes: Sequence[Size] = constant_sizes(shape, "a region")
-        valid = valid_sizes(kind)
-        if len(valid) == len(sizes):
-            sizes = [v.value if isinstance(v, ConstInt) else kernel.scalar(v) for v in valid]
+        sizes = calls.moved_sizes(shape, kind)
         if layout == "ND":
             if is_column(kind):
                 check_column(sizes, place.strides)
-            return calls.region(place, offsets, sizes, layout)
+            return calls.region(place, offsets, sizes)
         part = column_part(sizes, place.strides, kind.dtype.bytes)
         address = calls.offset(place, offsets)
         if part.order == "ND":
@@ -242,8 +337,10 @@ class Site:
             self.args = (*self.args[:index], name, *self.args[index + 1 :])
 
     def element(self, tensor: Expr, indices: Sequence[Expr]) -> str:
-        """Return the text of one element."""
-        return f"*({self._calls.offset(self._kernel.place(tensor), indices)})"
+        """Return the text of one element; indices that may be outside are checked on the CPU."""
+        place = self._kernel.place(tensor)
+        checked = map(self._calls.checked_index, indices, place.shape)
+        return f"*({self._calls.offset(place, tuple(checked))})"
 
     def retype(self, tile: Expr | None, kind: TileType, suffix: str) -> str:
         """Declare a tile over the bytes of another, or of the result; return its name."""

@@ -42,8 +42,9 @@ class Declarations:
         self._arguments: list[str] = []
         self._tensors: list[list[str]] = []
         self._tiles: list[list[str]] = []
-        # By what tells types apart, which the function keeps: the class of a tile and its sizes.
-        self._tile_texts: dict[tuple[Any, ...], tuple[str, str]] = {}
+        # By a type, and by what its class depends on, both of which the function keeps.
+        self._tile_texts: dict[int, tuple[str, str, str]] = {}
+        self._class_texts: dict[tuple[Any, ...], tuple[str, str]] = {}
 
     def declare(self) -> None:
         """Name the parameters and the tiles that ops make, and write their declarations.
@@ -83,6 +84,7 @@ class Declarations:
                     f"parameter {param.name!r} of kernel {function.name!r} is a tile; "
                     "kernels take tensors and scalars",
                     param.span,
+                    hint=f"take a tensor {param.name}, and load the tile in the kernel",
                     slug="emit-parameter",
                 )
         count = len(function.params)
@@ -152,20 +154,28 @@ class Declarations:
     def tile(self, var: Var) -> list[str]:
         """Name a tile; return the lines that declare it: its type, the object, its address."""
         name, kind = self._kernel.context.declare(var), var.type
-        assert isinstance(kind, TileType)
+        texts = self._tile_texts.get(id(kind))
+        if texts is None:
+            assert isinstance(kind, TileType)
+            texts = self._tile_texts[id(kind)] = self._texts_of(var, kind)
+        whole, size, address = texts
+        lines = [f"using {name}Type = {whole};", f"{name}Type {name}({size});"]
+        if address:
+            lines.append(f"TASSIGN({name}, {address});")
+        return lines
+
+    def _texts_of(self, var: Var, kind: TileType) -> tuple[str, str, str]:
+        """Return the class of a tile, the arguments of its constructor, and its address if any."""
         memref = kind.memref
         space = None if memref is None else memref.memory_space_
         key = id(kind.shape), kind.dtype, id(kind.tile_view), space
-        texts = self._tile_texts.get(key)
-        if texts is None:
-            texts = self._tile_texts[key] = self._tile_text(var, kind)
-        lines = [f"using {name}Type = {texts[0]};", f"{name}Type {name}({texts[1]});"]
+        class_text = self._class_texts.get(key)
+        if class_text is None:
+            class_text = self._class_texts[key] = self._class_text(var, kind)
         address = None if memref is None else const_value(memref.addr_)
-        if address is not None and address >= 0:
-            lines.append(f"TASSIGN({name}, 0x{address:x});")
-        return lines
+        return *class_text, "" if address is None or address < 0 else f"0x{address:x}"
 
-    def _tile_text(self, var: Var, kind: TileType) -> tuple[str, str]:
+    def _class_text(self, var: Var, kind: TileType) -> tuple[str, str]:
         """Return the class of a tile, and the arguments of its constructor."""
         try:
             rows, cols = tile_rows_cols(kind)

@@ -33,10 +33,81 @@ def _checked(helper: str, symbol: str, of_minus_one: str) -> tuple[str, ...]:
     )
 
 
+def _division(name: str, symbol: str, of_minus_one: str | None = None) -> tuple[str, ...]:
+    """Return a division of two numbers of one type; -1 has a result that C++ does not give."""
+    operator = "%" if symbol == "%" else "/"
+    overflow = (
+        ("    if (T(-1) < T(0) && b == T(-1)) {", f"        return {of_minus_one};", "    }")
+        if of_minus_one is not None
+        else ()
+    )
+    return (
+        "template <typename T>",
+        f"static inline __aicore__ T {name}(T a, T b)",
+        "{",
+        "#if defined(PTO_CPU_NATIVE)",
+        "    if (b == 0) {",
+        f"        pto::cpu::fail(\"'{symbol}' by zero\");",
+        "        return 0;",
+        "    }",
+        *overflow,
+        "#endif",
+        f"    return static_cast<T>(a {operator} b);",
+        "}",
+    )
+
+
 HELPERS: Final[dict[str, tuple[str, ...]]] = {
     **FLOOR_HELPERS,
     "floor_div": _checked("floor_div", "//", "static_cast<int64_t>(0 - static_cast<uint64_t>(a))"),
     "floor_mod": _checked("floor_mod", "%", "0"),
+    "int_pow": (
+        *FLOOR_HELPERS["int_pow"][:2],
+        "#if defined(PTO_CPU_NATIVE)",
+        "    if (n < 0) {",
+        "        pto::cpu::fail(\"'**' of integers with a negative exponent\");",
+        "    }",
+        "#endif",
+        *FLOOR_HELPERS["int_pow"][2:],
+    ),
+    "int_div": _division("int_div", "/", "static_cast<T>(0 - static_cast<uint64_t>(a))"),
+    "unsigned_div": _division("unsigned_div", "//"),
+    "unsigned_mod": _division("unsigned_mod", "%"),
+    "shift_count": (
+        "static inline __aicore__ int64_t shift_count(int64_t count, int64_t bits)",
+        "{",
+        "#if defined(PTO_CPU_NATIVE)",
+        "    if (count < 0 || count >= bits) {",
+        '        pto::cpu::fail("a shift by less than 0 or by as many bits as there are");',
+        "        return 0;",
+        "    }",
+        "#endif",
+        "    return count;",
+        "}",
+    ),
+    "float_to_int": (
+        "template <typename T, typename F>",
+        "static inline __aicore__ T float_to_int(F value)",
+        "{",
+        "#if defined(PTO_CPU_NATIVE)",
+        "    return pto::cpu::nearest_integer<T>(static_cast<double>(value));",
+        "#else",
+        "    return static_cast<T>(value);",
+        "#endif",
+        "}",
+    ),
+    "element_index": (
+        "static inline __aicore__ int64_t element_index(int64_t index, int64_t size)",
+        "{",
+        "#if defined(PTO_CPU_NATIVE)",
+        "    if (index < 0 || index >= size) {",
+        "        pto::cpu::fail_index(index, size);",
+        "        return 0;",
+        "    }",
+        "#endif",
+        "    return index;",
+        "}",
+    ),
     "loop_step": (
         "static inline __aicore__ int64_t loop_step(int64_t step)",
         "{",
@@ -46,6 +117,18 @@ HELPERS: Final[dict[str, tuple[str, ...]]] = {
         "    }",
         "#endif",
         "    return step;",
+        "}",
+    ),
+    "view_begin": (
+        "static inline __aicore__ int64_t view_begin(int64_t begin, int64_t size, int64_t limit)",
+        "{",
+        "#if defined(PTO_CPU_NATIVE)",
+        "    if (begin < 0 || size < 0 || begin > limit - size) {",
+        "        pto::cpu::fail_view(begin, size, limit);",
+        "        return 0;",
+        "    }",
+        "#endif",
+        "    return begin;",
         "}",
     ),
     "PYPTO_UNROLL": (

@@ -27,28 +27,37 @@ class Body(CodeEmitter):
 
     def __init__(self, comments: bool, texts: bool) -> None:
         super().__init__(1)
-        self.source: str | None = None
-        self._named: str | None = None
         self._comments = comments
         self._texts = texts  # the comments have the texts of the lines
-        self._place = ("", -1)
+        self._file: str = ""  # the place that the lines to come are for
+        self._line = -1
+        self._source = self._named = ""  # what a comment says of it, and what the last one said
+        self._is_due = False  # a comment comes before the next line
 
     def note(self, span: Span) -> None:
         """Say which place of the source the lines to come are for."""
         line = span.begin_line
-        if line <= 0 or not self._comments or self._place == (span.filename, line):
+        if line == self._line and span.filename == self._file:  # as for most statements
             return
-        self._place = (span.filename, line)
-        self.source = source_comment(span)
+        if line <= 0 or not self._comments:
+            return
+        self._file, self._line = span.filename, line
+        self._source = source_comment(span) or ""
         if self._texts:
             text = source_text(span)
-            self.source = f"{self.source}: {text}" if text else self.source
+            self._source = f"{self._source}: {text}" if text else self._source
+        self._is_due = self._source != self._named
+
+    def end_notes(self) -> None:
+        """Say that the lines to come are for no place of the source."""
+        self._is_due = False
 
     def emit_line(self, line: str = "") -> None:
         """Append a line, after a comment if it comes from another source line than the last."""
-        if self.source != self._named and self.source is not None and line != "}":
-            self._named = self.source
-            self._lines.append(f"{self._indent}// {self.source}")
+        if self._is_due and line != "}":
+            self._is_due = False
+            self._named = self._source
+            self._lines.append(f"{self._indent}// {self._source}")
         self._lines.append(self._indent + line if line else "")
 
     def emit_lines(self, lines: Iterable[str]) -> None:
@@ -77,7 +86,8 @@ class Kernel:
         self.choices = choices
         self.types = TypeConverter()
         self.context = CodeContext()
-        self.scalars = ScalarText(self.name, None if sharing is None else self._share)
+        shared = None if sharing is None else self._share
+        self.scalars = ScalarText(self.name, shared, checked=True)
         self.helpers = self.scalars.helpers
         self.places: dict[str, Place] = {}  # by the name that a tensor is registered under
         self.regions = Regions(self.context.fresh)
@@ -120,8 +130,12 @@ class Kernel:
         texts: list[str] = []
         for expr in exprs:
             kind = expr.type.__class__
-            name = self.context.given.get(expr) if kind is TileType else None
-            texts.append(self.value(expr) if name is None else name)
+            if kind is TileType:
+                texts.append(self.context.given.get(expr) or self.scalar(expr))
+            elif kind is TensorType or expr.__class__ is MakeTuple:
+                texts.append("")
+            else:
+                texts.append(self.scalar(expr))
         return texts
 
     def scalar(self, expr: Expr, parent: int = 0) -> str:

@@ -7,7 +7,7 @@ needs. Knows no text, no names and no places.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from pypto._src.emit.cpp_tensors import valid_sizes
 from pypto._src.ir.nodes import (
@@ -16,6 +16,7 @@ from pypto._src.ir.nodes import (
     ConstFloat,
     ConstInt,
     Expr,
+    IterArg,
     MakeTuple,
     ScalarType,
     TensorType,
@@ -38,6 +39,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.walk import exprs_in, stmts_in, uses
 
 _LITERALS: Final = frozenset({ConstInt, ConstFloat, ConstBool})
+_VARIABLES: Final = frozenset({Var, IterArg})
 
 
 class Facts(NamedTuple):
@@ -57,8 +59,9 @@ class Facts(NamedTuple):
 def scan(function: Function, removed: frozenset[Stmt] = frozenset()) -> Facts:
     """Look at ``function`` once; nothing in ``removed`` statements reads anything."""
     found = _Scan(removed)
+    visit = found.visit.get
     for stmt in stmts_in(function.body):
-        found.visit.get(stmt.__class__, found.other)(stmt)
+        visit(stmt.__class__, found.other)(stmt)
     for param in function.params:
         found.read_type(param.type)
     return Facts(found.used(), found.tiles, found.hands_tensors_on)
@@ -99,7 +102,7 @@ class _Scan:
 
     def used(self) -> set[Var]:
         """Return the variables that are read, directly or by what is read."""
-        stack = list(self._read)
+        stack = [var for var in self._pending if var in self._read]
         while stack:
             for var in self._pending.pop(stack.pop(), ()):
                 if var not in self._read:
@@ -123,19 +126,24 @@ class _Scan:
     def _assign(self, stmt: AssignStmt) -> None:
         var, value = stmt.var, stmt.value
         kind = var.type
-        if kind.__class__ is TileType and isinstance(value, Call):
+        is_tile, is_call = kind.__class__ is TileType, value.__class__ is Call
+        if is_tile and is_call:
             self.tiles.append(var)
-        if stmt in self._gone:
+        if self._gone and stmt in self._gone:
             return
         if kind.__class__ is ScalarType:
             self._pending[var] = list(uses([value]))
             return
-        self._expressions((value,))
-        self.read_type(kind)
+        if is_call:
+            self._call(cast("Call", value))
+        else:
+            self._expressions((value,))
+        if not is_tile or cast("TileType", kind).tile_view is not None:
+            self.read_type(kind)
 
     def _evaluate(self, stmt: EvalStmt) -> None:
         value = stmt.expr
-        if isinstance(value, Call) and not value.args:
+        if value.__class__ is Call and not cast("Call", value).args:
             return  # flags and barriers are half the statements of a kernel
         if stmt not in self._gone and not isinstance(value, Var):
             self._expressions((value,))
@@ -183,20 +191,28 @@ class _Scan:
 
     def _expressions(self, exprs: Sequence[Expr]) -> None:
         """Note the variables in expressions; most are calls of variables, numbers and lists."""
-        read, more = self._read, list[Expr]()
+        more: list[Expr] = []
         for expr in exprs:
-            if not isinstance(expr, Call):
+            if isinstance(expr, Call):
+                self._call(expr)
+            else:
                 more.append(expr)
-                continue
-            for arg in expr.args:
-                if isinstance(arg, Var):
-                    read.add(arg)
-                elif isinstance(arg, MakeTuple):
-                    more += [item for item in arg.elements if item.__class__ not in _LITERALS]
-                elif arg.__class__ not in _LITERALS:
-                    more.append(arg)
         if more:
-            read.update(uses(more))
+            self._read.update(uses(more))
+
+    def _call(self, call: Call) -> None:
+        args: Any = call.args
+        if _VARIABLES.issuperset(map(type, args)):
+            self._read.update(args)
+            return
+        for arg in args:
+            if arg.__class__ in _VARIABLES:
+                self._read.add(arg)
+            elif arg.__class__ is MakeTuple:
+                if not _LITERALS.issuperset(map(type, arg.elements)):
+                    self._read.update(uses(arg.elements))
+            elif arg.__class__ not in _LITERALS:
+                self._read.update(uses((arg,)))
 
 
 def _sizes_said(kind: Type) -> Sequence[Expr]:

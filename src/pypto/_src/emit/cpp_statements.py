@@ -86,7 +86,7 @@ class Statements:
         begin = kernel.context.fresh("profile_begin")
         body.emit_line(f"int64_t {begin} = profile_clock();")
         self.write(kernel.function.body)
-        body.source = None
+        body.end_notes()
         body.emit_line(f"profile_add({kernel.profile}, 1);")
         body.emit_line(f"profile_add({kernel.profile} + 1, profile_clock() - {begin});")
 
@@ -107,9 +107,13 @@ class Statements:
                 raise error.at(stmt.span) from None
 
     def _evaluate(self, stmt: EvalStmt) -> None:
-        if isinstance(stmt.expr, Call):
+        call = stmt.expr
+        if isinstance(call, Call):
             self._body.note(stmt.span)
-            self._calls.write(stmt.expr, "")
+            if call.args:
+                self._calls.write(call, "")
+            else:
+                self._calls.write_alone(call)
 
     def _return(self, stmt: ReturnStmt) -> None:
         for value in stmt.value:

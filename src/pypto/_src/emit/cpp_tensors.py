@@ -109,6 +109,8 @@ def declare_global(
 
 def _given(kind: str, sizes: Sequence[Size]) -> str:
     """Return the constructor call with what is known at run time, in order."""
+    if str not in map(type, sizes):
+        return f"{kind}()"
     return f"{kind}({', '.join(size for size in five(sizes) if isinstance(size, str))})"
 
 

@@ -95,16 +95,16 @@ Size = int | str
 
 def shape_text(dims: Sequence[Size]) -> str:
     """Return ``Shape<1, 1, 1, 128, 64>``; -1 stands for what is known at run time."""
-    return f"Shape<{', '.join(_static(d) for d in five(dims))}>"
+    return f"Shape<{_static(dims)}>"
 
 
 def stride_text(strides: Sequence[Size]) -> str:
     """Return ``Stride<1, 1, 1, 64, 1>`` for strides in elements, outermost first."""
-    return f"Stride<{', '.join(_static(s) for s in five(strides))}>"
+    return f"Stride<{_static(strides)}>"
 
 
-def _static(size: Size) -> str:
-    return str(size) if isinstance(size, int) else "-1"
+def _static(sizes: Sequence[Size]) -> str:
+    return ", ".join([str(size) if isinstance(size, int) else "-1" for size in five(sizes)])
 
 
 def row_major(dims: Sequence[int]) -> list[int]:
@@ -309,6 +309,8 @@ _Parts = tuple[str, int]
 class ScalarText:
     """Writes scalar expressions as C++; remembers which helper functions they need.
 
+    ``checked`` are those of a kernel: on the CPU, what has no result is an error there.
+
     ``shared``, if given, sees the text of each part that computes an integer, before it is used in
     a larger one, and returns what stands for it: the text itself, or a variable that holds it.
     """
@@ -317,8 +319,11 @@ class ScalarText:
         self,
         name_of: Callable[[Var], str],
         shared: Callable[[BinaryExpr, str], str | None] | None = None,
+        *,
+        checked: bool = False,
     ) -> None:
         self._shared = shared
+        self._checked = checked
         self.helpers: dict[str, None] = {}
         self._leaves: dict[type[Expr], Callable[[Any], _Parts]] = {
             **dict.fromkeys((Var, IterArg, MemRef), lambda var: (name_of(var), _ATOM)),
@@ -375,6 +380,10 @@ class ScalarText:
             return self._float_helper(expr, left, right)
         if kind in (FloorDiv, FloorMod, Pow):
             return self._helper(expr, left, right)
+        if self._checked and kind is FloatDiv and dtype_of(expr).is_int():
+            return self._divide("int_div", expr, left, right)
+        if self._checked and kind in (BitShiftLeft, BitShiftRight):
+            right = self._shift_count(expr, right)
         if kind in (Min, Max):
             a, b = _wrapped(left, _ORDER + 1), _wrapped(right, _ORDER + 1)
             return f"{a} {'<' if kind is Min else '>'} {b} ? {a} : {b}", _COND
@@ -385,20 +394,35 @@ class ScalarText:
         text = (
             f"{_wrapped(left, chained)} {symbol} {_wrapped(right, max(level + 1, _inner(level)))}"
         )
-        # Narrow integers are computed as int in C++: cut the result back to its own width.
-        if expr.dtype.is_int() and expr.dtype.get_bit() < 32:
+        # Narrow integers are computed as int in C++, BF16 as float: cut the result back.
+        if (expr.dtype.is_int() and expr.dtype.get_bit() < 32) or expr.dtype is DataType.BF16:
             return f"static_cast<{c_type(expr.dtype)}>({text})", _ATOM
         return text, level
 
     def _helper(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
         dtype, kind = dtype_of(expr), type(expr)
         if dtype.is_unsigned_int() and kind is not Pow:
+            if self._checked and not _is_positive(expr.right):
+                name = "unsigned_div" if kind is FloorDiv else "unsigned_mod"
+                return self._divide(name, expr, left, right)
             symbol = "/" if kind is FloorDiv else "%"
             return f"{_wrapped(left, _MUL)} {symbol} {_wrapped(right, _MUL + 1)}", _MUL
         name = _HELPER_NAMES[kind]
         self.helpers[name] = None
         call = f"{name}({left[0]}, {right[0]})"
         return (call if dtype is DataType.INT64 else f"static_cast<{c_type(dtype)}>({call})"), _ATOM
+
+    def _divide(self, name: str, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
+        """Return a call of a division that is not C++'s where that has no result."""
+        self.helpers[name] = None
+        return f"{name}<{c_type(dtype_of(expr))}>({left[0]}, {right[0]})", _ATOM
+
+    def _shift_count(self, expr: BinaryExpr, count: _Parts) -> _Parts:
+        bits = dtype_of(expr.left).get_bit()
+        if isinstance(expr.right, ConstInt) and 0 <= expr.right.value < bits:
+            return count
+        self.helpers["shift_count"] = None
+        return f"shift_count({count[0]}, {bits})", _ATOM
 
     def _float_helper(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
         """Return a call that computes in double, as the meaning of scalars does."""
@@ -413,7 +437,19 @@ class ScalarText:
         )
 
     def _unary(self, expr: UnaryExpr, operand: _Parts) -> _Parts:
+        parts = self._operator(expr, operand)
+        is_narrow = expr.dtype.is_int() and expr.dtype.get_bit() < 32
+        if is_narrow and not isinstance(expr, Cast):  # as in `_binary`
+            return f"static_cast<{c_type(expr.dtype)}>({parts[0]})", _ATOM
+        return parts
+
+    def _operator(self, expr: UnaryExpr, operand: _Parts) -> _Parts:
         match expr:
+            case Cast() if (
+                self._checked and dtype_of(expr.operand).is_float() and expr.dtype.is_int()
+            ):
+                self.helpers["float_to_int"] = None
+                return f"float_to_int<{c_type(expr.dtype)}>({operand[0]})", _ATOM
             case Cast():
                 return f"static_cast<{c_type(expr.dtype)}>({operand[0]})", _ATOM
             case Neg():
@@ -424,11 +460,18 @@ class ScalarText:
                 return f"~{_wrapped(operand, _UNARY)}", _UNARY
             case Abs():
                 value = _wrapped(operand, _UNARY + 1)
+                if dtype_of(expr) is DataType.BF16:  # whose negation is a float
+                    value = f"static_cast<float>({operand[0]})"
+                    return f"static_cast<bfloat16_t>({value} <= 0 ? 0 - {value} : {value})", _ATOM
                 if dtype_of(expr) in (DataType.FP16, DataType.FP32, DataType.FP64):
                     return f"{value} <= 0 ? 0 - {value} : {value}", _COND  # -0 becomes 0, too
                 return f"{value} < 0 ? -{value} : {value}", _COND
             case _:
                 raise EmitError(f"a kernel has no scalar {type(expr).__name__}").at(expr.span)
+
+
+def _is_positive(value: Expr) -> bool:
+    return isinstance(value, ConstInt) and value.value > 0
 
 
 def _wrapped(parts: _Parts, parent: int) -> str:

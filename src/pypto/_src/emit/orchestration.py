@@ -16,7 +16,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp import RESERVED
 from pypto._src.emit.cpp_tensors import parameter_sizes
 from pypto._src.emit.cpp_types import FLOOR_HELPERS, ScalarText, c_type
-from pypto._src.emit.orchestration_roots import Results, noun, tensor_roots
+from pypto._src.emit.orchestration_roots import Choices, Results, noun, tensor_roots
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.dims import dimension_vars
@@ -54,6 +54,7 @@ from pypto._src.ir.stmts import (
     statements,
     yielded,
 )
+from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import stmts_in
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops import tensor_math
@@ -101,6 +102,14 @@ _FLOAT_TO_U64: Final = (
 )
 
 
+_CHIP_SLUGS: Final = frozenset(
+    {"emit-op", "emit-read", "emit-return", "emit-tensor-merge", "emit-dtype"}
+)
+_CHIP_ONLY: Final = (
+    "only the C++ for the chip's runtime cannot say this; on the CPU the program runs as it is"
+)
+
+
 class OrchestrationResult(NamedTuple):
     """The text of a host function, and the kernels that it launches."""
 
@@ -135,6 +144,8 @@ class _Handle(NamedTuple):
     pointer: str  # typed pointer, "" where the elements exist on the device only
     base: str  # distance in elements of the first element from the pointer, "" for none
     strides: tuple[str, ...]
+    level: int = 0  # how many loops and branches of the text its object is declared in at most
+    is_choice: bool = False  # the object that a pointer points to at the time
 
 
 class _Shared:
@@ -163,7 +174,10 @@ class _Host:
         self.handles: dict[Var, _Handle] = {}
         self.tuples: dict[Var, tuple[_Handle, ...]] = {}
         self.roots = tensor_roots(function, self.shared.results)
+        self.choices = Choices(function, self.shared.results)
+        self.level = 0
         self.written: set[Var] = self._written_roots()
+        self.types: dict[str, str] = {}  # of the variables of the text that may be assigned
         self.defines: dict[int, str] = {}  # by the number of the entry's argument
         self.unpack = CodeEmitter(1)
         self.body = CodeEmitter(1)
@@ -176,7 +190,8 @@ class _Host:
             self._parameters()
             self._statements(self.function.body)
         except PyptoError as error:
-            raise error.at(self.function.span) from None
+            error = error.at(self.function.span)
+            raise (error.noted(_CHIP_ONLY) if error.slug in _CHIP_SLUGS else error) from None
         return OrchestrationResult(self._text(), self.shared.ids, self.shared.cores)
 
     def called(self) -> str:
@@ -444,7 +459,9 @@ class _Host:
             raise EmitError(f"an orchestration has no variable of {type(var.type).__name__}")
 
     def _declare_scalar(self, var: Var, text: str) -> None:
-        self.body.emit_line(f"{_host_type(var)} {self.names.register(var)} = {text};")
+        name = self.names.register(var)
+        self.types[name] = _host_type(var)
+        self.body.emit_line(f"{self.types[name]} {name} = {text};")
 
     def _op(self, var: Var, call: Call) -> None:
         op = op_of(call)
@@ -471,7 +488,7 @@ class _Host:
         shapes = self._array(self.body, f"{name}_shapes", [self._size(d) for d in sizes])
         dtype = _dtype_name(dtype_of(var), var)
         self.body.emit_line(f"Tensor {name} = make_tensor({shapes}, {len(sizes)}, {dtype});")
-        self.handles[var] = _Handle(name, "", "", ())
+        self.handles[var] = _Handle(name, "", "", (), self.level)
 
     def _view(self, var: Var, call: Call) -> None:
         source = self.handle(call.args[0])
@@ -481,7 +498,7 @@ class _Host:
         starts = ", ".join(self._size(o) for o in offsets)
         self.body.emit_line(f"Tensor {name} = {source.text}.view({{{sizes}}}, {{{starts}}});")
         base = self._distance(source, offsets) if source.pointer else ""
-        self.handles[var] = source._replace(text=name, base=base)
+        self.handles[var] = source._replace(text=name, base=base, level=self.level, is_choice=False)
 
     def _distance(self, source: _Handle, indices: Sequence[Expr]) -> str:
         terms = [source.base] if source.base else []
@@ -551,7 +568,9 @@ class _Host:
         results = self.shared.results.of(callee)
         name = _Host(self.program, callee, self.shared).called()
         args = [
-            self.handle(arg).text if isinstance(arg.type, TensorType) else self.scalars.text(arg)
+            _object(self.handle(arg))
+            if isinstance(arg.type, TensorType)
+            else self.scalars.text(arg)
             for arg in call.args
         ]
         args += [self.scalars.text(size) for size in self._told_sizes(call, callee)]
@@ -577,7 +596,7 @@ class _Host:
 
     def _param(self, arg: Expr, direction: ParamDirection) -> str:
         if isinstance(arg.type, TensorType):
-            return f"{_MAKE_PARAM[direction]}({self.handle(arg).text})"
+            return f"{_MAKE_PARAM[direction]}({_object(self.handle(arg))})"
         if not isinstance(arg.type, ScalarType):
             raise EmitError(f"a kernel takes tensors and scalars, got {type(arg.type).__name__}")
         dtype, text = arg.type.dtype, self.scalars.text(arg)
@@ -604,9 +623,12 @@ class _Host:
             if callee is None:
                 continue
             for arg, direction in zip(call.args, callee.param_directions, strict=False):
-                root = self.roots.get(arg, arg)
-                if direction is not ParamDirection.In and isinstance(root, Var):
-                    written.add(root)
+                if direction is ParamDirection.In:
+                    continue
+                for tensor in (arg, *self.choices.all_of(arg)):
+                    root = self.roots.get(tensor, tensor)
+                    if isinstance(root, Var):
+                        written.add(root)
         return written
 
     # ----- control flow ---------------------------------------------------------------------
@@ -617,7 +639,9 @@ class _Host:
         self.body.increase_indent()
         self.body.emit_line("PTO2_SCOPE(rt) {")
         self.body.increase_indent()
+        self.level += 1
         self._statements(body)
+        self.level -= 1
         self._yield(body, targets)
         self.body.decrease_indent()
         self.body.emit_line("}")
@@ -630,38 +654,57 @@ class _Host:
         pairs: list[tuple[str, str]] = []
         for target, value in zip(targets, values, strict=True):
             if isinstance(target.type, TensorType):
-                self._merge(target, value)
+                self._merge(target, value, pairs)
             else:
                 pairs.append((self.name(target), self.scalars.text(value)))
-        self._assign_together(pairs, [t for t in targets if not isinstance(t.type, TensorType)])
+        self._assign_together(pairs)
 
-    def _assign_together(self, pairs: Sequence[tuple[str, str]], targets: Sequence[Var]) -> None:
-        changed = [(*pair, var) for pair, var in zip(pairs, targets, strict=True)]
-        changed = [entry for entry in changed if entry[0] != entry[1]]
+    def _assign_together(self, pairs: Sequence[tuple[str, str]]) -> None:
+        changed = [pair for pair in pairs if pair[0] != pair[1]]
         if len(changed) == 1:
             self.body.emit_line(f"{changed[0][0]} = {changed[0][1]};")
             return
         # All values are read before any of them changes.
         later: list[str] = []
-        for target, text, var in changed:
+        for target, text in changed:
             name = self.names.fresh(f"{target}_next")
-            self.body.emit_line(f"{_host_type(var)} {name} = {text};")
+            self.body.emit_line(f"{self.types[target]} {name} = {text};")
             later.append(f"{target} = {name};")
         for line in later:
             self.body.emit_line(line)
 
-    def _merge(self, target: Var, value: Expr) -> None:
+    def _merge(self, target: Var, value: Expr, pairs: list[tuple[str, str]]) -> None:
         handle = self.handle(value)
-        if self.handles.setdefault(target, handle) != handle:
+        known = self.handles.setdefault(target, handle)
+        if known == handle:
+            return
+        if not known.is_choice or handle.level > self.level:
             raise EmitError(
-                f"{target.name!r} stands for different tensors, depending on the way to it",
-                hint="write the results to one tensor: out = self.kernel(x, out)",
+                f"{user_name(target)!r} stands for different tensors, depending on the way to it, "
+                "and one of them is made on that way",
+                hint="make it before the loop or branch, with pl.create_tensor or pl.view",
                 slug="emit-tensor-merge",
             )
+        pairs.append((_address(known), _address(handle)))
+
+    def _choice(self, var: Var, address: str) -> None:
+        """Declare a pointer to the tensor that a variable stands for at the time.
+
+        It is no copy, since the runtime gives memory to a tensor when it is first written.
+        """
+        name = self.names.fresh(var.name)
+        self.body.emit_line(f"Tensor* {name} = {address};")
+        self.types[name] = "Tensor*"
+        handles: dict[Any, _Handle] = self.handles
+        known = [handles[tensor] for tensor in self.choices.all_of(var) if tensor in handles]
+        level = max([0, *(handle.level for handle in known)])
+        self.handles[var] = _Handle(f"(*{name})", "", "", (), level, is_choice=True)
 
     def _enter(self, iter_args: Sequence[IterArg]) -> None:
         for arg in iter_args:
-            if isinstance(arg.type, TensorType):
+            if arg in self.choices.chosen:
+                self._choice(arg, _address(self.handle(arg.initValue)))
+            elif isinstance(arg.type, TensorType):
                 self.handles[arg] = self.handle(arg.initValue)
             else:
                 self._declare_scalar(arg, self.scalars.text(arg.initValue))
@@ -700,11 +743,24 @@ class _Host:
         self._comment(stmt)
         for var in stmt.return_vars:
             if not isinstance(var.type, TensorType):
-                self.body.emit_line(f"{_host_type(var)} {self.names.register(var)};")
+                name = self.names.register(var)
+                self.types[name] = _host_type(var)
+                self.body.emit_line(f"{self.types[name]} {name};")
+            elif var in self.choices.chosen:
+                self._choice(var, "nullptr")  # each arm sets it
         self._scope(f"if ({self.scalars.text(stmt.condition)})", stmt.then_body, stmt.return_vars)
         if stmt.else_body is not None:
             self._scope("} else", stmt.else_body, stmt.return_vars)
         self.body.emit_line("}")
+
+
+def _object(handle: _Handle) -> str:
+    """Return the text of a tensor where it stands alone."""
+    return handle.text[1:-1] if handle.is_choice else handle.text
+
+
+def _address(handle: _Handle) -> str:
+    return handle.text[2:-1] if handle.is_choice else f"&{handle.text}"
 
 
 def _kernel_call(value: Expr) -> Call:

@@ -31,6 +31,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     final_yield,
     statements,
+    yielded,
 )
 from pypto._src.ir.walk import stmts_in
 from pypto._src.ops import tensor as tensor_ops
@@ -55,7 +56,11 @@ class Results:
         """
         known = self._known.get(callee)
         if known is None:
-            roots = tensor_roots(callee, self if role(callee) is Role.HOST else None)
+            inner = self if role(callee) is Role.HOST else None
+            roots = tensor_roots(callee, inner)
+            if inner is not None:
+                choices = Choices(callee, inner)
+                roots = {var: root for var, root in roots.items() if not choices.is_chosen(var)}
             known = self._known[callee] = _result_params(callee, roots)
         return known
 
@@ -77,6 +82,112 @@ def tensor_roots(function: Function, results: Results | None = None) -> dict[Exp
     found.of.update((p, p) for p in function.params if isinstance(p.type, TensorType))
     found.visit(function.body)
     return found.of
+
+
+class Choices:
+    """Which variables of a function stand for one tensor or another.
+
+    They are what loops carry and branches hand on, where that is not one tensor all the time.
+    ``chosen`` has what each may stand for: parameters, new tensors, views, and other such
+    variables; ``same`` has for each tensor variable the one of these that it is.
+    """
+
+    def __init__(self, function: Function, results: Results | None = None) -> None:
+        self.results = results
+        self.same: dict[Expr, Expr] = {}
+        self.tuples: dict[Var, Call] = {}
+        self.chosen: dict[Expr, tuple[Expr, ...]] = {}
+        self.visit(function.body)
+
+    def is_chosen(self, value: Expr) -> bool:
+        """True if a value may be one tensor or another."""
+        return self._tensor(value) in self.chosen
+
+    def all_of(self, value: Expr) -> list[Expr]:
+        """Return every tensor that a value may be."""
+        found: dict[Expr, None] = {}
+        pending = [self._tensor(value)]
+        while pending:
+            tensor = pending.pop()
+            if tensor not in found:
+                found[tensor] = None
+                pending += self.chosen.get(tensor, ())
+        return [tensor for tensor in found if tensor not in self.chosen]
+
+    def visit(self, body: Stmt | None) -> None:
+        for stmt in statements(body):
+            match stmt:
+                case AssignStmt(var=var, value=value):
+                    if isinstance(var.type, TupleType) and isinstance(value, Call):
+                        self.tuples[var] = value
+                    elif isinstance(var.type, TensorType):
+                        self.same[var] = self._source(value) or var
+                case ForStmt() | WhileStmt():
+                    self._loop(stmt)
+                case IfStmt():
+                    self._branch(stmt)
+                case ScopeStmt():
+                    self.visit(stmt.body)
+                case _:
+                    pass
+
+    def _loop(self, stmt: ForStmt | WhileStmt) -> None:
+        pairs = [
+            (arg, var)
+            for arg, var in zip(stmt.iter_args, stmt.return_vars, strict=True)
+            if isinstance(arg.type, TensorType)
+        ]
+        for arg, _ in pairs:
+            self.same[arg] = self._tensor(arg.initValue)
+        changed = True
+        while changed:  # at most once for each tensor that is carried
+            self.visit(stmt.body)
+            changed = False
+            ends = dict(zip(stmt.iter_args, yielded(stmt.body), strict=False))
+            for arg, _ in pairs:
+                end = self._tensor(ends[arg])
+                if end is not self.same[arg]:
+                    changed = changed or arg not in self.chosen
+                    self.chosen[arg] = (self._tensor(arg.initValue), end)
+                    self.same[arg] = arg
+        for arg, var in pairs:
+            self.same[var] = self.same[arg]
+
+    def _branch(self, stmt: IfStmt) -> None:
+        self.visit(stmt.then_body)
+        self.visit(stmt.else_body)
+        arms = (yielded(stmt.then_body), yielded(stmt.else_body))
+        for var, *values in zip(stmt.return_vars, *arms, strict=False):
+            if not isinstance(var.type, TensorType):
+                continue
+            first, second = (self._tensor(value) for value in values)
+            self.same[var] = first if first is second else var
+            if first is not second:
+                self.chosen[var] = (first, second)
+
+    def _tensor(self, value: Expr) -> Expr:
+        return self._source(value) or value
+
+    def _source(self, value: Expr) -> Expr | None:
+        """Return the tensor that ``value`` is, None for a new one or a view."""
+        while True:
+            if isinstance(value, TupleGetItemExpr):
+                call = self.tuples.get(value.tuple) if isinstance(value.tuple, Var) else None
+                source = None if call is None else self._result(call, value.index)
+            elif isinstance(value, Call):
+                op = op_of(value)
+                is_view = op is not None and op.view_of is not None
+                source = self._result(value, 0) if op is None else aliased(value)
+                source = None if is_view else source
+            else:
+                return self.same.get(value, value)
+            if source is None:
+                return None
+            value = source
+
+    def _result(self, call: Call, index: int) -> Expr | None:
+        results = None if self.results is None else self.results.of_call(call)
+        return None if results is None else call.args[results[index]]
 
 
 class _Roots:

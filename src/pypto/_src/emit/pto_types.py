@@ -202,5 +202,7 @@ def check_integer(value: int, type_: str) -> None:
     if not -(1 << (bits - 1)) <= value < 1 << (bits if type_ != "index" else bits - 1):
         raise EmitError(
             f"the constant {value} does not fit {type_}, which has {bits} bits in the PTO dialect",
+            hint=f"use the {'largest' if value > 0 else 'smallest'} number, "
+            f"{(1 << (bits - 1)) - 1 if value > 0 else -(1 << (bits - 1))}",
             slug="emit-constant",
         )

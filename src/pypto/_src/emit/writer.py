@@ -82,7 +82,7 @@ class Names:
 
     def unused(self, name: str) -> str:
         """Return an identifier like ``name`` that nothing has so far."""
-        text = base = self.sanitize(name)
+        text = base = name if name.isascii() and name.isidentifier() else self.sanitize(name)
         while text in self._taken or text in self._reserved:
             count = self._next.get(base, 0) + 1
             self._next[base] = count

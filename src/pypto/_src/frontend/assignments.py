@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import (
@@ -30,6 +30,8 @@ from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
     ScalarType,
+    TensorType,
+    TileType,
     TupleGetItemExpr,
     TupleType,
     UnknownType,
@@ -47,10 +49,7 @@ def assign(ctx: Context, node: ast.Assign) -> None:
     value = ctx.forms[node.value.__class__](ctx, node.value)
     targets = node.targets
     first = targets[0]
-    if isinstance(first, ast.Name):
-        _assign_name(ctx, first, value, node.value)
-    else:
-        _assign_to(ctx, first, value, node.value)
+    _assign_to(ctx, first, value, node.value)
     for target in targets[1:]:
         again = ctx.names.values[first.id] if isinstance(first, ast.Name) else value
         _assign_to(ctx, target, again, node.value)
@@ -58,7 +57,10 @@ def assign(ctx: Context, node: ast.Assign) -> None:
 
 def _assign_to(ctx: Context, target: ast.expr, value: Any, source: ast.expr) -> None:
     if isinstance(target, ast.Name):
-        _assign_name(ctx, target, value, source)
+        if isinstance(value, Expr) and value.type.__class__ in _ARRAYS:
+            ctx.assign(target.id, value, target, source=source)
+        else:
+            _assign_name(ctx, target, value, source)
     elif isinstance(target, ast.Tuple | ast.List):
         _unpack(ctx, target, value, source)
     elif isinstance(target, ast.Subscript):
@@ -67,10 +69,19 @@ def _assign_to(ctx: Context, target: ast.expr, value: Any, source: ast.expr) -> 
         raise bad_target(ctx, target)
 
 
+_ARRAYS: Final = frozenset({TensorType, TileType})
+
+
 def bad_target(ctx: Context, target: ast.expr) -> ParserError:
     """Return the error for what stands on the left of an assignment and cannot."""
+    text = ctx.source.text(target)
+    hint = None
+    if isinstance(target, ast.Attribute):
+        hint = f"assign to a name: {target.attr} = ..."
+    elif isinstance(target, ast.Starred):
+        hint = "write one name for each value"
     return UnsupportedFeatureError(
-        f"{ctx.source.text(target)} cannot be assigned in this way", ctx.span(target), slug="target"
+        f"{text} cannot be assigned in this way", ctx.span(target), hint=hint, slug="target"
     )
 
 
@@ -132,12 +143,14 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Any, source: ast.
         raise ParserTypeError(
             f"{describe(value)} is one value and cannot be unpacked",
             ctx.span(target),
+            hint=f"write {ctx.source.text(targets[0])} = {ctx.source.text(source)}",
             slug="unpack",
         )
     if count != len(targets):
         raise ParserTypeError(
             f"{counted(count, 'value')} cannot be unpacked into {counted(len(targets), 'name')}",
             ctx.span(target),
+            hint=_as_many(ctx, targets, count),
             slug="unpack",
         )
     if values is None:
@@ -146,6 +159,13 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Any, source: ast.
         parts = _independent(ctx, targets, values, source)
     for item, part in zip(targets, parts, strict=True):
         _assign_to(ctx, item, part, source)
+
+
+def _as_many(ctx: Context, targets: Sequence[ast.expr], count: int) -> str:
+    """Return as many names as there are values: fewer, or more that are not used."""
+    texts = [ctx.source.text(target).lstrip("*") for target in targets[:count]]
+    texts += [f"_{at}" for at in range(len(texts) + 1, count + 1)]
+    return f"write {', '.join(texts)}{',' if count == 1 else ''}"
 
 
 def _part_count(value: Expr) -> int:

@@ -84,7 +84,7 @@ _JUMPS: Final = (ast.Return, ast.Break, ast.Continue)
 def _split(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Sequence[ast.stmt], _Yield | None]:
     """Return a body without its last statement, and that one, if it is a yield."""
     last = body[-1]
-    if not isinstance(last, ast.Assign | ast.AnnAssign | ast.Expr):
+    if not isinstance(last, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return body, None
     call = last.value
     if isinstance(call, ast.Yield):

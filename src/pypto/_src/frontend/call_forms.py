@@ -11,6 +11,7 @@ Knows nothing of syntax, names or errors: what an op refuses is never a form.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from types import NoneType
 from typing import Any, Final, TypeAlias, cast
 
@@ -37,10 +38,9 @@ from pypto._src.ir.nodes import (
     Var,
     checked_call,
     checked_tuple,
-    const_value,
     scalar_type,
 )
-from pypto._src.ir.opdef import INTS, OFFSETS, OpDef, op_of
+from pypto._src.ir.opdef import ATTR, INTS, OFFSETS, OpDef, op_of
 from pypto._src.ops.unified import Unified
 
 Key: TypeAlias = tuple[Any, ...]
@@ -55,7 +55,17 @@ class _Other(Exception):
 class CallForm:
     """What the calls of one form share."""
 
-    __slots__ = ("args", "first", "has_effect", "kwargs", "op", "sources", "unplaced")
+    __slots__ = (
+        "args",
+        "first",
+        "has_effect",
+        "is_plain",
+        "kwargs",
+        "on_tiles",
+        "op",
+        "sources",
+        "unplaced",
+    )
 
     def __init__(
         self,
@@ -63,55 +73,61 @@ class CallForm:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         first: Call,
-        *,
-        unplaced: bool,
     ) -> None:
         self.op = op  # as the front end knows it; keeps what the key identifies, as do the next two
         self.args = args
         self.kwargs = kwargs
         self.first = first
-        used = cast("OpDef[..., Any]", first.op)
+        used: Any = first.op
         self.has_effect = bool(used.writes) or used.view_of is not None
         # True if an operand may be in a memory that the op does not take it from.
-        self.unplaced = unplaced
+        self.unplaced = used.placed and _is_unplaced(used, first)
+        self.on_tiles = used.level == "block"
         # What each operand is: the number of an argument, or what makes it. None before the
         # second call, an empty tuple if that has to be built by the op.
         self.sources: Sequence[int | Maker] | None = None
+        self.is_plain = False  # True if they are the positional arguments
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span) -> Call | None:
         """Return another call of this form, None if only the op itself can build it."""
-        sources = self.sources
+        first, sources = self.first, self.sources
         if sources is None:
             self.sources = sources = self._learned()
+            self.is_plain = isinstance(sources, range)
+        if self.is_plain:
+            return checked_call(first.op, tuple(args), first.kwargs, first.type, span)
         if not sources:
             return None
         values = [*args, *kwargs.values()] if kwargs else args
         operands: list[Any] = []
         for source in sources:
-            operands.append(source(values, span) if callable(source) else values[source])
-        first = self.first
+            operands.append(values[source] if isinstance(source, int) else source(values, span))
         return checked_call(first.op, tuple(operands), first.kwargs, first.type, span)
 
     def _learned(self) -> Sequence[int | Maker]:
         """Return where the operands of the first call come from, nothing if that is unknown."""
+        made, args = self.first.args, self.args
+        if len(made) == len(args) and all(map(is_, made, args)):
+            return range(len(args))
         op = op_of(self.first)
         assert op is not None
+        pairs = zip(made, self._places(op), strict=True)
         try:
-            return tuple(
-                self._source(operand, place)
-                for operand, place in zip(self.first.args, self._places(op), strict=True)
-            )
+            return tuple([self._source(operand, place) for operand, place in pairs])
         except _Other:
             return ()
 
     def _places(self, op: OpDef[..., Any]) -> list[int | None]:
         """Return which argument each operand was given by, None for what was left out."""
         count, made = len(self.args), self.first.args
-        places: dict[str, int] = {p.name: at for at, p in enumerate(op.params[:count])}
         if count == len(made) == 2 and made[0] is self.args[1] and made[1] is not self.args[1]:
-            places = {op.operands[0].name: 1, op.operands[1].name: 0}  # a number stood first
-        places |= {name: count + at for at, name in enumerate(self.kwargs)}
-        return [places.get(param.name) for param in op.operands]
+            return [1, 0]  # a number stood first
+        named = {name: count + at for at, name in enumerate(self.kwargs)}
+        return [
+            at if at < count else named.get(param.name)
+            for at, param in enumerate(op.params)
+            if param.kind != ATTR
+        ]
 
     def _source(self, operand: Expr, place: int | None) -> int | Maker:
         span = self.first.span
@@ -125,6 +141,16 @@ class CallForm:
         if isinstance(value, list | tuple) and isinstance(operand, MakeTuple):
             return _of_list(place, cast("Sequence[Any]", value), operand)
         return _again(operand, span)
+
+
+def _is_unplaced(op: OpDef[..., Any], made: Call) -> bool:
+    """True if an operand may live in a memory that the op does not take it from."""
+    for index, spaces in op.operand_spaces(made.kwargs).items():
+        kind = made.args[index].type
+        known = isinstance(kind, TileType) and (kind.tile_view or kind.memref)
+        if not known and MemorySpace.Vec not in spaces:
+            return True
+    return False
 
 
 def _again(operand: Expr, span: Span) -> Maker:
@@ -177,20 +203,21 @@ class CallForms:
         Objects stand in it by their ids; the form keeps them.
         """
         parts: list[Any] = [id(op)]
-        for place, value in enumerate(args):
+        for value in args:
             if value.__class__ is Var:  # most are
                 parts.append(id(value.type))
                 continue
-            part = self._part(op, place, value)
+            part = self._part(op, len(parts) - 1, value)
             if part is None:
                 return None
             parts.append(part)
-        for name, value in kwargs.items():
-            part = self._part(op, name, value)
-            if part is None:
-                return None
-            parts.append(name)
-            parts.append(part)
+        if kwargs:
+            for name, value in kwargs.items():
+                part = self._part(op, name, value)
+                if part is None:
+                    return None
+                parts.append(name)
+                parts.append(part)
         return tuple(parts)
 
     def shared(self, kind: Type) -> Type:
@@ -205,11 +232,11 @@ class CallForms:
             return kind
         if kind.memref is not None:
             return kind
-        key: list[Any] = [kind.__class__, id(kind.dtype), id(view)]
-        for dim in kind.shape:  # one that is computed is like no other
-            number = const_value(dim) if dim.type is _INDEX else None
-            key.append((id(dim),) if number is None else number)
-        found = self._types.setdefault(tuple(key), kind)
+        dims: list[Any] = [
+            dim.value if isinstance(dim, ConstInt) and dim.type is _INDEX else (id(dim),)
+            for dim in kind.shape  # one that is computed is like no other
+        ]
+        found = self._types.setdefault((kind.__class__, id(kind.dtype), id(view), *dims), kind)
         self._shared.add(id(found))
         return found
 

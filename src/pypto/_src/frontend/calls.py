@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import re
+from ast import Name
 from collections.abc import Callable, Mapping, Sequence
 from types import BuiltinFunctionType
 from typing import Any, Final, cast
@@ -15,6 +17,7 @@ from typing import Any, Final, cast
 from pypto._src.diagnostics import Label, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import (
+    InvalidOperationError,
     ParserError,
     ParserOpError,
     ParserOpTypeError,
@@ -30,18 +33,19 @@ from pypto._src.frontend.environment import items_of
 from pypto._src.frontend.explain import explained
 from pypto._src.frontend.inline import InlineFunction, expand
 from pypto._src.frontend.messages import (
+    cast_hint,
     counted,
     describe,
-    did_you_mean,
     dtype_like,
     nearest,
+    recipe,
     spell,
 )
 from pypto._src.frontend.scalars import combine, fits, typed
 from pypto._src.frontend.scope import BROKEN, same_value_type
 from pypto._src.frontend.sizes import number_of
-from pypto._src.frontend.types import type_of
-from pypto._src.ir.enums import MemorySpace, ParamDirection
+from pypto._src.frontend.types import annotation_text, type_of
+from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,
     Call,
@@ -69,9 +73,12 @@ from pypto._src.ir.nodes import (
     unary,
 )
 from pypto._src.ir.opdef import OpDef
-from pypto._src.ir.stmts import Function
+from pypto._src.ir.stmts import AssignStmt, Function
+from pypto._src.ir.walk import uses
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.unified import SCALAR_BINARY, SCALAR_UNARY, Unified, unified
+from pypto._src.ops.valid import COMPUTED_SIZE
+from pypto._src.spelling import meant_keyword
 
 _PURE_NAMES: Final = (
     "abs bool divmod enumerate float getattr hasattr int isinstance len list max min pow "
@@ -84,6 +91,16 @@ _ON_KERNEL_VALUES: Final[dict[Any, tuple[str, str]]] = {
     abs: ("abs", "abs"),
 }
 """Python functions that take kernel values: their unified names on scalars and on tiles."""
+
+_CONVERSIONS: Final[dict[Any, str]] = {
+    int: "pl.cast({0}, pl.INT64)",
+    float: "pl.cast({0}, pl.FP32)",
+    bool: "{0} != 0",
+}
+"""Types of Python that convert numbers, and what does that with values of a kernel."""
+
+_ROUNDING: Final = frozenset({"ceil", "floor", "trunc", "round"})
+"""Functions of Python that leave integers as they are."""
 
 _NODES: Final = (TileView, TensorView, ConstInt, ConstFloat, ConstBool)
 _STATEMENTS: Final[dict[Any, str]] = {
@@ -99,12 +116,17 @@ _STATEMENTS: Final[dict[Any, str]] = {
 def call(ctx: Context, node: ast.Call) -> Any:
     """Return what a call means."""
     forms, local = ctx.forms, ctx.names.values
-    callee = forms[node.func.__class__](ctx, node.func)
+    try:
+        callee = forms[node.func.__class__](ctx, node.func)
+    except ParserError as error:
+        if isinstance(node.func, ast.Attribute):
+            error.hint = _meant_call(ctx, error, node, node.func) or error.hint
+        raise
     if callee is control.typed:
         return _typed(ctx, node)
     args: list[Any] = []
     for arg in node.args:
-        value = local.get(arg.id, BROKEN) if isinstance(arg, ast.Name) else BROKEN
+        value = local.get(arg.id, BROKEN) if isinstance(arg, Name) else BROKEN
         args.append(forms[arg.__class__](ctx, arg) if value is BROKEN else value)
     kwargs: dict[str, Any] = {}
     for word in node.keywords:
@@ -115,12 +137,22 @@ def call(ctx: Context, node: ast.Call) -> Any:
                 hint="write the arguments out",
             )
         kwargs[word.arg] = forms[word.value.__class__](ctx, word.value)
-    if isinstance(callee, OpDef):
+    if callee.__class__ is Unified or isinstance(callee, OpDef):
         return op_call(ctx, callee, args, kwargs, node)
-    if callee.__class__ is Unified:
-        scalar = _scalar_form(ctx, callee.name, args, kwargs, node)
-        return op_call(ctx, callee, args, kwargs, node) if scalar is None else scalar
     return _other_call(ctx, callee, args, kwargs, node)
+
+
+def _meant_call(
+    ctx: Context, error: ParserError, node: ast.Call, func: ast.Attribute
+) -> str | None:
+    """Return the call that one of an op of another library, or of a method, is meant to be."""
+    texts = [ctx.source.text(item) for item in (*node.args, *node.keywords)]
+    if error.slug == InvalidOperationError.slug and node.args:
+        return recipe(func.attr, texts[0])
+    found = re.match(r"write (pl\.\w+)\(", error.hint or "")
+    if error.slug != "attribute" or found is None or not texts:
+        return None
+    return f"write {found[1]}({', '.join([ctx.source.text(func.value), *texts])})"
 
 
 def _typed(ctx: Context, node: ast.Call) -> Expr:
@@ -156,6 +188,10 @@ def op_call(
     form = known.forms.get(key)
     made = None if form is None else form.call(args, kwargs, span)
     if form is None or made is None:
+        if op.__class__ is Unified and isinstance(node, ast.Call):
+            scalar = _scalar_form(ctx, op.name, args, kwargs, node)
+            if scalar is not None:
+                return scalar
         form = _first_of_form(ctx, key, op, args, kwargs, node, span)
         made = form.first
     if ctx.constants and _has_variable_size(made.type):
@@ -164,6 +200,8 @@ def op_call(
         ctx.note_effects(made)
     if form.unplaced:
         ctx.unplaced.append(made)
+    if form.on_tiles:
+        ctx.home.has_tile_ops = True
     return made
 
 
@@ -182,6 +220,8 @@ def _first_of_form(
         made = op.build(args, kwargs, span)
     except (PyptoError, TypeError, ValueError) as error:
         made = _of_known_sizes(ctx, op, args, kwargs, span)
+        if made is None and getattr(error, "slug", None) == COMPUTED_SIZE:
+            made = _of_named_sizes(ctx, op, args, kwargs, span)
         if made is None:
             raise _refusal(ctx, error, op, args, kwargs, node).at(span) from None
         key = None  # of other arguments than these
@@ -189,7 +229,7 @@ def _first_of_form(
     kind = ctx.call_forms.shared(made.type)
     if kind is not made.type:
         made = checked_call(made.op, made.args, made.kwargs, kind, span)
-    form = CallForm(op, args, kwargs, made, unplaced=_is_unplaced(made))
+    form = CallForm(op, args, kwargs, made)
     if key is not None:
         ctx.call_forms.forms[key] = form
     return form
@@ -207,7 +247,7 @@ def _refusal(
     if isinstance(error, PyptoError):
         return explained(ctx, as_parser_error(error), op, args, kwargs, node)
     cls = ParserOpTypeError if isinstance(error, TypeError) else ParserOpError
-    return cls(str(error), slug="op-operands")
+    return explained(ctx, cls(str(error), slug="op-operands"), op, args, kwargs, node)
 
 
 def _has_variable_size(kind: Type) -> bool:
@@ -216,6 +256,49 @@ def _has_variable_size(kind: Type) -> bool:
             if dim.__class__ is not ConstInt:
                 return True
     return False
+
+
+def _of_named_sizes(
+    ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> Call | None:
+    """Return the call with variables for what is computed in its lists, assigned before it.
+
+    ``valid_shapes=[pl.min(m - i, 16), 64]`` means ``valid = pl.min(m - i, 16)`` and its name, since
+    types name valid sizes. None if the op refuses the names as well.
+    """
+    count = len(ctx.block)
+
+    def named(value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        return [_named_size(ctx, item, span) for item in cast("Sequence[Any]", value)]
+
+    sizes = {key: named(value) for key, value in kwargs.items()}
+    try:
+        return op.build(args, sizes, span)
+    except (PyptoError, TypeError, ValueError):
+        del ctx.block[count:]
+        return None
+
+
+def _named_size(ctx: Context, item: Any, span: Span) -> Any:
+    """Return a variable that is ``item``; the one of the same statements before, if it still is."""
+    computed = isinstance(item, Expr) and not isinstance(item, Var | ConstInt)
+    if not computed or not isinstance(item.type, ScalarType):
+        return item
+    used = frozenset(uses([item]))
+    for stmt in ctx.block[: -_MOST_LOOKED_AT - 1 : -1]:
+        if not isinstance(stmt, AssignStmt) or stmt.var in used:
+            break
+        if stmt.var.name == _SIZE_NAME and same_dim(stmt.value, item):
+            return stmt.var
+    var = Var(_SIZE_NAME, item.type, span)
+    ctx.append(var, item, span)
+    return var
+
+
+_SIZE_NAME: Final = "_valid_tmp"
+_MOST_LOOKED_AT: Final = 64  # statements before a load, for the name of its valid size
 
 
 def _of_known_sizes(
@@ -244,19 +327,6 @@ def _of_known_sizes(
         )
     except (PyptoError, TypeError, ValueError):
         return None
-
-
-def _is_unplaced(made: Call) -> bool:
-    """True if an operand may live in a memory that the op does not take it from."""
-    op = cast("OpDef[..., Any]", made.op)
-    if not op.placed:
-        return False
-    for index, spaces in op.operand_spaces(made.kwargs).items():
-        kind = made.args[index].type
-        known = isinstance(kind, TileType) and (kind.tile_view or kind.memref)
-        if not known and MemorySpace.Vec not in spaces:
-            return True
-    return False
 
 
 # ----------------------------------------------------------------------------- scalars
@@ -310,7 +380,7 @@ def _fold(ctx: Context, name: str, args: Sequence[Any], node: ast.Call) -> Expr:
 def _is_scalar(value: Any) -> bool:
     if isinstance(value, Expr):
         return isinstance(value.type, ScalarType)
-    return isinstance(value, int | float)
+    return isinstance(value, (int, float))
 
 
 # ------------------------------------------------------------------------- other callees
@@ -335,6 +405,8 @@ def _other_call(
         return _const(ctx, args, kwargs, node)
     if _is_statement(callee):
         message, _, hint = _STATEMENTS[callee].partition(": ")
+        if callee is control.yield_:
+            hint = ", ".join(ctx.source.text(arg) for arg in node.args)
         raise ParserSyntaxError(
             message, ctx.span(node), hint=f"write {hint}" if hint else None, slug="misplaced"
         )
@@ -415,10 +487,12 @@ def _memref(ctx: Context, args: list[Any], kwargs: dict[str, Any], node: ast.Cal
     known = ctx.memrefs.setdefault((made.memory_space_, made.id_), made)
     same = known.size_ == made.size_ and const_value(known.addr_) == const_value(made.addr_)
     if not same:
+        spelled = f"pl.MemorySpace.{known.memory_space_.name}"
         raise ParserTypeError(
             f"memory {made.id_} has {known.size_} bytes at {known.addr_} elsewhere, "
             f"here {made.size_} at {made.addr_}",
             ctx.span(node),
+            hint=f"write pl.MemRef({spelled}, {known.addr_}, {known.size_}, {known.id_})",
             slug="memref",
         )
     return known
@@ -452,6 +526,7 @@ def _python_call(
         raise ParserTypeError(
             f"{text} is {describe(callee)}, which cannot be called",
             ctx.span(node),
+            hint=_product_hint(ctx, callee, text, node),
             slug="not-callable",
         )
     if not any(_holds_values(value) for value in (*args, *kwargs.values())):
@@ -475,15 +550,35 @@ def _python_call(
     )
 
 
+def _product_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | None:
+    """Return the product that a number before a bracket is meant to be; the tensor's slice."""
+    if len(node.args) == 1 and not node.keywords and isinstance(callee, int | float):
+        return f"write {text} * {ctx.source.text(node.args[0])}"
+    if isinstance(callee, Expr) and isinstance(callee.type, ShapedType) and node.args:
+        return f"write {text}[{', '.join(ctx.source.text(arg) for arg in node.args)}]"
+    return None
+
+
 def _call_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | None:
     name = text.rpartition(".")[2]
     if callee is print:
         return "store the value in an output, and print that after the call"
+    if callee is sum and len(node.args) == 1 and isinstance(node.args[0], ast.List | ast.Tuple):
+        return f"write {' + '.join(ctx.source.text(item) for item in node.args[0].elts)}"
     if hasattr(callee, "__code__"):
         if ctx.self_name and text == f"{ctx.self_name}.{name}":
             return f"write @pl.function above def {name}"
         return f"write @pl.inline above def {name}"
+    if callee in _CONVERSIONS and len(node.args) == 1:
+        inner = ctx.source.text(node.args[0])
+        return f"write {_CONVERSIONS[callee].format(inner)}"
     known = name if unified(name) is not None else nearest(name, OVERLOADS)
+    if known is None and name in _ROUNDING and len(node.args) == 1:
+        inner = ctx.source.text(node.args[0])
+        value = ctx.value(node.args[0])
+        kind = value.type if isinstance(value, Expr) else None
+        is_int = isinstance(kind, ScalarType) and kind.dtype.is_int()
+        return f"write {inner}" if is_int else None
     return None if known is None else f"write pl.{_call_text(ctx, node, known)}"
 
 
@@ -543,7 +638,7 @@ def _function_call(
     operands: list[Expr] = []
     for index, (param, value) in enumerate(zip(called.params, values, strict=True)):
         place = places[index] if index < len(node.args) else node
-        operands.append(_argument(ctx, called, param, value, place, sizes))
+        operands.append(_argument(ctx, called, param, value, place, sizes, values))
     results = [_with_sizes(kind, sizes) for kind in called.results]
     made = Call(GlobalVar(called.name), operands, _value_type(results), ctx.span(node))
     _note_outputs(ctx, called, operands, made)
@@ -564,10 +659,13 @@ def _bind(
     for key, value in kwargs.items():
         if key not in names or key in values:
             problem = "got twice" if key in values else "does not have"
+            left = [name for name in names if name not in values and name not in kwargs]
+            only = f"did you mean {left[0]}=?" if len(left) == 1 else None
+            place = next((word for word in node.keywords if word.arg == key), node)
             raise ParserTypeError(
                 f"{called.name} {problem} the parameter {key!r}",
-                ctx.span(node),
-                hint=did_you_mean(key, names),
+                ctx.span(place),
+                hint=meant_keyword(key, left) or only,
                 slug="unknown-keyword",
             )
         values[key] = value
@@ -585,8 +683,8 @@ def _bind(
 
 
 def _with_missing(ctx: Context, missing: Sequence[str], node: ast.Call) -> str | None:
-    """Return the call with what is missing, if the caller has variables of these names."""
-    if not missing or not all(isinstance(ctx.names.values.get(name), Var) for name in missing):
+    """Return the call with what is missing, by the names of the parameters."""
+    if not missing:
         return None
     words = [f"{name}={name}" for name in missing] if node.keywords else missing
     texts = [ctx.source.text(item) for item in (*node.args, *node.keywords)]
@@ -600,6 +698,7 @@ def _argument(
     value: Any,
     place: ast.expr,
     sizes: dict[Var, Expr],
+    values: Sequence[Any],
 ) -> Expr:
     dtype = param.type.dtype if isinstance(param.type, ScalarType) else None
     expr = ctx.as_expr(value, place, dtype)
@@ -608,15 +707,32 @@ def _argument(
             f"parameter {param.name!r} of {called.name} is {spell(param.type)}, "
             f"got {spell(expr.type)}",
             ctx.span(place),
+            hint=_argument_hint(ctx, param, expr, place, values),
             slug="argument-type",
             related=[Label(param.span, "the parameter")] if param.span.begin_line > 0 else (),
         )
     return expr
 
 
+def _argument_hint(
+    ctx: Context, param: Var, found: Expr, place: ast.expr, values: Sequence[Any]
+) -> str | None:
+    """Return the only other variable of the parameter's type, a cast to it, or the type found."""
+    text = ctx.source.text(place)
+    passed = {value for value in values if isinstance(value, Var)}
+    known = [v for v in ctx.names.values.values() if isinstance(v, Var) and v not in passed]
+    fitting = [v.name for v in known if _accepts(param.type, v.type, {})]
+    if param.name in fitting or len(fitting) == 1:
+        return f"write {param.name if param.name in fitting else fitting[0]}"
+    cast_text = cast_hint(param.type, found.type, text)
+    if cast_text is not None or type(found.type) is not type(param.type):
+        return cast_text
+    return f"declare {param.name}: pl.{annotation_text(found.type)}"
+
+
 def _accepts(wanted: Type, found: Type, sizes: dict[Var, Expr]) -> bool:
     """True if an argument has a parameter's type; its symbolic dimensions are found on the way."""
-    if isinstance(wanted, TensorType | TileType):
+    if isinstance(wanted, (TensorType, TileType)):
         return (
             isinstance(found, ShapedType)
             and type(found) is type(wanted)

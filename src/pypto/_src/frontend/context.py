@@ -7,6 +7,7 @@ handlers are handed in, so that statements, expressions and calls need not impor
 from __future__ import annotations
 
 import ast
+from ast import Assign, Attribute, Name
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -42,7 +43,7 @@ from pypto._src.ir.nodes import (
     Var,
 )
 from pypto._src.ir.opdef import OpDef
-from pypto._src.ir.stmts import AssignStmt, Function, Stmt, seq
+from pypto._src.ir.stmts import AssignStmt, Function, Stmt, checked_assign, seq
 from pypto._src.ops.unified import unified
 
 MOST_ERRORS: Final = 10
@@ -163,6 +164,7 @@ class Context:
         "forms",
         "func_type",
         "functions",
+        "has_tile_ops",
         "home",
         "inputs",
         "loops",
@@ -199,7 +201,7 @@ class Context:
         func_type: FunctionType = FunctionType.Opaque,
     ) -> None:
         self.source = source
-        self.span: Callable[[Any], Span] = source.span  # the place of a syntax node
+        self.span = source.span
         self.node = node
         self.environment = environment
         self.forms = forms
@@ -230,6 +232,7 @@ class Context:
         self.expanding: tuple[Any, ...] = ()  # inline functions around this one
         self.constants: dict[Var, int] = {}  # scalars that are one number wherever they are read
         self._assigned: Mapping[str, int] | None = None
+        self.has_tile_ops = False  # True once a call of an op on tiles was made
         self.broken = False  # True once a statement was given up
 
     # ------------------------------------------------------------------ expressions
@@ -250,7 +253,7 @@ class Context:
         """
         if isinstance(value, Expr):
             return value
-        if isinstance(value, bool | int | float):
+        if isinstance(value, (int, float)):
             return self.number(value, dtype, node)
         items = items_of(value)
         if items is not None:
@@ -258,8 +261,18 @@ class Context:
         raise ParserTypeError(
             f"a value of the kernel was wanted, got {describe(value)}",
             self.span(node),
+            hint=self._unquoted(node),
             slug="not-a-value",
         )
+
+    def _unquoted(self, node: ast.expr) -> str | None:
+        """Return the text of an expression without the quotes around names of values in it."""
+        text, found = self.source.text(node), False
+        for item in ast.walk(node):
+            name = str(item.value) if isinstance(item, ast.Constant) else ""
+            if isinstance(self.names.values.get(name), Expr):
+                text, found = text.replace(self.source.text(item), name), True
+        return f"write {text}" if found else None
 
     def number(self, value: float, dtype: Any, node: ast.expr) -> Expr:
         """Return a Python number as a constant.
@@ -270,7 +283,10 @@ class Context:
         try:
             return number(value, dtype, self.span(node))
         except TypeError as error:
-            raise ParserTypeError(str(error), self.span(node), slug="constant-range") from None
+            largest = (1 << 63) - 1 if value > 0 else -(1 << 63)
+            raise ParserTypeError(
+                str(error), self.span(node), hint=f"write {largest}", slug="constant-range"
+            ) from None
 
     def scalar(self, node: ast.expr, what: str, *, integer: bool = False) -> Expr:
         """Return an expression that must be a scalar.
@@ -284,23 +300,36 @@ class Context:
             return found
         wanted = "an integer" if integer else "a scalar"
         compared = isinstance(kind, TileType) and isinstance(node, ast.Compare) and not integer
-        mask = self.source.text(node) if compared else None
+        text = self.source.text(node)
+        number = node.value if isinstance(node, ast.Constant) else None
+        hint = f"choose by element: pl.sel({text}, if_so, if_not)" if compared else None
+        if isinstance(number, float) and number.is_integer():
+            hint = f"write {int(number)}"
+        elif isinstance(kind, ScalarType) and number is None:
+            hint = f"write pl.cast({text}, pl.INT64)"
         raise ParserTypeError(
-            f"{what} is {wanted}, got {describe(found)}",
+            f"{what} is {wanted}, got {describe(found if number is None else number)}",
             self.span(node),
-            hint=f"choose by element: pl.sel({mask}, if_so, if_not)" if mask else None,
+            hint=hint,
             slug="scalar-wanted",
         )
 
     def peek(self, node: ast.expr) -> Any:
         """Return the object behind a name or ``module.name``, `MISSING` if it is not plain."""
-        if isinstance(node, ast.Name):
-            value = self.names.values.get(node.id, MISSING)
-            return self.lookup(node.id) if value is MISSING else value
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
-            base = self.peek(node.value)
-            return MISSING if isinstance(base, Expr) else getattr(base, node.attr, MISSING)
-        return MISSING
+        path: list[str] = []
+        while isinstance(node, Attribute):
+            path.append(node.attr)
+            node = node.value
+        if not isinstance(node, Name):
+            return MISSING
+        value = self.names.values.get(node.id, MISSING)
+        if value is MISSING:
+            value = self.lookup(node.id)
+        while path:
+            value = MISSING if isinstance(value, Expr) else getattr(value, path.pop(), MISSING)
+            if value is MISSING:
+                return MISSING
+        return value
 
     def lookup(self, name: str) -> Any:
         """Return what a name means outside the function, `MISSING` if nothing."""
@@ -337,6 +366,7 @@ class Context:
             return UndefinedVariableError(
                 f"{name!r} is read before the function assigns it",
                 span,
+                hint=self._earlier(name, span),
                 slug="undefined-name",
                 related=self._later(name, span),
             )
@@ -351,6 +381,22 @@ class Context:
             hint = did_you_mean(name, [*self.names.values, *self.environment.names()])
         return UndefinedVariableError(f"{name!r} is not defined", span, hint=hint)
 
+    def _earlier(self, name: str, place: Span) -> str:
+        """Return the assignment that is missing before ``place``, or before the loop around it."""
+        where = "it"
+        text = f"{name} = 0"
+        for item in ast.walk(self.node):
+            if isinstance(item, ast.For | ast.While):
+                span = self.span(item)
+                inside = span.begin_line < place.begin_line <= span.end_line
+                where = "the loop" if inside else where
+            if isinstance(item, ast.Assign) and self.span(item).begin_line > place.begin_line:
+                names = [target.id for target in item.targets if isinstance(target, ast.Name)]
+                reads = {n.id for n in ast.walk(item.value) if isinstance(n, ast.Name)}
+                if names == [name] and name not in reads and where == "it":
+                    text = self.source.text(item)
+        return f"write {text} before {where}"
+
     def _later(self, name: str, place: Span) -> tuple[Label, ...]:
         """Return where a name is assigned that is read before, for an error at ``place``."""
         for item in ast.walk(self.node):
@@ -364,9 +410,10 @@ class Context:
 
     def run(self, nodes: Sequence[ast.stmt]) -> None:
         """Parse statements in order; after an error go on with the next statement."""
-        forms = self.stmt_forms
+        forms, block, level = self.stmt_forms, self.block, self.names.level
+        journal = self.names.journal
         for index, node in enumerate(nodes):
-            level, mark, block = self.names.level, len(self.names.journal), self.block
+            mark = len(journal)
             try:
                 forms[node.__class__](self, node)
             except PyptoError as error:
@@ -435,21 +482,19 @@ class Context:
             ParserTypeError: the name must keep its type, or be what it is.
             SSAViolationError: a second assignment under ``strict_ssa``.
         """
-        names = self.names
         kind = value.type if kind is None else kind
-        old = names.values.get(name, MISSING)
-        if old is not MISSING and (self.strict_ssa or name in self.outputs):
+        if self.strict_ssa or name in self.outputs:
             self.check_assignable(name, value, node, source)
-        var = None if old is MISSING else names.same(name, old, kind)
-        if var is None:
+        var = self.names.plain.get(name)
+        if var is None or var.type is not kind:
             span = self.span(node)
             try:
-                var = names.define(name, kind, span)
+                var = self.names.define(name, kind, span)
             except ParserTypeError as error:
                 raise error.at(span) from None
-        self.follow(var, value)
-        whole = self.source.between(node, node if source is None else source)
-        self.block.append(AssignStmt(var, value, whole))
+        if self.parts or kind.__class__ is TensorType:
+            self.follow(var, value)
+        self.block.append(checked_assign(var, value, self.span(node, source)))
         return var
 
     def append(self, var: Var, value: Expr, span: Span) -> None:
@@ -493,7 +538,7 @@ class Context:
 
     def follow(self, var: Expr, value: Expr) -> None:
         """Note that ``var`` now names the buffer that ``value`` is."""
-        if self.parts and value in self.parts:
+        if value in self.parts:
             self.parts[var] = self.parts[value]
         if var.type.__class__ is not TensorType:
             return
@@ -593,12 +638,16 @@ def assigned_names(nodes: Sequence[ast.stmt]) -> dict[str, int]:
     """Return how often statements, nested ones included, assign each name."""
     found: dict[str, int] = {}
     stack: list[Any] = [*nodes]
-    while stack:
-        node = stack.pop()
+    for node in stack:
         cls = node.__class__
-        if cls is ast.Assign:
-            stack += node.targets
-        elif cls is ast.Name:
+        if cls is Assign:
+            for target in node.targets:
+                if target.__class__ is Name:
+                    found[target.id] = found.get(target.id, 0) + 1
+                else:
+                    stack.append(target)
+            continue
+        if cls is Name:
             found[node.id] = found.get(node.id, 0) + 1
         elif cls in _TARGETS:
             stack.append(node.target)

@@ -8,7 +8,7 @@ from types import FrameType
 from types import FunctionType as PythonFunction
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, overload
 
-from pypto._src.diagnostics import Span
+from pypto._src.diagnostics import Span, place_of_frame
 from pypto._src.errors import ParserError, ParserSyntaxError
 from pypto._src.frontend.context import place_of
 from pypto._src.frontend.environment import Environment, function_environment
@@ -24,6 +24,7 @@ from pypto._src.frontend.messages import describe, nearest
 from pypto._src.frontend.source import class_source, first_line, function_source
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.spelling import refuse_keywords
 
 if TYPE_CHECKING:
     P = ParamSpec("P")
@@ -63,6 +64,7 @@ def function(
     *,
     type: FunctionType = FunctionType.Opaque,  # noqa: A002  the name in the documents
     strict_ssa: bool = False,
+    **unknown: Any,
 ) -> Any:
     """Make a Python function a function of the language.
 
@@ -71,7 +73,9 @@ def function(
 
     Raises:
         ParserError: the source has mistakes; the first of them, the others in its ``others``.
+        KeywordError: there is another keyword.
     """
+    refuse_keywords("pl.function", unknown, ("type", "strict_ssa"), _caller())
     options = Options(type, strict_ssa)
     if func is None:
 
@@ -88,7 +92,8 @@ def _caller() -> FrameType:
 
 
 def _function(func: Any, options: Options, frame: FrameType) -> Any:
-    if isinstance(func, type) or not isinstance(options.func_type, FunctionType):  # pyright: ignore[reportUnnecessaryIsInstance]
+    wrong = isinstance(func, type | FunctionType)
+    if wrong or not isinstance(options.func_type, FunctionType):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise _misused(func, options, frame)
     func = unwrapped(func)
     environment = function_environment(func, frame)
@@ -107,13 +112,20 @@ def _function(func: Any, options: Options, frame: FrameType) -> Any:
 
 def _misused(func: Any, options: Options, frame: FrameType) -> ParserSyntaxError:
     """Return the error for ``@pl.function`` above a class, or with a type that is none."""
-    place = Span(frame.f_code.co_filename, frame.f_lineno, -1)
+    place = place_of_frame(frame)
     if isinstance(func, type):
         return ParserSyntaxError(
             f"@pl.function is for a function, got the class {func.__name__!r}",
             place,
             hint="write @pl.program above a class",
             slug="no-source",
+        )
+    if isinstance(func, FunctionType):
+        return ParserSyntaxError(
+            f"the type of a function is given by name, got {describe(func)}",
+            place,
+            hint=f"write pl.function(type=pl.FunctionType.{func.name})",
+            slug="argument-kind",
         )
     found: Any = options.func_type
     meant = nearest(found, FunctionType.__members__) if isinstance(found, str) else None
@@ -151,12 +163,14 @@ def _is_class_body(frame: FrameType) -> bool:
 def program(cls: type, /) -> Program: ...
 @overload
 def program(cls: None = None, *, strict_ssa: bool = ...) -> Callable[[type], Program]: ...
-def program(cls: type | None = None, *, strict_ssa: bool = False) -> Any:
+def program(cls: type | None = None, *, strict_ssa: bool = False, **unknown: Any) -> Any:
     """Make a class whose methods are decorated with ``@pl.function`` a program.
 
     Raises:
         ParserError: the source has mistakes; the first of them, the others in its ``others``.
+        KeywordError: there is another keyword.
     """
+    refuse_keywords("pl.program", unknown, ("strict_ssa",), _caller())
     if cls is None:
 
         def decorate(cls: type) -> Program:
@@ -170,7 +184,7 @@ def _program(cls: type, strict_ssa: bool, frame: FrameType) -> Program:
     if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParserSyntaxError(
             f"@pl.program is for a class, got {describe(cls)}",
-            Span(frame.f_code.co_filename, frame.f_lineno, -1),
+            place_of_frame(frame),
             hint="write @pl.function above a function",
             slug="no-class",
         )
@@ -210,11 +224,30 @@ def _with_frame(environment: Environment, frame: FrameType) -> Environment:
     return Environment((*environment.layers[:2], frame.f_locals, *environment.layers[2:]), frame)
 
 
-def inline(func: Callable[P, R]) -> DeclaredInline[P, R]:
-    """Make a function whose statements are expanded at each call inside a kernel."""
+@overload
+def inline(func: Callable[P, R], /) -> DeclaredInline[P, R]: ...
+@overload
+def inline(func: None = None) -> Callable[[Callable[P, R]], DeclaredInline[P, R]]: ...
+def inline(func: Callable[..., Any] | None = None, **unknown: Any) -> Any:
+    """Make a function whose statements are expanded at each call inside a kernel.
+
+    Raises:
+        ParserError: there is no source of it.
+        KeywordError: there is a keyword.
+    """
+    refuse_keywords("pl.inline", unknown, (), _caller())
+    if func is None:
+
+        def decorate(func: Callable[..., Any]) -> Any:
+            return _inline(func, _caller())
+
+        return decorate
+    return _inline(func, _caller())
+
+
+def _inline(func: Callable[..., Any], frame: FrameType) -> Any:
     func = unwrapped(func)
     source, node = function_source(func)
-    environment = function_environment(func, _caller())
+    environment = function_environment(func, frame)
     environment.frame = None  # the definition outlives the frame
-    made: Any = InlineFunction(source, node, environment)
-    return made
+    return InlineFunction(source, node, environment)

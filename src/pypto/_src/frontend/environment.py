@@ -72,7 +72,7 @@ def plain_value(value: Any) -> Any:
 
 def items_of(value: Any) -> list[Any] | None:
     """Return the items of a Python list or tuple, None for anything else."""
-    return [*cast("list[Any]", value)] if isinstance(value, list | tuple) else None
+    return [*cast("list[Any]", value)] if isinstance(value, (list, tuple)) else None
 
 
 def closure_of(function: Callable[..., Any]) -> dict[str, Any]:

@@ -9,57 +9,58 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 from pypto._src.diagnostics import Label, Span
+from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserError, ParserOpError, PyptoError
-from pypto._src.frontend.context import Context
-from pypto._src.frontend.messages import did_you_mean, dtype_like, nearest, spell
-from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Expr, ShapedType, TensorType, TileType, Var, const_value
-from pypto._src.ir.opdef import ATTR, INTS, OFFSETS, REQUIRED, TENSOR, TILE, OpDef, Param, op_of
+from pypto._src.frontend.context import Context, as_parser_error
+from pypto._src.frontend.messages import dtype_like, nearest, spell
+from pypto._src.frontend.repair import (
+    REPAIRS,
+    Hint,
+    Site,
+    integers_hint,
+    part_hint,
+    sides,
+    slice_hint,
+    whole_hint,
+)
+from pypto._src.frontend.source import whole_text
+from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.nodes import (
+    Expr,
+    ScalarType,
+    ShapedType,
+    TensorType,
+    TileType,
+    Var,
+    const_value,
+)
+from pypto._src.ir.opdef import (
+    ATTR,
+    INTS,
+    OFFSETS,
+    REQUIRED,
+    SCALAR,
+    TENSOR,
+    TILE,
+    OpDef,
+    Param,
+    op_of,
+    spelling,
+)
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.ir.walk import stmts_in
-from pypto._src.ops import memory
+from pypto._src.ops import layout, memory, select, tensor_math
 from pypto._src.ops.rules import FROM_MAT, check_space
-from pypto._src.ops.unified import Unified
+from pypto._src.ops.unified import Unified, unified
+from pypto._src.spelling import meant_keyword
 
 _MOST_SWAPPED = 5
-
-
-class _Site(NamedTuple):
-    """A refused call: what was called, with what, and where it stands."""
-
-    ctx: Context
-    callee: OpDef[..., Any] | Unified
-    op: OpDef[..., Any]  # the one of the callee's ops that the message is about
-    args: Sequence[Any]
-    kwargs: Mapping[str, Any]
-    node: ast.Call
-
-    @property
-    def written(self) -> str:
-        """The callee as the user wrote it."""
-        return self.ctx.source.text(self.node.func)
-
-    def texts(self) -> list[str]:
-        """Return the positional arguments as the user wrote them."""
-        return [self.ctx.source.text(arg) for arg in self.node.args]
-
-    def spelled(self, args: Sequence[str], *, keywords: bool = True) -> str:
-        """Return the call with other positional arguments."""
-        words = [self.ctx.source.text(word) for word in self.node.keywords] if keywords else []
-        return f"{self.written}({', '.join([*args, *words])})"
-
-    def works(self, args: Sequence[Any]) -> bool:
-        """True if the op takes these positional arguments, beside the keywords."""
-        try:
-            self.callee.build(args, self.kwargs)
-        except (PyptoError, TypeError, ValueError):
-            return False
-        return True
+_WITH_OPERANDS = (ast.Call, ast.BinOp, ast.Compare, ast.AugAssign)
 
 
 def explained(
@@ -71,20 +72,56 @@ def explained(
     node: ast.AST,
 ) -> ParserError:
     """Return an op's error with what the source tells about it."""
+    error = _respelled(ctx, error, callee, args, kwargs, node)
     op = _refusing(error, callee)
+    if isinstance(node, ast.Subscript) and error.slug == "out-of-bounds":
+        error.hint = slice_hint(ctx, op, args, node)
+    if error.hint is not None and isinstance(node, _WITH_OPERANDS):
+        text = error.hint.removesuffix(" is a whole tile with zeros in the rest")
+        error.hint = whole_hint(ctx, text, callee, args, kwargs, node) or error.hint
     if not isinstance(node, ast.Call):
         _rename(error, op, f"pl.{op.overload}")
         return error
-    site = _Site(ctx, callee, op, args, kwargs, node)
+    site = Site(ctx, callee, op, args, kwargs, node)
     param = _param_of(error, op)
-    one_line = node.end_lineno == node.lineno
-    hint = _HINTS.get(error.slug) if one_line else None
+    hint = _HINTS.get(error.slug)
     found = hint(site, error, param) if hint is not None else None
     error.hint = found or error.hint
     _rename(error, op, site.written)
     _say_which(site, error)
     _relate(site, error)
     _point(site, error, param)
+    return error
+
+
+def _respelled(
+    ctx: Context,
+    error: ParserError,
+    callee: OpDef[..., Any] | Unified,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    node: ast.AST,
+) -> ParserError:
+    """Return an op's error with the user's text for operands that have no name."""
+    places: Mapping[int, ast.expr] = {}
+    if isinstance(node, ast.Call):
+        places = dict(enumerate(node.args))
+    elif isinstance(node, ast.BinOp | ast.Compare | ast.AugAssign):
+        places = dict(enumerate(sides(node)))
+    texts = {
+        value: whole_text(ctx.source, places[at])
+        for at, value in enumerate(args)
+        if at in places and isinstance(value, Expr) and not isinstance(places[at], ast.Name)
+    }
+    if not texts:
+        return error
+    try:
+        with spelling(texts):
+            callee.build(args, kwargs)
+    except PyptoError as again:
+        return as_parser_error(again)
+    except (TypeError, ValueError):
+        pass
     return error
 
 
@@ -104,7 +141,7 @@ def _rename(error: ParserError, op: OpDef[..., Any], written: str) -> None:
     error.args = (error.message,)
 
 
-def _say_which(site: _Site, error: ParserError) -> None:
+def _say_which(site: Site, error: ParserError) -> None:
     """Say ``the second argument`` for ``argument 'rhs'``, which nobody writes."""
     message = error.message.replace(" (lhs, rhs)", "")
     for param, ordinal in zip(site.op.params, _ORDINALS, strict=False):
@@ -127,7 +164,7 @@ def _param_of(error: ParserError, op: OpDef[..., Any]) -> Param | None:
     return next((p for p in op.params if p.name in names), None)
 
 
-def _point(site: _Site, error: ParserError, param: Param | None) -> None:
+def _point(site: Site, error: ParserError, param: Param | None) -> None:
     """Place the error at the argument that it is about."""
     for word in site.node.keywords:
         if error.slug == "unknown-keyword" and f"argument {word.arg!r}" in error.message:
@@ -141,7 +178,7 @@ def _point(site: _Site, error: ParserError, param: Param | None) -> None:
         error.at(site.ctx.span(site.node.args[index]))
 
 
-def _relate(site: _Site, error: ParserError) -> None:
+def _relate(site: Site, error: ParserError) -> None:
     """Add where the operands come from, if the op has not."""
     shaped = [a for a in site.args if isinstance(a, Var) and isinstance(a.type, ShapedType)]
     if error.related or len(shaped) < 2 or error.slug in ("argument-count", "unknown-keyword"):
@@ -157,30 +194,33 @@ def _relate(site: _Site, error: ParserError) -> None:
 # --------------------------------------------------------------------------------- hints
 
 
-def _keyword_hint(site: _Site, error: ParserError, _param: Param | None) -> str | None:
+def _keyword_hint(site: Site, error: ParserError, _param: Param | None) -> str | None:
     """Suggest the nearest keyword, or the call without the one that there is not."""
     known = [p.name for p in site.op.params]
     for word in site.node.keywords:
         if word.arg is not None and f"argument {word.arg!r}" in error.message:
-            return did_you_mean(word.arg, known) or _without(site, word) or _arguments(site)
+            longer = [name for name in known if word.arg in name.split("_")]
+            meant = f"did you mean {longer[0]}=?" if longer else meant_keyword(word.arg, known)
+            return meant or _without(site, word) or _arguments(site)
     return None
 
 
-def _without(site: _Site, keyword: ast.keyword) -> str | None:
+def _without(site: Site, keyword: ast.keyword) -> str | None:
     others = {key: value for key, value in site.kwargs.items() if key != keyword.arg}
     if not site._replace(kwargs=others).works(site.args):
         return None
-    words = [site.ctx.source.text(word) for word in site.node.keywords if word is not keyword]
+    others_left = [word for word in site.node.keywords if word is not keyword]
+    words = [whole_text(site.ctx.source, word) for word in others_left]
     return f"write {site.spelled([*site.texts(), *words], keywords=False)}"
 
 
-def _arguments(site: _Site) -> str:
+def _arguments(site: Site) -> str:
     """Return the names of the arguments, but for scratch tiles, which are made where they lack."""
     names = [p.name for p in site.op.params if p.kind != TILE or p.default is REQUIRED]
     return f"its arguments are {', '.join(names)}"
 
 
-def _count_hint(site: _Site, _error: ParserError, param: Param | None) -> str | None:
+def _count_hint(site: Site, _error: ParserError, param: Param | None) -> str | None:
     """Suggest the call with the names of what is missing, or without what is too much."""
     names, texts = [p.name for p in site.op.params], site.texts()
     grouped = _grouped(site)
@@ -189,6 +229,11 @@ def _count_hint(site: _Site, _error: ParserError, param: Param | None) -> str | 
     if len(texts) > len(names):
         left = texts[: len(names)]
         return f"write {site.spelled(left)}" if site.works(site.args[: len(names)]) else None
+    if site.op is layout.transpose and len(texts) == 1 and site.works([*site.args, 0, 1]):
+        return f"write {site.spelled([*texts, '0', '1'])}"
+    inserted = _inserted(site)
+    if inserted is not None:
+        return inserted
     given = {*names[: len(texts)], *site.kwargs}
     missing = [
         _stand_in(site, p) for p in site.op.params if p.default is REQUIRED and p.name not in given
@@ -200,17 +245,32 @@ def _count_hint(site: _Site, _error: ParserError, param: Param | None) -> str | 
     return None
 
 
-def _stand_in(site: _Site, param: Param) -> str:
+def _inserted(site: Site) -> str | None:
+    """Suggest the call with one more argument, wherever a variable or element type is taken."""
+    texts = site.texts()
+    known = [v for v in site.ctx.names.values.values() if isinstance(v, Var)]
+    values: list[tuple[Any, str]] = [(DataType.FP32, "pl.FP32")]
+    values += [(v, v.name) for v in reversed(known) if isinstance(v.type, ShapedType)]
+    for at in range(len(texts), -1, -1):
+        for value, text in values:
+            if site.works([*site.args[:at], value, *site.args[at:]]):
+                return f"write {site.spelled([*texts[:at], text, *texts[at:]])}"
+    return None
+
+
+def _stand_in(site: Site, param: Param) -> str:
     """Return what could be an argument: a variable of its kind, else its name."""
     if param.attr_type == "DataType":
         return "pl.FP32"
+    if param.name == "axis":
+        return "-1"
     kind = {TILE: TileType, TENSOR: TensorType}.get(param.kind)
     known = [v for v in site.ctx.names.values.values() if isinstance(v, Var)]
     fitting = [v.name for v in known if kind is not None and isinstance(v.type, kind)]
     return fitting[-1] if fitting else param.name
 
 
-def _grouped(site: _Site) -> str | None:
+def _grouped(site: Site) -> str | None:
     """Suggest brackets around numbers: ``pl.load(x, 0, 0, 64, 64)``."""
     if not any(p.kind == INTS for p in site.op.params):
         return None
@@ -256,20 +316,56 @@ def _is_shaped(value: Any) -> bool:
     return isinstance(value, Expr) and isinstance(value.type, ShapedType)
 
 
-def _kind_hint(site: _Site, error: ParserError, param: Param | None) -> str | None:
+def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | None:
     """Suggest the arguments in another order, or what the wrong one was meant to be."""
     swapped = _swapped(site, error, param)
     if swapped is not None or param is None:
         return swapped
     index = site.op.params.index(param)
     value = site.args[index] if index < len(site.args) else site.kwargs.get(param.name)
+    if isinstance(value, str) and isinstance(site.ctx.names.values.get(value), Var):
+        return f"write {value}"
     if param.kind == ATTR:
         return _attribute_hint(param, value)
     if param.kind == INTS:
-        return _grouped(site)
+        return integers_hint(site, param) or _grouped(site)
+    if param.kind == SCALAR and isinstance(value, Expr) and isinstance(value.type, TileType):
+        return _without_scalar(site)
+    if param.kind == TENSOR:
+        return part_hint(site, param) or _on_tiles(site)
+    if site.op is select.sel and index == 0 and len(site.args) == 3 and not site.kwargs:
+        test, if_so, if_not = site.texts()
+        return f"write {if_so} if {test} else {if_not}"
     if param.kind == TILE and index < len(site.args):
-        return _load_hint(site, value) or _full_hint(site, index, value)
+        hint = _load_hint(site, value) or _assembled(site, value)
+        return hint or _full_hint(site, index, value)
     return None
+
+
+def _without_scalar(site: Site) -> str | None:
+    """Suggest ``pl.add`` for ``pl.adds``, whose second operand is a number."""
+    name = site.op.overload if site.callee is not site.op else site.op.name.rpartition(".")[2]
+    op = unified(name.removesuffix("s"))
+    if op is None or not site.written.endswith("s"):
+        return None
+    try:
+        op.build(site.args, site.kwargs)
+    except (PyptoError, TypeError, ValueError):
+        return None
+    return f"write {site.written[:-1]}({', '.join(site.texts())})"
+
+
+def _on_tiles(site: Site) -> str | None:
+    """Suggest the op on tiles for one on tensors."""
+    op = unified(site.op.overload)
+    if op is None or op is site.callee:
+        return None
+    try:
+        op.build(site.args, site.kwargs)
+    except (PyptoError, TypeError, ValueError):
+        return None
+    words = [whole_text(site.ctx.source, word) for word in site.node.keywords]
+    return f"write pl.{site.op.overload}({', '.join([*site.texts(), *words])})"
 
 
 def _attribute_hint(param: Param, value: Any) -> str | None:
@@ -277,13 +373,20 @@ def _attribute_hint(param: Param, value: Any) -> str | None:
     if kind == "DataType":
         dtype = dtype_like(value)
         return None if dtype is None else f"write pl.{dtype.member}"
-    if kind == MemorySpace.__name__ and isinstance(value, str):
-        name = nearest(value, MemorySpace.__members__)
-        return None if name is None else f"write pl.MemorySpace.{name}"
+    for enum in (MemorySpace, PipeType):
+        if kind == enum.__name__ and isinstance(value, str):
+            name = nearest(value, enum.__members__)
+            return None if name is None else f"write pl.{kind}.{name}"
+    if param.name == "cmp_type" and isinstance(value, str) and value in _COMPARISONS:
+        return f"write {_COMPARISONS.index(value) % 6}"
     return None
 
 
-def _load_hint(site: _Site, value: Any) -> str | None:
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "==", "!=", "<", "<=", ">", ">=")
+"""What the numbers 0 to 5 of comparisons are called elsewhere."""
+
+
+def _load_hint(site: Site, value: Any) -> str | None:
     """Suggest the load of a parameter that stands where a tile is wanted."""
     if not isinstance(value, Var) or not isinstance(value.type, TensorType):
         return None
@@ -294,11 +397,28 @@ def _load_hint(site: _Site, value: Any) -> str | None:
     return f"load it: pl.load({value.name}, {[0] * len(shape)}, {shape})"
 
 
-def _full_hint(site: _Site, index: int, value: Any) -> str | None:
+def _assembled(site: Site, value: Any) -> str | None:
+    """Suggest the op that writes a tensor into another one, for a store of it."""
+    if site.op is not memory.store or not isinstance(getattr(value, "type", None), TensorType):
+        return None
+    texts = site.texts()
+    if len(texts) != 4:
+        return None
+    try:
+        tensor_math.assemble.build([site.args[3], value, site.args[1]], {})
+    except (PyptoError, TypeError, ValueError):
+        return None
+    return f"write pl.assemble({texts[3]}, {texts[0]}, {texts[1]})"
+
+
+def _full_hint(site: Site, index: int, value: Any) -> str | None:
     """Suggest the tile full of a number that is written to a region of a tensor."""
     kinds = [a.type for a in site.args if isinstance(a, Expr) and isinstance(a.type, TensorType)]
     sizes = [at for at, p in enumerate(site.op.params) if p.kind == INTS and p.attr_type != OFFSETS]
-    if not isinstance(value, int | float) or len(kinds) != 1 or len(sizes) != 1:
+    is_number = isinstance(value, int | float) or (
+        isinstance(value, Expr) and isinstance(value.type, ScalarType)
+    )
+    if not is_number or len(kinds) != 1 or len(sizes) != 1:
         return None
     args, texts = [*site.args], site.texts()
     try:
@@ -309,7 +429,7 @@ def _full_hint(site: _Site, index: int, value: Any) -> str | None:
     return f"write {site.spelled(texts)}" if site.works(args) else None
 
 
-def _swapped(site: _Site, _error: ParserError, _param: Param | None) -> str | None:
+def _swapped(site: Site, _error: ParserError, _param: Param | None) -> str | None:
     """Suggest the call with two of its arguments the other way round."""
     texts = site.texts()
     if not 2 <= len(texts) <= _MOST_SWAPPED or len(texts) != len(site.args):
@@ -323,7 +443,8 @@ def _swapped(site: _Site, _error: ParserError, _param: Param | None) -> str | No
     return None
 
 
-_HINTS: dict[str, Callable[[_Site, ParserError, Param | None], str | None]] = {
+_HINTS: dict[str, Hint] = {
+    **REPAIRS,
     "unknown-keyword": _keyword_hint,
     "argument-count": _count_hint,
     "argument-kind": _kind_hint,

@@ -26,7 +26,8 @@ from pypto._src.frontend import slices
 from pypto._src.frontend.calls import call, op_call
 from pypto._src.frontend.context import Context, Form, body_of
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.messages import describe, did_you_mean, spell
+from pypto._src.frontend.messages import describe, did_you_mean, nearest, op_elsewhere, spell
+from pypto._src.frontend.repair import integer_text
 from pypto._src.frontend.scalars import combine
 from pypto._src.frontend.scope import BROKEN, Cascade, same_value_type
 from pypto._src.ir.nodes import (
@@ -65,11 +66,13 @@ from pypto._src.ir.nodes import (
     TupleType,
     UnaryExpr,
     Var,
+    dtype_of,
+    same_dims,
     unary,
 )
 from pypto._src.ir.opdef import REQUIRED, TENSOR, OpDef
 from pypto._src.ir.stmts import IfStmt, Stmt, YieldStmt
-from pypto._src.ops import tensor
+from pypto._src.ops import rules, tensor
 from pypto._src.ops.unified import COMMUTATIVE, Unified, unified
 
 _Operator: TypeAlias = tuple[str, "type[BinaryExpr] | None", Callable[[Any, Any], Any], str]
@@ -185,25 +188,43 @@ def _of_value(ctx: Context, node: ast.Attribute, base: Expr) -> Any:
             return kind.dtype
     if isinstance(kind, ScalarType) and node.attr == "dtype":
         return kind.dtype
-    method = unified(node.attr)
-    known = ["shape", "dtype"] if isinstance(kind, ShapedType) else ["dtype"]
-    hint = did_you_mean(node.attr, known, f"{ctx.source.text(node.value)}.")
-    if method is not None:
-        hint = _method_hint(ctx, node, method)
     raise UnsupportedFeatureError(
         f"{describe(base)} has no attribute {node.attr!r}; it has "
         f"{'shape and dtype' if isinstance(kind, ShapedType) else 'dtype'}",
         ctx.span(node),
-        hint=hint,
+        hint=_attribute_hint(ctx, node, base),
         slug="attribute",
     )
 
 
-def _method_hint(ctx: Context, node: ast.Attribute, method: Any) -> str:
-    """Return the call of an op that was written as a method of its first operand."""
+def _attribute_hint(ctx: Context, node: ast.Attribute, base: Expr) -> str | None:
+    """Return what an attribute that there is not stands for: an op, a shape, the value itself."""
+    text, is_scalar = ctx.source.text(node.value), isinstance(base.type, ScalarType)
+    known = ["dtype"] if is_scalar else ["shape", "dtype"]
+    if is_scalar and node.attr in _ITSELF:
+        return f"write {text}"
+    if node.attr in _OF_SHAPE and not is_scalar:
+        return f"write {_OF_SHAPE[node.attr].format(text)}"
+    name = node.attr if unified(node.attr) is not None else op_elsewhere(node.attr)
+    method = None if name is None else unified(name)
+    if method is None:
+        return did_you_mean(node.attr, known, f"{text}.")
     op: OpDef[..., Any] = method.candidates[0] if isinstance(method, Unified) else method
     others = [p.name for p in op.params[1:] if p.default is REQUIRED]
-    return f"write pl.{node.attr}({', '.join([ctx.source.text(node.value), *others])})"
+    return f"write pl.{name}({', '.join([text, *others])})"
+
+
+_ITSELF: Final = frozenset({"value", "item", "val", "data", "real"})
+"""What other libraries call the number of a scalar."""
+
+_OF_SHAPE: Final = {
+    "T": "pl.transpose({0}, 0, 1)",
+    "ndim": "len({0}.shape)",
+    "size": "{0}.shape",
+    "rows": "{0}.shape[0]",
+    "cols": "{0}.shape[1]",
+}
+"""What stands for attributes of arrays elsewhere."""
 
 
 def _dim(ctx: Context, node: ast.Attribute, base: Expr, axis: int, dim: Expr) -> Any:
@@ -219,7 +240,8 @@ def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
     """Return the op that a name of the language means, though the module does not export it."""
     text = ctx.source.text(node)
     module = getattr(base, "__name__", "")
-    known = [name for name in dir(base) if not name.startswith("_")]
+    members: Any = getattr(base, "__members__", ())  # of an enumeration, older names included
+    known = [name for name in (*dir(base), *members) if not name.startswith("_")]
     if module.split(".")[0] == "pypto":
         found = unified(node.attr) if module == "pypto.language" else None
         if found is not None:
@@ -254,8 +276,22 @@ def _python(ctx: Context, node: ast.expr, compute: Callable[..., Any], *args: An
         raise ParserTypeError(
             f"computing {ctx.source.text(node)!r} raises {type(error).__name__}: {error}",
             ctx.span(node),
+            hint=_last_item(ctx, node, args),
             slug="constant-expression",
         ) from None
+
+
+def _last_item(ctx: Context, node: ast.expr, args: Sequence[Any]) -> str | None:
+    """Return the last item of a list that is read beyond its end, the key meant of a dict."""
+    if not isinstance(node, ast.Subscript):
+        return None
+    text, (container, key) = ctx.source.text(node.value), args
+    if isinstance(container, list | tuple) and container and isinstance(key, int):
+        return f"write {text}[{len(cast('Sequence[Any]', container)) - 1}]"
+    if isinstance(container, dict) and isinstance(key, str):
+        meant = nearest(key, [k for k in cast("dict[Any, Any]", container) if isinstance(k, str)])
+        return None if meant is None else f"write {text}[{meant!r}]"
+    return None
 
 
 def _binary(ctx: Context, node: ast.BinOp) -> Any:
@@ -300,8 +336,25 @@ def apply_binary(
     ):
         return _on_tiles(ctx, node, symbol, name, left, right)
     if kind is None:
-        raise _no_operator(ctx, node, symbol, left, right)
+        hint = _other_operator(ctx, node, symbol, left)
+        raise _no_operator(ctx, node, symbol, left, right, hint)
     return _on_scalars(ctx, node, kind, symbol, left, right)
+
+
+def _other_operator(ctx: Context, node: Any, symbol: str, left: Any) -> str | None:
+    """Return the operator that there is in place of one that there is not."""
+    if isinstance(node, ast.AugAssign) and symbol == "//" and left.type.dtype.is_float():
+        return f"write {ctx.source.text(node.target)} /= {ctx.source.text(node.value)}"
+    if not isinstance(node, ast.BinOp):
+        return None
+    a, b = ctx.source.text(node.left), ctx.source.text(node.right)
+    if symbol == "@":
+        return f"write {a} * {b}"
+    if symbol == "//" and _is_shaped(left) and left.type.dtype.is_float():
+        return f"write {a} / {b}"
+    if symbol == "**" and isinstance(node.right, ast.Constant) and node.right.value == 2:
+        return f"write {a} * {a}" if isinstance(node.left, ast.Name) else None
+    return None
 
 
 def _is_huge(op: type[ast.operator], left: Any, right: Any) -> bool:
@@ -326,20 +379,33 @@ def _is_shaped(value: Any) -> bool:
 def _on_scalars(
     ctx: Context, node: Any, kind: type[BinaryExpr], symbol: str, left: Any, right: Any
 ) -> Expr:
-    if not _is_scalar(left) or not _is_scalar(right):
+    if not _is_scalar(left) or (right.__class__ is not int and not _is_scalar(right)):
         raise _no_operator(ctx, node, symbol, left, right)
     try:
         return combine(kind, left, right, ctx.span(node))
     except TypeError as error:
+        hint = _cast_hint(left, right) or _integers_hint(ctx, node, symbol, left, right)
         raise ParserTypeError(
-            str(error), ctx.span(node), hint=_cast_hint(left, right), slug="scalar-operands"
+            str(error), ctx.span(node), hint=hint, slug="scalar-operands"
         ) from None
+
+
+def _integers_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
+    """Return an operator on integers with casts of the operands that are floats."""
+    if not isinstance(node, ast.BinOp):
+        return None
+    texts: list[str] = []
+    for value, place in ((left, node.left), (right, node.right)):
+        is_int = isinstance(value, int) or (isinstance(value, Expr) and dtype_of(value).is_int())
+        text = _factor(ctx, place)
+        texts.append(text if is_int else integer_text(ctx, place, value))
+    return f"write {f' {symbol} '.join(texts)}"
 
 
 def _is_scalar(value: Any) -> bool:
     if isinstance(value, Expr):
         return value.type.__class__ is ScalarType
-    return isinstance(value, int | float)
+    return isinstance(value, (int, float))
 
 
 def _cast_hint(left: Any, right: Any) -> str | None:
@@ -377,7 +443,8 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
     """Return the op that an operator on tiles or tensors means."""
     op = _op_named(name) if name else None
     if op is None or not _exists_for(op, left if _is_shaped(left) else right):
-        raise _no_operator(ctx, node, symbol, left, right)
+        hint = _other_operator(ctx, node, symbol, left)
+        raise _no_operator(ctx, node, symbol, left, right, hint)
     args = (left, right)
     if not _is_shaped(left):
         if name not in COMMUTATIVE:
@@ -508,8 +575,21 @@ def _compare_tiles(ctx: Context, node: ast.Compare, symbol: str, left: Any, righ
         args, meant = (right, left), _MIRRORED.get(symbol, symbol)
     op = _op_named("cmp" if _is_shaped(args[1]) else "cmps")
     if op is None or not _exists_for(op, args[0]):
-        raise _no_operator(ctx, node, symbol, left, right)
+        raise _no_operator(ctx, node, symbol, left, right, _of_tiles(ctx, node))
     return op_call(ctx, op, args, {"cmp_type": _CMP_TYPES[meant]}, node)
+
+
+def _of_tiles(ctx: Context, node: ast.Compare) -> str:
+    """Return a comparison of the tiles that tensors hold, or where such a one may stand."""
+    if not slices.computes_with_tiles(ctx.home):
+        return "write it in an InCore function, or inside with pl.incore():"
+    places = [node.left, node.comparators[0]]
+    tensors = [isinstance(getattr(ctx.value(p), "type", None), TensorType) for p in places]
+    texts = [
+        f"{ctx.source.text(p)}[:]" if t else ctx.source.text(p)
+        for p, t in zip(places, tensors, strict=True)
+    ]
+    return f"write {texts[0]} {COMPARE[type(node.ops[0])][0]} {texts[1]}"
 
 
 def _chain(ctx: Context, node: ast.Compare) -> ParserError:
@@ -560,7 +640,7 @@ def _branches(ctx: Context, node: ast.IfExp, condition: Expr) -> Expr:
         raise ParserTypeError(
             f"the values of a conditional expression are {spell(a.type)} and {spell(b.type)}",
             span,
-            hint=_cast_hint(a, b),
+            hint=_cast_hint(a, b) or _cast_tiles(ctx, node, a, b),
             slug="conditional-expression",
         )
     then.append(YieldStmt((a,), ctx.span(node.body)))
@@ -570,6 +650,17 @@ def _branches(ctx: Context, node: ast.IfExp, condition: Expr) -> Expr:
         ctx.follow(var, a)
     ctx.block.append(IfStmt(condition, body_of(then, span), body_of(orelse, span), (var,), span))
     return var
+
+
+def _cast_tiles(ctx: Context, node: ast.IfExp, a: Expr, b: Expr) -> str | None:
+    """Return a choice between tiles that differ in their element types only, with one cast."""
+    if not (isinstance(a.type, TileType) and isinstance(b.type, TileType)):
+        return None
+    if not same_dims(a.type.shape, b.type.shape):
+        return None
+    body, test, orelse = (ctx.source.text(part) for part in (node.body, node.test, node.orelse))
+    cast_text = rules.cast_text(orelse, b.type.dtype, a.type.dtype)
+    return None if cast_text is None else f"write {body} if {test} else {cast_text}"
 
 
 def _alone(ctx: Context, node: ast.expr) -> tuple[list[Stmt], Any]:
@@ -592,8 +683,7 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
             raise ParserTypeError(
                 f"{describe(base)} is read at an index known only at run time",
                 ctx.span(node),
-                hint="pass it as a tensor, and write pl.tensor.read("
-                f"{ctx.source.text(node.value)}, [{ctx.source.text(node.slice)}])",
+                hint=_chosen(ctx, node, base),
                 slug="subscript",
             )
         return _python(ctx, node, operator.getitem, base, index)
@@ -607,6 +697,18 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
     raise ParserTypeError(
         f"{describe(base)} is not read with [...]", ctx.span(node), slug="subscript"
     )
+
+
+def _chosen(ctx: Context, node: ast.Subscript, base: Any) -> str | None:
+    """Return what reads a list of numbers at run time; a choice of two values of the kernel."""
+    text, index = ctx.source.text(node.value), ctx.source.text(node.slice)
+    items: list[Any] = [*base] if isinstance(base, list | tuple) else []
+    if not any(isinstance(item, Expr) for item in items):
+        return f"pass it as a tensor, and write pl.tensor.read({text}, [{index}])"
+    places = node.value.elts if isinstance(node.value, ast.List | ast.Tuple) else []
+    if len(places) != 2:
+        return None
+    return f"write {ctx.source.text(places[0])} if {index} == 0 else {ctx.source.text(places[1])}"
 
 
 def _slice(ctx: Context, node: ast.Slice) -> slice:
@@ -624,17 +726,17 @@ def _slice(ctx: Context, node: ast.Slice) -> slice:
 _WAYS_OUT: Final[dict[type[ast.expr], tuple[str, str | None]]] = {
     ast.Lambda: ("lambda", "write a function, with @pl.inline above"),
     ast.ListComp: ("comprehensions", "compute the list outside the kernel, or write it out"),
-    ast.SetComp: ("comprehensions", None),
-    ast.DictComp: ("comprehensions", None),
-    ast.GeneratorExp: ("generators", None),
-    ast.JoinedStr: ("f-strings", None),
+    ast.SetComp: ("comprehensions", "compute the set outside the kernel"),
+    ast.DictComp: ("comprehensions", "compute the dict outside the kernel"),
+    ast.GeneratorExp: ("generators", "compute the values in a loop: for i in pl.range(4):"),
+    ast.JoinedStr: ("f-strings", "make the text outside the kernel"),
     ast.NamedExpr: ("':='", "assign in a statement before this one"),
     ast.Starred: ("'*' before an argument", "write the arguments out"),
-    ast.Await: ("await", None),
+    ast.Await: ("await", "leave it out: calls of a kernel end before the next statement"),
     ast.YieldFrom: ("yield from", "yield the values one by one: a, b = pl.yield_(x, y)"),
     ast.Dict: ("dicts", "make it outside the kernel"),
     ast.Set: ("sets", "write a list"),
-    ast.Yield: ("yield here", "yield as the last statement of a loop body or branch"),
+    ast.Yield: ("yield", "write pl.yield_(...) as the last statement of a loop body or branch"),
 }
 
 

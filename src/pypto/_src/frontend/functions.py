@@ -188,7 +188,7 @@ class Method(Callee):
             self._check_outputs()
             span = ctx.span(self.node)
             body = body_of(ctx.block, span)
-            if self.options.func_type is FunctionType.Orchestration:
+            if self.options.func_type is FunctionType.Orchestration and ctx.has_tile_ops:
                 _check_host(self.name, body)
         except ParserError as error:
             ctx.report(error, self.node)
@@ -226,6 +226,12 @@ class Method(Callee):
                 )
         return tuple(value.type for value in first)
 
+    def _way_to_write(self, output: Var) -> str:
+        if self.options.func_type is not FunctionType.Orchestration:
+            return f"write {store_line(output.name, output)}"
+        name = output.name
+        return f"pass {name} itself to a kernel that writes it; pl.reshape({name}, ...) is a copy"
+
     def _check_outputs(self) -> None:
         """Raise an error for an Out parameter never written, or another one that is.
 
@@ -240,7 +246,7 @@ class Method(Callee):
                 raise ParserTypeError(
                     f"output {var.name!r} of {self.name} is never written",
                     var.span if place is None else ctx.span(place),
-                    hint=f"write {store_line(var.name, var)}",
+                    hint=self._way_to_write(var),
                     slug="out-never-written",
                 )
         for var, call in ctx.inputs.items():
@@ -294,7 +300,7 @@ def _is_scalar(ctx: Context, arg: ast.arg) -> bool:
     node = arg.annotation
     if isinstance(node, ast.Subscript):
         return ctx.peek(node.value) is Scalar
-    return isinstance(node, ast.Name | ast.Attribute)
+    return isinstance(node, (ast.Name, ast.Attribute))
 
 
 def _odd_parameter(ctx: Context, node: ast.AST) -> ParserError:

@@ -81,7 +81,8 @@ def expand(ctx: Context, function: InlineFunction, args: Sequence[Any], node: as
             f"{function.name} takes {counted(len(names), 'argument')} ({', '.join(names)}), "
             f"got {len(args)}",
             ctx.span(node),
-            hint=_without_rest(ctx, function, node, len(names)),
+            hint=_without_rest(ctx, function, node, len(names))
+            or _with_rest(ctx, function, node, names),
             slug="argument-count",
             related=(Label(function.place, "the inline function"),),
         )
@@ -106,6 +107,12 @@ def expand(ctx: Context, function: InlineFunction, args: Sequence[Any], node: as
     if not _no_news(ctx, errors):
         raise Cascade
     return value
+
+
+def _with_rest(ctx: Context, function: InlineFunction, node: ast.Call, names: Sequence[str]) -> str:
+    """Return the call with the names of the parameters that it lacks."""
+    texts = [ctx.source.text(arg) for arg in node.args]
+    return f"write {function.name}({', '.join([*texts, *names[len(texts) :]])})"
 
 
 def _without_rest(ctx: Context, function: InlineFunction, node: ast.Call, count: int) -> str | None:

@@ -30,6 +30,7 @@ from pypto._src.frontend.carried import (
 )
 from pypto._src.frontend.context import Context, body_of
 from pypto._src.frontend.environment import MISSING
+from pypto._src.frontend.messages import nearest
 from pypto._src.ir.enums import ForKind
 from pypto._src.ir.nodes import (
     ConstInt,
@@ -75,6 +76,13 @@ def _loop_else(ctx: Context, node: ast.stmt) -> ParserError:
     )
 
 
+def _nearest_loop(call: ast.Call) -> str | None:
+    """Return the kind of loop that a misspelt name of the language means."""
+    func = call.func
+    names = [kind.__name__ for kind in _KINDS]
+    return nearest(func.attr, names) if isinstance(func, ast.Attribute) else None
+
+
 def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
     text = ctx.source.text(node.iter)
     name = _first_name(node.target)
@@ -85,6 +93,9 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
         hint = f"write for {name} in pl.range({len(node.iter.elts)}):"
     elif isinstance(node.iter, ast.Name):
         hint = f"write for {name} in pl.range({text}):"
+    elif isinstance(node.iter, ast.Call) and helper is MISSING and _nearest_loop(node.iter):
+        words = ", ".join(ctx.source.text(w) for w in (*node.iter.args, *node.iter.keywords))
+        hint = f"write pl.{_nearest_loop(node.iter)}({words})"
     elif isinstance(node.iter, ast.Call) and len(node.iter.args) == 1:
         inner = node.iter.args[0]
         if isinstance(inner, ast.Call) and ctx.peek(inner.func) in tuple(_KINDS):
@@ -155,11 +166,12 @@ def _first_name(target: ast.expr) -> str:
 
 def _bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
     if not 1 <= len(call.args) <= 3:
+        named = [ctx.source.text(w.value) for w in call.keywords if w.arg != "init_values"]
+        bounds_text = "start, stop, step" if call.args else ", ".join(named) or "stop"
         raise ParserSyntaxError(
             f"{ctx.source.text(call.func)} takes 1 to 3 arguments, got {len(call.args)}",
             ctx.span(call),
-            hint=f"write {ctx.source.text(call.func)}("
-            f"{'start, stop, step' if call.args else 'stop'})",
+            hint=f"write {ctx.source.text(call.func)}({bounds_text})",
             slug="range-arguments",
         )
     bounds = [_bound(ctx, arg) for arg in call.args]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from pypto._src.diagnostics import spelled_like
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.nodes import (
     ConstInt,
@@ -17,6 +16,10 @@ from pypto._src.ir.nodes import (
     Type,
     UnknownType,
 )
+from pypto._src.spelling import did_you_mean as did_you_mean
+from pypto._src.spelling import dtype_word
+from pypto._src.spelling import nearest as nearest
+from pypto._src.spelling import op_elsewhere as op_elsewhere
 
 
 def spell(kind: Type) -> str:
@@ -65,69 +68,27 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-_ELSEWHERE: Final = {
-    "absolute": "abs",
-    "amax": "row_max",
-    "astype": "cast",
-    "divide": "div",
-    "dot": "matmul",
-    "fill": "full",
-    "gt": "cmp",
-    "mm": "matmul",
-    "multiply": "mul",
-    "negative": "neg",
-    "power": "pow",
-    "reciprocal": "recip",
-    "remainder": "rem",
-    "subtract": "sub",
-    "sum": "row_sum",
-    "to": "cast",
-    "true_divide": "div",
-    "where": "sel",
-    "zeros": "full",
+_SHIFTED: Final = "pl.exp(pl.row_expand_sub({0}, pl.row_max({0})))"
+_RECIPES: Final = {
+    "gelu": "pl.div({0}, pl.add(pl.exp(pl.mul({0}, -1.702)), 1.0))",
+    "mean": "pl.mul(pl.row_sum({0}), 1.0 / {0}.shape[1])",
+    "sigmoid": "pl.recip(pl.add(pl.exp(pl.neg({0})), 1.0))",
+    "silu": "pl.div({0}, pl.add(pl.exp(pl.neg({0})), 1.0))",
+    "softmax": f"pl.row_expand_div({_SHIFTED}, pl.row_sum({_SHIFTED}))",
+    "square": "pl.mul({0}, {0})",
+    "tanh": "pl.add(pl.mul(pl.recip(pl.add(pl.exp(pl.mul({0}, 2.0)), 1.0)), -2.0), 1.0)",
 }
-"""What NumPy and its kin call things. An entry counts where the name on its right is known."""
+"""What ops of other libraries are made of here, of a tile."""
+
+
+def recipe(name: str, tile: str) -> str | None:
+    """Return how an op of other libraries is written with those that there are."""
+    found = _RECIPES.get(name.lower())
+    return None if found is None else f"write {found.format(tile)}"
 
 
 def dtype_like(value: Any) -> DataType | None:
     """Return the element type that a string, Python type, NumPy or PyTorch type stands for."""
     text = value if isinstance(value, str) else getattr(value, "__name__", None)
     text = str(getattr(value, "name", value)) if text is None else str(text)
-    word = text.rpartition(".")[2].lower()
-    word = _DTYPES.get(word) or word.replace("float", "fp").replace("bfp", "bf")
-    return MEMBERS.get(word.upper())
-
-
-_DTYPES: Final = {
-    "int": "int64",
-    "long": "int64",
-    "float": "fp32",
-    "half": "fp16",
-    "double": "fp64",
-    "bool_": "bool",
-}
-"""Names of element types that are not built like ours."""
-
-
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that ``name`` most likely means.
-
-    That is one spelled alike, whatever the case of its letters; one that begins it (``Vec`` for
-    ``Vector``); or the one for what other libraries call ``name``.
-    """
-    spelled = {text.lower(): text for text in sorted(set(known), reverse=True)}
-    low = name.lower()
-    found = spelled_like(low, spelled, cutoff=0.66)
-    if found is not None:
-        return spelled[found]
-    alias = _ELSEWHERE.get(low)
-    if alias is not None and alias in spelled:
-        return spelled[alias]
-    begins = [text for text in spelled if len(text) >= 3 and low.startswith(text)]
-    return spelled[max(begins, key=len)] if begins else None
-
-
-def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str | None:
-    """Return a hint with the nearest known name, None if there is none."""
-    found = nearest(name, known)
-    return None if found is None else f"did you mean {prefix}{found}?"
+    return MEMBERS.get(dtype_word(text))

@@ -22,6 +22,7 @@ from pypto._src.ir.nodes import (
     TileType,
     TupleType,
     Type,
+    Var,
 )
 from pypto._src.ir.stmts import (
     ReturnStmt,
@@ -78,6 +79,7 @@ def _check_results(
         raise ParserTypeError(
             f"the function returns {counted(len(wanted), 'value')}, this returns {len(values)}",
             ctx.span(node),
+            hint=_count_hint(ctx, wanted, values),
             slug="return-type",
             related=_declared_results(ctx),
         )
@@ -90,6 +92,25 @@ def _check_results(
                 slug="return-type",
                 related=_declared_results(ctx),
             )
+
+
+def _count_hint(ctx: Context, wanted: Sequence[Type], values: Sequence[Expr]) -> str | None:
+    """Return what is declared after all, or what of it the function has at hand."""
+    if values:
+        kinds = [_annotation(value.type) for value in values]
+        shown = f"tuple[{', '.join(kinds)}]" if len(kinds) > 1 else kinds[0]
+        return f"declare -> {shown}"
+    found: list[str] = []
+    known = [v for v in ctx.names.values.values() if isinstance(v, Var)]
+    for kind in wanted:
+        fitting = [v.name for v in known if same_value_type(v.type, kind) and v.name not in found]
+        found += fitting[-1:]
+    return f"write return {', '.join(found)}" if len(found) == len(wanted) else "declare -> None"
+
+
+def _annotation(kind: Type) -> str:
+    """Return a type as the header of a function has it."""
+    return f"pl.{kind.dtype.member if isinstance(kind, ScalarType) else annotation_text(kind)}"
 
 
 def _declared_results(ctx: Context) -> tuple[Label, ...]:

@@ -11,7 +11,7 @@ import math
 from typing import Any, Final
 
 from pypto._src.diagnostics import Span
-from pypto._src.dtypes import DataType
+from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.nodes import (
     LOGICAL,
     BinaryExpr,
@@ -21,14 +21,26 @@ from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
     ScalarType,
+    Type,
     Xor,
     as_expr,
     binary,
+    checked_binary,
+    checked_int,
     scalar_type,
 )
 
 _SMALL: Final = 128
 """Integers from 0 to below this one fit every integer type of 8 bits and more."""
+
+_INTS: Final = {
+    id(scalar_type(dtype)): dtype
+    for dtype in MEMBERS.values()
+    if dtype.is_int() and dtype.get_bit() >= 8
+}
+"""These types, by the identity of their one object."""
+
+_INDEX: Final = scalar_type(DataType.INDEX)
 
 
 def fits(value: int, dtype: DataType) -> bool:
@@ -41,9 +53,6 @@ def fits(value: int, dtype: DataType) -> bool:
 
 def number(value: float, dtype: DataType | None, span: Span) -> Expr:
     """Return a bare number as a constant, of ``dtype`` where the value fits it."""
-    small = value.__class__ is int and 0 <= value < _SMALL
-    if small and dtype is not None and dtype.is_int() and dtype.get_bit() >= 8:
-        return ConstInt(int(value), dtype, span)  # as most are
     if isinstance(value, bool):
         return ConstBool(value, span)
     if dtype is None or dtype is DataType.BOOL:
@@ -88,23 +97,26 @@ def combine(kind: type[BinaryExpr], left: Any, right: Any, span: Span) -> Expr:
     Raises:
         TypeError: the operands have no common type.
     """
-    if not isinstance(left, Expr):
+    if right.__class__ is int and 0 <= right < _SMALL and id(left.type) in _INTS:
+        # Most numbers are such ones.
+        right = checked_int(right, _INDEX if kind in LOGICAL else left.type, span)
+    elif not isinstance(left, Expr):
         left = number(left, None if kind in LOGICAL else _element(right), span)
     elif not isinstance(right, Expr):
         right = number(right, None if kind in LOGICAL else _element(left), span)
     known = _RESULTS.get((kind, id(left.type), id(right.type)))
     if known is not None:
-        return kind(left, right, known, span)
+        return checked_binary(kind, left, right, known, span)
     if kind is BitXor and _element(left) is _element(right) is DataType.BOOL:
         kind = Xor
     made = binary(kind, left, right, span)
     if made.left is left and made.right is right and _is_shared(left) and _is_shared(right):
-        _RESULTS[kind, id(left.type), id(right.type)] = made.dtype
+        _RESULTS[kind, id(left.type), id(right.type)] = made.type
     return made
 
 
-_RESULTS: Final[dict[tuple[type[BinaryExpr], int, int], DataType]] = {}
-"""Element types of operations on scalars that need no cast, by node and types of the operands."""
+_RESULTS: Final[dict[tuple[type[BinaryExpr], int, int], Type]] = {}
+"""Types of operations on scalars that need no cast, by node and types of the operands."""
 
 
 def _is_shared(value: Expr) -> bool:

@@ -17,6 +17,7 @@ from pypto._src.ir.nodes import (
     ShapedType,
     Type,
     Var,
+    checked_var,
     same_dims,
     same_type,
     same_valid_part,
@@ -50,12 +51,15 @@ class Names:
         "level",
         "levels",
         "lost",
+        "plain",
         "sizes",
         "values",
     )
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
+        # Variables of this block that an assignment of the same type writes, and that is all.
+        self.plain: dict[str, Var] = {}
         self.levels: dict[str, int] = {}  # nesting depth of the block that binds the name
         self.level = 0
         self.lost: dict[str, Lost] = {}
@@ -70,6 +74,7 @@ class Names:
         self.journal.append((name, self.values.get(name, MISSING), self.levels.get(name, 0)))
         self.values[name] = value
         self.levels[name] = self.level
+        self.plain.pop(name, None)
         if self.aliases:
             self.aliases.discard(name)
 
@@ -81,6 +86,7 @@ class Names:
     def open(self) -> int:
         """Enter a block; return the mark that `close` needs."""
         self.level += 1
+        self.plain.clear()
         return len(self.journal)
 
     def close(self, mark: int) -> dict[str, Any]:
@@ -98,6 +104,7 @@ class Names:
                 self.values[name] = old
                 self.levels[name] = level
         self.level -= 1
+        self.plain.clear()
         return bound
 
     def lose(self, bound: dict[str, Any], place: str) -> None:
@@ -109,16 +116,6 @@ class Names:
                 loop = f"assign it in the loop: last = {name}" if value in self.fixed else None
                 self.lost[name] = Lost(value.span, place, loop)
 
-    def same(self, name: str, old: Any, kind: Type) -> Var | None:
-        """Return the variable ``old`` of ``name`` if assigning a ``kind`` to it is nothing special.
-
-        That is so where block and type are the same; `define` knows all other cases.
-        """
-        if old.__class__ is not Var or old.type is not kind or self.levels[name] != self.level:
-            return None
-        special = name in self.aliases or old in self.fixed or old in self.sizes
-        return None if special or valid_part(kind) is not None else old
-
     def define(self, name: str, kind: Type, span: Span, *, fresh: bool = False) -> Var:
         """Return the variable that an assignment of a ``kind`` to ``name`` writes.
 
@@ -129,12 +126,20 @@ class Names:
         """
         part = valid_part(kind)
         if part is not None:
-            self.sizes |= dict.fromkeys(size for size in part if isinstance(size, Var))
+            for size in part:
+                if isinstance(size, Var):
+                    self.sizes[size] = None
+                    self.plain.pop(size.name, None)
         old = self.values.get(name, MISSING)
         if old is MISSING or old is BROKEN:
             var = self._candidate(name, kind) if self.candidates else None
-            var = var or Var(name, kind, span)
+            if var is not None:
+                self.bind(name, var)
+                return var
+            var = checked_var(name, kind, span)
             self.bind(name, var)
+            if part is None:
+                self.plain[name] = var
             return var
         if isinstance(old, Var) and old in self.fixed:
             raise ParserTypeError(
@@ -148,6 +153,8 @@ class Names:
             fresh = fresh or (isinstance(old, Var) and old in self.sizes)
             if not fresh and isinstance(old, Var) and name not in self.aliases:
                 if old.type is kind or same_type(old.type, kind):
+                    if old.__class__ is Var and part is None:
+                        self.plain[name] = old
                     return old
             elif self.levels[name] != self.level:
                 raise self._alias_error(name, old)

@@ -17,6 +17,7 @@ from pypto._src.frontend.calls import op_call
 from pypto._src.frontend.context import Callee, Context
 from pypto._src.frontend.environment import items_of
 from pypto._src.frontend.messages import describe, spell, spell_dims
+from pypto._src.frontend.repair import loaded_from
 from pypto._src.frontend.sizes import difference, number_of
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import (
@@ -59,7 +60,7 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
     if isinstance(kind, TileType):
         _check_constant(ctx, node, region)
         return op_call(ctx, memory.view, (base, region.sizes, region.begins), {}, node)
-    if _computes_with_tiles(ctx.home):
+    if computes_with_tiles(ctx.home):
         _check_constant(ctx, node, region)
         return op_call(ctx, memory.load, (base, region.begins, region.sizes), {}, node)
     return op_call(ctx, tensor.view, (base, region.sizes, region.begins), {}, node)
@@ -86,7 +87,7 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
     region = _region(ctx, target, base.type)
     kind = value.type if isinstance(value, Expr) else None
     if isinstance(value, Expr) and isinstance(kind, ShapedType):
-        _check_fits(ctx, target, region, value)
+        _check_fits(ctx, target, region, value, source)
     if isinstance(kind, TileType):
         stored = op_call(ctx, memory.store, (value, region.begins, region.sizes, base), {}, target)
     elif isinstance(kind, TensorType):
@@ -145,10 +146,19 @@ def _per_dimension(ctx: Context, node: ast.Subscript, index: Any, rank: int) -> 
         raise ParserTypeError(
             f"{ctx.source.text(node)} has {problem} for {rank} dimensions",
             ctx.span(node),
+            hint=_fewer(ctx, node, rank),
             slug="subscript",
         )
     at = places[0] if places else len(given)
     return [*given[:at], *[_WHOLE] * (rank - count), *given[at + 1 :]]
+
+
+def _fewer(ctx: Context, node: ast.Subscript, rank: int) -> str | None:
+    """Return a subscript with as many indices as dimensions, without '...'."""
+    places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    texts = [ctx.source.text(place) for place in places]
+    kept = [text for text in texts if text != "..."][:rank]
+    return f"write {ctx.source.text(node.value)}[{', '.join(kept)}]" if kept else None
 
 
 def _bound(
@@ -189,9 +199,23 @@ def _size(ctx: Context, node: ast.Subscript, axis: int, begin: Any, end: Any) ->
         raise ParserTypeError(
             f"the slice of dimension {axis} ends {_where(size)} it begins",
             ctx.span(node),
+            hint=_turned(ctx, node, axis, size),
             slug="slice-size",
         )
     return size
+
+
+def _turned(ctx: Context, node: ast.Subscript, axis: int, size: int) -> str | None:
+    """Return a subscript with the bounds of a dimension the other way round."""
+    places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    place = places[axis] if axis < len(places) else None
+    if size == 0 or not isinstance(place, ast.Slice):
+        return None
+    if place.lower is None or place.upper is None:
+        return None
+    texts = [ctx.source.text(each) for each in places]
+    texts[axis] = f"{ctx.source.text(place.upper)}:{ctx.source.text(place.lower)}"
+    return f"write {ctx.source.text(node.value)}[{', '.join(texts)}]"
 
 
 def _where(size: int) -> str:
@@ -211,7 +235,39 @@ def _check_constant(ctx: Context, node: ast.Subscript, region: _Region) -> None:
             )
 
 
-def _check_fits(ctx: Context, target: ast.Subscript, region: _Region, value: Expr) -> None:
+def _is_inside(
+    ctx: Context, target: ast.Subscript, region: _Region, sizes: Mapping[int, int]
+) -> bool:
+    """True if the region with other sizes, by dimension, does not leave the tensor."""
+    kind = ctx.value(target.value).type
+    for axis, size in sizes.items():
+        begin = number_of(region.begins[axis], ctx.constants) or 0
+        limit = const_value(kind.shape[axis])
+        if limit is not None and limit != DYNAMIC_DIM and begin + size > limit:
+            return False
+    return True
+
+
+def _cut(ctx: Context, region: _Region, value: Expr, source: ast.expr) -> str | None:
+    """Return the part of what is written that is as large as the region."""
+    sizes = {at: size for at, size in enumerate(region.sizes) if isinstance(size, int)}
+    if len(sizes) < len(region.sizes):
+        return None
+    if isinstance(source, ast.Subscript):
+        return f"write {_resized(ctx, source, sizes)}"
+    if not isinstance(source, ast.Name) or not isinstance(value.type, TileType):
+        return None
+    inner = list(sizes.values())[1:]
+    rows_only = all(a == const_value(b) for a, b in zip(inner, value.type.shape[1:], strict=True))
+    tensor_of = loaded_from(ctx, value)
+    name = source.id if rows_only else None if tensor_of is None else tensor_of.name
+    cut = ", ".join(f":{size}" for size in sizes.values())
+    return f"write {name}[{cut}]" if name else None
+
+
+def _check_fits(
+    ctx: Context, target: ast.Subscript, region: _Region, value: Expr, source: ast.expr
+) -> None:
     """Raise an error if what is written has another size than the region; ranks are the op's."""
     kind = value.type
     assert isinstance(kind, ShapedType)
@@ -228,10 +284,15 @@ def _check_fits(ctx: Context, target: ast.Subscript, region: _Region, value: Exp
         if not same_dim(size, dim)
     }
     fitting = {axis: size for axis, size in wanted.items() if size is not None}
+    hint = None
+    if len(fitting) == len(wanted):
+        hint = f"write {_resized(ctx, target, fitting)}"
+        if not _is_inside(ctx, target, region, fitting):
+            hint = _cut(ctx, region, value, source)
     raise ParserTypeError(
         f"{describe(value)} is written to a region of size {spell_dims(sizes)}",
         ctx.span(target),
-        hint=f"write {_resized(ctx, target, fitting)}" if len(fitting) == len(wanted) else None,
+        hint=hint,
         slug="shape-mismatch",
     )
 
@@ -264,6 +325,10 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
     odd = next(item for item in items if not isinstance(item, slice))
     if items_of(odd) is not None or not isinstance(odd, int | Expr):
         hint = None
+    elif numbers and isinstance(node.ctx, ast.Load) and _is_tile(ctx, node):
+        tensor_name = loaded_from(ctx, ctx.value(node.value))
+        inner = ", ".join(ctx.source.text(place) for place in places)
+        hint = tensor_name and f"write pl.tensor.read({tensor_name.name}, [{inner}])"
     elif numbers and isinstance(node.ctx, ast.Load):
         inner = ", ".join(ctx.source.text(place) for place in places)
         hint = f"write pl.tensor.read({text}, [{inner}])"
@@ -275,6 +340,11 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
         hint=hint,
         slug="subscript",
     )
+
+
+def _is_tile(ctx: Context, node: ast.Subscript) -> bool:
+    value = ctx.value(node.value)
+    return isinstance(value, Expr) and isinstance(value.type, TileType)
 
 
 def _as_slice(ctx: Context, place: ast.expr) -> str:
@@ -327,7 +397,7 @@ def _no_tile(
 # --------------------------------------------------------------------------------------------
 
 
-def _computes_with_tiles(home: Context) -> bool:
+def computes_with_tiles(home: Context) -> bool:
     """True if a slice of a tensor is a tile in a function, False if it is a view."""
     if home.on_tiles is None:
         if home.func_type is FunctionType.Opaque:

@@ -11,19 +11,25 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from pypto._src.diagnostics import Span, span_of
+from pypto._src.diagnostics import Span, SpanDraft, span_of
 from pypto._src.errors import ParserSyntaxError
 
 _HEADER = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
 _CLOSING = (")", "]", "}", "#")
 
 
+class Place(Protocol):
+    """Returns the place of a syntax node in the file, or that up to the end of a second one."""
+
+    def __call__(self, first: Any, last: Any = None) -> Span: ...
+
+
 class Source:
     """The text that syntax nodes come from: file name, all lines, and how to place a node."""
 
-    __slots__ = ("encoded", "filename", "lines", "offset")
+    __slots__ = ("encoded", "filename", "lines", "offset", "span")
 
     def __init__(self, filename: str, lines: Sequence[str], offset: int, ascii_only: bool) -> None:
         self.filename = filename
@@ -31,26 +37,11 @@ class Source:
         self.offset = offset  # what a node's line number lacks
         # Columns of `ast` count bytes. Only lines with other characters need to be looked at.
         self.encoded = None if ascii_only else [line.encode() for line in lines]
+        self.span: Place = self._span if self.encoded is not None else _placing(filename, offset)
 
-    def span(self, node: Any) -> Span:
-        """Return the place of a syntax node in the file."""
-        if self.encoded is None:
-            offset = self.offset
-            return span_of(
-                self.filename,
-                node.lineno + offset,
-                node.col_offset,
-                node.end_lineno + offset,
-                node.end_col_offset,
-            )
-        return self.between(node, node)
-
-    def between(self, first: Any, last: Any) -> Span:
-        """Return the place from the begin of one syntax node to the end of another."""
-        offset = self.offset
-        line, end = first.lineno + offset, last.end_lineno + offset
-        if self.encoded is None:
-            return span_of(self.filename, line, first.col_offset, end, last.end_col_offset)
+    def _span(self, first: Any, last: Any = None) -> Span:
+        last = first if last is None else last
+        line, end = first.lineno + self.offset, last.end_lineno + self.offset
         begin = self._column(line, first.col_offset)
         return span_of(self.filename, line, begin, end, self._column(end, last.end_col_offset))
 
@@ -64,6 +55,33 @@ class Source:
         line = self.lines[span.begin_line - 1].rstrip("\n")
         end = span.end_column if span.end_line == span.begin_line else len(line)
         return line[span.begin_column : end]
+
+
+def _placing(filename: str, offset: int) -> Place:
+    """Return `Source.span` of a text in which bytes and characters are the same.
+
+    There are several places a statement; so this is `span_of` without calling it.
+    """
+
+    def span(first: Any, last: Any = None) -> Span:
+        made: Any = SpanDraft()
+        made.filename = filename
+        made.begin_line = first.lineno + offset
+        made.begin_column = first.col_offset
+        if last is not None:
+            first = last
+        made.end_line = first.end_lineno + offset
+        made.end_column = first.end_col_offset
+        made.__class__ = Span
+        return made
+
+    return span
+
+
+def whole_text(source: Source, node: Any) -> str:
+    """Return the text of a node, on one line whatever it takes in the source."""
+    span = source.span(node)
+    return source.text(node) if span.end_line == span.begin_line else ast.unparse(node)
 
 
 TEXT_LINES: Final = "__pypto_text__"

@@ -45,11 +45,11 @@ _WAYS_OUT: Final[dict[type[ast.stmt], tuple[str, str | None]]] = {
         "functions inside functions",
         "define it outside the kernel, with @pl.inline above",
     ),
-    ast.AsyncFunctionDef: ("async functions", None),
-    ast.ClassDef: ("classes inside functions", None),
-    ast.Try: ("try", None),
-    ast.TryStar: ("try", None),
-    ast.Raise: ("raise", None),
+    ast.AsyncFunctionDef: ("async functions", "write a def outside the kernel"),
+    ast.ClassDef: ("classes inside functions", "write the class outside the kernel"),
+    ast.Try: ("try", "write its statements without it: nothing raises in a kernel"),
+    ast.TryStar: ("try", "write its statements without it: nothing raises in a kernel"),
+    ast.Raise: ("raise", "check it outside the kernel"),
     ast.Assert: ("assert", "check it outside the kernel"),
     ast.Import: ("import", "import it outside the kernel"),
     ast.ImportFrom: ("import", "import it outside the kernel"),
@@ -58,7 +58,7 @@ _WAYS_OUT: Final[dict[type[ast.stmt], tuple[str, str | None]]] = {
     ast.Nonlocal: ("nonlocal", "pass the value as a parameter, and return it"),
     ast.Match: ("match", "write if, elif, else"),
     ast.AsyncFor: ("async for", "write for"),
-    ast.AsyncWith: ("async with", None),
+    ast.AsyncWith: ("async with", "write with"),
 }
 
 

@@ -16,10 +16,12 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import (
+    KeywordError,
     ParserSyntaxError,
     PyptoError,
     TextError,
     TextRunError,
+    UnknownNameError,
 )
 from pypto._src.frontend import decorators, literal
 from pypto._src.frontend.context import place_of
@@ -66,7 +68,8 @@ def parse(code: str, filename: str = "<string>") -> Function | Program:
     if len(found) != 1:
         names = f": {', '.join(f.name for f in found)}" if found else ""
         raise TextError(
-            f"{filename} defines {len(found)} functions and programs, 1 was wanted{names}"
+            f"{filename} defines {len(found)} functions and programs, 1 was wanted{names}",
+            hint="write @pl.program above a class with all of them" if found else None,
         )
     return found[0]
 
@@ -90,7 +93,10 @@ def loads_program(filepath: str | PathLike[str]) -> Program:
 def _program(found: Function | Program, filename: str) -> Program:
     if isinstance(found, Program):
         return found
-    raise TextError(f"{filename} defines the function {found.name!r}, a program was wanted")
+    raise TextError(
+        f"{filename} defines the function {found.name!r}, a program was wanted",
+        hint="read it with pl.parse(text)",
+    )
 
 
 class _Header:
@@ -101,8 +107,9 @@ class _Header:
         self.entry: str | None = None
         self.attrs: dict[str, Any] = {}
         self.values = Values(Source(filename, lines, 0, True), "pl")
-        for number, line in enumerate(lines, 1):
-            match = _HEADER.match(line) if line[:1] == "#" else None
+        comments = [(at, line) for at, line in enumerate(lines, 1) if line[0] == "#"]
+        for number, line in comments:
+            match = _HEADER.match(line)
             if match is not None:
                 self._read(match[1], match[2], Span(filename, number, 0, number, len(line) - 1))
 
@@ -174,6 +181,9 @@ class _Text:
                 if not self._kernel(node, plain):
                     plain.append(node)
             self._execute(plain)
+        except (KeywordError, UnknownNameError) as error:
+            place, hint, slug = error.place, error.hint, error.slug
+            raise TextRunError(error.message, place, hint, slug=slug) from error
         except (PyptoError, SyntaxError):
             raise
         except RecursionError:
@@ -182,14 +192,10 @@ class _Text:
             place = place_of(error) or self.filename
             message = f"running {place} raises {type(error).__name__}: {error}"
             raise TextRunError(message) from error
-        defined = {id(v): v for v in self.names.values() if isinstance(v, Function | Program)}
-        taken = self._called()
+        defined = {id(v): v for v in self.names.values() if isinstance(v, (Function, Program))}
+        programs = [v for v in defined.values() if isinstance(v, Program)]
+        taken = {id(f) for p in programs for f in p.functions_}  # by programs of the text
         return [v for v in defined.values() if id(v) not in taken or isinstance(v, Program)]
-
-    def _called(self) -> set[int]:
-        """Return the functions that programs of the text have taken in."""
-        programs = [v for v in self.names.values() if isinstance(v, Program)]
-        return {id(f) for p in programs for f in p.functions_}
 
     def _execute(self, plain: list[ast.stmt]) -> None:
         """Execute the statements collected so far, and forget them."""
@@ -203,7 +209,7 @@ class _Text:
 
     def _kernel(self, node: ast.stmt, plain: list[ast.stmt]) -> bool:
         """Parse a decorated definition after executing ``plain``; False if it is not just that."""
-        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or len(node.decorator_list) != 1:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or len(node.decorator_list) != 1:
             return False
         self._execute(plain)
         made = self._decoration(node.decorator_list[0])

@@ -23,6 +23,7 @@ from pypto._src.frontend.messages import (
     dtype_like,
     spell,
 )
+from pypto._src.frontend.repair import integer_text
 from pypto._src.frontend.scope import same_value_type
 from pypto._src.frontend.sizes import number_of
 from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor, Tile
@@ -50,6 +51,7 @@ from pypto._src.ir.nodes import (
 
 _SHAPED: Final = (Tensor, Tile)
 _DIRECTIONS: Final = {Out: ParamDirection.Out, InOut: ParamDirection.InOut}
+_NUMBERS: Final = frozenset({int})
 _PYTHON_TYPES: Final = {int: "pl.INT64", float: "pl.FP32", bool: "pl.BOOL"}
 
 
@@ -119,6 +121,8 @@ def _no_type(ctx: Context, node: ast.expr) -> ParserError:
             hint = "write pl.Tile[[64, 64], pl.FP32]"
         elif value is Scalar:
             hint = "write pl.Scalar[pl.FP32]"
+        elif value is Out or value is InOut:
+            hint = f"write {ctx.source.text(node)}[pl.Tensor[[64, 64], pl.FP32]]"
     return ParserTypeError(
         f"{what} is no type of a kernel", ctx.span(node), hint=hint, slug="annotation"
     )
@@ -198,7 +202,7 @@ def _shaped(
         )
     shape = shape_of(ctx, parts[0])
     dtype = _dtype(ctx, parts[1])
-    if len(parts) == 2 and not keywords and all(dim.__class__ is int for dim in shape):
+    if len(parts) == 2 and not keywords and _NUMBERS.issuperset(map(type, shape)):
         kind = TensorType if wrapper is Tensor else TileType
         return ctx.call_forms.array(kind, cast("list[int]", shape), dtype)
     memref: MemRef | None = None
@@ -278,17 +282,27 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr | int]:
             raise ParserTypeError(
                 f"a dimension is an integer, got {describe(item)}",
                 ctx.span(_part(node, len(found))),
+                hint=_integer_hint(ctx, node, len(found), item),
                 slug="annotation",
             )
         if isinstance(item, int) and item < 0 and item != DYNAMIC_DIM:
             raise ParserTypeError(
                 f"a dimension is positive, got {item}",
                 ctx.span(_part(node, len(found))),
+                hint=f"write {-item}",
                 slug="annotation",
             )
         number = number_of(item, ctx.constants) if ctx.constants else None
         found.append(item if number is None else number)
     return found
+
+
+def _integer_hint(ctx: Context, node: ast.expr, index: int, found: Any) -> str | None:
+    """Return the integer that a float is meant to be, where a list is written out."""
+    place = _part(node, index)
+    if place is node or not isinstance(found, float):
+        return None
+    return f"write {integer_text(ctx, place, found)}"
 
 
 def _part(node: ast.expr, index: int) -> ast.expr:

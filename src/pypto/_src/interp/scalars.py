@@ -77,13 +77,16 @@ def _float_wrapper(dtype: DataType) -> Wrap:
     if dtype is DataType.FP64:
         return float
     kind: Any = None
+    is_short = dtype.get_bit() < 32
 
     def wrap(value: Any) -> float:
         nonlocal kind
         if kind is None:
             kind = dtype.numpy.type
         try:
-            return float(kind(value))
+            # An integer becomes a short float by way of FP32, as in tiles and in C++.
+            is_whole = is_short and isinstance(value, int)
+            return float(kind(np.float32(value) if is_whole else value))
         except OverflowError:  # an integer beyond every float
             return math.inf if value > 0 else -math.inf
 

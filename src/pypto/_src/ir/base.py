@@ -148,6 +148,18 @@ def setter(cls: type[Node], name: str) -> Callable[[Any, Any], None]:
     return lambda node, value: object.__setattr__(node, name, value)
 
 
+def draft(cls: type[Node]) -> Any:
+    """Return the class of what becomes a ``cls``: called, it gives a node with all slots empty.
+
+    They can be set, until the ``__class__`` of the node is set to ``cls``. A node made so takes
+    less than half the time of one whose slots are set by `setter`; nothing is checked.
+    """
+    owner = next(base for base in cls.__mro__ if base.__dict__.get("__slots__"))
+    scope = {name: getattr(object, name) for name in ("__init__", "__setattr__", "__delattr__")}
+    scope["__slots__"] = owner.__dict__["__slots__"]
+    return type.__new__(type, f"{cls.__name__}Draft", owner.__bases__, scope)
+
+
 def unwanted(what: str, wanted: type, value: object) -> TypeError:
     """Return the error for an argument of a constructor that is of the wrong class."""
     return TypeError(f"{what} is of type {wanted.__name__}, got {type(value).__name__}")

@@ -13,6 +13,7 @@ from pypto._src.ir.nodes import (
     TupleType,
     Type,
     Var,
+    symbols_of_type,
 )
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.walk import uses
@@ -27,9 +28,7 @@ def dimension_vars(function: Function) -> tuple[Var, ...]:
     found: dict[Var, None] = {}
     for param in function.params:
         if isinstance(param.type, TensorType):
-            view = param.type.tensor_view
-            sizes = (*param.type.shape, *(view.stride if view is not None else ()))
-            found |= dict.fromkeys(uses(sizes))
+            found |= dict.fromkeys(uses(symbols_of_type(param.type)))
     given = set(function.params)
     return tuple(var for var in found if var not in given)
 

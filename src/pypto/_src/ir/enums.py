@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+import sys
+from enum import Enum, EnumMeta, IntEnum
+from typing import Any
+
+from pypto._src.spelling import refuse_name
 
 
-class MemorySpace(Enum):
+class _Meta(EnumMeta):
+    """Lets a member that there is not say which one may be meant."""
+
+    def __getattr__(cls, name: str) -> Any:
+        members = cls._member_map_
+        if name in members:
+            return members[name]
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        return refuse_name(f"pl.{cls.__name__}", name, members, frame)
+
+
+class MemorySpace(Enum, metaclass=_Meta):
     """Where bytes live. UB, L1, L0A, L0B and L0C are older names of the on-chip spaces.
 
     Bias holds the row that a matrix product begins with.
@@ -30,7 +45,7 @@ class MemorySpace(Enum):
         return f"MemorySpace.{self.name}"
 
 
-class PipeType(IntEnum):
+class PipeType(IntEnum, metaclass=_Meta):
     """The in-order instruction queues of a core."""
 
     MTE1 = 0
@@ -46,7 +61,7 @@ class PipeType(IntEnum):
         return f"PipeType.{self.name}"
 
 
-class _Named(Enum):
+class _Named(Enum, metaclass=_Meta):
     __hash__ = object.__hash__  # as in `MemorySpace`
 
     def __str__(self) -> str:

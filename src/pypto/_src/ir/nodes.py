@@ -15,7 +15,16 @@ from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir.base import Node, NodeMeta, all_of, ignored, not_a_span, setter, unwanted
+from pypto._src.ir.base import (
+    Node,
+    NodeMeta,
+    all_of,
+    draft,
+    ignored,
+    not_a_span,
+    setter,
+    unwanted,
+)
 from pypto._src.ir.enums import MemorySpace, PipeType, TensorLayout, TileLayout, TilePad
 from pypto._src.lazy import lazy_module
 
@@ -229,6 +238,27 @@ class TileType(ShapedType, metaclass=NodeMeta):
         _put(self, "tile_view", tile_view)
 
 
+_TensorDraft: Final = draft(TensorType)
+_TileDraft: Final = draft(TileType)
+
+
+def with_memref(kind: ShapedType, memref: MemRef) -> ShapedType:
+    """Return a tensor or tile type at another place in memory."""
+    if isinstance(kind, TileType):
+        placed = _TileDraft()
+        placed.tile_view = kind.tile_view
+    elif isinstance(kind, TensorType):
+        placed = _TensorDraft()
+        placed.tensor_view = kind.tensor_view
+    else:
+        raise TypeError(f"{type(kind).__name__} is neither a tensor nor a tile")
+    placed.shape = kind.shape
+    placed.dtype = kind.dtype
+    placed.memref = memref
+    placed.__class__ = TileType if isinstance(kind, TileType) else TensorType
+    return placed
+
+
 class MemRefType(Type, metaclass=NodeMeta):
     """The type of a memory reference."""
 
@@ -433,7 +463,7 @@ class ConstInt(Expr, metaclass=NodeMeta):
     ) -> None:
         if type(value) is not int:
             value = int(operator.index(value))
-        if not -(1 << 63) <= value < 1 << 63:
+        if not -_MOST <= value < _MOST:
             raise TypeError(f"a constant is a signed 64-bit integer, {value} needs more bits")
         _put_int(self, value)
         _put_type(self, scalar_type(dtype))
@@ -446,6 +476,7 @@ class ConstInt(Expr, metaclass=NodeMeta):
 
 
 _put_int: Final = setter(ConstInt, "value")
+_MOST: Final = 1 << 63
 
 
 class ConstFloat(Expr, metaclass=NodeMeta):
@@ -704,11 +735,25 @@ class MakeTuple(Expr, metaclass=NodeMeta):
     def __init__(self, elements: Sequence[Operand], span: Span = UNKNOWN_SPAN) -> None:
         items = as_exprs(elements)
         _put_elements(self, items)
-        _put_type(self, TupleType(tuple([item.type for item in items])))
+        _put_type(self, _tuple_type(items))
         put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
 
 _put_elements: Final = setter(MakeTuple, "elements")
+
+
+def _tuple_type(items: Sequence[Expr]) -> TupleType:
+    """Return the type of a tuple, one object for lists of as many INDEX numbers."""
+    for item in items:
+        if item.type is not _INDEX:
+            return TupleType(tuple([item.type for item in items]))
+    found = _INDEX_TUPLES.get(len(items))
+    if found is None:
+        found = _INDEX_TUPLES[len(items)] = TupleType((_INDEX,) * len(items))
+    return found
+
+
+_INDEX_TUPLES: Final[dict[int, TupleType]] = {}
 
 
 class TupleGetItemExpr(Expr, metaclass=NodeMeta):
@@ -799,23 +844,104 @@ _put_kwargs: Final = setter(Call, "kwargs")
 def checked_call(
     op: Op, args: tuple[Expr, ...], kwargs: Mapping[str, Any], kind: Type, span: Span
 ) -> Call:
-    """Return the `Call` of what is known to be fit for one."""
-    call = object.__new__(Call)
-    _put_op(call, op)
-    _put_args(call, args)
-    _put_kwargs(call, dict(kwargs))
-    _put_type(call, kind)
-    put_span(call, span if span.__class__ is Span else not_a_span(call, span))
+    """Return the `Call` of what is known to be fit for one; ``kwargs`` change no more."""
+    call = _CallDraft()
+    call.op = op
+    call.args = args
+    call.kwargs = kwargs
+    call.type = kind
+    call.span = span if span.__class__ is Span else not_a_span(call, span)
+    call.__class__ = Call
     return call
+
+
+_CallDraft: Final = draft(Call)
+
+
+def with_args(call: Call, args: tuple[Expr, ...]) -> Call:
+    """Return a call of the same op with the same keywords and type; nothing is derived anew."""
+    made = _CallDraft()
+    made.op = call.op
+    made.args = args
+    made.kwargs = call.kwargs
+    made.type = call.type
+    made.span = call.span
+    made.__class__ = Call
+    return made
 
 
 def checked_tuple(elements: tuple[Expr, ...], kind: Type, span: Span) -> MakeTuple:
     """Return the `MakeTuple` of elements whose types are those of ``kind``."""
-    made = object.__new__(MakeTuple)
-    _put_elements(made, elements)
-    _put_type(made, kind)
-    put_span(made, span)
+    made = _TupleDraft()
+    made.elements = elements
+    made.type = kind
+    made.span = span
+    made.__class__ = MakeTuple
     return made
+
+
+_TupleDraft: Final = draft(MakeTuple)
+
+
+def checked_var(name: str, kind: Type, span: Span) -> Var:
+    """Return the `Var` of what is known to be fit for one."""
+    made = _VarDraft()
+    made.name = name
+    made.type = kind
+    made.span = span
+    made.__class__ = Var
+    return made
+
+
+_VarDraft: Final = draft(Var)
+
+
+def checked_memref(
+    space: MemorySpace, address: Expr, size: int, number: int, span: Span = UNKNOWN_SPAN
+) -> MemRef:
+    """Return the `MemRef` of a buffer of ``size`` bytes, which are 0 or more."""
+    made = _MemRefDraft()
+    made.name = f"{_MEMREF_NAMES[space]}{number}"
+    made.type = _MEMREF_TYPE
+    made.memory_space_ = space
+    made.addr_ = address
+    made.size_ = size
+    made.id_ = number
+    made.span = span
+    made.__class__ = MemRef
+    return made
+
+
+_MemRefDraft: Final = draft(MemRef)
+
+
+def checked_int(value: int, kind: Type, span: Span) -> ConstInt:
+    """Return the `ConstInt` of a value that fits ``kind``, a type of `scalar_type`."""
+    made = _IntDraft()
+    made.value = value
+    made.type = kind
+    made.span = span
+    made.__class__ = ConstInt
+    return made
+
+
+_IntDraft: Final = draft(ConstInt)
+
+
+def checked_binary(
+    cls: type[BinaryExpr], left: Expr, right: Expr, kind: Type, span: Span
+) -> BinaryExpr:
+    """Return the ``cls`` of operands that need no cast; ``kind`` is the type of the result."""
+    made = _BinaryDraft()
+    made.left = left
+    made.right = right
+    made.type = kind
+    made.span = span
+    made.__class__ = cls
+    return made
+
+
+_BinaryDraft: Final = draft(BinaryExpr)
 
 
 _KEYWORD_CLASSES: Final = frozenset(
@@ -876,8 +1002,8 @@ def dtype_of(expr: Expr) -> DataType:
 
 def as_expr(value: Any, span: Span = UNKNOWN_SPAN) -> Expr:
     """Return ``value`` as an expression; ints become INDEX, floats FP32, bools BOOL constants."""
-    if value.__class__ is int:
-        return ConstInt(value, DataType.INDEX, span)
+    if value.__class__ is int and -_MOST <= value < _MOST:
+        return checked_int(value, _INDEX, span)
     if isinstance(value, Expr):
         return value
     if isinstance(value, bool):
@@ -1145,8 +1271,9 @@ def symbols_of_type(kind: Type) -> list[Expr]:
     """Return `exprs_of_type` but for integer constants: for nearly every type there are none."""
     if kind.__class__ is ScalarType:
         return []
-    if isinstance(kind, TileType) and kind.tile_view is None:
-        exprs: Iterable[Expr] = kind.shape
-    else:
-        exprs = exprs_of_type(kind)
+    exprs: Iterable[Expr] = exprs_of_type(kind)
+    if (isinstance(kind, TileType) and kind.tile_view is None) or (
+        isinstance(kind, TensorType) and kind.tensor_view is None
+    ):
+        exprs = kind.shape
     return [expr for expr in exprs if expr.__class__ is not ConstInt]

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
@@ -102,6 +105,26 @@ class Operands(NamedTuple):
     def param(self, index: int) -> str:
         """Return the name of positional operand ``index``."""
         return [p.name for p in self.op.params if p.kind != ATTR][index]
+
+    def name(self, index: int) -> str:
+        """Return the user's name or text of an operand, or else the name of the parameter."""
+        value, texts = self.args[index], _TEXTS.get()
+        if texts and value in texts:
+            return texts[value]
+        return value.name if isinstance(value, Var) else self.param(index)
+
+
+_TEXTS: ContextVar[Mapping[Expr, str]] = ContextVar("_TEXTS", default=MappingProxyType({}))
+
+
+@contextmanager
+def spelling(texts: Mapping[Expr, str]) -> Generator[None]:
+    """Let errors call expressions what ``texts`` says, where they have no name."""
+    token = _TEXTS.set(texts)
+    try:
+        yield
+    finally:
+        _TEXTS.reset(token)
 
 
 TypeRule = Callable[[Operands], Type]
@@ -239,7 +262,9 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     in_place: frozenset[int]  # operands whose bytes the result may overwrite, also those not read
     columns: frozenset[int]  # tiles that the target takes as column vectors: operands, RESULT
     spaces_rule: Callable[[Mapping[str, Any]], Mapping[int, frozenset[MemorySpace]]]
-    placed: bool  # takes a tile from other than vector memory
+    # Takes a tile from other than vector memory. The type of a call of any other op is the same
+    # whether it is known that a plain tile is in vector memory, and a tensor in global memory.
+    placed: bool
     pto: str | Callable[[PtoSite], None] | None
     isa: str | Callable[[CppSite], None] | None
     numpy: Callable[..., Any] | None
@@ -356,13 +381,14 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
                 return form.build(args, kwargs, span)
             kwargs = {key: value for key, value in kwargs.items() if key != last}
         values = self._bind(args, kwargs)
-        element = _element_type(values.values())
         operands: list[Expr] = []
         attributes: dict[str, Any] = {}
         for param in self.params:
             value = values[param.name]
             if param.kind != ATTR:
-                operands.append(_operand(self, param, value, element, attributes, values, span))
+                if not isinstance(value, Expr):
+                    value = _operand(self, param, value, attributes, values, span)
+                operands.append(value)
             elif value is not None and param.default is not None:
                 attributes[param.name] = _attribute(self, param, value)
         if self.attributes:
@@ -380,7 +406,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         kind = self.result_type(operands, kwargs)
         if kwargs and not PLAIN_KEYWORDS.issuperset(map(type, kwargs.values())):
             return Call(op, operands, kwargs, kind, span)
-        return checked_call(op, operands, kwargs, kind, span)
+        return checked_call(op, operands, dict(kwargs), kind, span)
 
     def result_type(self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any]) -> Type:
         """Return the type that the op's rule gives to a call of ready operands.
@@ -425,13 +451,17 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
             OpError: the rule refuses them, or one is a partly valid tile and the op takes none.
         """
         kind = self.types(o)
-        partial = [i for i, arg in enumerate(o.args) if valid_part(arg.type) is not None]
-        if not partial or self.masks:
+        if self.masks:
+            return kind
+        for at, arg in enumerate(o.args):
+            if arg.type.__class__ is TileType and valid_part(arg.type) is not None:
+                first = at
+                break
+        else:
             return kind
         if self.valid is not None:
             return self.valid(o, kind)
-        arg = o.args[partial[0]]
-        name = arg.name if isinstance(arg, Var) else o.param(partial[0])
+        name = o.name(first)
         raise OpError(
             f"pl.{self.overload} takes tiles that are valid throughout, {name} is valid in part",
             hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest",
@@ -458,7 +488,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
             if key in values:
                 raise OpError(f"{self.name} got {key!r} twice", slug="argument-count")
             values[key] = value
-        for param in self.params:
+        for param in self.params[len(args) :]:
             if param.name not in values:
                 if param.default is REQUIRED:
                     raise OpError(
@@ -671,7 +701,7 @@ def _spell(kind: Type) -> str:
 
 def _element_type(values: Iterable[Any]) -> DataType | None:
     for value in values:
-        if isinstance(value, Expr) and isinstance(value.type, TensorType | TileType):
+        if isinstance(value, Expr) and isinstance(value.type, (TensorType, TileType)):
             return value.type.dtype
     return None
 
@@ -680,14 +710,12 @@ def _operand(
     op: OpDef[..., Any],
     param: Param,
     value: Any,
-    element: DataType | None,
     attributes: Mapping[str, Any],
     values: Mapping[str, Any],
     span: Span,
 ) -> Expr:
-    if isinstance(value, Expr):
-        return value
-    if param.kind == INTS and isinstance(value, list | tuple):
+    """Return an argument that is no expression as an operand; ``values`` are all arguments."""
+    if param.kind == INTS and isinstance(value, (list, tuple)):
         try:
             return MakeTuple(cast("Sequence[Any]", value), span)
         except TypeError as error:
@@ -698,8 +726,8 @@ def _operand(
         return ConstInt(value, DataType.INDEX, span)
     if param.attr_type == MemorySpace.__name__ and isinstance(value, MemorySpace):
         return space_number(value, span)
-    if param.kind == SCALAR and isinstance(value, int | float) and not isinstance(value, bool):
-        dtype = attributes.get("dtype", values.get("dtype")) or element
+    if param.kind == SCALAR and isinstance(value, (int, float)) and not isinstance(value, bool):
+        dtype = attributes.get("dtype", values.get("dtype")) or _element_type(values.values())
         return literal(value, dtype, span)
     raise OpError(
         f"argument {param.name!r} of {op.name} is {_shown(value)}, {_WORDS[param.kind]} was wanted",
@@ -743,13 +771,14 @@ def literal(value: float, dtype: DataType | None, span: Span = UNKNOWN_SPAN) -> 
 
 
 def _attribute(op: OpDef[..., Any], param: Param, value: Any) -> Any:
-    if isinstance(value, ConstInt | ConstFloat):
+    if isinstance(value, (ConstInt, ConstFloat)):
         value = value.value
     kind = param.attr_type.removesuffix(" | None")
     wanted = _ATTR_TYPES.get(kind, (object,))
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
         raise OpTypeError(
-            f"argument {param.name!r} of {op.name} is {_shown(value)}, a {kind} was wanted",
+            f"argument {param.name!r} of {op.name} is {_shown(value)}, "
+            f"{'an' if kind == 'int' else 'a'} {kind} was wanted",
             slug="argument-kind",
         )
     member = _member(kind, value)

@@ -1,31 +1,36 @@
 """What a statement proves of itself, whatever program it stands in.
 
-Nodes do not change, so a statement that was found to be right needs no second look: not by the next
-rule, and not in the program that the next pass returns. That is so for assignments and evaluations
-of scalar expressions and of calls of ops, where the operands are variables, constants and lists of
-these. Their types agree, no call stands in another, and no function of the program is called.
+That is so for assignments and evaluations of scalar expressions and of calls of ops, where the
+operands are variables, constants and lists of these: their types agree, no call stands in another,
+and no function of the program is called. A program has few forms of calls beside its statements, so
+a form is looked at once: whether a call has the type that its op's rule gives follows from the op,
+the types of operands and result, the constants and the keywords. Of the memory of an operand no
+more than the space matters. All that is part of a form has a number, so that comparing forms is
+comparing tuples of small numbers.
 
-Knows nothing of what follows from the program: where variables are defined, what functions take and
-return, what the bodies of loops and branches hand on. The rules of `verify` look at that, and at
-every statement that is not proved.
+Knows nothing of what follows from the program: what functions take and return, what the bodies of
+loops and branches hand on. Where variables are known it is told, and asks of each operand along
+with its number; `verify_ssa` goes through the program and tells it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pypto._src.dtypes import DataType
+from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
+    CONSTANTS,
     BinaryExpr,
     Call,
     ConstBool,
-    ConstFloat,
     ConstInt,
     Expr,
     IRNode,
     IterArg,
     MakeTuple,
+    ScalarType,
     ShapedType,
     TensorType,
     TileType,
@@ -34,134 +39,202 @@ from pypto._src.ir.nodes import (
     Var,
     Xor,
     dtype_of,
+    same_dims,
     same_type,
     scalar_type,
+    symbols_of_type,
 )
-from pypto._src.ir.opdef import OFFSETS, PLAIN_KEYWORDS, op_of
+from pypto._src.ir.opdef import OFFSETS, PLAIN_KEYWORDS, OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, statements
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.walk import uses
 
 INDEX_TYPE: Final = scalar_type(DataType.INDEX)
 
 _MOST_NODES: Final = 64
 """How large a scalar expression may be; in a larger one a part may stand very many times."""
 
-_CONSTANTS: Final = frozenset({ConstInt, ConstFloat, ConstBool})
+_VARIABLES: Final = frozenset({Var, IterArg})
+_NOTHING: Final = 0
+"""In place of a number: where there is no variable, or no keyword."""
+
+Known: TypeAlias = dict[Any, int]
+"""The operands that are known at a place: variables and constants, each with its number."""
+
+
+class Look(NamedTuple):
+    """What going through a function once has shown; see `verify_ssa`."""
+
+    left: Sequence[Stmt]
+    """The statements that prove nothing of themselves, in the order of the text."""
+
+    wrong: Sequence[Any]
+    """What makes each finding of the rule SSAVerify."""
 
 
 class Proofs:
-    """The statements that are proved so far, and the combinations of operands that calls may have.
+    """The forms that are right, and the numbers of what forms are made of.
 
-    A program has few of these beside its statements: whether a call has the type that its op's rule
-    gives follows from the op, the types of the operands, the constants and the keywords. Of the
-    memory of an operand no more than the space matters.
+    A number of a variable is that of its type. Types that agree but in the place in memory share
+    one, and so do equal constants and equal lists of constants.
     """
 
     def __init__(self) -> None:
-        self._proved: set[Stmt] = set()
-        self._ssa: dict[tuple[int, ...], tuple[IRNode, ...]] = {}  # by the identities of the nodes
-        self._left: dict[Function, Sequence[Stmt]] = {}
-        self._calls: dict[tuple[Any, ...], Call] = {}  # a right one, which keeps what is in the key
-        self._kinds: dict[Any, int] = {}
-        self._numbers: dict[Var, int] = {}
-        self._kept: list[Type] = []
+        self._looks: dict[Function, Look] = {}
+        self._right: dict[tuple[int, ...], tuple[Sequence[IRNode], Look]] = {}
+        self._forms: dict[tuple[Any, ...], Call] = {}  # with one of them, which keeps its parts
+        self._alone: dict[tuple[Any, ...], Call] = {}  # as `_forms`, those without operands
+        self._numbers: dict[Any, int] = {}
+        # By the identity of a type, of a list's elements, of keywords; `_kept` keeps them.
+        self._types: dict[int, int] = {}
+        self._lists: dict[int, int] = {}
+        self._keywords: dict[int, int] = {}
+        self._kept: list[object] = []
+        # By the number of a type.
+        self._symbols: dict[int, Collection[Var]] = {}  # the variables in it, if there are some
+        self._nowhere: dict[int, int] = {}  # that of the same one in no memory, if in the usual
+        self._constants: Known = {}
+        self._reads: dict[Expr, Collection[Var]] = {}  # of scalar expressions that are right
 
-    def left(self, function: Function) -> Sequence[Stmt]:
-        """Return the statements of a function that are not proved, in the order of its text."""
-        left = self._left.get(function)
-        if left is None:
-            proved = self._proved
-            stmts = stmts_in(function.body)
-            left = [stmt for stmt in stmts if stmt not in proved and not self._prove(stmt)]
-            self._left[function] = left
-        return left
+    # ----- functions ------------------------------------------------------------------------
 
-    def is_ssa(self, function: Function) -> bool:
-        """True if a function of the same parameters and statements was given to `add_ssa`."""
-        return tuple(map(id, _content(function))) in self._ssa
+    def found_of(self, function: Function) -> Look | None:
+        """Return what was found of a function, or of one with the same content, None if nothing.
 
-    def add_ssa(self, function: Function) -> None:
-        """Take in that a function is in SSA form, which no other function has a part in."""
-        content = _content(function)
-        self._ssa[tuple(map(id, content))] = content
+        Content are the parameters and the statements, however these are grouped.
+        """
+        found = self._looks.get(function)
+        if found is None:
+            same = self._right.get(tuple(map(id, _content(function))))
+            if same is not None:
+                found = self._looks[function] = same[1]
+        return found
 
-    def _prove(self, stmt: Any) -> bool:
+    def look_at(self, function: Function, look: Callable[[Function, Proofs], Look]) -> Look:
+        """Return what was found of a function; if nothing was, what ``look`` finds."""
+        found = self.found_of(function)
+        if found is None:
+            found = self._looks[function] = look(function, self)
+            if not found.wrong:
+                content = _content(function)
+                self._right[tuple(map(id, content))] = content, found
+        return found
+
+    # ----- statements -----------------------------------------------------------------------
+
+    def everywhere(self) -> Known:
+        """Return what is known where a function begins: the constants met so far."""
+        return self._constants.copy()
+
+    def pass_over(self, stmts: Sequence[Any], begin: int, known: Known, gone: set[Var]) -> int:
+        """Return the number of the first statement from ``begin`` on that needs a longer look.
+
+        Those before it are right and read what is known. What they define is taken into ``known``;
+        it was not known before, nor is it among the variables that are ``gone``.
+        """
+        forms, types, keywords, symbols = self._forms, self._types, self._keywords, self._symbols
+        alone, number_of = self._alone, known.get
+        for at in range(begin, len(stmts)):
+            stmt = stmts[at]
+            if stmt.__class__ is AssignStmt:
+                var, value = stmt.var, stmt.value
+                kind = types.get(id(var.type)) or self.number(var.type)
+                if var in known or (gone and var in gone):
+                    return at
+                if symbols and not all(map(known.__contains__, symbols.get(kind, ()))):
+                    return at
+            elif stmt.__class__ is EvalStmt:
+                var, value, kind = None, stmt.expr, _NOTHING
+                if value.__class__ is Call and not value.args:  # half of a kernel with flags
+                    named = value.kwargs
+                    form = value.op, id(named) if named else _NOTHING, id(value.type)
+                    if form in alone or self._is_right_alone(value):
+                        continue
+                    return at
+            else:
+                return at
+            if value.__class__ is Call:
+                named = value.kwargs
+                form = (
+                    value.op,
+                    kind,
+                    types.get(id(value.type)),
+                    keywords.get(id(named)) if named else _NOTHING,
+                    *map(number_of, value.args),
+                )
+                if form not in forms and not self._is_right(value, var, form, known):
+                    return at
+            elif not self._is_right_scalar(value, var, known):
+                return at
+            if var is not None:
+                known[var] = kind
+        return len(stmts)
+
+    def proves(self, stmt: Any) -> bool:
+        """True if a statement is right, whatever is known where it stands."""
         if stmt.__class__ is AssignStmt:
-            value = stmt.value
-            if not _has_type_of_value(stmt.var.type, value.type):
-                return False
+            var, value = stmt.var, stmt.value
         elif stmt.__class__ is EvalStmt:
-            value = stmt.expr
+            var, value = None, stmt.expr
         else:
             return False
-        if self._is_right(value) if value.__class__ is Call else is_right_scalar(value):
-            self._proved.add(stmt)
+        if value.__class__ is Call:
+            if var is None and not value.args:
+                return self._is_right_alone(value)
+            kind = _NOTHING if var is None else self.number(var.type)
+            form = value.op, kind, None, None, *map(self._constants.get, value.args)
+            return self._is_right(value, var, form, None)
+        return self._is_right_scalar(value, var, None)
+
+    def _is_right_alone(self, call: Call) -> bool:
+        """True for a right call without operands; next time its keywords are known by identity."""
+        op = op_of(call)
+        if op is None or not PLAIN_KEYWORDS.issuperset(map(type, call.kwargs.values())):
+            return False
+        try:
+            wanted = op.result_type((), call.kwargs)
+        except Exception:  # as in `_check`
+            return False
+        if not same_type(wanted, call.type):
+            return False
+        named = id(call.kwargs) if call.kwargs else _NOTHING
+        self._alone[call.op, named, id(call.type)] = call
+        return True
+
+    def _is_right(
+        self, call: Call, var: Var | None, outline: tuple[Any, ...], known: Known | None
+    ) -> bool:
+        """True if a call's operands are known and no calls, and its type and the variable's fit.
+
+        ``outline`` is its form, with None for what has no number yet. Without ``known`` all
+        variables are known.
+        """
+        op = op_of(call)
+        if op is None:
+            return False
+        parts = list(outline)
+        if parts[2] is None:
+            parts[2] = self.number(call.type)
+        if parts[3] is None:
+            parts[3] = self._number_of_keywords(call.kwargs)
+        for at, arg in enumerate(call.args):
+            if parts[at + 4] is None:
+                parts[at + 4] = self._number_of_operand(arg, call, at, known)
+        if None in parts:
+            return False
+        form = tuple(parts)
+        if form in self._forms or self._check(op, call, var, form):
+            self._forms[form] = call
             return True
         return False
 
-    def _is_right(self, call: Call) -> bool:
-        """True if the operands of a call are no calls, and its type is what its op's rule gives."""
-        numbers = self._numbers
-        kind = self._kinds.get(id(call.type))
-        parts: list[Any] = [call.op, self._number(call.type) if kind is None else kind]
-        args: tuple[Any, ...] = call.args
-        for value in args:
-            cls = value.__class__
-            if cls is Var or cls is IterArg:
-                number = numbers.get(value)
-                if number is None:
-                    number = numbers[value] = self._number(value.type)
-                parts.append(number)
-            elif cls is MakeTuple:
-                items = self._items(value.elements, call, len(parts) - 2)
-                if items is None:
-                    return False
-                parts.append(items)
-            elif cls in _CONSTANTS:
-                parts.append((cls, value.value, id(value.type)))
-            else:
-                return False
-        kwargs = call.kwargs
-        if kwargs:
-            values = kwargs.values()
-            parts.append(tuple(kwargs))
-            parts += values
-            parts += map(type, values)  # True equals 1
-        key = tuple(parts)
-        try:
-            return key in self._calls or self._check(call, key)
-        except TypeError:  # a keyword without hash
-            return False
-
-    def _items(self, items: Sequence[Any], call: Call, at: int) -> tuple[Any, ...] | None:
-        """Return what a type may depend on in the list that is operand ``at``, None if unknown."""
-        parts: list[Any] = []
-        for item in items:
-            cls = item.__class__
-            if cls is ConstInt and item.type is INDEX_TYPE:
-                parts.append(item.value)
-            elif cls in _CONSTANTS:
-                parts.append((cls, item.value, id(item.type)))
-            elif not is_right_scalar(item):
-                return None
-            else:  # a result may have this very size
-                are_offsets = _are_offsets(call, at)
-                parts.append((None, self._number(item.type)) if are_offsets else (id(item),))
-        return tuple(parts)
-
-    def _number(self, kind: Type) -> int:
-        """Return the number of a type; those that agree but in the place in memory share it."""
-        number = self._kinds.get(id(kind))
-        if number is None:
-            self._kept.append(kind)  # for the identities in what follows
-            known_as = _known_as(kind)
-            number = self._kinds.setdefault(known_as, len(self._kinds))
-            self._kinds[id(kind)] = number
-        return number
-
-    def _check(self, call: Call, key: tuple[Any, ...]) -> bool:
-        op = op_of(call)
-        if op is None or not PLAIN_KEYWORDS.issuperset(map(type, call.kwargs.values())):
+    def _check(
+        self, op: OpDef[..., Any], call: Call, var: Var | None, form: tuple[Any, ...]
+    ) -> bool:
+        if not op.placed and self._nowhere:
+            nowhere = self._nowhere
+            if tuple([nowhere.get(part, part) for part in form]) in self._forms:
+                return True
+        if not PLAIN_KEYWORDS.issuperset(map(type, call.kwargs.values())):
             return False
         if not all(map(_has_right_constants, call.args)):
             return False
@@ -171,16 +244,112 @@ class Proofs:
             return False
         if not same_type(wanted, call.type):
             return False
-        self._calls[key] = call
-        return True
+        return var is None or _agree(var.type, call.type)
+
+    def _is_right_scalar(self, value: Expr, var: Var | None, known: Known | None) -> bool:
+        if var is not None and not _agree(var.type, value.type):
+            return False
+        reads = self._reads.get(value)
+        if reads is None:
+            found = variables_of_scalar(value)
+            if found is None:
+                return False
+            reads = self._reads[value] = found
+        return known is None or all(map(known.__contains__, reads))
+
+    # ----- numbers --------------------------------------------------------------------------
+
+    def number(self, kind: Type) -> int:
+        """Return the number of a type; those that agree but in the place in memory share it."""
+        number = self._types.get(id(kind))
+        if number is None:
+            self._kept.append(kind)
+            key = _known_as(kind)
+            number = self._numbers.get(key)
+            if number is None:
+                number = self._numbers[key] = len(self._numbers) + 1
+                self._describe(kind, key, number)
+            self._types[id(kind)] = number
+        return number
+
+    def _describe(self, kind: Type, key: tuple[Any, ...], number: int) -> None:
+        symbols = symbols_of_type(kind)
+        if symbols:
+            self._symbols[number] = tuple(uses(symbols))
+        if _is_in_usual_memory(kind):
+            nowhere = self._numbers.get((*key[:-1], None))
+            if nowhere is not None:
+                self._nowhere[number] = nowhere
+
+    def _number_of(self, key: tuple[Any, ...], keeps: object) -> int:
+        """Return the number of what ``key`` tells apart; ``keeps`` has what the key identifies."""
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._numbers) + 1
+            self._kept.append(keeps)
+        return number
+
+    def _number_of_keywords(self, named: Mapping[str, Any]) -> int | None:
+        if not named:
+            return _NOTHING
+        number = self._keywords.get(id(named))
+        if number is None:
+            values = named.values()
+            try:
+                key = dict, *named, *values, *map(type, values)  # True equals 1
+                number = self._keywords[id(named)] = self._number_of(key, named)
+            except TypeError:  # a keyword without hash
+                return None
+            self._kept.append(named)
+        return number
+
+    def _number_of_operand(
+        self, value: Any, call: Call, at: int, known: Known | None
+    ) -> int | None:
+        """Return the number of operand ``at`` of a call, None if it proves nothing, or is unknown.
+
+        That of a variable that is known, or of a constant met before, needs no search.
+        """
+        if value.__class__ is MakeTuple:
+            number = self._lists.get(id(value.elements))
+            if number is None:
+                return self._number_of_list(value, call, at, known)
+        elif value.__class__ in _VARIABLES:
+            return self.number(value.type) if known is None else None
+        elif value.__class__ in CONSTANTS:
+            number = self._number_of((value.__class__, value.value, id(value.type)), value)
+        else:
+            return None
+        self._constants[value] = number
+        return number
+
+    def _number_of_list(
+        self, value: MakeTuple, call: Call, at: int, known: Known | None
+    ) -> int | None:
+        parts: list[Any] = [MakeTuple]
+        is_constant = True
+        items: tuple[Any, ...] = value.elements
+        for item in items:
+            if item.__class__ is ConstInt and item.type is INDEX_TYPE:
+                parts.append(item.value)
+            elif item.__class__ in CONSTANTS:
+                parts.append((item.__class__, item.value, id(item.type)))
+            elif not self._is_right_scalar(item, None, known):
+                return None
+            else:  # a result may have this very size
+                is_constant = False
+                parts.append((None, id(item.type)) if _are_offsets(call, at) else (id(item),))
+        number = self._number_of(tuple(parts), value)
+        if is_constant:
+            self._lists[id(value.elements)] = self._constants[value] = number
+        return number
 
 
 def _content(function: Function) -> tuple[IRNode, ...]:
-    """Return what a function holds, however its statements are grouped."""
     return *function.params, *statements(function.body)
 
 
-def _has_type_of_value(a: Type, b: Type) -> bool:
+def _agree(a: Type, b: Type) -> bool:
     """True where a short look shows that two types agree, whatever their memory."""
     if a is b:
         return True
@@ -188,19 +357,34 @@ def _has_type_of_value(a: Type, b: Type) -> bool:
         return False
     if not isinstance(a, ShapedType) or not isinstance(b, ShapedType):
         return False
-    return a.shape is b.shape and a.dtype is b.dtype
+    return a.dtype is b.dtype and (a.shape is b.shape or same_dims(a.shape, b.shape))
 
 
 def _known_as(kind: Type) -> tuple[Any, ...]:
     """Return what identifies a type, but for which bytes of its memory space it has."""
+    if kind.__class__ is ScalarType:
+        return id(kind), None
     if isinstance(kind, TileType):
         view: object = kind.tile_view
     elif isinstance(kind, TensorType):
         view = kind.tensor_view
     else:
-        return (id(kind),)
+        return id(kind), None
     space = None if kind.memref is None else kind.memref.memory_space_
     return kind.__class__, id(kind.shape), id(kind.dtype), id(view), space
+
+
+def _is_in_usual_memory(kind: Type) -> bool:
+    """True for a tensor in global memory and a plain tile in Vec.
+
+    All ops take these but some with `OpDef.placed`; where the memory is not known they are taken
+    for such.
+    """
+    if not isinstance(kind, ShapedType) or kind.memref is None:
+        return False
+    if isinstance(kind, TileType):
+        return kind.memref.memory_space_ is MemorySpace.Vec and kind.tile_view is None
+    return kind.memref.memory_space_ is MemorySpace.DDR
 
 
 def _are_offsets(call: Call, at: int) -> bool:
@@ -211,7 +395,7 @@ def _are_offsets(call: Call, at: int) -> bool:
 
 def is_right_constant(value: Expr) -> bool:
     """True unless ``value`` is a constant whose element type is of the other kind of number."""
-    if value.type is INDEX_TYPE or value.__class__ not in _CONSTANTS:
+    if value.type is INDEX_TYPE or value.__class__ not in CONSTANTS:
         return True
     if value.__class__ is ConstInt:
         return not dtype_of(value).is_float()
@@ -225,21 +409,30 @@ def _has_right_constants(operand: Expr) -> bool:
     return all(map(is_right_constant, items))
 
 
-def is_right_scalar(root: Expr) -> bool:
-    """True if an expression is small, has no calls, and operands of the types that they need."""
-    stack = [root]
+def variables_of_scalar(root: Expr) -> Sequence[Var] | None:
+    """Return what an expression reads, if it is small, has no calls, and operands of right types.
+
+    None if it is not.
+    """
+    found: list[Var] = []
+    stack: list[Any] = [root]
     for _ in range(_MOST_NODES):
         node = stack.pop()
-        if node.__class__ is Var or node.__class__ is IterArg:
-            pass
+        if node.__class__ is Var:  # as most are
+            found.append(node)
         elif isinstance(node, BinaryExpr):
             if node.left.type is not node.right.type or isinstance(node, Xor):
-                return False
+                return None
             stack += (node.left, node.right)
+        elif node.__class__ in CONSTANTS:
+            if node.type is not INDEX_TYPE and not is_right_constant(node):
+                return None
         elif isinstance(node, UnaryExpr):
             stack.append(node.operand)
-        elif node.__class__ not in _CONSTANTS or not is_right_constant(node):
-            return False
+        elif node.__class__ is IterArg:
+            found.append(node)
+        else:
+            return None
         if not stack:
-            return True
-    return False
+            return found
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from pypto._src.ir.enums import CoreType, FunctionType, PipeType
-from pypto._src.ir.nodes import IRNode
+from pypto._src.ir.nodes import IRNode, Op
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Program, ScopeStmt
 from pypto._src.ir.walk import calls_in, children, functions_called
@@ -57,12 +57,15 @@ def core_type(function: Function) -> CoreType:
     Raises:
         ValueError: the kernel has both matrix and vector work, which no single core does.
     """
-    pipes: set[PipeType] = set()
+    pipes: set[PipeType | None] = set()
+    known: set[Op] = set()  # the ops that have one pipe, whatever the call
     for call in calls_in(function.body):
         op = op_of(call)
-        pipe = None if op is None else op.pipe_of(call)
-        if pipe is not None:
-            pipes.add(pipe)
+        if op is None or op in known:
+            continue
+        pipes.add(op.pipe_of(call))
+        if op.pipe is not None:
+            known.add(op)
     cube = bool(pipes & {PipeType.M, PipeType.MTE1, PipeType.FIX})
     if cube and PipeType.V in pipes:
         raise ValueError(

@@ -545,6 +545,12 @@ class _Writer:
 # --------------------------------------------------------------------------------------------
 
 
+def _no_ir() -> SerializeError:
+    return SerializeError(
+        "these bytes are no serialised IR", hint="pass what pypto.ir.serialize(program) returned"
+    )
+
+
 def _array_header(data: bytes) -> tuple[int, int]:
     """Return the length of the array that ``data`` is, and the bytes that say so; 0, 0 if none."""
     match data[:1]:
@@ -571,9 +577,9 @@ def _tokens(data: bytes) -> list[Any]:
         magic: Any = unpacker.unpack() if start else None
         schema: Any = unpacker.unpack() if magic == MAGIC else None
     except (ValueError, msgpack.exceptions.UnpackException) as error:
-        raise SerializeError("these bytes are no serialised IR") from error
+        raise _no_ir() from error
     if type(schema) is not int:
-        raise SerializeError("these bytes are no serialised IR")
+        raise _no_ir()
     if schema != SCHEMA:
         raise SerializeError(
             f"the bytes have schema {schema}, this version of pypto reads schema {SCHEMA}",

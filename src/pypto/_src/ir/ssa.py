@@ -10,8 +10,7 @@ nothing of calls between functions, which the pass expands before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import is_
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Label, Span
@@ -29,7 +28,10 @@ from pypto._src.ir.nodes import (
     TupleGetItemExpr,
     Type,
     Var,
-    exprs_of_type,
+    checked_binary,
+    checked_call,
+    checked_tuple,
+    checked_var,
     same_type,
     symbols_of_type,
 )
@@ -48,6 +50,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     WhileStmt,
     YieldStmt,
+    checked_assign,
     seq,
 )
 from pypto._src.ir.text import python_print
@@ -55,9 +58,6 @@ from pypto._src.ir.walk import Mutator, copy_with, uses
 
 _SHALLOW: Final = 20
 """How deep expressions are rewritten by functions that call themselves."""
-
-_HOLDERS: Final[Mapping[type, str]] = {Call: "args", MakeTuple: "elements"}
-"""The field that holds the operands, where they are a tuple."""
 
 
 def to_ssa(function: Function) -> Function:
@@ -70,11 +70,14 @@ def to_ssa(function: Function) -> Function:
             type from one way to another.
     """
     parameters = dict.fromkeys(function.params)
-    symbols = (v for p in function.params for v in uses(exprs_of_type(p.type)))
-    parameters.update(dict.fromkeys(symbols))
+    symbols = [expr for param in function.params for expr in symbols_of_type(param.type)]
+    parameters.update(dict.fromkeys(uses(symbols)))
     plan = Plan(function.body, [var.name for var in parameters])
-    body = _Rewrite(plan, list(parameters), function.span).block(plan.block, function.body)
-    return function if body is function.body else function.with_body(body)
+    while True:
+        rewrite = _Rewrite(plan, list(parameters))
+        body = rewrite.block(plan.block, function.body)
+        if rewrite.names_are_free():
+            return function if body is function.body else function.with_body(body)
 
 
 class _Names:
@@ -82,7 +85,7 @@ class _Names:
 
     def __init__(self, plan: Plan, parameters: Sequence[Var]) -> None:
         self._counts = plan.counts
-        self._taken = plan.names
+        self._taken = {*plan.names, *plan.counts}
         self._next: dict[str, int] = {var.name: 1 for var in parameters}
         self._iter_names: set[str] = set()
 
@@ -90,7 +93,17 @@ class _Names:
         """Return the name of the next definition of ``name``: itself if there is only one."""
         if self._counts[name] == 1:
             return name
-        return self._numbered(name, self._next.get(name, 0), name)
+        number = self._next.get(name, 0)
+        new = f"{name}_{number}"
+        if new in self._taken:
+            return self._numbered(name, number, name)
+        self._next[name] = number + 1
+        self._taken.add(new)
+        return new
+
+    def has(self, name: str) -> bool:
+        """True if a variable of the function has ``name``."""
+        return name in self._taken
 
     def iter_arg(self, name: str) -> str:
         """Return a name for what a loop carries of ``name``."""
@@ -122,14 +135,16 @@ class _Names:
 class _Now(dict[Var, Expr]):
     """The present definition of each variable of the source; others are what they are."""
 
-    def __init__(self, written: Mapping[Var, Span], unassigned: Callable[[Var], PassError]) -> None:
+    def __init__(self, written: Container[Var], unassigned: Callable[[Var], PassError]) -> None:
         super().__init__()
         self._written = written
         self._unassigned = unassigned
+        self.others: dict[Var, None] = {}
 
     def __missing__(self, var: Var) -> Expr:
         if var in self._written:
             raise self._unassigned(var)
+        self.others[var] = None
         return var
 
     def of(self, variables: Iterable[Var]) -> list[tuple[Var, Expr | None]]:
@@ -148,15 +163,25 @@ class _Now(dict[Var, Expr]):
 class _Rewrite(Mutator):
     """Walks forward with the present variable of each variable of the source."""
 
-    def __init__(self, plan: Plan, parameters: Sequence[Var], span: Span) -> None:
+    def __init__(self, plan: Plan, parameters: Sequence[Var]) -> None:
         super().__init__()
+        self._plan = plan
         self._names = _Names(plan, parameters)
-        self._written = plan.written
         self._now = _Now(plan.written, self._unassigned)
-        self._span = span  # of the statement being rewritten
-        self._symbolic: dict[int, tuple[Type, bool]] = {}  # by identity of a type, which it holds
+        self._stmt: Stmt = SeqStmts(())  # the one being rewritten
+        self._plain: dict[int, Type] = {}  # by identity, types without variables that are written
         for var in parameters:
             self._now[var] = var
+
+    def names_are_free(self) -> bool:
+        """True unless a variable that nothing defines has a name that was given to another one.
+
+        Such a name is kept for it from then on.
+        """
+        others = {var.name for var in self._now.others}
+        taken = {name for name in others - self._plan.names if self._names.has(name)}
+        self._plan.names |= others
+        return taken <= self._plan.counts.keys()
 
     def block(self, block: Block, old: Stmt) -> Stmt:
         """Return ``block``, which is the body ``old``, rewritten."""
@@ -166,7 +191,7 @@ class _Rewrite(Mutator):
         regions = (part for part in block.parts if isinstance(part, Region))
         out: list[Stmt] = []
         for stmt in block.stmts:
-            self._span = stmt.span
+            self._stmt = stmt
             if isinstance(stmt, AssignStmt):
                 out.append(self._assign(stmt))
             elif stmt.__class__ in SIMPLE:
@@ -185,10 +210,14 @@ class _Rewrite(Mutator):
         return self.rebuild(stmt)
 
     def _assign(self, stmt: AssignStmt) -> Stmt:
-        value = self._present(stmt.value)
-        var = self._define(stmt.var, self._kind(stmt.var.type, value.type))
-        same = var is stmt.var and value is stmt.value
-        return stmt if same else AssignStmt(var, value, stmt.span)
+        old, value = stmt.var, self._present(stmt.value)
+        kind = old.type
+        if kind is not value.type:
+            kind = self._kind(kind, value.type)
+        var = self._define(old, kind)
+        if var is old and value is stmt.value:
+            return stmt
+        return checked_assign(var, value, stmt.span)
 
     def _region(self, region: Region) -> Stmt:
         match region.stmt:
@@ -316,8 +345,8 @@ class _Rewrite(Mutator):
         new = var
         if not isinstance(var, MemRef):
             name = self._names.definition(var.name)
-            if type(var) is not Var or name != var.name or kind is not var.type:
-                new = Var(name, kind, var.span)
+            if name != var.name or kind is not var.type or var.__class__ is not Var:
+                new = checked_var(name, kind, var.span)
         self._now[var] = new
         return new
 
@@ -328,11 +357,13 @@ class _Rewrite(Mutator):
         return found
 
     def _is_symbolic(self, kind: Type) -> bool:
-        known = self._symbolic.get(id(kind))
-        if known is None:
-            found = not self._written.keys().isdisjoint(uses(symbols_of_type(kind)))
-            known = self._symbolic[id(kind)] = kind, found
-        return known[1]
+        """True if a type depends on variables that the function writes."""
+        if id(kind) in self._plain:
+            return False
+        if not self._plan.written.keys().isdisjoint(uses(symbols_of_type(kind))):
+            return True
+        self._plain[id(kind)] = kind
+        return False
 
     def visit_Var(self, var: Var) -> Expr:
         """Replace a variable of the source by its present definition."""
@@ -346,27 +377,41 @@ class _Rewrite(Mutator):
         """Return what `visit` does, which is for all expressions; this is fast for usual ones."""
         if depth >= _SHALLOW:
             return self.visit(expr)
-        if expr.__class__ in _HOLDERS:
-            name = _HOLDERS[expr.__class__]
-            old = getattr(expr, name)
-            new = self._all_present(old, depth)
-            return expr if new is old else self._typed(copy_with(expr, {name: new}))
+        if isinstance(expr, Call):
+            args, kind = self._all_present(expr.args, depth), expr.type
+            if args is expr.args:
+                return expr
+            new = checked_call(expr.op, args, expr.kwargs, kind, expr.span)
+            return new if id(kind) in self._plain else self._typed(new)
+        if isinstance(expr, MakeTuple):
+            if CONSTANTS.issuperset(map(type, expr.elements)):
+                return expr
+            items = self._all_present(expr.elements, depth)
+            same = items is expr.elements
+            return expr if same else self._typed(checked_tuple(items, expr.type, expr.span))
         if isinstance(expr, BinaryExpr):
-            left, right = self._all_present((expr.left, expr.right), depth)
-            same = left is expr.left and right is expr.right
-            return expr if same else copy_with(expr, {"left": left, "right": right})
+            old = (expr.left, expr.right)
+            new = self._all_present(old, depth)
+            if new is old:
+                return expr
+            return checked_binary(expr.__class__, new[0], new[1], expr.type, expr.span)
         return self.visit(expr)
 
     def _all_present(self, exprs: tuple[Expr, ...], depth: int) -> tuple[Expr, ...]:
         """Return `_present` of several expressions, ``exprs`` itself if nothing changes."""
-        now = self._now
-        new = [
-            now[expr]
-            if isinstance(expr, Var)
-            else (expr if expr.__class__ in CONSTANTS else self._present(expr, depth + 1))
-            for expr in exprs
-        ]
-        return exprs if all(map(is_, new, exprs)) else tuple(new)
+        now: Any = self._now
+        same = True
+        new: list[Expr] = []
+        for expr in exprs:
+            cls = expr.__class__
+            if cls is Var or cls is IterArg:
+                item = now[expr]
+            else:
+                item = expr if cls in CONSTANTS else self._present(expr, depth + 1)
+            new.append(item)
+            if item is not expr:
+                same = False
+        return exprs if same else tuple(new)
 
     def rebuild(self, node: Any) -> Any:
         """Rebuild ``node``; derive its type anew if that depends on renamed variables."""
@@ -391,7 +436,7 @@ class _Rewrite(Mutator):
 
     def _unassigned(self, var: Var) -> PassError:
         return self._error(
-            self._span,
+            self._stmt.span,
             var,
             f"'{var.name}' is read here, and some ways to this statement do not assign it",
             f"assign '{var.name}' before",
@@ -417,7 +462,7 @@ class _Rewrite(Mutator):
         for other, value in self._now.items():
             if other.name == var.name and not same_type(other.type, var.type):
                 return self._two_types(span, var, value.type, var.type, "the ways to this place")
-        place = Label(self._written[var], f"'{var.name}' is assigned here")
+        place = Label(self._plan.place(var), f"'{var.name}' is assigned here")
         return PassError(message, span, hint, slug="maybe-unassigned", related=(place,))
 
     def _two_types(self, span: Span, var: Var, a: Type, b: Type, where: str) -> PassError:
@@ -426,7 +471,7 @@ class _Rewrite(Mutator):
             span,
             f"give '{var.name}' one shape and element type, or use another name",
             slug="merge-type",
-            related=(Label(self._written[var], f"'{var.name}' is assigned here"),),
+            related=(Label(self._plan.place(var), f"'{var.name}' is assigned here"),),
         )
 
 

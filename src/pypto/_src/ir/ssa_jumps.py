@@ -73,11 +73,21 @@ def lower_function_jumps(function: Function) -> Function:
         raise PassError(
             f"some ways through '{function.name}' end without a return, others return a value",
             function.span,
+            _last_value(function, stmts),
             slug="missing-return",
         )
     if early:
         body = [*frame.prologue(), *body, ReturnStmt(tuple(frame.results), function.span)]
     return function.with_body(seq(body))
+
+
+def _last_value(function: Function, stmts: Sequence[Stmt]) -> str | None:
+    """Return the return statement that a function lacks, if its last value is what it returns."""
+    last, wanted = stmts[-1] if stmts else None, function.return_types
+    if not isinstance(last, AssignStmt) or len(wanted) != 1:
+        return None
+    fits = same_type(last.var.type, wanted[0])
+    return f"write return {last.var.name} at the end" if fits else None
 
 
 def _has_jumps(body: Stmt) -> bool:

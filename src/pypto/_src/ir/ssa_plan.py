@@ -15,6 +15,7 @@ from pypto._src.errors import PassError
 from pypto._src.ir.nodes import Var
 from pypto._src.ir.stmts import (
     OPERATIONS,
+    SIMPLE,
     AssignStmt,
     BreakStmt,
     ContinueStmt,
@@ -108,24 +109,29 @@ class Plan:
     Attributes:
         block: the body.
         counts: by name, how often SSA form defines a variable of that name (`IterArg`s aside).
-        written: by variable, the place of its first assignment.
-        names: the names of all variables, those reserved included.
+        written: by variable, where the first statement stands that assigns it.
+        names: names that are taken beside those in ``counts``.
     """
 
     def __init__(self, body: Stmt, reserved: Iterable[str]) -> None:
         self.counts: dict[str, int] = dict.fromkeys(reserved, 1)
         self.written: dict[Var, Span] = {}
         self.names: set[str] = set()
-        self.block = self._block(body, top=True)
-        self.names.update(self.counts)
-        self.names.update([var.name for var in self.block.exposed])
-        _Liveness(self.counts).block(self.block)
+        stmts = statements(body)
+        # Without branches and loops nothing is handed on, whatever is read.
+        self._is_straight = SIMPLE.issuperset(map(type, stmts))
+        self.block = self._block(stmts, top=True)
+        if not self._is_straight:
+            _Liveness(self.counts).block(self.block)
+
+    def place(self, var: Var) -> Span:
+        """Return where a variable is said to be assigned first."""
+        return var.span if var.span.is_valid() else self.written[var]
 
     # Bottom up: what each block reads and writes ------------------------------------------
 
-    def _block(self, body: Stmt | None, *, top: bool = False) -> Block:
-        block = Block(statements(body))
-        stmts = block.stmts
+    def _block(self, stmts: tuple[Stmt, ...], *, top: bool = False) -> Block:
+        block = Block(stmts)
         begin = 0
         for index, stmt in enumerate(stmts):
             if stmt.__class__ in OPERATIONS:
@@ -149,16 +155,19 @@ class Plan:
     def _run(self, stmts: Sequence[Stmt]) -> Run:
         run = Run()
         exposed, writes, counts, written = run.exposed, run.writes, self.counts, self.written
+        reads = not self._is_straight
         for stmt in stmts:
-            for var in occurring(stmt):
-                if var not in writes:
-                    exposed[var] = None
+            if reads:
+                for var in occurring(stmt):
+                    if var not in writes:
+                        exposed[var] = None
             if isinstance(stmt, AssignStmt):
                 var = stmt.var
                 writes[var] = None
-                counts[var.name] = counts.get(var.name, 0) + 1
+                name = var.name
+                counts[name] = counts.get(name, 0) + 1
                 if var not in written:
-                    written[var] = _place(var, stmt.span)
+                    written[var] = stmt.span
         return run
 
     def _define(self, region: Region, variables: Sequence[Var], span: Span) -> None:
@@ -166,7 +175,7 @@ class Plan:
             region.writes[var] = None
             region.defines.add(var)
             self.counts[var.name] = self.counts.get(var.name, 0) + 1
-            self.written.setdefault(var, _place(var, span))
+            self.written.setdefault(var, span)
 
     def _region(self, stmt: Branching, top: bool) -> Region:
         match stmt:
@@ -178,7 +187,10 @@ class Plan:
                 return self._loop(stmt)
 
     def _if(self, stmt: IfStmt) -> Region:
-        then, other = self._block(stmt.then_body), self._block(stmt.else_body)
+        then, other = (
+            self._block(statements(stmt.then_body)),
+            self._block(statements(stmt.else_body)),
+        )
         region = Region(stmt, [then, other], stmt.return_vars if then.ends_with_yield() else ())
         self.names.update([var.name for var in stmt.return_vars])
         _add(region.exposed, uses((stmt.condition,)))
@@ -191,13 +203,13 @@ class Plan:
         return region
 
     def _scope(self, stmt: ScopeStmt, top: bool) -> Region:
-        body = self._block(stmt.body, top=top)
+        body = self._block(statements(stmt.body), top=top)
         region = Region(stmt, [body])
         region.exposed, region.writes, region.defines = body.exposed, body.writes, body.defines
         return region
 
     def _loop(self, stmt: ForStmt | WhileStmt) -> Region:
-        body = self._block(stmt.body)
+        body = self._block(statements(stmt.body))
         region = Region(stmt, [body], stmt.return_vars if stmt.iter_args else ())
         if len(region.results) != len(stmt.iter_args):
             raise PassError(
@@ -279,11 +291,6 @@ def _add(target: Vars, variables: Iterable[Var], without: Container[Var] = ()) -
     for var in variables:
         if var not in without:
             target[var] = None
-
-
-def _place(var: Var, span: Span) -> Span:
-    """Return where a variable is said to be assigned, by a statement at ``span``."""
-    return var.span if var.span.is_valid() else span
 
 
 def _misplaced(stmt: Stmt) -> PassError:

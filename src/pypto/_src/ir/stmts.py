@@ -13,6 +13,7 @@ from pypto._src.ir.base import (
     all_of,
     as_tuple,
     defining,
+    draft,
     ignored,
     not_a_span,
     plain,
@@ -68,6 +69,19 @@ _put_var: Final = setter(AssignStmt, "var")
 _put_value: Final = setter(AssignStmt, "value")
 
 
+def checked_assign(var: Var, value: Expr, span: Span) -> AssignStmt:
+    """Return the `AssignStmt` of what is known to be fit for one."""
+    made = _AssignDraft()
+    made.var = var
+    made.value = value
+    made.span = span
+    made.__class__ = AssignStmt
+    return made
+
+
+_AssignDraft: Final = draft(AssignStmt)
+
+
 class EvalStmt(Stmt, metaclass=NodeMeta):
     """An expression evaluated for its effect."""
 
@@ -79,6 +93,18 @@ class EvalStmt(Stmt, metaclass=NodeMeta):
 
 
 _put_expr: Final = setter(EvalStmt, "expr")
+
+
+def checked_eval(expr: Expr, span: Span) -> EvalStmt:
+    """Return the `EvalStmt` of what is known to be fit for one."""
+    made = _EvalDraft()
+    made.expr = expr
+    made.span = span
+    made.__class__ = EvalStmt
+    return made
+
+
+_EvalDraft: Final = draft(EvalStmt)
 
 
 class YieldStmt(Stmt, metaclass=NodeMeta):

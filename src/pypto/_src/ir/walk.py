@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import Any, Final, TypeVar, cast
 
-from pypto._src.ir.base import Field, FieldKind, setter
+from pypto._src.ir.base import Field, FieldKind, draft, setter
 from pypto._src.ir.nodes import (
     CONSTANTS,
     Call,
@@ -84,6 +84,11 @@ def child_fields(cls: type[IRNode]) -> tuple[str, ...]:
     return _CHILD_FIELDS[cls]
 
 
+# The next functions make functions from texts, as `dataclasses` does for its methods. One that
+# names the fields of a class takes a third of the time of a loop over their names with `getattr`,
+# and walking and copying nodes is what passes do most. Nothing of a user's gets into the texts:
+# they hold names of slots and of declared fields, which Python has accepted for attributes.
+
 _ONE_NODE: Final = frozenset({"Expr", "Stmt", "Var", "IterArg", "MemRef", "Function"})
 """Annotations of fields that hold exactly one node."""
 
@@ -141,11 +146,15 @@ def _copier(cls: type[IRNode]) -> tuple[Callable[[Any], Any], dict[str, Callable
     slots = [name for base in cls.__mro__ for name in base.__dict__.get("__slots__", ())]
     names = dict.fromkeys([*slots, *[field.name for field in cls.FIELDS]])
     setters = {name: setter(cls, name) for name in names}
-    lines = [f"    set_{name}(new, node.{name})" for name in names]
-    text = "\n".join(["def copy(node):", "    new = make(cls)", *lines, "    return new"])
     scope: dict[str, Any] = {f"set_{name}": put for name, put in setters.items()}
-    scope |= {"make": object.__new__, "cls": cls}
-    exec(text, scope)
+    if cls.__dictoffset__:  # of a class with more than the declared fields
+        lines = ["new = make(cls)", *[f"set_{name}(new, node.{name})" for name in names]]
+        scope |= {"make": object.__new__, "cls": cls}
+    else:
+        lines = ["new = draft()", *[f"new.{name} = node.{name}" for name in names]]
+        lines.append("new.__class__ = cls")
+        scope |= {"draft": draft(cls), "cls": cls}
+    exec("\n    ".join(["def copy(node):", *lines, "return new"]), scope)
     return scope["copy"], setters
 
 
@@ -156,6 +165,9 @@ _OPERANDS: Final = _ByClass(_operand_pusher)
 """As `_BELOW`, but nothing is below a variable."""
 _EXPRS: Final = _ByClass(
     lambda cls: _lister([f for f in _child_fields(cls) if not f.holds_statements])
+)
+_DEFINED: Final = _ByClass(
+    lambda cls: _lister([f for f in _child_fields(cls) if f.kind is FieldKind.DEFINING])
 )
 _REBUILT: Final = _ByClass(_rebuilt_fields)
 _BODIES: Final = _ByClass(_body_fields)
@@ -458,6 +470,11 @@ def exprs_in(stmt: Stmt) -> Iterator[Expr]:
     return iter(_EXPRS[stmt.__class__](stmt))
 
 
+def defined_by(stmt: Stmt) -> Sequence[Var]:
+    """Return the variables that one statement defines, without those of statements inside it."""
+    return _DEFINED[stmt.__class__](stmt)
+
+
 def held_by(stmt: Stmt) -> Sequence[Expr]:
     """Return what `exprs_in` gives, and the init values of what a loop carries."""
     if isinstance(stmt, AssignStmt):
@@ -478,6 +495,10 @@ def calls_in(body: Stmt) -> Iterator[Call]:
 
 def calls_of(stmt: Stmt) -> Sequence[Call]:
     """Return the calls of one statement, as `calls_in`, without those of its bodies."""
+    value = stmt.value if isinstance(stmt, AssignStmt) else None
+    value = stmt.expr if isinstance(stmt, EvalStmt) else value
+    if isinstance(value, Call) and is_flat(value):
+        return (value,)
     stack: list[IRNode] = [*held_by(stmt)]
     stack.reverse()
     found: list[Call] = []
@@ -511,10 +532,10 @@ def uses(exprs: Iterable[IRNode]) -> Iterator[Var]:
 
 def occurring(stmt: Stmt) -> Sequence[Var]:
     """Return the variables in what `held_by` gives for a statement, in any order."""
-    held = held_by(stmt)
-    value = held[0] if len(held) == 1 else None
+    value = stmt.value if isinstance(stmt, AssignStmt) else None
+    value = stmt.expr if isinstance(stmt, EvalStmt) else value
     if not isinstance(value, Call):
-        return [*uses(held)]
+        return [*uses(held_by(stmt))]
     found: list[Var] = []
     others: list[Expr] = []
     for arg in value.args:
@@ -590,13 +611,10 @@ def ops_called(body: Stmt) -> dict[Op, Call]:
 
 def is_flat(call: Call) -> bool:
     """True if the operands are variables, constants and tuples of these, as most are."""
-    if _ATOMS.issuperset(map(type, call.args)):
-        return True
     for arg in call.args:
-        if isinstance(arg, MakeTuple):
-            if not _ATOMS.issuperset(map(type, arg.elements)):
-                return False
-        elif arg.__class__ not in _ATOMS:
+        if arg.__class__ in _ATOMS:
+            continue
+        if not isinstance(arg, MakeTuple) or not _ATOMS.issuperset(map(type, arg.elements)):
             return False
     return True
 

@@ -22,7 +22,7 @@ from pypto._src.ops.rules import (
     RoundMode,
     attribute,
     called,
-    cast_text,
+    cast_operand,
     check_operands,
     dims,
     members,
@@ -50,6 +50,19 @@ FILLED: Final = FLOATS | {D.INT16, D.INT32}
 # --------------------------------------------------------------------------------------------
 # Tile with tile
 # --------------------------------------------------------------------------------------------
+
+
+def _larger(lhs: Array, rhs: Any) -> Array:
+    """Return the larger of each pair, of two zeros the second.
+
+    ``np.maximum`` gives either zero, which depends on the processor and on the place in the array.
+    """
+    return np.where((lhs > rhs) | (lhs != lhs), lhs, rhs)
+
+
+def _smaller(lhs: Array, rhs: Any) -> Array:
+    """Return the smaller of each pair, of two zeros the second."""
+    return np.where((lhs < rhs) | (lhs != lhs), lhs, rhs)
 
 
 @block_op(
@@ -108,7 +121,7 @@ def div(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
-    numpy=lambda lhs, rhs: np.maximum(lhs, rhs),
+    numpy=lambda lhs, rhs: _larger(lhs, rhs),
     pto="pto.tmax",
     isa="TMAX",
 )
@@ -121,7 +134,7 @@ def maximum(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
-    numpy=lambda lhs, rhs: np.minimum(lhs, rhs),
+    numpy=lambda lhs, rhs: _smaller(lhs, rhs),
     pto="pto.tmin",
     isa="TMIN",
 )
@@ -228,7 +241,7 @@ def _extreme(o: Operands) -> Type:
     types=_extreme,
     valid=same_part,
     dtypes=FLOATS,
-    numpy=lambda lhs, rhs: np.maximum(lhs, beside(lhs, rhs)),
+    numpy=lambda lhs, rhs: _larger(lhs, beside(lhs, rhs)),
     pto="pto.tmaxs",
     isa="TMAXS",
 )
@@ -242,7 +255,7 @@ def maxs(lhs: Tile, rhs: Scalar) -> Tile:
     types=_extreme,
     valid=same_part,
     dtypes=FLOATS,
-    numpy=lambda lhs, rhs: np.minimum(lhs, beside(lhs, rhs)),
+    numpy=lambda lhs, rhs: _smaller(lhs, beside(lhs, rhs)),
     pto="pto.tmins",
     isa="TMINS",
 )
@@ -377,7 +390,7 @@ def _never_negative(call: Call, _let: Let) -> Expr | None:
     valid=same_part,
     dtypes=FLOATS | {D.INT32, D.UINT32},
     composite=_never_negative,
-    numpy=lambda tile: np.maximum(tile, tile.dtype.type(0)),
+    numpy=lambda tile: _larger(tile, tile.dtype.type(0)),
     pto="pto.trelu",
     isa="TRELU",
 )
@@ -407,7 +420,7 @@ def _cast_type(o: Operands) -> Type:
             f"{called(o.op)} from {kind.dtype.member} to {target.member} does not exist; "
             f"{kind.dtype.member} goes to {members(CASTS[kind.dtype])}",
             "cast",
-            cast_text(name, kind.dtype, target),
+            cast_operand(o, 0, target),
         )
     return tile_type(kind.shape, target, MemorySpace.Vec, "the result")
 

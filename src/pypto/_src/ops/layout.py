@@ -314,7 +314,8 @@ def tile_spaces(function: Function) -> dict[Var, MemorySpace]:
     for stmt in stmts_in(function.body):
         if stmt.__class__ is AssignStmt:
             made = cast("AssignStmt", stmt)
-            _learn(spaces, made.var, made.value)
+            if not _learn_in_vec(spaces, made):
+                _learn(spaces, made.var, made.value)
             continue
         match stmt:
             case EvalStmt():
@@ -334,6 +335,20 @@ def tile_spaces(function: Function) -> dict[Var, MemorySpace]:
 def _yielded(body: Stmt) -> tuple[Expr, ...]:
     last = statements_of(body)[-1:]
     return last[0].value if last and isinstance(last[0], YieldStmt) else ()
+
+
+def _learn_in_vec(spaces: dict[Var, MemorySpace], stmt: AssignStmt) -> bool:
+    """Do what `_learn` does for ops that take tiles from Vec only, as most do; False for others."""
+    op = op_of(stmt.value)
+    if op is None or op.placed:
+        return False
+    call = cast("Call", stmt.value)
+    for arg in call.args:
+        if arg.type.__class__ is TileType and spaces.get(arg) is not MemorySpace.Vec:  # pyright: ignore[reportArgumentType]
+            return False
+    if stmt.var.type.__class__ is TileType:
+        spaces[stmt.var] = MemorySpace.Vec if op.view_of is not None else op.space_of(call)
+    return True
 
 
 def _learn(spaces: dict[Var, MemorySpace], var: Var, value: Expr) -> None:

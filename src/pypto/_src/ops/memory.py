@@ -61,7 +61,7 @@ from pypto._src.ops.rules import (
     FROM_MAT,
     attribute,
     called,
-    cast_text,
+    cast_operand,
     check_element,
     check_operands,
     check_space,
@@ -128,6 +128,14 @@ def _check_region(
                 shown=(tensor,),
             )
         if begin is None:
+            if valid is None and length is not None and limit is not None and length > limit:
+                refuse(
+                    o,
+                    f"{called(o.op)} of {length} elements in dimension {axis} is outside {name} "
+                    f"{dims(kind.shape)}, wherever it begins",
+                    "out-of-bounds",
+                    shown=(tensor,),
+                )
             continue
         if valid is not None and len(valid) == rank:
             length = const_value(valid[axis])
@@ -355,9 +363,7 @@ def _store_type(o: Operands) -> Type:
             o,
             f"{called(o.op)} of a tile {dims(tile.shape)} to a region {dims(shapes)}",
             "shape-mismatch",
-            f"give the tile's shape as the size of the region: {dims(tile.shape)}"
-            if len(tile.shape) == len(shapes)
-            else None,
+            _fitting(o),
         )
     space = known_space(o.args[0])
     allowed = frozenset({tile.dtype})
@@ -368,12 +374,25 @@ def _store_type(o: Operands) -> Type:
             o,
             f"{called(o.op)} of {tile.dtype.member} elements to a tensor of {tensor.dtype.member}",
             "dtype-mismatch",
-            None
-            if space is MemorySpace.Acc
-            else cast_text(operand_name(o, 0), tile.dtype, tensor.dtype),
+            None if space is MemorySpace.Acc else cast_operand(o, 0, tensor.dtype),
             shown=(0, 3),
         )
     return tensor
+
+
+def _fitting(o: Operands) -> str | None:
+    """Return the region that is as large as the tile, or the part of the tile that fits."""
+    tile, offsets, sizes, tensor = o.tile(0), o.ints(1), o.ints(2), o.tensor(3)
+    if len(tile.shape) != len(sizes):
+        return None
+    for dim, offset, limit in zip(tile.shape, offsets, tensor.shape, strict=True):
+        size, most = const_value(dim), known_size(limit)
+        if size is not None and most is not None and size + (const_value(offset) or 0) > most:
+            zeros = dims([ConstInt(0)] * len(sizes))
+            return (
+                f"store the part that fits: pl.view({operand_name(o, 0)}, {dims(sizes)}, {zeros})"
+            )
+    return f"give the tile's shape as the size of the region: {dims(tile.shape)}"
 
 
 def _long(shape: Sequence[Expr]) -> list[Expr]:
@@ -555,7 +574,7 @@ def _fillpad_type(o: Operands) -> Type:
             o,
             f"{called(o.op)} takes no partly valid columns [N, 1], {operand_name(o, 0)} is one",
             "valid-shape",
-            "fill the tile before its rows are reduced",
+            "fill what is reduced, right there: pl.row_sum(pl.fillpad(tile))",
         )
     return one_tile(o)
 

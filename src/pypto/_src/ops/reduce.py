@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, OpError
@@ -23,6 +23,7 @@ from pypto._src.ir.nodes import (
     const_value,
     same_dims,
     static_shape,
+    valid_part,
 )
 from pypto._src.ir.opdef import RESULT, Composite, CppSite, Let, OpDef, Operands, PtoSite
 from pypto._src.lazy import lazy_module
@@ -188,6 +189,8 @@ def _along_axis(o: Operands) -> Type:
             f"{rank}",
             "axis",
         )
+    if valid_part(kind) is not None:
+        _refuse_part(o, is_last=axis == rank - 1)
     if attribute(o, "keepdim"):
         shape = (*kind.shape[:axis], ConstInt(1), *kind.shape[axis + 1 :])
     elif rank == 1:
@@ -195,6 +198,24 @@ def _along_axis(o: Operands) -> Type:
     else:
         shape = (*kind.shape[:axis], *kind.shape[axis + 1 :])
     return tile_type(shape, kind, MemorySpace.Vec, "the result")
+
+
+def _refuse_part(o: Operands, *, is_last: bool) -> NoReturn:
+    """Refuse a partly valid tile; zeros in the rest change a sum by nothing, a maximum perhaps."""
+    kind, name, reduction = o.tile(0), operand_name(o, 0), o.op.overload
+    if is_last:
+        hint = f"write pl.row_{reduction}({name})"
+    elif reduction == "sum":
+        hint = f"pl.fillpad({name})"
+    else:
+        row = dims((ConstInt(1), *kind.shape[1:]))
+        hint = f"take blocks of constant size, then the rest in tiles {row}"
+    refuse(
+        o,
+        f"{called(o.op)} takes tiles that are valid throughout, {name} is valid in part",
+        "valid-shape",
+        hint,
+    )
 
 
 def _by_rows(row_op: OpDef[..., Any], by_columns: Composite) -> Composite:

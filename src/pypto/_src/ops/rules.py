@@ -94,9 +94,8 @@ def describe(kind: Type) -> str:
 
 
 def operand_name(o: Operands, index: int) -> str:
-    """Return the user's name of an operand, or else the name of the parameter."""
-    value = o.args[index]
-    return value.name if isinstance(value, Var) else o.param(index)
+    """Return the user's name or text of an operand, or else the name of the parameter."""
+    return o.name(index)
 
 
 def operand_label(o: Operands, indices: Iterable[int] | None = None) -> str:
@@ -116,8 +115,8 @@ def refuse(
 ) -> NoReturn:
     """Raise `OpError` with the operands in the label and the places where they were made."""
     indices = list(_data(o) if shown is None else shown)
-    values = dict.fromkeys(o.args[i] for i in indices)
-    places = [(v.span, v.name) for v in values if isinstance(v, Var) and v.span.is_valid()]
+    values = {o.args[i]: operand_name(o, i) for i in indices}
+    places = [(v.span, n) for v, n in values.items() if isinstance(v, Var) and v.span.is_valid()]
     related = [Label(span, f"{name} is defined here") for span, name in places]
     raise OpError(
         message,
@@ -294,7 +293,7 @@ def check_operands(o: Operands) -> None:
             check_space(op, o.kwargs, index, operand_name(o, index), space)
         if dtype not in op.dtypes:
             name, floats = operand_name(o, index), DataType.FP32 in op.dtypes
-            hint = cast_text(name, dtype, DataType.FP32) if floats else None
+            hint = cast_operand(o, index, DataType.FP32) if floats else None
             check_element(op, name, dtype, hint)
 
 
@@ -316,15 +315,21 @@ def check_same_dtype(o: Operands, first: int, second: int) -> None:
         o,
         f"operands of {called(o.op)} have different element types",
         "dtype-mismatch",
-        _cast_operand(o, index, dtype),
+        cast_operand(o, index, dtype),
         shown=(first, second),
     )
 
 
-def _cast_operand(o: Operands, index: int, dtype: DataType) -> str | None:
-    name, kind = operand_name(o, index), o.args[index].type
+def cast_operand(o: Operands, index: int, dtype: DataType) -> str | None:
+    """Return what to type to have an operand with elements of ``dtype``, None if nothing does."""
+    value = o.args[index]
+    name, kind = operand_name(o, index), value.type
+    op = op_of(value)
+    inner = value.args[0] if isinstance(value, Call) and value.args else None
+    if op is not None and op.overload == "cast" and isinstance(inner, Var):
+        name, kind = inner.name, inner.type  # a cast of the cast would lose what the first one does
     if isinstance(kind, TileType):
-        return cast_text(name, kind.dtype, dtype)
+        return name if kind.dtype is dtype else cast_text(name, kind.dtype, dtype)
     return f"pl.cast({name}, pl.{dtype.member})"
 
 

@@ -22,12 +22,13 @@ def _flag_type(o: Operands) -> Type:
     if first is second or PipeType.ALL in (first, second):
         raise OpError(
             f"a flag goes from one pipe to another, got {first.name} and {second.name}",
-            hint=f"pl.system.bar_{second.name.lower() if second is PipeType.V else 'all'}()",
+            hint=f"write pl.system.bar_{second.name.lower() if second is PipeType.V else 'all'}()",
             slug="sync",
         )
     if not 0 <= event < A2A3.event_ids:
         raise OpError(
             f"event {event} does not exist, a pair of pipes has 0 to {A2A3.event_ids - 1}",
+            hint="write event_id=0",
             slug="sync",
         )
     return UnknownType.get()

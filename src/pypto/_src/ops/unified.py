@@ -143,12 +143,17 @@ class Unified:
         Raises:
             OpError: no op of this name does, or the one that does refuses them.
         """
-        candidates = self.candidates
         if not args and _OPERAND in kwargs:
             args = [kwargs[_OPERAND]]
             kwargs = {key: value for key, value in kwargs.items() if key != _OPERAND}
+        kinds = (self.name, self.level, *map(_class, args), *kwargs, *map(_class, kwargs.values()))
+        op = _CHOSEN.get(kinds)
+        if op is not None:
+            return op.build(args, kwargs, span)
+        candidates = self.candidates
         for op in candidates:
             if _takes(op, args, kwargs):
+                _CHOSEN[kinds] = op
                 return op.build(args, kwargs, span)
         if self.name in COMMUTATIVE and [_is_data(arg) for arg in args] == [False, True]:
             return self.build((args[1], args[0]), kwargs, span)
@@ -212,6 +217,15 @@ def _fits(kind: str, value: Any) -> bool:
     if kind in (SCALAR, AXIS):
         return isinstance(value, int | float)
     return kind == INTS and isinstance(value, list | tuple)
+
+
+def _class(value: Any) -> type:
+    """Return what `_fits` looks at: the class of an expression's type, or that of a value."""
+    return value.type.__class__ if isinstance(value, Expr) else value.__class__
+
+
+_CHOSEN: Final[dict[tuple[Any, ...], OpDef[..., Any]]] = {}
+"""Ops by name, level, classes of the arguments, and the names among them: what `_takes` said."""
 
 
 def _takes(op: OpDef[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

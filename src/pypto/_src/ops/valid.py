@@ -8,6 +8,7 @@ only where its definition names one of these rules (`OpDef.valid`); all others r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from pypto._src.errors import OpError
 from pypto._src.ir.nodes import (
@@ -24,6 +25,9 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import Operands
 from pypto._src.ops.layout import is_column, with_valid
 from pypto._src.ops.rules import called, dims, operand_name, refuse
+
+COMPUTED_SIZE: Final = "valid-computed"
+"""The slug of a valid size that is neither a number nor a variable, though it could get a name."""
 
 
 def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> None:
@@ -64,7 +68,7 @@ def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> No
             refuse(
                 o,
                 f"the valid size in dimension {axis} is computed in the call of {called(o.op)}",
-                "valid-shape",
+                COMPUTED_SIZE,
                 "give it a name in a line before: count = ...",
                 shown=(0,),
             )

@@ -13,7 +13,7 @@ from typing import Final
 from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import MemRef, const_value
+from pypto._src.ir.nodes import ConstInt, MemRef, checked_memref, const_value
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
@@ -68,19 +68,20 @@ def allocate_memory_addr() -> Pass:
 
 def with_addresses(function: Function, target: Target = A2A3) -> Function:
     """Return ``function`` with addresses; see `AllocateMemoryAddr`."""
-    root = number(function)
+    tiles = members(function)
     placed: dict[MemRef, MemRef] = {}
-    for space, found in members(function, root).items():
+    for space, found in tiles.items():
         memory = target.memories[space]
         if _is_placed(found, memory):
             continue
         if total_bytes([memref.size_ for memref in found], memory) > memory.usable_bytes:
-            raise _overflow(function, root, space, buffers(function, root)[space], memory)
+            raise _overflow(function, space, memory)
         address = 0
         for old in sorted(found, key=lambda memref: aligned(memref.size_, memory) % LINE_BYTES > 0):
-            placed[old] = MemRef(space, address, old.size_, old.id_, old.span)
+            place = ConstInt(address)
+            placed[old] = checked_memref(space, place, old.size_, old.id_, old.span)
             address += aligned(old.size_, memory)
-    return replace_memrefs(function, placed)
+    return replace_memrefs(function, placed, tiles)
 
 
 def _is_placed(found: Iterable[MemRef], memory: Memory) -> bool:
@@ -89,10 +90,10 @@ def _is_placed(found: Iterable[MemRef], memory: Memory) -> bool:
     return all(a is not None and 0 <= a <= memory.usable_bytes - size for a, size in addresses)
 
 
-def _overflow(
-    function: Function, root: Block, space: MemorySpace, found: Sequence[Buffer], memory: Memory
-) -> MemoryPlanError:
+def _overflow(function: Function, space: MemorySpace, memory: Memory) -> MemoryPlanError:
     """Describe the moment at which most bytes are needed."""
+    root = number(function)
+    found = buffers(function, root)[space]
     needed, time = peak_bytes(found, memory)
     what = f"the tiles that are live here take {needed} bytes"
     if needed <= memory.usable_bytes:  # lifetimes leave gaps that no whole buffer fills

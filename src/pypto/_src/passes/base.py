@@ -13,21 +13,21 @@ is a defect of the pass and reaches the caller as `InternalError` with the IR be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from operator import attrgetter
 from threading import local
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 from pypto._src import knobs
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
 from pypto._src.errors import InternalError, PyptoError, VerificationError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import IRNode, MemRef, ShapedType, Var, const_value
+from pypto._src.ir.nodes import IRNode, MemRef, ShapedType, Type, Var, const_value
 from pypto._src.ir.proofs import Proofs
-from pypto._src.ir.stmts import AssignStmt, Program
-from pypto._src.ir.walk import occurring, stmts_in, walk, with_room
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
+from pypto._src.ir.walk import defined_by, stmts_in, walk, with_room
 from pypto._src.targets import A2A3, Target
 
 # --------------------------------------------------------------------------------------------
@@ -57,15 +57,20 @@ class IRPropertySet:
     __slots__ = ("_items",)
 
     def __init__(self, *properties: IRProperty) -> None:
-        self._items: set[IRProperty] = set(properties)
+        self._items = frozenset(properties)
+
+    @property
+    def items(self) -> frozenset[IRProperty]:
+        """The properties, in no order."""
+        return self._items
 
     def insert(self, prop: IRProperty) -> None:
         """Add ``prop``."""
-        self._items.add(prop)
+        self._items |= {prop}
 
     def remove(self, prop: IRProperty) -> None:
         """Take ``prop`` out if it is there."""
-        self._items.discard(prop)
+        self._items -= {prop}
 
     def contains(self, prop: IRProperty) -> bool:
         """True if ``prop`` is in the set."""
@@ -89,13 +94,17 @@ class IRPropertySet:
         """Return the properties of this set that are not in ``other``."""
         return _set_of(self._items - other._items)
 
+    def copy(self) -> IRPropertySet:
+        """Return a set of its own with the same properties."""
+        return _set_of(self._items)
+
     def empty(self) -> bool:
         """True if there is none."""
         return not self._items
 
     def to_list(self) -> list[IRProperty]:
         """Return the properties in the order of the enumeration."""
-        return sorted(self._items, key=_NUMBER) if self._items else []
+        return _ordered(self._items)
 
     def __iter__(self) -> Iterator[IRProperty]:
         return iter(self.to_list())
@@ -117,10 +126,14 @@ class IRPropertySet:
 _NUMBER: Final = attrgetter("_value_")  # without the detour of ``value``
 
 
-def _set_of(items: set[IRProperty]) -> IRPropertySet:
-    made = IRPropertySet()
+def _set_of(items: frozenset[IRProperty]) -> IRPropertySet:
+    made = object.__new__(IRPropertySet)
     made._items = items  # pyright: ignore[reportPrivateUsage]
     return made
+
+
+def _ordered(properties: frozenset[IRProperty]) -> list[IRProperty]:
+    return sorted(properties, key=_NUMBER)
 
 
 # --------------------------------------------------------------------------------------------
@@ -176,15 +189,19 @@ def _memref_of(node: IRNode) -> MemRef | None:
 
 
 def _memrefs(program: Program) -> set[MemRef]:
-    """Return the memory references of all variables that stand in a program."""
-    variables: set[Var] = set()
+    """Return the memory references of all variables that a program defines."""
+    kinds: dict[int, Type] = {}  # by identity, since there are few types beside variables
     for function in program.functions_:
-        variables.update(function.params)
+        for var in function.params:
+            kinds[id(var.type)] = var.type
         for stmt in stmts_in(function.body):
-            variables.update(occurring(stmt))
-            if isinstance(stmt, AssignStmt):
-                variables.add(stmt.var)
-    found = {_memref_of(var) for var in variables}
+            if stmt.__class__ is AssignStmt:
+                kind = cast("AssignStmt", stmt).var.type
+                kinds[id(kind)] = kind
+            elif stmt.__class__ is not EvalStmt:
+                for var in defined_by(stmt):
+                    kinds[id(var.type)] = var.type
+    found = {kind.memref for kind in kinds.values() if isinstance(kind, ShapedType)}
     return {memref for memref in found if memref is not None}
 
 
@@ -235,12 +252,22 @@ def proofs_at_hand() -> Proofs | None:
     return _active.proofs
 
 
+def not_proved(function: Function) -> Iterable[Stmt]:
+    """Return the statements of a function that the running pipeline has not proved, in their order.
+
+    They are all of them unless it has verified the function. Of the others see `ir.proofs`: among
+    other things no call stands in another expression.
+    """
+    look = None if _active.proofs is None else _active.proofs.found_of(function)
+    return stmts_in(function.body) if look is None else look.left
+
+
 def rules_verified(program: Program) -> tuple[str, ...]:
     """Return the rules that the running pipeline has verified on this very program."""
     verified, properties = _active.proved
     if verified is not program:
         return ()
-    return tuple([rule for prop in properties for rule in _RULES.get(prop, ())])
+    return tuple([rule for prop, rules in _RULES.items() if prop in properties for rule in rules])
 
 
 def verify_properties(properties: IRPropertySet, program: Program, pass_name: str) -> None:
@@ -249,11 +276,11 @@ def verify_properties(properties: IRPropertySet, program: Program, pass_name: st
     Raises:
         VerificationError: one does not hold; the message is the report, naming ``pass_name``.
     """
-    _verify(properties, program, "after", pass_name)
+    _verify(properties.items, program, "after", pass_name)
 
 
-def _verify(properties: IRPropertySet, program: Program, when: str, pass_name: str) -> None:
-    checks = [_CHECKS[prop] for prop in properties if prop in _CHECKS]
+def _verify(properties: frozenset[IRProperty], program: Program, when: str, pass_name: str) -> None:
+    checks = [_CHECKS[prop] for prop in _ordered(properties) if prop in _CHECKS]
     found = [d for check in checks for d in check(program, _active.proofs)]
     errors = [d for d in found if d.severity is DiagnosticSeverity.Error]
     if not errors:
@@ -322,15 +349,15 @@ class Pass:
 
     def get_required_properties(self) -> IRPropertySet:
         """Return what must hold before the pass (declarative: the pass itself does not check)."""
-        return self.requires.union_with(IRPropertySet())
+        return self.requires.copy()
 
     def get_produced_properties(self) -> IRPropertySet:
         """Return what holds after the pass."""
-        return self.produces.union_with(IRPropertySet())
+        return self.produces.copy()
 
     def get_invalidated_properties(self) -> IRPropertySet:
         """Return what may no longer hold after the pass."""
-        return self.invalidates.union_with(IRPropertySet())
+        return self.invalidates.copy()
 
     def __repr__(self) -> str:
         return f"<pass {self.get_name()}>"
@@ -378,12 +405,12 @@ class VerificationInstrument(PassInstrument):
     def run_before_pass(self, pass_: Pass, program: Program) -> None:
         """Raise VerificationError unless what ``pass_`` requires holds."""
         if self.mode in (VerificationMode.BEFORE, VerificationMode.BEFORE_AND_AFTER):
-            _verify(pass_.get_required_properties(), program, "before", pass_.get_name())
+            _verify(pass_.get_required_properties().items, program, "before", pass_.get_name())
 
     def run_after_pass(self, pass_: Pass, program: Program) -> None:
         """Raise VerificationError unless what ``pass_`` produces holds."""
         if self.mode in (VerificationMode.AFTER, VerificationMode.BEFORE_AND_AFTER):
-            _verify(pass_.get_produced_properties(), program, "after", pass_.get_name())
+            _verify(pass_.get_produced_properties().items, program, "after", pass_.get_name())
 
 
 class CallbackInstrument(PassInstrument):
@@ -419,7 +446,7 @@ class _Active(local):
 
     def __init__(self) -> None:
         self.contexts: list[PassContext] = []
-        self.proved: tuple[Program | None, IRPropertySet] = None, IRPropertySet()
+        self.proved: tuple[Program | None, frozenset[IRProperty]] = None, frozenset()
         self.proofs: Proofs | None = None
 
 
@@ -519,9 +546,9 @@ class _Claims:
 
     def __init__(self, *, verified: bool) -> None:
         self._verified = verified
-        self._holds = IRPropertySet()
-        self._open: list[tuple[IRPropertySet, Program, str]] = []
-        self._proved = IRPropertySet()  # verified of the last program
+        self._holds: frozenset[IRProperty] = frozenset()
+        self._open: list[tuple[frozenset[IRProperty], Program, str]] = []
+        self._proved: frozenset[IRProperty] = frozenset()  # verified of the last program
 
     def add(self, pass_: Pass, program: Program, *, changed: bool) -> None:
         """Take in what ``pass_`` returned; verify what it newly claims.
@@ -529,20 +556,20 @@ class _Claims:
         Raises:
             VerificationError: the pass, or one before it, returned what it should not.
         """
-        lost = self._holds.intersection(pass_.get_invalidated_properties())
-        if any(prop in _CHECKS for prop in lost):
+        lost = self._holds & pass_.get_invalidated_properties().items
+        if not lost.isdisjoint(_CHECKS):
             self.settle()
-        kept = self._holds.difference(lost)
-        self._holds = kept.union_with(pass_.get_produced_properties())
+        kept = self._holds - lost
+        self._holds = kept | pass_.get_produced_properties().items
         if not self._verified:
             return
         if changed:  # else what held still holds
             self._open.append((kept, program, pass_.get_name()))
-            self._proved = IRPropertySet()
-        new = self._holds.difference(kept)
-        if not new.empty():
-            verify_properties(new, program, pass_.get_name())
-            self._proved = self._proved.union_with(new)
+            self._proved = frozenset()
+        new = self._holds - kept
+        if new:
+            _verify(new, program, "after", pass_.get_name())
+            self._proved |= new
 
     @contextmanager
     def active(self) -> Generator[None]:
@@ -566,9 +593,9 @@ class _Claims:
         """
         claims, self._open = self._open, []
         try:
-            for claim in claims[-1:]:
-                verify_properties(*claim)
+            for held, program, name in claims[-1:]:
+                _verify(held, program, "after", name)
         except VerificationError:
-            for claim in claims[:-1]:
-                verify_properties(*claim)
+            for held, program, name in claims[:-1]:
+                _verify(held, program, "after", name)
             raise

@@ -56,14 +56,14 @@ class Integers:
         self.counters: dict[Expr, _Counter] = {}
         self.of_body: dict[Block, Var] = {}
         self.values: dict[Expr, Expr] = {}  # of scalar variables
+        self.differences: dict[Expr, Affine] = {}  # of the sides of comparisons, once asked for
+        self._unread: list[tuple[Var, Expr, Block]] = []  # scalars whose form nobody has asked for
 
     def assign(self, var: Var, value: Expr, block: Block) -> None:
         """Take note of a scalar that a statement of ``block`` defines; call it in textual order."""
         self.values[var] = value
         self.home[var] = block
-        form = self.form(value, block)
-        if not _is_opaque(form, value):
-            self.forms[var] = form
+        self._unread.append((var, value, block))
 
     def enter(self, site: Site) -> None:
         """Take note of the integers that a compound statement defines, before those inside it."""
@@ -87,28 +87,38 @@ class Integers:
         """Return ``expr``, which stands in ``block``, as a linear form."""
         if isinstance(expr, ConstInt):
             return Affine(expr.value, _NO_TERMS)
+        unread, self._unread = self._unread, []
+        for var, value, home in unread:
+            form = self._form(value, home)
+            if not _is_opaque(form, value):
+                self.forms[var] = form
+        return self._form(expr, block)
+
+    def _form(self, expr: Expr, block: Block) -> Affine:
+        if isinstance(expr, ConstInt):
+            return Affine(expr.value, _NO_TERMS)
         if isinstance(expr, Var):
             known = self.forms.get(expr)
             return Affine(0, {expr: 1}) if known is None else known
         match expr:
             case Add():
-                return combine(self.form(expr.left, block), self.form(expr.right, block), 1)
+                return combine(self._form(expr.left, block), self._form(expr.right, block), 1)
             case Sub():
-                return combine(self.form(expr.left, block), self.form(expr.right, block), -1)
+                return combine(self._form(expr.left, block), self._form(expr.right, block), -1)
             case Neg():
-                return combine(Affine(0, {}), self.form(expr.operand, block), -1)
+                return combine(Affine(0, {}), self._form(expr.operand, block), -1)
             case Mul():
                 return self._product(expr, block)
             case Cast() if isinstance(expr.operand.type, ScalarType) and (
                 expr.dtype.is_int() and expr.operand.type.dtype.is_int()
             ):
-                return self.form(expr.operand, block)
+                return self._form(expr.operand, block)
             case _:
                 self.home.setdefault(expr, block)
                 return Affine(0, {expr: 1})
 
     def _product(self, expr: Mul, block: Block) -> Affine:
-        left, right = self.form(expr.left, block), self.form(expr.right, block)
+        left, right = self._form(expr.left, block), self._form(expr.right, block)
         if not left.terms:
             return combine(Affine(0, {}), right, left.constant)
         if not right.terms:

@@ -9,12 +9,14 @@ of elements (`boxes`). Distinct parameters are taken as distinct memory.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from functools import cache
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
     Call,
+    ConstInt,
     Expr,
     MakeTuple,
     MemRef,
@@ -30,7 +32,7 @@ from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, YieldStmt
 from pypto._src.ops.order import completes_in_order
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.passes.boxes import Affine, Box, Integers, combine
-from pypto._src.passes.liveness import carried
+from pypto._src.passes.liveness import Carried, carried
 from pypto._src.passes.regions import Block, Site
 
 SYNC_OPS: Final = frozenset((sync_src, sync_dst, bar_v, bar_m, bar_all))
@@ -53,18 +55,23 @@ class TensorAccess(NamedTuple):
 
 
 class Instruction:
-    """A call that a pipe executes, with everything that it reads and writes."""
+    """A call that a pipe executes, with everything that it reads and writes.
 
-    __slots__ = ("call", "in_order", "pipe", "reads", "site", "tensors", "writes")
+    It is ``in_order`` if it starts when everything before it on its pipe is complete; ``queue`` is
+    the number of the pipe.
+    """
 
-    def __init__(self, site: Site, call: Call, pipe: PipeType) -> None:
+    __slots__ = ("call", "in_order", "pipe", "queue", "reads", "site", "tensors", "writes")
+
+    def __init__(self, site: Site, call: Call, pipe: PipeType, in_order: bool) -> None:
         self.site = site
         self.call = call
         self.pipe = pipe
+        self.queue = int(pipe)
+        self.in_order = in_order
         self.reads: tuple[Chunk, ...] = ()
         self.writes: tuple[Chunk, ...] = ()
         self.tensors: tuple[TensorAccess, ...] = ()
-        self.in_order = completes_in_order(call, pipe)
 
 
 def memref_of(value: Expr) -> MemRef:
@@ -145,9 +152,13 @@ def _roots_in(block: Block, found: dict[Var, Roots]) -> None:
         else:
             for inner in site.blocks:
                 _roots_in(inner, found)
-            for value in carried(site):
-                if _is_tensor(value.return_var):
-                    found[value.return_var] = _union(found, (e for _, e in value.yields))
+            _roots_of_branch(carried(site), found)
+
+
+def _roots_of_branch(values: Iterable[Carried], found: dict[Var, Roots]) -> None:
+    for value in values:
+        if _is_tensor(value.return_var):
+            found[value.return_var] = _union(found, (e for _, e in value.yields))
 
 
 def _roots_in_loop(site: Site, found: dict[Var, Roots]) -> None:
@@ -184,17 +195,37 @@ def _roots_of(stmt: AssignStmt, found: dict[Var, Roots]) -> Roots:
 class _Shape(NamedTuple):
     """What an op's definition says of its calls, in the form that accesses are found by."""
 
+    is_sync: bool
+    pipe: PipeType | None  # of every call; None if it has to be asked, or executes nothing
     reads: tuple[int, ...]
     writes: tuple[int, ...]
+    touched: tuple[int, ...]  # both
     is_view: bool
-    boxes: dict[str, int]  # where its lists of integers stand
+    place: int | None  # where its list of indices or offsets stands
+    sizes: int | None  # that of sizes, None for one element
+    offset: int | None  # that of where a view begins
 
-    @staticmethod
-    def of(op: OpDef[..., Any]) -> _Shape:
-        lists = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
-        return _Shape(
-            tuple(sorted(op.reads)), tuple(sorted(op.writes)), op.view_of is not None, lists
-        )
+
+@cache
+def _shape_of(op: OpDef[..., Any]) -> _Shape:
+    lists = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
+    element = lists.get("indices")
+    place = lists.get("offsets") if "shapes" in lists else None
+    return _Shape(
+        op in SYNC_OPS,
+        op.pipe,
+        tuple(sorted(op.reads)),
+        tuple(sorted(op.writes)),
+        tuple(sorted(op.reads | op.writes)),
+        op.view_of is not None,
+        place if element is None else element,
+        lists.get("shapes") if element is None else None,
+        lists.get("offset"),
+    )
+
+
+_KEEPS_ORDER: Final = (PipeType.S, PipeType.M)
+"""The pipes that may complete a call in order."""
 
 
 class Accesses:
@@ -206,14 +237,15 @@ class Accesses:
 
     def __init__(self, function: Function, root: Block) -> None:
         self.integers = Integers(function, root)
-        self.roots = tensor_roots(function, root)
+        self.is_flat = root.is_flat
+        self.roots: dict[Var, Roots] = {p: (p,) for p in function.params if _is_tensor(p)}
         self.windows: dict[Var, Window] = dict.fromkeys(function.params, ())
         self.at: dict[Site, Instruction] = {}
         self.syncs: dict[Site, Call] = {}
         self.jumps: list[Site] = []
-        self._shapes: dict[OpDef[..., Any], _Shape] = {}
+        self._boxes: dict[object, Box] = {}  # of constants, by these
         self._memrefs: dict[MemRef, None] = {}
-        self._touched: list[tuple[Instruction, list[MemRef], list[MemRef]]] = []
+        self._has_roots: bool = False  # of what is inside the open loop
         self._block(root)
         self._cut()
 
@@ -233,6 +265,10 @@ class Accesses:
     def _compound(self, site: Site) -> None:
         self.integers.enter(site)
         values = carried(site)
+        outermost = site.is_loop and not self._has_roots
+        if outermost:
+            _roots_in_loop(site, self.roots)
+            self._has_roots = True
         for value in values:
             if value.iter_arg is not None:
                 self._hand_on(value.iter_arg, [value.iter_arg.initValue])
@@ -240,6 +276,10 @@ class Accesses:
             self._block(inner)
         for value in values:
             self._hand_on(value.return_var, [e for _, e in value.yields])
+        if outermost:
+            self._has_roots = False
+        elif not self._has_roots:
+            _roots_of_branch(values, self.roots)
 
     def _assign(self, site: Site, stmt: AssignStmt) -> None:
         var, value = stmt.var, stmt.value
@@ -247,6 +287,8 @@ class Accesses:
         if isinstance(kind, ScalarType):
             self.integers.assign(var, value, site.block)
         elif isinstance(kind, TensorType):
+            if not self._has_roots:
+                self.roots[var] = _roots_of(stmt, self.roots)
             self.windows[var] = self._window(value, site.block)
         if isinstance(value, Call):
             self._call(site, value, var if isinstance(kind, TileType) else None)
@@ -256,44 +298,53 @@ class Accesses:
         op = op_of(call)
         if op is None:
             return
-        if op in SYNC_OPS:
+        shape = _shape_of(op)
+        if shape.is_sync:
             self.syncs[site] = call
             return
-        pipe = op.pipe_of(call)
+        pipe = shape.pipe
         if pipe is None:
-            return
-        shape = self._shapes.get(op)
-        if shape is None:
-            shape = self._shapes[op] = _Shape.of(op)
+            pipe = op.pipe_of(call)
+            if pipe is None:
+                return
         args, tensors = call.args, False
-        reads: list[MemRef] = []
-        writes: list[MemRef] = []
+        reads: list[Chunk] = []
+        writes: list[Chunk] = []
+        memrefs = self._memrefs
         for indices, found in ((shape.reads, reads), (shape.writes, writes)):
             for index in indices:
                 arg = args[index]
                 if not isinstance(arg, Var):
                     continue
-                if isinstance(arg.type, TileType):
-                    found.append(memref_of(arg))
+                kind = arg.type
+                if isinstance(kind, TileType):
+                    memref = kind.memref
+                    if memref is None:
+                        memref = memref_of(arg)
+                    memrefs[memref] = None
+                    found.append(memref)
                 else:
-                    tensors = tensors or isinstance(arg.type, TensorType)
+                    tensors = tensors or isinstance(kind, TensorType)
         if tile is not None and not shape.is_view:
-            writes.append(memref_of(tile))
-        instruction = Instruction(site, call, pipe)
+            memref = memref_of(tile)
+            memrefs[memref] = None
+            writes.append(memref)
+        if not (reads or writes or tensors):
+            return
+        in_order = pipe in _KEEPS_ORDER and completes_in_order(call, pipe)
+        instruction = self.at[site] = Instruction(site, call, pipe, in_order)
+        instruction.reads, instruction.writes = tuple(reads), tuple(writes)
         if tensors:
             instruction.tensors = tuple(self._tensors(call, shape, site.block))
-        if reads or writes:
-            self._memrefs.update(dict.fromkeys((*reads, *writes)))
-            self._touched.append((instruction, reads, writes))
-        if reads or writes or tensors:
-            self.at[site] = instruction
 
     def _cut(self) -> None:
-        """Give the instructions the chunks of the buffers that they touch."""
-        of = chunks(self._memrefs)
-        for instruction, reads, writes in self._touched:
-            instruction.reads = tuple([chunk for memref in reads for chunk in of[memref]])
-            instruction.writes = tuple([chunk for memref in writes for chunk in of[memref]])
+        """Give the instructions the pieces of the buffers that they touch, if there are any."""
+        of: dict[Chunk, tuple[Chunk, ...]] = {**chunks(self._memrefs)}
+        if all(found[0] is memref for memref, found in of.items()):
+            return
+        for each in self.at.values():
+            each.reads = tuple([chunk for memref in each.reads for chunk in of[memref]])
+            each.writes = tuple([chunk for memref in each.writes for chunk in of[memref]])
 
     def _hand_on(self, target: Var, sources: Sequence[Expr]) -> None:
         """What is carried is a whole tensor, or it may begin elsewhere on each turn."""
@@ -301,7 +352,8 @@ class Accesses:
         self.windows[target] = () if whole else None
 
     def _tensors(self, call: Call, shape: _Shape, block: Block) -> Iterator[TensorAccess]:
-        for index, arg in enumerate(call.args):
+        for index in shape.touched:
+            arg = call.args[index]
             if not isinstance(arg, Var) or not _is_tensor(arg):
                 continue
             box = self._box(call, shape, arg, block)
@@ -311,38 +363,53 @@ class Accesses:
                 if index in shape.writes:
                     yield TensorAccess(root, box, True)
 
-    def _ints(
-        self, call: Call, shape: _Shape, block: Block, name: str
-    ) -> tuple[Affine, ...] | None:
-        """Return the integer list that a call has under ``name``, such as its offsets."""
-        index = shape.boxes.get(name)
-        arg = None if index is None else call.args[index]
-        if not isinstance(arg, MakeTuple):
+    def _ints(self, found: Expr | None, block: Block) -> tuple[Affine, ...] | None:
+        """Return the integers of a list, None for what is no list."""
+        if not isinstance(found, MakeTuple):
             return None
         form = self.integers.form
-        return tuple([form(e, block) for e in arg.elements])
+        return tuple([form(e, block) for e in found.elements])
 
     def _box(self, call: Call, shape: _Shape, tensor: Var, block: Block) -> Box | None:
         """Return the part of ``tensor`` that a call touches, None for unknown.
 
         The names of the operands say it: ``indices`` of one element, or ``offsets`` and ``shapes``
-        of a box.
+        of a box. Equal constants say the same wherever they stand.
         """
         base = self.windows.get(tensor)
-        indices = self._ints(call, shape, block, "indices")
-        offsets = self._ints(call, shape, block, "offsets") if indices is None else indices
-        if offsets is None or base is None:
+        if base is None or shape.place is None:
+            return None
+        place = call.args[shape.place]
+        sizes = None if shape.sizes is None else call.args[shape.sizes]
+        if base:
+            return self._box_of(base, place, sizes, block)
+        at = _constants(place)
+        size = (1,) * len(at or ()) if sizes is None else _constants(sizes)
+        if at is None or size is None:
+            return self._box_of(base, place, sizes, block)
+        box = self._boxes.get((at, size))
+        if box is None:
+            box = self._box_of(base, place, sizes, block)
+            if box is not None:
+                self._boxes[at, size] = box
+        return box
+
+    def _box_of(
+        self, base: tuple[Affine, ...], place: Expr, sizes: Expr | None, block: Block
+    ) -> Box | None:
+        offsets = self._ints(place, block)
+        if offsets is None:
             return None
         if base:
             if len(base) != len(offsets):
                 return None
             offsets = tuple(combine(b, o, 1) for b, o in zip(base, offsets, strict=True))
-        if indices is not None:
+        if sizes is None:
             return Box(offsets, (1,) * len(offsets))
-        sizes = self._ints(call, shape, block, "shapes")
-        if sizes is None or len(sizes) != len(offsets):
+        listed = self._ints(sizes, block)
+        if listed is None or len(listed) != len(offsets):
             return None
-        return Box(offsets, tuple([None if s.terms else s.constant for s in sizes]))
+        return Box(offsets, tuple([None if s.terms else s.constant for s in listed]))
 
     def _window(self, value: Expr, block: Block) -> Window:
         """Return where the tensor ``value`` begins in the tensor that it aliases."""
@@ -357,9 +424,20 @@ class Accesses:
         op = op_of(value)
         if op is None or op.view_of is None or op.writes:
             return base  # a store: its value is the whole tensor that it writes
-        offsets = self._ints(value, _Shape.of(op), block, "offset")
+        place = _shape_of(op).offset
+        offsets = None if place is None else self._ints(value.args[place], block)
         if offsets is None or (base and len(base) != len(offsets)):
             return None  # a reshape, whose elements have other indices
         if not base:
             return offsets
         return tuple(combine(b, o, 1) for b, o in zip(base, offsets, strict=True))
+
+
+def _constants(found: Expr) -> tuple[int, ...] | None:
+    """Return the numbers of a list of constants."""
+    if not isinstance(found, MakeTuple) or not _INTS.issuperset(map(type, found.elements)):
+        return None
+    return tuple([cast("ConstInt", e).value for e in found.elements])
+
+
+_INTS: Final = frozenset({ConstInt})

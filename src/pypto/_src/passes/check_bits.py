@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import NamedTuple, TypeAlias
 
 from pypto._src.ir.nodes import Var
@@ -46,13 +47,18 @@ class Numbering:
     """
 
     def __init__(self, accesses: Accesses, flags: int) -> None:
-        loops = {site: loops_around(site) for site in accesses.at}
+        of_block: dict[Block, tuple[Site, ...]] = {}
+        for site in accesses.at:
+            if site.block not in of_block:
+                of_block[site.block] = loops_around(site)
+        loops = {site: of_block[site.block] for site in accesses.at}
         ordered = sorted(accesses.at, key=lambda site: -len(loops[site]))
         self.instructions: list[Instruction] = [accesses.at[site] for site in ordered]
         self.loops = [loops[site] for site in ordered]
         self.index = {site: i for i, site in enumerate(ordered)}
         self.planes: int = 1 + (len(self.loops[0]) if ordered else 0)
-        self.counts = [sum(len(each) >= p for each in self.loops) for p in range(self.planes)]
+        self.depths = [len(each) for each in self.loops]
+        self.counts = [sum([n >= p for n in self.depths]) for p in range(self.planes)]
         self.offsets = [sum(self.counts[:p]) for p in range(self.planes)]
         self.instruction_bits: int = sum(self.counts)
         self.all: Bits = (1 << (self.instruction_bits + flags)) - 1
@@ -67,9 +73,17 @@ class Numbering:
                 inside.setdefault(loop, []).append(i)
         self.inside: dict[Site, Bits] = {loop: _bits(found) for loop, found in inside.items()}
 
+    def with_flags(self, flags: int) -> Numbering:
+        """Return the same numbering with so many flags behind the instructions."""
+        new = copy(self)
+        new.all = (1 << (self.instruction_bits + flags)) - 1
+        return new
+
     def positions(self, index: int) -> list[int]:
         """Return the places of all bits of an instruction."""
-        return [self.offsets[p] + index for p in range(len(self.loops[index]) + 1)]
+        offsets = self.offsets
+        depth = self.depths[index]
+        return [offset + index for offset in offsets[: depth + 1]] if depth else [index]
 
     def every(self, site: Site) -> Bits:
         """Return all bits of an instruction."""
@@ -78,7 +92,7 @@ class Numbering:
     def now(self, site: Site) -> int:
         """Return the place of the bit about the present turn of all loops."""
         index = self.index[site]
-        return self.offsets[len(self.loops[index])] + index
+        return self.offsets[self.depths[index]] + index
 
     def flag(self, number: int) -> Bits:
         """Return the bit about the last wait of flag ``number``."""
@@ -134,6 +148,14 @@ class Conflict(NamedTuple):
     moves: bool  # boxes have to be compared in the present turns
 
 
+class Conflicting(NamedTuple):
+    """What an instruction conflicts with."""
+
+    candidates: Bits  # on on-chip memory
+    on_chip: Sequence[Conflict]
+    parts: Sequence[Conflict] = ()  # of tensors
+
+
 class Conflicts:
     """For each instruction the sets of bits that it conflicts with."""
 
@@ -143,7 +165,8 @@ class Conflicts:
         self.writes: dict[Chunk, Bits] = {}
         self.tensors: dict[Var, _Tensor] = {}
         self.of_chunk: dict[tuple[Chunk, bool], Conflict] = {}
-        self.known: dict[Instruction, list[Conflict]] = {}
+        self.known: dict[Instruction, Conflicting] = {}
+        self.alike: dict[object, Conflicting] = {}  # by the pieces of on-chip memory touched
         reads: dict[Chunk, list[int]] = {}
         writes: dict[Chunk, list[int]] = {}
         for index, instruction in enumerate(numbering.instructions):
@@ -160,18 +183,29 @@ class Conflicts:
         for tensor in self.tensors.values():
             tensor.close()
 
-    def of(self, instruction: Instruction) -> Sequence[Conflict]:
-        """Return what each access of an instruction conflicts with."""
+    def of(self, instruction: Instruction) -> Conflicting:
+        """Return what the accesses of an instruction conflict with."""
         known = self.known.get(instruction)
         if known is None:
-            known = self.known[instruction] = [
-                *(self._of_chunk(chunk, writes=False) for chunk in instruction.reads),
-                *(self._of_chunk(chunk, writes=True) for chunk in instruction.writes),
-            ]
+            known = self.known[instruction] = self._of(instruction)
+        return known
+
+    def _of(self, instruction: Instruction) -> Conflicting:
+        """Return the same of all instructions that touch the same."""
+        touched = instruction.reads, instruction.writes
+        alike = self.alike.get(touched)
+        if alike is None:
+            each = [self._of_chunk(chunk, writes=False) for chunk in instruction.reads]
+            each += [self._of_chunk(chunk, writes=True) for chunk in instruction.writes]
+            candidates = 0
+            for conflict in each:
+                candidates |= conflict.candidates
+            alike = self.alike[touched] = Conflicting(candidates, each)
         if not instruction.tensors:
-            return known
+            return alike
         tensors = self.tensors
-        return [*known, *(c for a in instruction.tensors for c in tensors[a.root].conflicts(a))]
+        found = [c for a in instruction.tensors for c in tensors[a.root].conflicts(a)]
+        return Conflicting(alike.candidates, alike.on_chip, found)
 
     def _of_chunk(self, chunk: Chunk, *, writes: bool) -> Conflict:
         found = self.of_chunk.get((chunk, writes))

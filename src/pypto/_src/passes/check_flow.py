@@ -76,7 +76,9 @@ class Flow:
         key_of: KeyOf,
         *,
         every_way: bool = False,
+        like: Flow | None = None,
     ) -> None:
+        """Prepare to go through; ``like`` has gone through the same function, with other flags."""
         self.function = function
         self.root = root
         self.accesses = accesses
@@ -86,15 +88,21 @@ class Flow:
         self.sets: dict[Triple, list[Site]] = {}
         self.flags: dict[Key, int] = {}  # numbers
         self._find_syncs()
-        self.numbering = Numbering(accesses, len(self.flags))
-        self.waits = self._wait_bits()
-        self.conflicts = Conflicts(accesses, self.numbering)
         self.conditions = Conditions(accesses.integers)
         self.every_way = every_way
-        self.repeated = set[object]() if every_way else self._repeated_conditions()
-        self.last_values = {} if every_way else self._find_last_values()
+        if like is None:
+            self.numbering = Numbering(accesses, len(self.flags))
+            self.conflicts = Conflicts(accesses, self.numbering)
+            self.repeated = set[object]() if every_way else self._repeated_conditions()
+            self.last_values = {} if every_way else self._find_last_values()
+        else:
+            self.numbering = like.numbering.with_flags(len(self.flags))
+            self.conflicts = like.conflicts
+            self.repeated, self.last_values = like.repeated, like.last_values
+        self.waits = self._wait_bits()
         self.splits: int = 0
         self.loops: list[OpenLoop] = []
+        self.turns: dict[Site, Turns] = {}  # of outermost loops
         self.visits: dict[Site, dict[tuple[object, ...], _Visit]] = {}
         self.returns: list[State] = []
 
@@ -269,7 +277,12 @@ class Flow:
     def turns_of(self, site: Site, trips: int | None) -> Turns:
         """Return the turns of a loop that are looked at, inside the loops that are open."""
         blind = self.every_way or len(self.loops) >= _MOST_TOLD_APART
-        return Turns(self.conditions, site, trips, blind=blind)
+        if self.loops:  # their turns may decide what the conditions in this one ask
+            return Turns(self.conditions, site, trips, blind=blind)
+        known = self.turns.get(site)
+        if known is None:
+            known = self.turns[site] = Turns(self.conditions, site, trips, blind=blind)
+        return known
 
     def _fix(self, site: Site, turns: Turns, visit: _Visit) -> None:
         """Go through a loop until its heads stay as they are."""
@@ -333,13 +346,17 @@ class Flow:
 
     def instruction(self, instruction: Instruction, state: State) -> None:
         """Compare an instruction with all that is under way, and let it be under way itself."""
+        pipe = instruction.queue
         if instruction.in_order:  # it and what follows start when all before it is complete
-            state.known[instruction.pipe] |= self.numbering.of_pipe[instruction.pipe]
-        known = state.known[instruction.pipe]
-        for conflict in self.conflicts.of(instruction):
-            open_ = conflict.candidates & ~known
-            if open_:
-                self._races(instruction, conflict, open_)
+            state.known[pipe] |= self.numbering.of_pipe[pipe]
+        found = self.conflicts.of(instruction)
+        unknown = ~state.known[pipe]
+        for conflict in found.on_chip if found.candidates & unknown else ():
+            if conflict.candidates & unknown:
+                self._races(instruction, conflict, conflict.candidates & unknown)
+        for conflict in found.parts:
+            if conflict.candidates & unknown:
+                self._races(instruction, conflict, conflict.candidates & unknown)
         state.forget(~(1 << self.numbering.now(instruction.site)))
 
     def _races(self, instruction: Instruction, conflict: Conflict, open_: int) -> None:

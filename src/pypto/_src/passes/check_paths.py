@@ -130,10 +130,17 @@ class Conditions:
 
     def _difference(self, part: Expr, block: Block) -> Affine | None:
         """Return left minus right of a comparison of integers."""
-        if not isinstance(part, _COMPARISONS) or not _is_int(part.left):
+        if not isinstance(part, _COMPARISONS):
             return None
+        known = self.integers.differences.get(part)
+        if known is not None or not _is_int(part.left):
+            return known
         left = self._form(part.left, block)
-        return combine(left, self._form(part.right, block), -1)
+        difference = combine(left, self._form(part.right, block), -1)
+        sides = self._resolved(part.left), self._resolved(part.right)
+        if not any(isinstance(side, FloorMod) for side in sides):  # else a turn may decide it
+            self.integers.differences[part] = difference
+        return difference
 
     def _form(self, expr: Expr, block: Block) -> Affine:
         expr = self._resolved(expr)

@@ -44,9 +44,10 @@ class State:
 
     def copy(self) -> State:
         """Return a state that changes on its own."""
-        new = State(self.known[:])
-        new.tokens, new.flags = dict(self.tokens), dict(self.flags)
-        new.origin, new.split = dict(self.origin), dict(self.split)
+        new = object.__new__(State)
+        new.known = self.known[:]
+        new.tokens, new.flags = self.tokens.copy(), self.flags.copy()
+        new.origin, new.split = self.origin.copy(), self.split.copy()
         return new
 
     def same(self, other: State) -> bool:
@@ -54,7 +55,9 @@ class State:
         return (
             self.known == other.known
             and self.tokens == other.tokens
-            and _without_down(self.flags) == _without_down(other.flags)
+            and (
+                self.flags == other.flags or _without_down(self.flags) == _without_down(other.flags)
+            )
         )
 
     def flag(self, key: Key) -> int:

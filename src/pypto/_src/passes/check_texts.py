@@ -5,15 +5,16 @@ Keeps each finding once. Knows nothing of how findings are made.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
+from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span, line_at, text_at
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.stmts import IfStmt, WhileStmt
 from pypto._src.passes.buffers import Instruction
 from pypto._src.passes.conflicts import lifted, meeting
-from pypto._src.passes.regions import Site
+from pypto._src.passes.regions import Site, owner_of
 
 OWN_BARRIER: Final = (PipeType.V, PipeType.M)
 """The pipes that have a barrier of their own; elsewhere all pipes wait."""
@@ -87,6 +88,9 @@ class Findings:
 
     def _order(self, first: Instruction, second: Instruction, loop: Site | None) -> str:
         """Return the flag or barrier that orders two instructions, and where it stands."""
+        apart = None if loop is not None else _apart(first.site.stmt.span, second.site.stmt.span)
+        if apart is not None:
+            return apart
         if first.pipe is second.pipe:
             pipe = first.pipe.name.lower() if first.pipe in OWN_BARRIER else "all"
             return f"pl.system.bar_{pipe}() before {_place(second.site)}"
@@ -96,16 +100,15 @@ class Findings:
             met = meeting(first.site, second.site)
             source, target = met if met is not None else (first.site, second.site)
             end = f"before {_place(target)}"
-        words = self._flag(first.pipe, second.pipe)
+        words = _words(self._unused(first.pipe, second.pipe))
         return (
             f"pl.system.sync_src({words}) after {_place(source)}, pl.system.sync_dst({words}) {end}"
         )
 
-    def _flag(self, source: PipeType, target: PipeType) -> str:
-        """Return the operands of a flag that the function does not use yet."""
-        events = range(self.event_ids)
-        free = (e for e in events if Triple(source, target, e) not in self.used)
-        return _words(Triple(source, target, next(free, 0)))
+    def _unused(self, source: int, target: int) -> Triple:
+        """Return a flag that the function does not use yet, event 0 if it uses all."""
+        flags = (Triple(source, target, event) for event in range(self.event_ids))
+        return next((flag for flag in flags if flag not in self.used), Triple(source, target, 0))
 
     # ----- flags --------------------------------------------------------------------------------
 
@@ -189,12 +192,16 @@ class Findings:
 
     def overtake(self, site: Site, triple: Triple) -> None:
         """Warn of a set that may reach its flag before the wait has lowered it, once a flag."""
+        other = self._unused(triple.source, triple.target)
+        hint = f"use event {other.event} here and where it is waited for"
+        if _repeats(site) or other in self.used:  # each turn raises the same event again
+            hint = f"pl.system.bar_all() before {_place(site)}"
         self.report(
             "sync-overtake",
             (triple,),
             f"{triple} may be raised again while its last wait is still under way",
             site.stmt.span,
-            hint=f"use another event than {triple.event}",
+            hint=hint,
             severity=DiagnosticSeverity.Warning,
         )
 
@@ -219,6 +226,39 @@ class Findings:
             instruction.site.stmt.span,
             hint="pl.system.bar_all() before the end",
         )
+
+
+def _apart(first: Span, second: Span) -> str | None:
+    """Return what puts two parts of one line on lines of their own; None if they stand so."""
+    if first.begin_line != second.begin_line or first.begin_line <= 0:
+        return None
+    if first.begin_column == second.begin_column and first.end_column == second.end_column:
+        return "run passes.insert_sync(), which sees the parts of one op"
+    text = text_at(first)
+    if not text:
+        return None
+    if " = " in text:
+        return f"put {text} on a line of its own"
+    name = _fresh(first)
+    return f"write {name} = {text} on a line before, and {name} here"
+
+
+def _fresh(place: Span) -> str:
+    """Return a name for a tile that the line of ``place`` does not have."""
+    words = re.findall(r"\w+", line_at(place))
+    names = ("tile", *(f"tile{number}" for number in range(2, len(words) + 3)))
+    return next(name for name in names if name not in words)
+
+
+def _repeats(site: Site) -> bool:
+    """True if a statement stands in a loop."""
+    block = site.block
+    while block.depth:
+        owner = owner_of(block)
+        if owner.is_loop:
+            return True
+        block = owner.block
+    return False
 
 
 def _words(triple: Triple) -> str:

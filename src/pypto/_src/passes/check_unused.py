@@ -12,9 +12,9 @@ from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
 from pypto._src.ir.nodes import Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Program
-from pypto._src.ir.walk import held_by, stmts_in, uses
+from pypto._src.ir.walk import defined_by, held_by, stmts_in, uses
 from pypto._src.ops.rules import called
-from pypto._src.passes.values import defined_by, has_effect, used_by_type
+from pypto._src.passes.values import has_effect, used_by_type
 
 RULE: Final = "unused-variable"
 

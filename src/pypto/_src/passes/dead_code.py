@@ -24,10 +24,10 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, exprs_in, stmts_in, uses
+from pypto._src.ir.walk import Mutator, copy_with, defined_by, exprs_in, stmts_in, uses
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.regions import bodies
-from pypto._src.passes.values import defined_by, used_by_type, with_effects
+from pypto._src.passes.values import used_by_type, with_effects
 
 _P: Final = IRProperty
 

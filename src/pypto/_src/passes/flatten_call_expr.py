@@ -52,7 +52,7 @@ from pypto._src.ir.walk import (
     variable_names,
     walk,
 )
-from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.base import IRProperty, IRPropertySet, Pass, not_proved
 from pypto._src.passes.flatten_single_stmt import flattened
 from pypto._src.passes.normalize_stmt_structure import normalized
 from pypto._src.passes.regions import call_of
@@ -87,7 +87,7 @@ def flatten_call_expr() -> Pass:
 
 def lift_calls(function: Function) -> Function:
     """Return ``function`` with no call inside another expression."""
-    nested = {stmt for stmt in stmts_in(function.body) if _holds_nested_call(stmt)}
+    nested = {stmt for stmt in not_proved(function) if _holds_nested_call(stmt)}
     if not nested:
         return function
     body = _Lift(function, nested).body(function.body)

@@ -8,9 +8,9 @@ ever share. Packing buffers into less memory is the work of other passes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
@@ -20,35 +20,45 @@ from pypto._src.ir.nodes import (
     Expr,
     IterArg,
     MemRef,
+    Op,
+    ShapedType,
     TensorType,
     TileType,
     Type,
     Var,
+    checked_memref,
     const_value,
     static_shape,
+    with_memref,
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
+    SIMPLE,
     AssignStmt,
+    ForStmt,
     Function,
     Program,
+    ScopeStmt,
     Stmt,
+    WhileStmt,
     YieldStmt,
+    statements,
 )
+from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import variable_names
 from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.buffers import tensor_roots
 from pypto._src.passes.liveness import Carried, Lifetimes, Range, carried
-from pypto._src.passes.normalize_stmt_structure import normalized
+from pypto._src.passes.normalize_stmt_structure import normal_body
 from pypto._src.passes.regions import (
     Block,
     Retype,
     Site,
+    bodies,
     number,
     rewrite,
-    with_memref,
 )
 
 _P: Final = IRProperty
@@ -71,7 +81,7 @@ class InitMemRef(Pass):
         Raises:
             PassError: a loop or branch would have to copy a tile that no move can copy.
         """
-        return normalized(program.with_functions([with_memrefs(f) for f in program.functions_]))
+        return program.with_functions([with_memrefs(f) for f in program.functions_])
 
 
 def init_mem_ref() -> Pass:
@@ -80,7 +90,7 @@ def init_mem_ref() -> Pass:
 
 
 def with_memrefs(function: Function) -> Function:
-    """Return ``function`` with memory references; see `InitMemRef`."""
+    """Return ``function`` with memory references and normal bodies; see `InitMemRef`."""
     plan = _Plan(function)
     plan.share()
     return _Writer(plan).write()
@@ -103,42 +113,69 @@ class _Copy(NamedTuple):
 
 
 class _Plan:
-    """Which tile variables share a buffer, and which copies remain."""
+    """Which tile variables share a buffer, and which copies remain.
+
+    Lifetimes are asked for only where a loop or branch hands on a tile, or where the matrix unit
+    adds to one: all else follows from what makes the tiles.
+    """
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.root = number(function)
-        self.parent: dict[Var, Var] = {}
-        self.ranges: dict[Var, Range] = {}  # of the classes' representatives
-        self.space: dict[Var, MemorySpace] = {}
+        self.parent: dict[Var, Var] = {}  # of those that are not the representative of their class
+        self.space: dict[Var, MemorySpace] = {}  # of classes that are not in vector memory
         self.copies: list[_Copy] = []
-        lifetimes = Lifetimes(function, self.root)
-        self.parts = lifetimes.parts
-        for var, range_ in lifetimes.ranges.items():
+        self.plain: set[Op] = set()  # those that make tiles of their own in vector memory
+
+    @cached_property
+    def lifetimes(self) -> Lifetimes:
+        """When each tile is needed."""
+        return Lifetimes(self.function, self.root)
+
+    @cached_property
+    def ranges(self) -> dict[Var, Range]:
+        """When each class is needed, by its representative."""
+        found: dict[Var, Range] = {}
+        for var, range_ in self.lifetimes.ranges.items():
             if isinstance(var.type, TileType):
-                self.parent[var] = var
-                self.ranges[var] = range_
-                self.space[var] = MemorySpace.Vec
+                class_ = self.find(var)
+                known = found.get(class_)
+                found[class_] = range_ if known is None else known.absorb(range_)
+        return found
 
     def find(self, var: Var) -> Var:
         """Return the representative of the class of ``var``."""
-        top = var
-        while self.parent[top] is not top:
-            top = self.parent[top]
-        while self.parent[var] is not top:
-            var, self.parent[var] = self.parent[var], top
+        parent = self.parent
+        top = parent.get(var)
+        if top is None:
+            return var
+        while (above := parent.get(top)) is not None:
+            top = above
+        while var is not top:
+            parent[var], var = top, parent[var]
         return top
+
+    def space_of(self, var: Var) -> MemorySpace:
+        """Return the memory of the class of ``var``."""
+        return self.space.get(self.find(var), MemorySpace.Vec)
+
+    def join(self, a: Var, b: Var) -> None:
+        """Make one class of the classes of ``a`` and ``b`` before it is asked when they live."""
+        a, b = self.find(a), self.find(b)
+        if a is not b:
+            self.parent[b] = a
 
     def merge(self, a: Var, b: Var) -> None:
         """Make one class of the classes of ``a`` and ``b``; the space is that of ``a``."""
         a, b = self.find(a), self.find(b)
         if a is b:
             return
-        space = self.space[a]
-        if len(self.ranges[a]) < len(self.ranges[b]):
+        space = self.space_of(a)
+        ranges = self.ranges
+        if len(ranges[a]) < len(ranges[b]):
             a, b = b, a
         self.parent[b] = a
-        self.ranges[a] = self.ranges[a].absorb(self.ranges.pop(b))
+        ranges[a] = ranges[a].absorb(ranges.pop(b))
         self.space[a] = space
 
     def fits(self, a: Var, b: Var) -> bool:
@@ -146,7 +183,7 @@ class _Plan:
         a, b = self.find(a), self.find(b)
         if a is b:
             return True
-        return self.space[a] is self.space[b] and not self.ranges[a].meets(self.ranges[b])
+        return self.space_of(a) is self.space_of(b) and not self.ranges[a].meets(self.ranges[b])
 
     def share(self) -> None:
         """Join what must be one buffer, then what may be, the innermost copies first."""
@@ -156,7 +193,7 @@ class _Plan:
         self._join_updates(products)
         candidates.sort(key=lambda c: (-c.site.block.depth, c.site.begin, c.value.position))
         for copy in candidates:
-            if copy.source not in self.parts and self.fits(copy.target, copy.source):
+            if copy.source not in self.lifetimes.parts and self.fits(copy.target, copy.source):
                 self.merge(copy.target, copy.source)
             else:
                 self._check_movable(copy)
@@ -167,38 +204,50 @@ class _Plan:
         for site in block.sites:
             stmt = site.stmt
             if isinstance(stmt, AssignStmt):
-                if isinstance(stmt.var.type, TileType) and self._make(stmt) is MemorySpace.Acc:
+                value = stmt.value
+                if not isinstance(stmt.var.type, TileType):
+                    continue
+                if isinstance(value, Call) and value.op in self.plain:
+                    continue
+                if self._make(stmt) is MemorySpace.Acc:
                     products.append(stmt)
-                continue
-            values = [v for v in carried(site) if isinstance(v.return_var.type, TileType)]
-            for value in values:
-                if value.iter_arg is not None:
-                    init = _variable(value.iter_arg.initValue)
-                    self.space[self.find(value.iter_arg)] = self.space[self.find(init)]
-                    self.merge(value.iter_arg, value.return_var)
-                    candidates.append(_Copy(init, value, None))
-            for inner in site.blocks:
-                self._visit(inner, candidates, products)
-            for value in values:
-                sources = [(_variable(e), last) for last, e in value.yields]
-                if value.iter_arg is None and sources:
-                    first = self.space[self.find(sources[0][0])]
-                    self.space[self.find(value.return_var)] = first
-                candidates += [_Copy(source, value, last) for source, last in sources]
+            elif site.blocks:
+                self._visit_below(site, candidates, products)
 
-    def _make(self, stmt: AssignStmt) -> MemorySpace | None:
-        """Return the memory in which a statement makes a tile, None if it has another's bytes."""
+    def _visit_below(self, site: Site, candidates: list[_Copy], products: list[AssignStmt]) -> None:
+        values = [v for v in carried(site) if isinstance(v.return_var.type, TileType)]
+        for value in values:
+            if value.iter_arg is not None:
+                init = _variable(value.iter_arg.initValue)
+                self.space[self.find(value.iter_arg)] = self.space_of(init)
+                self.join(value.iter_arg, value.return_var)
+                candidates.append(_Copy(init, value, None))
+        for inner in site.blocks:
+            self._visit(inner, candidates, products)
+        for value in values:
+            sources = [(_variable(e), last) for last, e in value.yields]
+            if value.iter_arg is None and sources:
+                self.space[self.find(value.return_var)] = self.space_of(sources[0][0])
+            candidates += [_Copy(source, value, last) for source, last in sources]
+
+    def _make(self, stmt: AssignStmt) -> MemorySpace:
+        """Return the memory in which a statement makes a tile.
+
+        That is Vec where it has another's bytes, whose class it joins.
+        """
         var, value = stmt.var, stmt.value
         op = op_of(value)
         source: Expr | None = value
-        space: MemorySpace | None = None
+        space = MemorySpace.Vec
         if op is not None and isinstance(value, Call):
             source = None if op.view_of is None else value.args[op.view_of]
             space = op.space_of(value)
+            if source is None and op is value.op and op.space in _VEC and op.with_scratch is None:
+                self.plain.add(op)
         if isinstance(source, Var):
-            self.merge(source, var)
-            return None
-        if space is not None:
+            self.join(source, var)
+            return MemorySpace.Vec
+        if space is not MemorySpace.Vec:
             self.space[var] = space
         return space
 
@@ -212,11 +261,12 @@ class _Plan:
             if updated is None:
                 continue
             if not self.fits(updated, stmt.var):
+                name = user_name(updated)
                 raise PassError(
-                    f"{updated.name!r} is still needed after {_op_name(stmt.value)} has added to "
-                    "it, and accumulators cannot be copied",
+                    f"{name!r} is still needed after {_op_name(stmt.value)} has added to it, and "
+                    "accumulators cannot be copied",
                     stmt.span,
-                    hint=f"use the result instead of {updated.name!r} from here on",
+                    hint=f"use the result instead of {name!r} from here on",
                 )
             self.merge(updated, stmt.var)
 
@@ -227,32 +277,36 @@ class _Plan:
             return None
         for index in sorted(op.reads):
             arg = product.args[index]
-            if not isinstance(arg, Var) or arg not in self.parent:
+            if not isinstance(arg, Var) or not isinstance(arg.type, TileType):
                 continue
-            if self.space[self.find(arg)] is MemorySpace.Acc:
+            if self.space_of(arg) is MemorySpace.Acc:
                 return arg
         return None
 
     def _check_movable(self, copy: _Copy) -> None:
-        space = self.space[self.find(copy.target)]
-        other = self.space[self.find(copy.source)]
+        space, other = self.space_of(copy.target), self.space_of(copy.source)
         if space is MemorySpace.Vec and other is MemorySpace.Vec:
             return
         stmt = copy.value.site.stmt
+        source, target = user_name(copy.source), user_name(copy.target)
         what = "loop" if copy.value.iter_arg is not None else "branch"
         if space is not other:
             raise PassError(
-                f"the {what} hands on {copy.target.name!r} in {space.name} memory, "
-                f"but {copy.source.name!r} is in {other.name} memory",
+                f"the {what} hands on {target!r} in {space.name} memory, "
+                f"but {source!r} is in {other.name} memory",
                 copy.site.stmt.span,
-                hint=f"move {copy.source.name!r} to {space.name} memory first",
+                hint=f"move {source!r} to {space.name} memory first",
             )
         raise PassError(
-            f"{copy.source.name!r} is needed beside {copy.target.name!r}, which the {what} "
+            f"{source!r} is needed beside {target!r}, which the {what} "
             f"hands on, and a tile in {space.name} memory cannot be copied",
             copy.site.stmt.span if copy.last is not None else stmt.span,
-            hint=f"make {copy.source.name!r} a second time, for {copy.target.name!r} alone",
+            hint=f"make {source!r} a second time, for {target!r} alone",
         )
+
+
+_VEC: Final = (None, MemorySpace.Vec)
+"""How an op's definition says that its results are in vector memory."""
 
 
 def _variable(value: Expr) -> Var:
@@ -291,17 +345,7 @@ class _Writer:
         self.before: dict[Site, list[Stmt]] = {}
         self.inits: dict[Var, Var] = {}  # iter_arg to the copy it starts from
         self.yielded: dict[tuple[Site, int], Var] = {}
-        self.classes: dict[Var, Var] = {}  # of inserted variables
         self.count = 0
-        self.known: dict[tuple[int, MemorySpace], int] = {}  # sizes by id of a type of the function
-        self.sizes: dict[Var, int] = {}  # of classes: the most that a member takes
-        for var in plan.parent:
-            class_ = plan.find(var)
-            size = self._bytes(var, plan.space[class_])
-            if size > self.sizes.get(class_, -1):
-                self.sizes[class_] = size
-        self.tiles: dict[Var, MemRef] = {}  # by class
-        self.tensors: dict[tuple[int, ...], MemRef] = {}  # by ids of the roots
 
     @cached_property
     def names(self) -> set[str]:
@@ -316,18 +360,12 @@ class _Writer:
         for site, copies in groups.items():
             copies.sort(key=lambda c: c.value.position)
             self._place(site, copies)
-        self.roots = tensor_roots(self.plan.function, self.plan.root)  # copies are of tiles
         function = self.plan.function
+        roots = tensor_roots(function, self.plan.root)  # copies are of tiles
         if self.before:
             function = rewrite(function, self.plan.root, self._edit)
-        return _Assign(self).function(function)
-
-    def _bytes(self, tile: Var, space: MemorySpace) -> int:
-        key = id(tile.type), space
-        size = self.known.get(key)
-        if size is None:
-            size = self.known[key] = _allocated_bytes(tile, space)
-        return size
+        types = _Buffers(self.plan, roots).types(_defined(function))
+        return _Assign(types, self.inits).function(function)
 
     def _place(self, site: Site, copies: Sequence[_Copy]) -> None:
         """Order the copies of one moment so that none overwrites what another still reads."""
@@ -371,7 +409,8 @@ class _Writer:
             self.count += 1
         self.names.add(fresh)
         var = Var(fresh, like.type, like.span)
-        self.classes[var] = var if class_ is None else class_
+        if class_ is not None:
+            self.plan.parent[var] = class_
         return var
 
     def _edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
@@ -381,33 +420,90 @@ class _Writer:
             stmt = YieldStmt(values, stmt.span)
         return [*added, stmt]
 
-    def type_of(self, var: Var) -> Type:
-        """Return the type of a variable with its memory reference, made when first asked for."""
-        kind = var.type
-        if isinstance(kind, TileType):
-            return with_memref(kind, self._of_tile(var))
-        if isinstance(kind, TensorType):
-            key = tuple([id(root) for root in self.roots[var]])
-            found = self.tensors.get(key)
-            if found is None:
-                found = self.tensors[key] = self._new(MemorySpace.DDR, _dense_bytes(kind))
-            return with_memref(kind, found)
-        return kind
 
-    def _of_tile(self, tile: Var) -> MemRef:
-        class_ = self.classes.get(tile)
-        if class_ is None:
-            class_ = self.plan.find(tile)
-        found = self.tiles.get(class_)
+def _defined(function: Function) -> list[Var]:
+    """Return the tensors and tiles of a function in the order in which their buffers are numbered.
+
+    What a loop carries comes before what it holds, what a loop or branch hands on after it.
+    """
+    found: list[Var] = [*function.params]
+    rest: list[Any] = [*reversed(statements(function.body))]
+    while rest:
+        item = rest.pop()
+        cls = item.__class__
+        if cls is AssignStmt:
+            found.append(item.var)
+        elif isinstance(item, Var):
+            found.append(item)
+        elif cls not in SIMPLE:
+            if isinstance(item, ForStmt | WhileStmt):
+                found += item.iter_args
+            if not isinstance(item, ScopeStmt):
+                rest += reversed(item.return_vars)
+            for body in reversed(bodies(item)):
+                rest += reversed(statements(body))
+    return [var for var in found if isinstance(var.type, ShapedType)]
+
+
+class _Buffers:
+    """The memory references of a plan, one for each class of tiles and each set of tensors."""
+
+    def __init__(self, plan: _Plan, roots: Mapping[Var, Sequence[Var]]) -> None:
+        self.plan = plan
+        self.roots = roots
+        self.tiles: dict[Var, MemRef] = {}  # by class
+        self.tensors: dict[tuple[int, ...], MemRef] = {}  # by ids of the roots
+        self.known: dict[tuple[int, int], Type] = {}  # by ids of a tensor's type and its MemRef
+
+    def types(self, order: Sequence[Var]) -> dict[Var, Type]:
+        """Return the types of variables with their memory references, numbered in that order."""
+        sizes = self._sizes(order)
+        space, parent, find, tiles = self.plan.space, self.plan.parent, self.plan.find, self.tiles
+        found: dict[Var, Type] = {}
+        for var in order:
+            kind = var.type
+            if not isinstance(kind, TileType):
+                found[var] = self._of_tensor(var)
+                continue
+            class_ = find(var) if var in parent else var
+            memref = tiles.get(class_)
+            if memref is None:
+                where = space.get(class_, MemorySpace.Vec)
+                memref = tiles[class_] = self._new(where, sizes[class_])
+            found[var] = with_memref(kind, memref)
+        return found
+
+    def _sizes(self, order: Sequence[Var]) -> dict[Var, int]:
+        """Return the bytes of each class: the most that a member takes."""
+        space, parent, find = self.plan.space, self.plan.parent, self.plan.find
+        known: dict[tuple[int, MemorySpace], int] = {}  # by id of a type of the function
+        sizes: dict[Var, int] = {}
+        for var in order:
+            if not isinstance(var.type, TileType):
+                continue
+            class_ = find(var) if var in parent else var
+            key = id(var.type), space.get(class_, MemorySpace.Vec)
+            size = known.get(key)
+            if size is None:
+                size = known[key] = _allocated_bytes(var, key[1])
+            if size > sizes.get(class_, -1):
+                sizes[class_] = size
+        return sizes
+
+    def _of_tensor(self, var: Var) -> Type:
+        kind: Any = var.type
+        key = tuple([id(root) for root in self.roots[var]])
+        memref = self.tensors.get(key)
+        if memref is None:
+            memref = self.tensors[key] = self._new(MemorySpace.DDR, _dense_bytes(kind))
+        both = id(kind), id(memref)
+        found = self.known.get(both)
         if found is None:
-            space = self.plan.space.get(class_, MemorySpace.Vec)
-            size = self.sizes.get(class_)
-            size = self._bytes(tile, space) if size is None else size
-            found = self.tiles[class_] = self._new(space, size)
+            found = self.known[both] = with_memref(kind, memref)
         return found
 
     def _new(self, space: MemorySpace, size_bytes: int) -> MemRef:
-        return MemRef(space, _NOWHERE, size_bytes, len(self.tiles) + len(self.tensors))
+        return checked_memref(space, _NOWHERE, size_bytes, len(self.tiles) + len(self.tensors))
 
 
 _NOWHERE: Final = ConstInt(-1)
@@ -428,7 +524,7 @@ def _allocated_bytes(tile: Var, space: MemorySpace) -> int:
     assert isinstance(tile.type, TileType)
     if static_shape(tile.type) is None:
         raise PassError(
-            f"the shape of tile {tile.name!r} is not constant, so it has no place in memory",
+            f"the shape of tile {user_name(tile)!r} is not constant, so it has no place in memory",
             tile.span,
             hint=_constant_sizes(tile.type.shape),
         )
@@ -445,13 +541,17 @@ def _constant_sizes(shape: Sequence[Expr]) -> str:
 
 
 class _Assign(Retype):
-    """Puts the memory reference on each type, and lets loops start from the copies."""
+    """Puts the memory reference on each type, lets loops start from copies, makes bodies normal."""
 
-    def __init__(self, writer: _Writer) -> None:
-        super().__init__(writer.type_of)
-        self._writer = writer
+    def __init__(self, types: Mapping[Var, Type], inits: Mapping[Var, Var]) -> None:
+        super().__init__(types.get)
+        self._inits = inits
 
     def initial(self, var: IterArg) -> Expr:
         """Return the copy that the loop starts with, or else what it started with before."""
-        start = self._writer.inits.get(var)
+        start = self._inits.get(var)
         return super().initial(var) if start is None else self.visit(start)
+
+    def body(self, stmt: Stmt) -> Stmt:
+        """Return the body with its variables replaced, as `NormalizeStmtStructure` has it."""
+        return normal_body(stmt, self.each(statements(stmt)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from pypto._src.diagnostics import Label
+from pypto._src.diagnostics import Label, spelled_like
 from pypto._src.errors import PassError
 from pypto._src.ir.dims import map_dims
 from pypto._src.ir.enums import FunctionType
@@ -39,18 +39,15 @@ from pypto._src.ir.ssa_jumps import assign_all
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
-    ForStmt,
     Function,
-    IfStmt,
     Program,
     ReturnStmt,
     ScopeStmt,
     Stmt,
-    WhileStmt,
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, functions_called, stmts_in, uses
+from pypto._src.ir.walk import Mutator, copy_with, defined_by, functions_called, stmts_in, uses
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.flatten_call_expr import lift_calls
 
@@ -144,11 +141,18 @@ class _Expander:
         name = call.op.name
         function = self._functions.get(name)
         if function is None:
-            raise PassError(f"no function '{name}' is in the program", call.span, slug="no-callee")
+            meant = spelled_like(name, self._functions)
+            raise PassError(
+                f"no function '{name}' is in the program",
+                call.span,
+                None if meant is None else f"did you mean {meant}?",
+                slug="no-callee",
+            )
         if function.func_type is FunctionType.Orchestration:
             raise PassError(
                 f"the kernel '{self._path[0]}' calls '{name}', which runs on the host",
                 call.span,
+                "call it in a function with type=pl.FunctionType.Orchestration",
                 slug="kernel-calls-host",
             )
         if name in self._path:
@@ -254,17 +258,7 @@ def _expansion(function: Function, call: Call) -> tuple[list[Stmt], tuple[Expr, 
 def _definitions(function: Function) -> Iterator[Var]:
     """Yield the variables that the body of ``function`` defines."""
     for stmt in stmts_in(function.body):
-        match stmt:
-            case AssignStmt():
-                yield stmt.var
-            case IfStmt():
-                yield from stmt.return_vars
-            case WhileStmt():
-                yield from (*stmt.iter_args, *stmt.return_vars)
-            case ForStmt():
-                yield from (stmt.loop_var, *stmt.iter_args, *stmt.return_vars)
-            case _:
-                pass
+        yield from defined_by(stmt)
 
 
 def _bound_symbols(function: Function, call: Call) -> dict[Var, Expr]:

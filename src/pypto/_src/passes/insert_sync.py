@@ -12,16 +12,18 @@ flag that might be raised again too early waits for an answer (`sync_prune`, `sy
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from heapq import heapify, heappop, heappush, heapreplace
-from typing import Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
-from pypto._src.diagnostics import Span
+from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.nodes import Call, checked_call
-from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.stmts import EvalStmt, Function, Program, ReturnStmt, Stmt, YieldStmt
+from pypto._src.ir.stmts import Function, Program, ReturnStmt, Stmt, YieldStmt, checked_eval
 from pypto._src.logs import log_event
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
@@ -30,7 +32,7 @@ from pypto._src.passes.normalize_stmt_structure import normalized
 from pypto._src.passes.plan_flow import is_sufficient
 from pypto._src.passes.regions import Block, Site, call_of, number, owner_of, rewrite
 from pypto._src.passes.sync_answers import answer
-from pypto._src.passes.sync_plan import Flag, Form, Planner, strongest
+from pypto._src.passes.sync_plan import BARRIER, NONE, Flag, Form, Planner, as_written, strongest
 from pypto._src.passes.sync_prune import prune
 from pypto._src.targets import A2A3, Target
 
@@ -44,7 +46,7 @@ class SyncReport(NamedTuple):
     carried: int  # flags from one turn of a loop to the next, those included
     barriers: int  # of one pipe
     full_barriers: int  # of all pipes, with the one at the end
-    fallbacks: int  # full barriers that stand for a flag for which no event was free
+    fallbacks: int  # flags for which, or for answers to which, no event was free: full barriers
     answers: int = 0  # more flags: a pipe hears that the last wait for an event is over
 
 
@@ -117,9 +119,12 @@ def _with_sync(
         _say(function, replaced)
         writer = _with_barriers(writer, planner, function, target, by_source)
     if writer.may_overtake:
-        writer.leave_out(answer(planner, function, writer.flags, writer.spare(target)))
+        writer = _with_answers(writer, function)
+    unanswered = writer.unanswered()
+    if unanswered:
+        _say(function, unanswered, answers=True)
     result, report = writer.write(function)
-    return result, report._replace(fallbacks=len(replaced))
+    return result, report._replace(fallbacks=len(replaced) + len(unanswered))
 
 
 def _with_barriers(
@@ -139,15 +144,41 @@ def _with_barriers(
     return _Writer(planner.root, planner, target, by_source)
 
 
-def _say(function: Function, replaced: Sequence[Flag]) -> None:
-    """Log the flags for which no event was free."""
-    places = dict.fromkeys(_place(flag) for flag in replaced)
-    pairs = dict.fromkeys((PipeType(f.source).name, PipeType(f.target).name) for f in replaced)
+def _with_answers(writer: _Writer, function: Function) -> _Writer:
+    """Return the writer with answers where an event might be raised too early.
+
+    Where no event is free for some, flags share fewer if they can.
+    """
+    _answer(writer, function)
+    found = writer.unanswered()
+    wanted = Counter((flag.target, flag.source) for flag in found)
+    kept = {way: min(wanted[way], writer.free(way)) for way in wanted}
+    if not any(kept.values()):
+        return writer
+    other = writer.again(kept)
+    if not other.replaced:
+        _answer(other, function)
+        if len(other.unanswered()) < len(found):
+            return other
+    writer = writer.again({})  # the flags are the same objects: they have to get their events back
+    _answer(writer, function)
+    return writer
+
+
+def _answer(writer: _Writer, function: Function) -> None:
+    writer.leave_out(answer(writer.planner, function, writer.flags, writer.spare()))
+
+
+def _say(function: Function, flags: Sequence[Flag], *, answers: bool = False) -> None:
+    """Log the flags, or those before which pipes should answer, for which no event was free."""
+    places = dict.fromkeys(_place(flag, answer=answers) for flag in flags)
+    pairs = dict.fromkeys((PipeType(f.source).name, PipeType(f.target).name) for f in flags)
     names = ", ".join(f"{source} -> {target}" for source, target in pairs)
     listed = ", ".join(list(places)[:_LISTED])
     more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
+    what = "for answers before" if answers else "for"
     log_event(
-        f"kernel {function.name!r}: no event is free for {len(replaced)} flags ({names}); a "
+        f"kernel {function.name!r}: no event is free {what} {len(flags)} flags ({names}); a "
         f"barrier of all pipes stands for them: {listed}{more}"
     )
 
@@ -156,8 +187,14 @@ _LISTED: Final = 4
 """How many places a record of the log names."""
 
 
-def _place(flag: Flag) -> str:
-    """Return where the barrier stands that takes the place of a flag."""
+def _place(flag: Flag, *, answer: bool) -> str:
+    """Return where the barrier stands that takes the place of a flag, or of the answer to it."""
+    if answer and flag.back != BARRIER:
+        return f"before the loop at line {owner_of(flag.block).stmt.span.begin_line}"
+    if answer and flag.late is None:
+        return f"after line {flag.set_after.stmt.span.begin_line}"
+    if answer and flag.late is not None:
+        return f"before line {flag.late.stmt.span.begin_line}"
     if flag.form is not Form.FORWARD:
         line = owner_of(flag.block).stmt.span.begin_line
         return f"at the end of the loop at line {line}"
@@ -177,6 +214,7 @@ def _settle(replaced: Sequence[Flag], planner: Planner) -> list[Site]:
     for site in sites:
         planner.bars.setdefault(site, []).append(PipeType.ALL)
     gone = set(replaced)
+    planner.has_lost = True
     planner.flags = {
         key: flag
         for key, flag in planner.flags.items()
@@ -193,29 +231,45 @@ def _settle(replaced: Sequence[Flag], planner: Planner) -> list[Site]:
 class _Writer:
     """Chooses event numbers and puts the flags and barriers into the function."""
 
-    def __init__(self, root: Block, planner: Planner, target: Target, by_source: bool) -> None:
+    def __init__(
+        self,
+        root: Block,
+        planner: Planner,
+        target: Target,
+        by_source: bool,
+        kept: Mapping[tuple[int, int], int] = MappingProxyType({}),
+    ) -> None:
+        """Number the flags; ``kept`` has numbers of events that no flag of a pair may take."""
         self.root = root
+        self.target = target
         self.bars = {site: list(kinds) for site, kinds in planner.bars.items()}
         self.closing_bars = dict(planner.closing_bars)
         self.replaced: list[Flag] = []  # by a barrier
         pairs: dict[tuple[int, int], list[Flag]] = {}
         for flag in planner.flags.values():
-            flag.late, flag.back, flag.back_first = None, -1, -1  # of an earlier attempt
+            flag.late, flag.back, flag.back_first = None, NONE, NONE  # of an earlier attempt
+            flag.place()
             pairs.setdefault((flag.source, flag.target), []).append(flag)
-        events = dict.fromkeys(pairs, range(target.event_ids))
+        self.pairs = pairs
+        events = {pair: range(target.event_ids - kept.get(pair, 0)) for pair in pairs}
         if by_source:
             events = _shared_out(pairs, target.event_ids)
         self.planner = planner
         self.by_source = by_source
         self.may_overtake = False  # a flag may be raised again before its last wait is over
         self.flags = [f for pair in pairs for f in self._numbered(pairs[pair], events[pair])]
-        self.before: dict[Site, list[Flag]] = {}  # waits
-        self.late: dict[Site, list[Flag]] = {}  # sets before a statement, after its waits
-        self.after: dict[Site, list[Flag]] = {}
-        self.primes: dict[Site, list[Flag]] = {}  # sets before a loop, waits after it
-        self.closing: dict[Block, list[Flag]] = {}  # waits at the end of a loop's body
-        self.marked: set[Site] = set()  # the statements beside which any of these stand
-        self.calls: dict[object, Call] = {}
+
+    def again(self, kept: Mapping[tuple[int, int], int]) -> _Writer:
+        """Return a writer of the same plan that begins afresh; see `__init__`."""
+        return _Writer(self.root, self.planner, self.target, self.by_source, kept)
+
+    def free(self, pair: tuple[int, int]) -> int:
+        """Return how many events of two pipes no flag needs, whatever it has taken."""
+        return 0 if self.by_source else self.target.event_ids - _at_once(self.pairs.get(pair, ()))
+
+    def unanswered(self) -> list[Flag]:
+        """Return the flags before which a barrier stands for an answer."""
+        return [flag for flag in self.flags if BARRIER in (flag.back, flag.back_first)]
 
     def leave_out(self, dropped: Collection[Flag | Site]) -> None:
         """Do without some flags, and without the barriers before some statements."""
@@ -269,20 +323,21 @@ class _Writer:
         ):
             return False
         flag.late = site
+        flag.place()
         return True
 
     def _replace(self, flag: Flag) -> None:
         """Leave a flag to a barrier of all pipes."""
         self.replaced.append(flag)
 
-    def spare(self, target: Target) -> dict[tuple[int, int], list[int]]:
+    def spare(self) -> dict[tuple[int, int], list[int]]:
         """Return for the ways back of the flags the events that no flag has."""
         used: dict[tuple[int, int], set[int]] = {}
         for flag in self.flags:
             used.setdefault(self._pool(flag.source, flag.target), set()).add(flag.event)
         ways = list(dict.fromkeys((flag.target, flag.source) for flag in self.flags))
         found: dict[tuple[int, int], list[int]] = {}
-        for event in range(target.event_ids):
+        for event in range(self.target.event_ids):
             for way in sorted(ways, key=lambda way: len(found.get(way, ()))):
                 taken = used.setdefault(self._pool(*way), set())
                 if event not in taken:
@@ -294,92 +349,122 @@ class _Writer:
         """Return what events of two pipes are shared with."""
         return source, -1 if self.by_source else target
 
-    def _file(self, flag: Flag) -> None:
-        if flag.form is Form.CLOSING:
-            self.closing.setdefault(flag.block, []).append(flag)
-        else:
-            self.before.setdefault(flag.wait_before, []).append(flag)
-        if flag.late is None:
-            self.after.setdefault(flag.set_after, []).append(flag)
-        else:
-            self.late.setdefault(flag.late, []).append(flag)
-        if flag.form is Form.PRIMED:
-            self.primes.setdefault(owner_of(flag.block), []).append(flag)
-
     def write(self, function: Function) -> tuple[Function, SyncReport]:
         """Return the function with flags and barriers, and what they are."""
-        for filed in (self.before, self.late, self.after, self.primes):
-            filed.clear()
-        self.closing.clear()
-        for flag in sorted(self.flags, key=lambda f: (f.begin, f.end, f.source, f.target)):
-            self._file(flag)
-        self.marked = {*self.bars, *self.before, *self.late, *self.after, *self.primes}
+        text = _Text(self.root, as_written(self.flags), self.bars, self.closing_bars)
         kinds = [strongest(kinds) for kinds in self.bars.values()]
         full = [kind for each in kinds for kind in each if kind is PipeType.ALL]
+        answers = [back for f in self.flags for back in (f.back, f.back_first) if back != NONE]
         report = SyncReport(
             flags=len(self.flags),
-            carried=sum(flag.form is not Form.FORWARD for flag in self.flags),
-            barriers=sum(len(each) for each in kinds) - len(full),
-            full_barriers=len(full) + len(self.closing_bars) + 1,
+            carried=sum([flag.form is not Form.FORWARD for flag in self.flags]),
+            barriers=sum(map(len, kinds)) - len(full),
+            full_barriers=len(full) + answers.count(BARRIER) + len(self.closing_bars) + 1,
             fallbacks=len(self.replaced),
-            answers=sum((f.back >= 0) + (f.back_first >= 0) for f in self.flags),
+            answers=len(answers) - answers.count(BARRIER),
         )
-        return rewrite(function, self.root, self._edit), report
+        return text.write(function), report
+
+
+class _Text:
+    """The statements of flags and barriers, by the statements beside which they stand.
+
+    Before a statement come waits, barriers, sets that have moved down, and the first sets of flags
+    that go through a loop; behind it the last waits of these, and sets.
+    """
+
+    def __init__(
+        self,
+        root: Block,
+        flags: Sequence[Flag],
+        bars: Mapping[Site, Sequence[PipeType]],
+        closing_bars: Iterable[Block],
+    ) -> None:
+        self.root = root
+        self.before: dict[Site, list[Stmt]] = {}
+        self.after: dict[Site, list[Stmt]] = {}
+        self.closing: dict[Site, list[Stmt]] = {}  # by the last statement of a block
+        before, after = self.before, self.after
+        put = self._put
+        primed: list[Flag] = []
+        late: list[tuple[Flag, Site]] = []
+        for flag in flags:
+            if flag.form is not Form.CLOSING:
+                put(before, flag.wait_before, _flag(flag.source, flag.target, flag.event)[1])
+            else:
+                self._wait(self.closing, flag, flag.block.sites[-1])
+            if flag.late is not None:
+                late.append((flag, flag.late))
+            if flag.form is Form.PRIMED:
+                primed.append(flag)
+        for site, kinds in bars.items():
+            for kind in strongest(kinds):
+                put(before, site, _barrier(kind))
+        for flag, site in late:
+            self._set(before, flag, flag.back, site)
+        for flag in primed:
+            owner = owner_of(flag.block)
+            self._set(before, flag, flag.back_first, owner)
+            self._wait(after, flag, owner)
+        for flag in flags:
+            if flag.late is None:
+                self._set(after, flag, flag.back, flag.set_after)
+        for block in (*closing_bars, root):
+            # At the end of the function nothing may be in flight when the next kernel starts.
+            self._barrier(self.closing, PipeType.ALL, block.sites[-1])
+
+    def write(self, function: Function) -> Function:
+        """Return the function with these statements."""
+        marked = {*self.before, *self.after, *self.closing}
+        return rewrite(function, self.root, self._edit, marked)
 
     def _edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
-        last = site is site.block.sites[-1]
-        if not last and site not in self.marked:
-            return (stmt,)
-        span = stmt.span
-        primes = self.primes.get(site, ())
-        out = [self._wait(flag, span) for flag in self.before.get(site, ())]
-        if site in self.bars:
-            out += [_barrier(kind, span) for kind in strongest(self.bars[site])]
-        for flag in self.late.get(site, ()):
-            out += self._sets(flag, flag.back, span)
-        for flag in primes:
-            out += self._sets(flag, flag.back_first, span)
-        closing = self._closing(site.block, span) if last else ()
-        ends = last and isinstance(stmt, YieldStmt | ReturnStmt)
-        if ends:
-            out += closing
-        out.append(stmt)
-        out += [self._wait(flag, span) for flag in primes]
-        for flag in self.after.get(site, ()):
-            out += self._sets(flag, flag.back, span)
-        if not ends:
-            out += closing
-        return out
+        out = [*self.before.get(site, ()), stmt, *self.after.get(site, ())]
+        closing = self.closing.get(site)
+        if closing is None:
+            return out
+        if isinstance(stmt, YieldStmt | ReturnStmt):
+            return [*out[:-1], *closing, stmt]
+        return [*out, *closing]
 
-    def _closing(self, block: Block, span: Span) -> list[Stmt]:
-        out = [self._wait(flag, span) for flag in self.closing.get(block, ())]
-        if block is self.root or block in self.closing_bars:
-            # At the end of the function: nothing may be in flight when the next kernel starts.
-            out.append(_barrier(PipeType.ALL, span))
-        return out
+    def _wait(self, where: dict[Site, list[Stmt]], flag: Flag, site: Site) -> None:
+        self._put(where, site, _flag(flag.source, flag.target, flag.event)[1])
 
-    def _sets(self, flag: Flag, back: int, span: Span) -> list[Stmt]:
-        """Return what raises a flag, behind an answer of the target if there is an event for it."""
+    def _set(self, where: dict[Site, list[Stmt]], flag: Flag, back: int, site: Site) -> None:
+        """Put what raises a flag, behind an answer of the target or the barrier for it."""
         source, target = flag.source, flag.target
-        last = self._call(sync_src, source, target, flag.event, span)
-        if back < 0:
-            return [last]
-        return [
-            self._call(sync_src, target, source, back, span),
-            self._call(sync_dst, target, source, back, span),
-            last,
-        ]
+        if back == BARRIER:
+            self._barrier(where, PipeType.ALL, site)
+        elif back != NONE:
+            for like in _flag(target, source, back):
+                self._put(where, site, like)
+        self._put(where, site, _flag(source, target, flag.event)[0])
 
-    def _wait(self, flag: Flag, span: Span) -> Stmt:
-        return self._call(sync_dst, flag.source, flag.target, flag.event, span)
+    def _barrier(self, where: dict[Site, list[Stmt]], kind: PipeType, site: Site) -> None:
+        self._put(where, site, _barrier(kind))
 
-    def _call(self, op: OpDef[..., Any], source: int, target: int, event: int, span: Span) -> Stmt:
-        key = op, source, target, event
-        like = self.calls.get(key)
-        if like is None:
-            pipes = {"set_pipe": PipeType(source), "wait_pipe": PipeType(target)}
-            like = self.calls[key] = op.call((), {**pipes, "event_id": event}, span)
-        return EvalStmt(checked_call(like.op, (), like.kwargs, like.type, span), span)
+    def _put(self, where: dict[Site, list[Stmt]], site: Site, like: Call) -> None:
+        """Put a copy of a call beside a statement."""
+        span = site.stmt.span
+        stmt = checked_eval(checked_call(like.op, (), like.kwargs, like.type, span), span)
+        listed = where.get(site)
+        if listed is None:
+            where[site] = [stmt]
+        else:
+            listed.append(stmt)
+
+
+@cache
+def _flag(source: int, target: int, event: int) -> tuple[Call, Call]:
+    """Return the set and the wait of a flag, at no place."""
+    pipes = {"set_pipe": PipeType(source), "wait_pipe": PipeType(target), "event_id": event}
+    return sync_src.call((), pipes, UNKNOWN_SPAN), sync_dst.call((), pipes, UNKNOWN_SPAN)
+
+
+@cache
+def _barrier(kind: PipeType) -> Call:
+    """Return a barrier, at no place."""
+    return {PipeType.V: bar_v, PipeType.M: bar_m}.get(kind, bar_all).call((), {}, UNKNOWN_SPAN)
 
 
 def _covers(first: Flag | None, second: Flag) -> bool:
@@ -424,10 +509,3 @@ def _at_once(flags: Sequence[Flag]) -> int:
         now += change
         most = max(most, now)
     return most
-
-
-_BARRIERS: Final = {PipeType.V: bar_v, PipeType.M: bar_m}
-
-
-def _barrier(kind: PipeType, span: Span) -> Stmt:
-    return EvalStmt(expr=_BARRIERS.get(kind, bar_all).call((), {}, span), span=span)

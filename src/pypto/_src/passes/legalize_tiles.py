@@ -32,6 +32,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
+from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import map_bodies, occurring, stmts_in, variable_names
 from pypto._src.ops.layout import is_column, reshape, tile_spaces
 from pypto._src.ops.rules import called
@@ -281,7 +282,8 @@ def _refused(call: Call, tiles: Iterable[TileType], span: Span) -> PassError:
     op, hint = op_of(call), None
     name = call.op.name if op is None else called(op)
     if column is not None:
-        hint = f"read it as a row: pl.reshape({column.name}, [1, {column_length(column.type)}])"
+        length = column_length(column.type)
+        hint = f"read it as a row: pl.reshape({user_name(column)}, [1, {length}])"
     return PassError(
         f"{name} does not take column vectors [N, 1]{with_what}",
         span,

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pypto._src.ir.nodes import (
+    BinaryExpr,
     Call,
     ConstFloat,
     ConstInt,
     Expr,
     IterArg,
     MakeTuple,
+    Op,
     ShapedType,
     TileType,
     Type,
@@ -29,14 +31,16 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
+    SIMPLE,
     AssignStmt,
     ForStmt,
     Function,
     IfStmt,
+    Stmt,
     WhileStmt,
     YieldStmt,
 )
-from pypto._src.ir.walk import uses
+from pypto._src.ir.walk import stmts_in, uses
 from pypto._src.ops.layout import is_whole
 from pypto._src.passes.regions import Block, Site, read_by, sites_in
 
@@ -58,10 +62,10 @@ class Range:
                 self.begins.append(begin)
                 self.ends.append(end)
 
-    @classmethod
-    def of(cls, begin: int, end: int) -> Range:
+    @staticmethod
+    def of(begin: int, end: int) -> Range:
         """Return the range of one segment."""
-        made = cls.__new__(cls)
+        made = _new_range(Range)
         made.begins, made.ends = [begin], [end]
         return made
 
@@ -81,6 +85,10 @@ class Range:
         """True if there is a time in both; takes time in the shorter one times a logarithm."""
         few, many = (self, other) if len(self.begins) <= len(other.begins) else (other, self)
         begins, ends = many.begins, many.ends
+        if not few.begins or ends[-1] < few.begins[0]:
+            return False
+        if begins[-1] <= few.begins[0]:  # the last one is asked for most often
+            return True
         for at, begin in enumerate(few.begins):
             index = bisect_left(ends, begin)
             if index < len(begins) and begins[index] <= few.ends[at]:
@@ -101,6 +109,9 @@ class Range:
             self.begins.append(begin)
             self.ends.append(end)
             return
+        if begin >= self.begins[-1]:
+            self.ends[-1] = end if end > self.ends[-1] else self.ends[-1]
+            return
         low = bisect_left(self.ends, begin - 1)
         high = low
         while high < len(self.begins) and self.begins[high] <= end + 1:
@@ -108,6 +119,9 @@ class Range:
             high += 1
         self.begins[low:high] = [begin]
         self.ends[low:high] = [end]
+
+
+_new_range: Final = Range.__new__
 
 
 def is_data(expr: Expr) -> bool:
@@ -121,24 +135,38 @@ def may_overwrite(operand: Type, result: Type) -> bool:
     They have to agree in shape and element size, so that no element is written before it is read.
     Whether it may at all is for the op to say: `OpDef.in_place`.
     """
-    return (
-        isinstance(operand, TileType)
-        and isinstance(result, TileType)
-        and (operand.dtype is result.dtype or operand.dtype.bytes == result.dtype.bytes)
-        and (operand.shape is result.shape or same_dims(operand.shape, result.shape))
+    if operand.__class__ is not TileType or result.__class__ is not TileType:
+        return False
+    a: Any = operand
+    b: Any = result
+    return (a.shape is b.shape or same_dims(a.shape, b.shape)) and (
+        a.dtype is b.dtype or a.dtype.bytes == b.dtype.bytes
     )
 
 
 def _data_in(expr: Expr) -> Sequence[Var]:
     """Return the tensors and tiles that occur in an expression."""
-    if isinstance(expr, Var):
-        return (expr,) if is_data(expr) else ()
     if isinstance(expr, MakeTuple):
         if _NUMBERS.issuperset(map(type, expr.elements)):
             return ()
-    elif expr.__class__ in _NUMBERS:
+    elif isinstance(expr, Var):
+        return (expr,) if is_data(expr) else ()
+    elif expr.__class__ in _NUMBERS or _is_arithmetic(expr):
         return ()
     return [var for var in uses((expr,)) if is_data(var)]
+
+
+def _is_arithmetic(expr: Expr) -> bool:
+    """True for operators on scalar variables and constants, which nothing in memory is part of."""
+    if not isinstance(expr, BinaryExpr):
+        return False
+    rest: list[Any] = [expr.left, expr.right]
+    for node in rest:  # grows meanwhile
+        if node.__class__ not in _ATOMS:
+            if not isinstance(node, BinaryExpr):
+                return False
+            rest += (node.left, node.right)
+    return True
 
 
 _NUMBERS: Final = frozenset({ConstInt, ConstFloat})
@@ -195,56 +223,32 @@ def definitions(function: Function, root: Block) -> Iterator[tuple[Var, Block, i
             if isinstance(stmt.var.type, ShapedType):
                 yield stmt.var, site.block, 2 * site.begin + 1
         elif site.blocks:
-            yield from _carried_definitions(site)
+            yield from _carried_definitions(carried(site))
 
 
-def _carried_definitions(site: Site) -> Iterator[tuple[Var, Block, int]]:
-    for value in carried(site):
+def defined(function: Function) -> list[Var]:
+    """Return the variables that `definitions` gives, without when and where they are defined."""
+    found: list[Var] = [*function.params]
+    for stmt in stmts_in(function.body):
+        if stmt.__class__ is AssignStmt:
+            found.append(cast("AssignStmt", stmt).var)
+        elif stmt.__class__ not in SIMPLE:
+            found += _handed_on(stmt)
+    return [var for var in found if isinstance(var.type, ShapedType)]
+
+
+def _handed_on(stmt: Stmt) -> Iterable[Var]:
+    if isinstance(stmt, ForStmt | WhileStmt):
+        return [v for pair in zip(stmt.iter_args, stmt.return_vars, strict=True) for v in pair]
+    return stmt.return_vars if isinstance(stmt, IfStmt) else ()
+
+
+def _carried_definitions(values: Sequence[Carried]) -> Iterator[tuple[Var, Block, int]]:
+    for value in values:
+        site = value.site
         if value.iter_arg is not None:
             yield value.iter_arg, site.blocks[0], 2 * site.begin + 1
         yield value.return_var, site.block, 2 * site.end + 1
-
-
-class _Life:
-    """Where one variable is needed: from its definition on in its block, and in blocks below."""
-
-    __slots__ = ("begin", "below", "block", "extra", "last")
-
-    def __init__(self, block: Block, begin: int) -> None:
-        self.block = block
-        self.begin = self.last = begin
-        self.below: dict[Block, int] | None = None  # the last time in each block below
-        self.extra: Sequence[Segment] = ()
-
-    def use(self, block: Block, time: int) -> None:
-        """Extend the life to a time in ``block``, and what that means for the blocks around it."""
-        if block is not self.block:
-            if self.below is None:
-                self.below = {}
-            time = self._use_below(block, time, self.below)
-        if time > self.last:
-            self.last = time
-
-    def _use_below(self, block: Block, time: int, below: dict[Block, int]) -> int:
-        """Extend the life in the blocks below its own; return the time that this is there."""
-        while block is not self.block and below.get(block, -1) < time:
-            below[block] = time
-            owner = block.owner
-            if owner is None:
-                return 0
-            if owner.is_loop:  # the next turn reads it again
-                below[block] = 2 * block.end + 1
-                time = 2 * owner.end
-            else:
-                time = 2 * owner.begin
-            block = owner.block
-        return time if block is self.block else 0
-
-    def range(self) -> Range:
-        if not self.below and not self.extra:
-            return Range.of(self.begin, self.last)
-        below = [(2 * block.begin, last) for block, last in (self.below or {}).items()]
-        return Range([(self.begin, self.last), *below, *self.extra])
 
 
 class Lifetimes:
@@ -258,73 +262,134 @@ class Lifetimes:
     """
 
     def __init__(self, function: Function, root: Block) -> None:
-        self._lives: dict[Var, _Life] = {}
+        # A variable is needed from its definition on in its block, and in blocks below that.
+        self._home: dict[Any, Block] = {}
+        self._begin: dict[Var, int] = {}
+        self._last: dict[Var, int] = {}
+        self._below: dict[Var, dict[Block, int]] = {}  # the last time in each block below
+        self._extra: dict[Var, Sequence[Segment]] = {}
+        self._facts: dict[Op, tuple[frozenset[int], int | None]] = {}
         self.parts: set[Var] = set()
         for param in function.params:
             if is_data(param):
-                self._lives[param] = _Life(root, 0)
+                self._define(param, root, 0)
+        home, begins, last = self._home, self._begin, self._last
         for site in sites_in(root):
-            stmt = site.stmt
-            if isinstance(stmt, AssignStmt):
-                self._assign(site, stmt)
+            stmt: Any = site.stmt
+            block, now = site.block, 2 * site.begin
+            if stmt.__class__ is not AssignStmt:
+                for expr in read_by(stmt):
+                    self._read(expr, block, now)
+                if site.blocks:
+                    self._carry(site)
                 continue
-            for expr in read_by(stmt):
-                self._read(site, expr)
-            if site.blocks:
-                self._carry(site)
-        self.ranges = {var: life.range() for var, life in self._lives.items()}
+            var, kind = stmt.var, stmt.var.type
+            source = self._read(stmt.value, block, now)
+            if kind.__class__ is TileType:
+                if source is not None:
+                    self._note_part(source, var)
+            elif not isinstance(kind, ShapedType):
+                continue
+            home[var] = block
+            begins[var] = last[var] = now + 1
+        below, extra = self._below, self._extra
+        self.ranges = {
+            var: self._range(var) if var in below or var in extra else Range.of(begin, last[var])
+            for var, begin in begins.items()
+        }
 
-    def _assign(self, site: Site, stmt: AssignStmt) -> None:
-        var, value = stmt.var, stmt.value
-        source: Expr | None = self._read(site, value)
-        if isinstance(var.type, TileType):
-            if isinstance(source, Var) and (source in self.parts or not is_whole(source, var)):
-                self.parts.add(var)
-        elif not isinstance(var.type, ShapedType):
-            return
-        self._lives[var] = _Life(site.block, 2 * site.begin + 1)
+    def _define(self, var: Var, block: Block, time: int) -> None:
+        self._home[var] = block
+        self._begin[var] = self._last[var] = time
 
-    def _read(self, site: Site, expr: Expr) -> Expr | None:
+    def _range(self, var: Var) -> Range:
+        """Return the range of a variable that is not needed in its block alone."""
+        below = [(2 * block.begin, last) for block, last in self._below.get(var, {}).items()]
+        first = self._begin[var], self._last[var]
+        return Range([first, *below, *self._extra.get(var, ())])
+
+    def _note_part(self, source: Expr, var: Var) -> None:
+        """Note whether the tile ``var``, which has the bytes of ``source``, is a part of a tile."""
+        if isinstance(source, Var) and (source in self.parts or not is_whole(source, var)):
+            self.parts.add(var)
+
+    def _read(self, expr: Any, block: Block, now: int) -> Expr | None:
         """Note what an expression reads; return the value whose bytes it is, if it is one's.
 
         It reads as its statement begins, or, if it makes a tile, until that is made, but for what
         the tile may lie on.
         """
-        block, now, kind = site.block, 2 * site.begin, expr.type
-        if not isinstance(expr, Call):
+        if expr.__class__ is not Call:
             self._use(_data_in(expr), block, now)
             return expr
-        op = op_of(expr)
-        in_place = _NOTHING if op is None else op.in_place
-        done = now + 1 if isinstance(kind, TileType) else now
-        lives: dict[Any, _Life] = self._lives
+        kind = expr.type
+        is_tile = kind.__class__ is TileType
+        done = now + 1 if is_tile else now
+        in_place, view_of = self._facts.get(expr.op) or self._facts_of(expr)
+        home, last = self._home, self._last
         for index, arg in enumerate(expr.args):
-            life = lives.get(arg)
-            if life is None:
+            where = home.get(arg)
+            if where is None:
                 if arg.__class__ not in _ATOMS:
                     self._use(_data_in(arg), block, done)
-            elif index in in_place and may_overwrite(arg.type, kind) and arg not in self.parts:
-                life.use(block, now)
-            else:
-                life.use(block, done)
-        return None if op is None or op.view_of is None else expr.args[op.view_of]
+                continue
+            time = done
+            if is_tile and index in in_place and may_overwrite(arg.type, kind):
+                time = done if arg in self.parts else now
+            if where is not block:
+                self._use_from(arg, where, block, time)
+            elif last[arg] < time:
+                last[arg] = time
+        return None if view_of is None else expr.args[view_of]
+
+    def _facts_of(self, call: Call) -> tuple[frozenset[int], int | None]:
+        """Return what the result of a call may lie on, and the operand whose bytes it is."""
+        op = op_of(call)
+        found = (_NOTHING, None) if op is None else (op.in_place, op.view_of)
+        if op is not None and op.with_scratch is None:  # else it is the form of this call
+            self._facts[call.op] = found
+        return found
 
     def _use(self, variables: Sequence[Var], block: Block, time: int) -> None:
         for var in variables:
-            life = self._lives.get(var)
-            if life is not None:
-                life.use(block, time)
+            home = self._home.get(var)
+            if home is not None:
+                self._use_from(var, home, block, time)
+
+    def _use_from(self, var: Var, home: Block, block: Block, time: int) -> None:
+        """Extend a life to a time in ``block``, and what that means for the blocks around it."""
+        if block is not home:
+            time = _use_below(home, block, time, self._below.setdefault(var, {}))
+        if time > self._last[var]:
+            self._last[var] = time
 
     def _carry(self, site: Site) -> None:
-        for var, block, time in _carried_definitions(site):
-            self._lives[var] = _Life(block, time)
-        for value in carried(site):
+        values = carried(site)
+        for var, block, time in _carried_definitions(values):
+            self._define(var, block, time)
+        for value in values:
             holder = value.return_var if value.iter_arg is None else value.iter_arg
             ends = [site.end if site.is_loop else last.block.end for last, _ in value.yields]
-            self._lives[holder].extra = [
+            self._extra[holder] = [
                 (2 * last.begin + 1, 2 * end + 1)
                 for (last, _), end in zip(value.yields, ends, strict=True)
             ]
+
+
+def _use_below(home: Block, block: Block, time: int, below: dict[Block, int]) -> int:
+    """Extend a life in the blocks below its own; return the time that this is there."""
+    while block is not home and below.get(block, -1) < time:
+        below[block] = time
+        owner = block.owner
+        if owner is None:
+            return 0
+        if owner.is_loop:  # the next turn reads it again
+            below[block] = 2 * block.end + 1
+            time = 2 * owner.end
+        else:
+            time = 2 * owner.begin
+        block = owner.block
+    return time if block is home else 0
 
 
 def live_ranges(function: Function, root: Block) -> dict[Var, Range]:

@@ -6,6 +6,7 @@ of half as many rows, a quarter, and so on, then of fewer columns.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -13,14 +14,18 @@ from pypto._src.diagnostics import Span
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import Call, MakeTuple, TileType, Var, static_shape
 from pypto._src.ir.opdef import INTS, op_of
-from pypto._src.ir.stmts import Function, Stmt
+from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.ir.text import python_print
+from pypto._src.ir.user_text import resized, user_line, user_name, user_value
 from pypto._src.ir.walk import uses
+from pypto._src.ops.memory import create_tile
 from pypto._src.passes.liveness import Range, is_data
 from pypto._src.passes.memory_reuse import Buffer, aligned
 from pypto._src.passes.regions import Block, Site, call_of, read_by, sites_in
 from pypto._src.passes.storage import Item, plan
 from pypto._src.targets import Memory
+
+_COPY: Final = re.compile(r"_copy\d+$")  # ends the names that InitMemRef gives to copies
 
 
 class Live(NamedTuple):
@@ -35,11 +40,21 @@ class Live(NamedTuple):
         return self.tile.span if self.maker is None else self.maker.span
 
     @property
+    def name(self) -> str:
+        """What the user calls the tile."""
+        name = user_name(self.tile)
+        call = None if self.maker is None else call_of(self.maker)
+        if op_of(call) is create_tile and "create_tile" not in name and "(" in name:
+            return f"the scratch tile of {name}"
+        is_copy = _COPY.search(self.tile.name) and not _COPY.search(name)
+        return f"a copy of {name}" if is_copy else name
+
+    @property
     def text(self) -> str:
         kind = self.tile.type
         assert isinstance(kind, TileType)
         shape = ", ".join(python_print(dim) for dim in kind.shape)
-        return f"{self.tile.name}: [{shape}] {kind.dtype.member}, {self.buffer.memref.size_} bytes"
+        return f"{self.name}: [{shape}] {kind.dtype.member}, {self.buffer.memref.size_} bytes"
 
 
 def advice(
@@ -100,10 +115,9 @@ def _later(
         needed = _needed(moved, memory)
         if needed is not None:
             where = f"line {user.stmt.span.begin_line}" if user.stmt.span.is_valid() else "its use"
-            return (
-                f"move {each.tile.name} = {python_print(call)} down to just before {where}: "
-                f"then {needed} bytes are needed"
-            )
+            line = user_line(maker) if isinstance(maker, AssignStmt) else None
+            line = line or f"{each.name} = {python_print(call)}"
+            return f"move {line} down to just before {where}: then {needed} bytes are needed"
     return None
 
 
@@ -145,8 +159,8 @@ def _smaller(found: Sequence[Buffer], live: Sequence[Live], memory: Memory) -> s
                     cut[dim] = -(-shape[dim] // parts)
                     what = ("rows", "columns")[dim > 0]
                     return (
-                        f"work on {cut[dim]} {what} at a time, {each.tile.name} as "
-                        f"{_retold(each.maker, cut)}: then {needed} bytes are needed"
+                        f"work on {cut[dim]} {what} at a time, {each.name} as "
+                        f"{_retold(each.maker, cut, dim)}: then {needed} bytes are needed"
                     )
                 parts *= 2
     return None
@@ -181,12 +195,18 @@ def _sizes(call: Call) -> int | None:
     return None
 
 
-def _retold(maker: Stmt | None, shape: Sequence[int]) -> str:
-    """Return the call of a statement with ``shape`` in place of the shape that it has."""
+def _retold(maker: Stmt | None, shape: Sequence[int], dim: int) -> str:
+    """Return the call of a statement with ``shape``, new in ``dim``, for the shape that it has."""
     call = None if maker is None else call_of(maker)
     index = None if call is None else _sizes(call)
     if call is None or index is None:
         return str(list(shape))
+    op, text = op_of(call), None if maker is None else user_value(maker)
+    if op is not None and text is not None:
+        argument = (op.params.index(op.operands[index]), op.operands[index].name)
+        again = resized(text, argument, {dim: shape[dim]})
+        if again is not None:
+            return again
     args = list(call.args)
     args[index] = MakeTuple(shape)
     return python_print(Call(call.op, args, call.kwargs, call.type))

@@ -7,16 +7,17 @@ bytes needed at any time do, it gives addresses itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import MemRef, TileType, Type, Var
+from pypto._src.ir.nodes import MemRef, TileType, Type, Var, with_memref
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
-from pypto._src.passes.liveness import Range, definitions, live_ranges, peak
-from pypto._src.passes.regions import Block, Retype, number, with_memref
+from pypto._src.passes.liveness import Range, defined, live_ranges, peak
+from pypto._src.passes.regions import Block, Retype, number
 from pypto._src.passes.storage import Item, Placement, plan
 from pypto._src.targets import A2A3, Memory, Target
 
@@ -74,94 +75,105 @@ def with_shared_buffers(
     function: Function, target: Target = A2A3, *, always: bool = False
 ) -> Function:
     """Return ``function`` with shared buffers; see `MemoryReuse`."""
-    root = number(function)
-    tiles = members(function, root)
+    tiles = members(function)
     full = [space for space in tiles if _overflows(tiles[space], target.memories[space])]
-    if not always and not full:
+    wanted = list(tiles) if always else full
+    if not wanted:
         return function
+    ranges = live_ranges(function, number(function))
     merged: dict[MemRef, MemRef] = {}
-    for space, found in _buffers(tiles, live_ranges(function, root)).items():
-        memory = target.memories[space]
-        overflows = space in full
-        # If even the peak does not fit, no sharing helps: AllocateMemoryAddr will report it.
-        if always or (overflows and peak_bytes(found, memory)[0] <= memory.usable_bytes):
-            shared = share(found, memory)
-            left = dict.fromkeys(shared.get(b.memref, b.memref) for b in found)
-            if total_bytes([m.size_ for m in left], memory) > memory.usable_bytes:
-                shared = place(found, memory) or shared
-            merged.update(shared)
-    return replace_memrefs(function, merged)
+    for space in wanted:
+        found = _buffers(tiles[space], ranges)
+        merged.update(_shared(found, target.memories[space], always=always))
+    return replace_memrefs(function, merged, tiles)
+
+
+def _shared(found: Sequence[Buffer], memory: Memory, *, always: bool) -> dict[MemRef, MemRef]:
+    """Return what takes the place of which memory references so that the buffers fit.
+
+    If even the peak does not fit, no sharing helps: AllocateMemoryAddr will report it. Then nothing
+    is shared unless that is wanted ``always``.
+    """
+    slots = _slots(found, _by_size(found), memory.usable_bytes)
+    if _taken(slots, memory) <= memory.usable_bytes:
+        return _merged(slots)
+    if not always and peak_bytes(found, memory)[0] > memory.usable_bytes:
+        return {}
+    shared = share(found, memory)
+    left = dict.fromkeys(shared.get(b.memref, b.memref) for b in found)
+    if total_bytes([m.size_ for m in left], memory) > memory.usable_bytes:
+        return place(found, memory) or shared
+    return shared
 
 
 def _overflows(found: Iterable[MemRef], memory: Memory) -> bool:
     return total_bytes([memref.size_ for memref in found], memory) > memory.usable_bytes
 
 
-def replace_memrefs(function: Function, merged: dict[MemRef, MemRef]) -> Function:
-    """Return ``function`` with memory references replaced."""
-    return Retype(_Replaced(merged).type_of).function(function) if merged else function
+def replace_memrefs(
+    function: Function, merged: Mapping[MemRef, MemRef], tiles: Members | None = None
+) -> Function:
+    """Return ``function`` with other memory references of tiles; ``tiles`` has them, if known.
 
-
-class _Replaced:
-    """The types of variables with other memory references, one object for those that are equal.
-
-    What is known of types goes by their identity, and that of their shapes: the function that is
-    rewritten holds them meanwhile.
+    Of types that are equal then there is one object, as far as those of one shape share that.
     """
-
-    def __init__(self, merged: dict[MemRef, MemRef]) -> None:
-        self._merged = merged
-        self._known: dict[int, Type] = {}
-        self._made: dict[tuple[int, ...], Type] = {}
-
-    def type_of(self, var: Var) -> Type:
-        """Return the new type of a variable."""
-        kind = var.type
-        new = self._known.get(id(kind))
-        if new is None:
-            new = self._known[id(kind)] = self._replaced(kind)
-        return new
-
-    def _replaced(self, kind: Type) -> Type:
-        old = kind.memref if isinstance(kind, TileType) else None
-        memref = None if old is None else self._merged.get(old)
-        if memref is None or memref is old or not isinstance(kind, TileType):
-            return kind
-        key = (id(memref), id(kind.shape), id(kind.dtype), id(kind.tile_view))
-        new = self._made.get(key)
-        if new is None:
-            new = self._made[key] = with_memref(kind, memref)
-        return new
+    types: dict[Var, Type] = {}
+    known: dict[tuple[int, ...], Type] = {}
+    for found in (members(function) if tiles is None else tiles).values():
+        for old, variables in found.items():
+            memref = merged.get(old)
+            if memref is None or memref is old:
+                continue
+            for var in variables:
+                kind: Any = var.type
+                key = (id(memref), id(kind.shape), id(kind.dtype), id(kind.tile_view))
+                new = known.get(key)
+                if new is None:
+                    new = known[key] = with_memref(kind, memref)
+                types[var] = new
+    return Retype(types.get).function(function) if types else function
 
 
 Members: TypeAlias = "dict[MemorySpace, dict[MemRef, list[Var]]]"
 
 
-def members(function: Function, root: Block) -> Members:
+def members(function: Function) -> Members:
     """Return the tiles of each on-chip buffer, by memory space, in order of definition."""
     found: Members = {}
-    for var, _, _ in definitions(function, root):
-        memref = var.type.memref if isinstance(var.type, TileType) else None
+    for var in defined(function):
+        kind = var.type
+        memref = kind.memref if isinstance(kind, TileType) else None
         if memref is not None:
-            found.setdefault(memref.memory_space_, {}).setdefault(memref, []).append(var)
+            buffers = found.get(memref.memory_space_)
+            if buffers is None:
+                buffers = found[memref.memory_space_] = {}
+            tiles = buffers.get(memref)
+            if tiles is None:
+                buffers[memref] = [var]
+            else:
+                tiles.append(var)
     return found
 
 
 def buffers(function: Function, root: Block) -> dict[MemorySpace, list[Buffer]]:
     """Return the on-chip buffers of each memory space in order of first definition."""
-    return _buffers(members(function, root), live_ranges(function, root))
+    ranges = live_ranges(function, root)
+    return {space: _buffers(found, ranges) for space, found in members(function).items()}
 
 
-def _buffers(tiles: Members, ranges: dict[Var, Range]) -> dict[MemorySpace, list[Buffer]]:
-    def together(each: Sequence[Var]) -> Range:
-        if len(each) == 1:
-            return ranges[each[0]]
-        return Range([segment for var in each for segment in ranges[var]])
+def _buffers(found: Mapping[MemRef, Sequence[Var]], ranges: Mapping[Var, Range]) -> list[Buffer]:
+    return [
+        Buffer(
+            memref,
+            ranges[tiles[0]] if len(tiles) == 1 else _all_times(tiles, ranges),
+            tuple(tiles),
+        )
+        for memref, tiles in found.items()
+    ]
 
-    return {
-        space: [Buffer(memref, together(each), tuple(each)) for memref, each in found.items()]
-        for space, found in tiles.items()
-    }
+
+def _all_times(tiles: Sequence[Var], ranges: Mapping[Var, Range]) -> Range:
+    return Range([segment for var in tiles for segment in ranges[var]])
 
 
 def aligned(size_bytes: int, memory: Memory) -> int:
@@ -180,17 +192,22 @@ def peak_bytes(found: Sequence[Buffer], memory: Memory) -> tuple[int, int]:
 
 
 class _Slot:
-    __slots__ = ("buffers", "order", "range", "size")
+    """Buffers that share their bytes; ``end`` is the last time at which one is needed."""
 
-    def __init__(self, order: int, buffer: Buffer) -> None:
-        self.order = order
+    __slots__ = ("buffers", "end", "range", "size")
+
+    def __init__(self, buffer: Buffer) -> None:
         self.size = buffer.memref.size_
         self.range = buffer.range.copy()
+        self.end = self.range.ends[-1]
         self.buffers = [buffer]
 
     def take(self, buffer: Buffer) -> None:
         self.range = self.range.absorb(buffer.range)
+        self.end = self.range.ends[-1]
         self.buffers.append(buffer)
+        size = buffer.memref.size_
+        self.size = size if size > self.size else self.size
 
 
 def _taken(slots: Sequence[_Slot], memory: Memory) -> int:
@@ -208,32 +225,52 @@ def share(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef]:
     needed; so a slot has the size of its first buffer. If that overflows, the order of definition
     is tried too, where slots grow.
     """
-    sizes = [buffer.memref.size_ for buffer in found]
-    by_size = sorted(range(len(found)), key=sizes.__getitem__, reverse=True)  # equal ones in order
-    best = _slots(found, by_size)
+    best = _slots(found, _by_size(found))
     if _taken(best, memory) > memory.usable_bytes:
         best = min(best, _slots(found, range(len(found))), key=lambda s: _taken(s, memory))
+    return _merged(best)
+
+
+def _by_size(found: Sequence[Buffer]) -> list[int]:
+    """Return the indices of buffers, the largest first, equal ones in order."""
+    sizes = [buffer.memref.size_ for buffer in found]
+    return sorted(range(len(found)), key=sizes.__getitem__, reverse=True)
+
+
+def _merged(slots: Sequence[_Slot]) -> dict[MemRef, MemRef]:
     merged: dict[MemRef, MemRef] = {}
-    for slot in best:
-        first = min(slot.buffers, key=lambda b: b.memref.id_)
-        memref = first.memref
+    for slot in slots:
+        memrefs = [buffer.memref for buffer in slot.buffers]
+        memref = min(memrefs, key=_ID)
         if memref.size_ != slot.size:
             memref = MemRef(memref.memory_space_, memref.addr_, slot.size, memref.id_)
-        merged.update({b.memref: memref for b in slot.buffers if b.memref is not memref})
+        merged.update({old: memref for old in memrefs if old is not memref})
     return merged
 
 
-def _slots(found: Sequence[Buffer], order: Sequence[int]) -> list[_Slot]:
+_ID: Final = attrgetter("id_")
+
+
+def _slots(found: Sequence[Buffer], order: Iterable[int], most: int | None = None) -> list[_Slot]:
+    """Put each buffer in the first slot that is free whenever it is needed.
+
+    Stop when the slots take more than ``most`` bytes.
+    """
     slots: list[_Slot] = []
+    taken = 0
     for index in order:
         buffer = found[index]
-        for slot in slots[-_MOST_SLOTS:]:
-            if not slot.range.meets(buffer.range):
+        range_ = buffer.range
+        begin = range_.begins[0]
+        for slot in slots if len(slots) <= _MOST_SLOTS else slots[-_MOST_SLOTS:]:
+            if slot.end < begin or not slot.range.meets(range_):
                 slot.take(buffer)
-                slot.size = max(slot.size, buffer.memref.size_)
                 break
         else:
-            slots.append(_Slot(index, buffer))
+            slots.append(_Slot(buffer))
+            taken += buffer.memref.size_
+            if most is not None and taken > most:
+                break
     return slots
 
 

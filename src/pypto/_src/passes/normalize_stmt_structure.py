@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
@@ -47,14 +48,20 @@ class _Normalize(Mutator):
         return map_bodies(node, self.body)
 
     def body(self, stmt: Stmt) -> Stmt:
-        out: list[Stmt] = []
-        for is_run, group in groupby(statements(stmt), _is_operation):
-            inner = tuple(group)
-            if is_run:
-                out.append(OpStmts(inner, inner[0].span))
-            else:
-                out += [each if each.__class__ in SIMPLE else self.visit(each) for each in inner]
-        return stmt if _same_shape(stmt, out) else SeqStmts(stmts=tuple(out), span=stmt.span)
+        old = statements(stmt)
+        return normal_body(stmt, [s if s.__class__ in SIMPLE else self.visit(s) for s in old])
+
+
+def normal_body(old: Stmt, stmts: Sequence[Stmt]) -> Stmt:
+    """Return the normal body of ``stmts``, none of which is a sequence; ``old`` if it is that."""
+    out: list[Stmt] = []
+    for is_run, group in groupby(stmts, _is_operation):
+        inner = tuple(group)
+        if is_run:
+            out.append(OpStmts(inner, inner[0].span))
+        else:
+            out += inner
+    return old if _same_shape(old, out) else SeqStmts(stmts=tuple(out), span=old.span)
 
 
 def _is_operation(stmt: Stmt) -> bool:

@@ -40,19 +40,26 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
-    ForStmt,
     Function,
-    IfStmt,
     Program,
     ReturnStmt,
     ScopeStmt,
     Stmt,
-    WhileStmt,
     YieldStmt,
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, children, functions_called, stmts_in, substitute, uses, walk
+from pypto._src.ir.user_text import user_name
+from pypto._src.ir.walk import (
+    Mutator,
+    children,
+    defined_by,
+    functions_called,
+    stmts_in,
+    substitute,
+    uses,
+    walk,
+)
 from pypto._src.ops import tensor
 from pypto._src.ops.conversion import core_of
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
@@ -113,21 +120,6 @@ def _outlined(function: Function, names: set[str], *, is_entry: bool) -> list[Fu
 # --------------------------------------------------------------------------------------------
 # Variables of a stretch of statements
 # --------------------------------------------------------------------------------------------
-
-
-def defined_by(stmt: Stmt) -> tuple[Var, ...]:
-    """Return the variables that one statement itself defines."""
-    match stmt:
-        case AssignStmt():
-            return (stmt.var,)
-        case IfStmt():
-            return stmt.return_vars
-        case ForStmt():
-            return (stmt.loop_var, *stmt.iter_args, *stmt.return_vars)
-        case WhileStmt():
-            return (*stmt.iter_args, *stmt.return_vars)
-        case _:
-            return ()
 
 
 def _used_by(stmts: Iterable[Stmt]) -> Iterator[Var]:
@@ -282,9 +274,9 @@ class _Outliner(Mutator):
         shared = _sharing(inputs, self._roots)
         for var, direction in zip(inputs, kernel.param_directions, strict=True):
             if var in shared and direction is not ParamDirection.In:
-                names = " and ".join(f"'{each.name}'" for each in shared)
+                names = " and ".join(f"'{user_name(each)}'" for each in shared)
                 raise PassError(
-                    f"the scope writes '{var.name}', and {names} may be one tensor",
+                    f"the scope writes '{user_name(var)}', and {names} may be one tensor",
                     span,
                     hint="use one name of the tensor inside of the scope",
                     slug="scope-aliases",
@@ -355,7 +347,8 @@ def _counted(variables: Iterable[Var]) -> dict[Var, int]:
 
 def _no_result(var: Var, span: Span) -> PassError:
     return PassError(
-        f"the scope hands out '{var.name}', which is no tensor: a kernel returns tensors only",
+        f"the scope hands out '{user_name(var)}', which is no tensor: a kernel returns tensors "
+        "only",
         span,
         hint="compute it before the with pl.incore()",
         slug="scope-result",
@@ -491,11 +484,11 @@ def check_merges(function: Function) -> None:
     for var, names in merged.items():
         for name in names:
             if name in written:
+                either, source = user_name(var), user_name(name)
                 raise PassError(
-                    f"'{var.name}' is '{name.name}' or another tensor, and '{name.name}' is "
-                    "written",
+                    f"'{either}' is '{source}' or another tensor, and '{source}' is written",
                     var.span,
-                    hint=f"copy it: {var.name} = pl.add({name.name}, 0)",
+                    hint=f"copy it: {either} = pl.add({source}, 0)",
                     slug="scope-aliases",
                 )
 

@@ -6,7 +6,7 @@ what pipes know and what raised flags tell. Event numbers come in `sync_answers`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from pypto._src.diagnostics import DiagnosticSeverity
@@ -14,7 +14,7 @@ from pypto._src.ir.enums import PipeType
 from pypto._src.ir.stmts import Function
 from pypto._src.passes.buffers import Instruction
 from pypto._src.passes.check_flow import Flow
-from pypto._src.passes.check_state import PIPES, State
+from pypto._src.passes.check_state import PIPES, Bits, State
 from pypto._src.passes.check_texts import Findings, Triple
 from pypto._src.passes.regions import Block, Site, owner_of
 from pypto._src.passes.sync_plan import Flag, Form, Planner, strongest
@@ -41,6 +41,7 @@ class Act(NamedTuple):
     """What a pipe does beside a statement: it sets a flag, waits for one, or has a barrier."""
 
     of: Flag | Site | None  # None for what nobody suspects
+    flag: Flag | None = None
     sets: bool = False
     primes: bool = False  # for the first turn of a loop
     barrier: PipeType | None = None
@@ -59,8 +60,11 @@ class PlanFlow(Flow):
         self.closing: dict[Block, list[Act]] = {}
         self.dropped: set[Flag | Site] = set()
         self.steps: int = 0
+        self.look: Callable[[Site, State], None] | None = None  # at states before acts in blocks
         self._place(planner, list(planner.flags.values()))
-        super().__init__(function, planner.root, planner.accesses, _Alarm(0), _itself)
+        like, root = planner.flow, planner.root
+        super().__init__(function, root, planner.accesses, _Alarm(0), _itself, like=like)
+        planner.flow = self
 
     def _place(self, planner: Planner, flags: Sequence[Flag], *, late: bool = False) -> None:
         """File the plan by statements: waits before barriers before sets.
@@ -69,22 +73,22 @@ class PlanFlow(Flow):
         """
         for flag in flags:
             if flag.form is Form.CLOSING:
-                self.closing.setdefault(flag.block, []).append(Act(flag))
+                self.closing.setdefault(flag.block, []).append(Act(flag, flag))
             else:
-                self.before.setdefault(flag.wait_before, []).append(Act(flag))
+                self.before.setdefault(flag.wait_before, []).append(Act(flag, flag))
         for site, kinds in planner.bars.items():
             acts = self.before.setdefault(site, [])
             acts += [Act(site, barrier=kind) for kind in strongest(kinds)]
         for flag in flags:
             if late and flag.late is not None:
-                self.before.setdefault(flag.late, []).append(Act(flag, sets=True))
+                self.before.setdefault(flag.late, []).append(Act(flag, flag, sets=True))
             else:
-                self.after.setdefault(flag.set_after, []).append(Act(flag, sets=True))
+                self.after.setdefault(flag.set_after, []).append(Act(flag, flag, sets=True))
         for flag in flags:
             if flag.form is Form.PRIMED:
                 owner = owner_of(flag.block)
-                self.before.setdefault(owner, []).append(Act(flag, sets=True, primes=True))
-                self.after.setdefault(owner, []).insert(0, Act(flag))
+                self.before.setdefault(owner, []).append(Act(flag, flag, sets=True, primes=True))
+                self.after.setdefault(owner, []).insert(0, Act(flag, flag))
         for block in (*planner.closing_bars, planner.root):
             self.closing.setdefault(block, []).append(Act(None, barrier=PipeType.ALL))
 
@@ -96,6 +100,8 @@ class PlanFlow(Flow):
         for index in range(begin, len(block.sites)):
             site = block.sites[index]
             if site in self.before and not (entered and index == begin):
+                if self.look is not None:
+                    self.look(site, state)
                 self.act(self.before[site], state)
             if site.blocks:
                 key = self.split_key(site)
@@ -125,20 +131,38 @@ class PlanFlow(Flow):
 
     def act(self, acts: Sequence[Act], state: State) -> None:
         """Let pipes do what stands beside a statement."""
-        of_pipe = self.numbering.of_pipe
+        of_pipe, dropped = self.numbering.of_pipe, self.dropped
         for act in acts:
-            if act.of in self.dropped:
+            flag, barrier = act.flag, act.barrier
+            if act.of in dropped:
                 continue
-            if act.barrier is PipeType.ALL:
-                state.known = [self.numbering.all] * PIPES
-            elif act.barrier is not None:
-                state.known[act.barrier] |= of_pipe[act.barrier]
-            elif isinstance(act.of, Flag):
-                flag = act.of
+            if flag is not None:
                 if act.sets:
                     state.tokens[flag] = state.known[flag.source] | of_pipe[flag.source]
+                elif flag.target == PipeType.S:
+                    state.learn(PipeType.S, state.tokens.pop(flag))
                 else:
-                    state.learn(PipeType(flag.target), state.tokens.pop(flag))
+                    state.known[flag.target] |= state.tokens.pop(flag)
+            elif barrier is PipeType.ALL:
+                state.known = [self.numbering.all] * PIPES
+            elif barrier is not None:
+                state.known[barrier] |= of_pipe[barrier]
+
+    def told(self, site: Site, pipe: int, state: State, suspect: Flag | Site) -> Bits:
+        """Return what a pipe knows behind the acts before a statement, but for a suspect's."""
+        known = state.known[pipe]
+        for act in self.before.get(site, ()):
+            flag = act.flag
+            if act.of is suspect or act.of in self.dropped:
+                continue
+            if flag is not None:
+                if not act.sets and flag.target in (pipe, PipeType.S):
+                    known |= state.tokens[flag]
+            elif act.barrier is PipeType.ALL:
+                return self.numbering.all
+            elif act.barrier == pipe:
+                known |= self.numbering.of_pipe[pipe]
+        return known
 
 
 def _itself(triple: Triple) -> Triple:

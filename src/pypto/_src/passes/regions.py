@@ -6,25 +6,20 @@ end of a block has a number in textual order. What the statements mean is known 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from operator import is_
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pypto._src.ir.nodes import (
+    CONSTANTS,
     Call,
-    ConstBool,
-    ConstFloat,
-    ConstInt,
     Expr,
     IterArg,
     MakeTuple,
-    MemRef,
-    ShapedType,
-    TensorType,
-    TileType,
     Type,
     Var,
-    checked_call,
+    checked_var,
+    with_args,
 )
 from pypto._src.ir.stmts import (
     SIMPLE,
@@ -40,6 +35,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     WhileStmt,
     YieldStmt,
+    checked_assign,
     seq,
     statements,
 )
@@ -189,49 +185,57 @@ def read_by(stmt: Stmt) -> Sequence[Expr]:
 Edit = Callable[[Site, Stmt], Sequence[Stmt]]
 
 
-def rewrite(function: Function, root: Block, edit: Edit) -> Function:
+def rewrite(
+    function: Function, root: Block, edit: Edit, only: Container[Site] | None = None
+) -> Function:
     """Return ``function`` with each statement replaced by what ``edit(site, statement)`` returns.
 
     The statement given is that of the site with the bodies below it already replaced. Bodies in
-    which nothing changes keep their identity.
+    which nothing changes keep their identity. ``edit`` is asked about the statements in ``only``,
+    about all if that is None.
     """
-    body = _rewritten(function.body, root, edit)
+    body = _rewritten(function.body, root, edit, only)
     return function if body is function.body else function.with_body(body)
 
 
-def _rewritten(body: Stmt, block: Block, edit: Edit) -> Stmt:
+def _rewritten(body: Stmt, block: Block, edit: Edit, only: Container[Site] | None) -> Stmt:
     out: list[Stmt] = []
     changed = False
     for site in block.sites:
-        new = edit(site, _with_bodies(site, edit))
+        stmt = _with_bodies(site, edit, only) if site.blocks else site.stmt
+        if only is not None and site not in only:
+            changed = changed or stmt is not site.stmt
+            out.append(stmt)
+            continue
+        new = edit(site, stmt)
         changed = changed or len(new) != 1 or new[0] is not site.stmt
         out += new
     return seq(out, body.span) if changed else body
 
 
-def _with_bodies(site: Site, edit: Edit) -> Stmt:
-    if not site.blocks:
-        return site.stmt
+def _with_bodies(site: Site, edit: Edit, only: Container[Site] | None) -> Stmt:
     old = bodies(site.stmt)
-    new = [_rewritten(b, block, edit) for b, block in zip(old, site.blocks, strict=True)]
+    new = [_rewritten(b, block, edit, only) for b, block in zip(old, site.blocks, strict=True)]
     if all(a is b for a, b in zip(old, new, strict=True)):
         return site.stmt
     names = ("then_body", "else_body") if isinstance(site.stmt, IfStmt) else ("body",)
     return copy_with(site.stmt, dict(zip(names, new, strict=False)))
 
 
-_ATOMS: Final = frozenset({Var, ConstInt, ConstFloat, ConstBool})
+_ATOMS: Final = CONSTANTS | {Var}
 """What has no operands, and no init value."""
 
 
 class Retype(Mutator):
     """Gives variables new types where they are defined, and uses the new variables everywhere.
 
+    ``new_type`` returns the type of a variable; None, or the one that it has, where it stays.
+
     What most statements are, calls of variables and constants, is looked through in place; all
     else is left to the general traversal where it names a variable that has changed.
     """
 
-    def __init__(self, new_type: Callable[[Var], Type]) -> None:
+    def __init__(self, new_type: Callable[[Var], Type | None]) -> None:
         super().__init__()
         self._new_type = new_type
         self.renamed: dict[Var, Var] = {}
@@ -251,70 +255,76 @@ class Retype(Mutator):
 
     def _in_order(self, node: Any) -> Any:
         old: tuple[Any, ...] = node.stmts
-        new: list[Stmt] = []
-        for stmt in old:
-            cls = stmt.__class__
-            if cls is AssignStmt:
-                new.append(self.visit_AssignStmt(stmt))
-            elif cls is EvalStmt:
-                new.append(self.visit_EvalStmt(stmt))
-            else:
-                new.append(self.visit(stmt))
-        return node if all(map(is_, old, new)) else node.__class__(tuple(new), node.span)
+        new = self.each(old)
+        return node if all(map(is_, old, new)) else copy_with(node, {"stmts": tuple(new)})
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt:
         """Return the assignment of the new value to the new variable."""
-        old = stmt.value
-        var = self.define(stmt.var)
-        value = self._call(old) if isinstance(old, Call) else self._other(old)
-        if var is stmt.var and value is old:
-            return stmt
-        return AssignStmt(var, value, stmt.span)
+        return self.each((stmt,))[0]
 
     def visit_EvalStmt(self, stmt: EvalStmt) -> Stmt:
         """Return the statement with the new expression."""
-        old = stmt.expr
-        expr = self._call(old) if isinstance(old, Call) else self._other(old)
-        return stmt if expr is old else EvalStmt(expr, stmt.span)
+        return self.each((stmt,))[0]
 
-    def _call(self, call: Call) -> Call:
+    def each(self, stmts: Sequence[Any]) -> list[Stmt]:
+        """Return the statements with their variables replaced: where the time of a rewrite goes."""
         renamed: dict[Any, Var] = self.renamed
-        args: list[Expr] = []
-        changed = False
-        for arg in call.args:
-            new: Expr | None = renamed.get(arg)
-            if new is not None:
-                changed = True
-            elif arg.__class__ in _ATOMS:
-                new = arg
+        new_type = self._new_type
+        new: list[Stmt] = []
+        for stmt in stmts:
+            is_assignment = stmt.__class__ is AssignStmt
+            if is_assignment:
+                old = value = stmt.value
+            elif stmt.__class__ is EvalStmt:
+                old = value = stmt.expr
             else:
-                new = self._other(arg)
-                changed = changed or new is not arg
-            args.append(new)
-        if not changed:
-            return call
-        return checked_call(call.op, tuple(args), call.kwargs, call.type, call.span)
+                new.append(self.visit(stmt))
+                continue
+            if old.__class__ is not Call:
+                value = self._other(old)
+            elif old.args:
+                args: list[Expr] = []
+                changed = False
+                for arg in old.args:
+                    if arg in renamed:
+                        args.append(renamed[arg])
+                        changed = True
+                    elif arg.__class__ in _ATOMS:
+                        args.append(arg)
+                    else:
+                        other = self._other(arg)
+                        args.append(other)
+                        changed = changed or other is not arg
+                if changed:
+                    value = with_args(old, tuple(args))
+            if not is_assignment:
+                new.append(stmt if value is old else EvalStmt(value, stmt.span))
+                continue
+            var = stmt.var
+            if var.__class__ is not Var:
+                var = self.define(var)
+            else:
+                kind = new_type(var)
+                if kind is not None and kind is not var.type:
+                    renamed[stmt.var] = var = checked_var(var.name, kind, var.span)
+            if var is not stmt.var or value is not old:
+                stmt = checked_assign(var, value, stmt.span)
+            new.append(stmt)
+        return new
 
     def _other(self, expr: Expr) -> Expr:
         """Return an expression, which stays as it is where no variable in it has changed."""
-        if (
-            isinstance(expr, MakeTuple)
-            and _ATOMS.issuperset(map(type, expr.elements))
-            and self._changed.isdisjoint(expr.elements)
-        ):
-            return expr
+        if expr.__class__ is MakeTuple:
+            items: Any = cast("MakeTuple", expr).elements
+            if CONSTANTS.issuperset(map(type, items)):
+                return expr
         return expr if self._changed.isdisjoint(uses((expr,))) else self.visit(expr)
 
     def define(self, var: Any) -> Any:
         """Return the variable with its new type; the same one if nothing of it changes."""
         kind = self._new_type(var)
-        if var.__class__ is Var:
-            if kind is var.type:
-                return var
-            new = self.renamed[var] = Var(var.name, kind, var.span)
-            return new
         changes: dict[str, Any] = {}
-        if kind is not var.type:
+        if kind is not None and kind is not var.type:
             changes["type"] = kind
         if isinstance(var, IterArg):
             init = self.initial(var)
@@ -336,13 +346,4 @@ class Retype(Mutator):
         same = all(a is b for a, b in zip(params, function.params, strict=True))
         if same and body is function.body:
             return function
-        return function.with_body(body, params=params)
-
-
-def with_memref(kind: ShapedType, memref: MemRef) -> ShapedType:
-    """Return a tensor or tile type at another place in memory."""
-    if isinstance(kind, TileType):
-        return TileType(kind.shape, kind.dtype, memref, kind.tile_view)
-    if isinstance(kind, TensorType):
-        return TensorType(kind.shape, kind.dtype, memref, kind.tensor_view)
-    raise TypeError(f"{type(kind).__name__} is neither a tensor nor a tile")
+        return copy_with(function, {"body": body, "params": tuple(params)})

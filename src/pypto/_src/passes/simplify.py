@@ -40,10 +40,10 @@ from pypto._src.ir.nodes import (
     same_type,
 )
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, YieldStmt, statements
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.walk import defined_by, stmts_in
 from pypto._src.passes.base import IRProperty, IRPropertySet
 from pypto._src.passes.rewrite import RewritePass, Rewriter, Rule
-from pypto._src.passes.values import defined_by, trips, used_by_type
+from pypto._src.passes.values import trips, used_by_type
 
 _P: Final = IRProperty
 _Const = ConstInt | ConstFloat | ConstBool

@@ -2,9 +2,9 @@
 
 Two buffers that are needed at the same time must not overlap. `first_fit` takes near linear time.
 `best_fit` asks for the lowest height: several orders of first fit, and, where none of them reaches
-the bound, a branch and bound over canonical placements, in which every buffer lies on another one
-or at the bottom. It counts its steps instead of looking at a clock, so that the same program gets
-the same plan on every machine.
+the bound, which is the weight of buffers each two of which meet, a branch and bound over canonical
+placements, in which every buffer lies on another one or at the bottom. It counts its steps instead
+of looking at a clock, so that the same program gets the same plan on every machine.
 
 `plan` adds what in-place results need: a buffer that begins in the very statement in which another
 one ends (times 2p + 1 and 2p) takes the same bytes, all of them, or none.
@@ -124,6 +124,8 @@ def plan(items: Sequence[Item], *, exact: bool, steps: int = MOST_STEPS) -> Plac
     if not exact or best.height == peak_:
         return best._replace(bound=peak_)
     least = best_fit(least_items, steps)
+    if best.height == least.bound:
+        return best._replace(bound=least.bound)
     found = min(spread(best_fit(joined, steps)), best, key=lambda p: p.height)
     if found.height > least.bound:
         found = min(found, best_fit(apart, steps), key=lambda p: p.height)
@@ -260,8 +262,72 @@ def _placed(items: Sequence[Item], steps: int) -> Placement:
     assert best is not None
     if len(items) > MOST_SEARCHED:
         return best
-    best = _mended(items, best)
-    return best if best.optimal else _Search(items, best).run(steps)
+    meets = _meetings(items)
+    best = best._replace(bound=_heaviest([item.size for item in items], meets, best.bound))
+    if not best.optimal:
+        best = _mended(items, best)
+    return best if best.optimal else _Search(items, meets, best).run(steps)
+
+
+def _meetings(items: Sequence[Item]) -> list[int]:
+    """Return for each item, as bits, those that are needed at one time with it."""
+    meets = [0] * len(items)
+    for i, item in enumerate(items):
+        for j in range(i):
+            if item.range.meets(items[j].range):
+                meets[i] |= 1 << j
+                meets[j] |= 1 << i
+    return meets
+
+
+_MOST_SETS: Final = 2_000
+
+
+def _heaviest(sizes: Sequence[int], meets: Sequence[int], most: int) -> int:
+    """Return the most bytes found of items each two of which meet; ``most`` if none are more.
+
+    No placement is lower. It can be more than is needed at any one time: of three items with holes
+    each two may meet at another time. The search is that for a heaviest clique, in which what the
+    groups of a colouring can add limits what is tried.
+    """
+    everything = (1 << len(sizes)) - 1
+    levels = [(everything, 0, _coloured(sizes, meets, everything))]
+    left = _MOST_SETS
+    while levels:
+        rest, weight, order = levels[-1]
+        if not order or weight + order[-1][1] <= most:
+            levels.pop()
+            continue
+        item, _ = order.pop()
+        levels[-1] = rest & ~(1 << item), weight, order
+        weight += sizes[item]
+        most = max(most, weight)
+        inner = rest & meets[item]
+        left -= 1
+        if inner and left > 0:
+            levels.append((inner, weight, _coloured(sizes, meets, inner)))
+    return most
+
+
+def _coloured(sizes: Sequence[int], meets: Sequence[int], rest: int) -> list[tuple[int, int]]:
+    """Return items in groups in which none meet, each with the most that it and those before weigh.
+
+    That is what one item of each group weighs together.
+    """
+    found: list[tuple[int, int]] = []
+    below = 0
+    while rest:
+        free, group, top = rest, 0, 0
+        while free:
+            low = free & -free
+            item = low.bit_length() - 1
+            group |= low
+            top = max(top, sizes[item])
+            free &= ~(low | meets[item])
+        below += top
+        found += [(item, below) for item in _bits(group)]
+        rest &= ~group
+    return found
 
 
 _MENDINGS: Final = 150
@@ -275,7 +341,7 @@ def _mended(items: Sequence[Item], best: Placement) -> Placement:
         order = sorted(range(count), key=lambda i: (-blame[i], i))
         found = first_fit(items, order)
         if found.height < best.height:
-            best = found
+            best = found._replace(bound=best.bound)
             if best.optimal:
                 break
         for i, address in enumerate(found.addresses):
@@ -298,16 +364,11 @@ class _Search:
     a proven bound itself.
     """
 
-    def __init__(self, items: Sequence[Item], best: Placement) -> None:
+    def __init__(self, items: Sequence[Item], meets: Sequence[int], best: Placement) -> None:
         self.sizes = [item.size for item in items]
+        self.meets = meets
         self.best = best
         count = len(items)
-        self.meets = [0] * count
-        for i in range(count):
-            for j in range(i):
-                if items[i].range.meets(items[j].range):
-                    self.meets[i] |= 1 << j
-                    self.meets[j] |= 1 << i
         self.crowds = _crowds(items)
         self.crowds_of = [
             [c for c, m in enumerate(self.crowds) if m >> i & 1] for i in range(count)

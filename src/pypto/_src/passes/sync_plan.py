@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from operator import attrgetter
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from pypto._src.ir.enums import ForKind, PipeType
 from pypto._src.ir.stmts import ForStmt, IfStmt, WhileStmt
 from pypto._src.passes.boxes import trip_count
 from pypto._src.passes.buffers import Accesses, Instruction
+from pypto._src.passes.check_flow import Flow
 from pypto._src.passes.check_paths import Conditions
 from pypto._src.passes.conflicts import History, Need, lifted, meeting
 from pypto._src.passes.regions import Block, Site, owner_of
@@ -34,24 +36,36 @@ from pypto._src.passes.regions import Block, Site, owner_of
 PIPES: Final = 7
 
 Row: TypeAlias = "list[int]"
-"""For each pipe, the number of the last instruction known to be complete."""
+"""For each pipe, the number of the last instruction known to be complete; shared, never changed."""
 Clock: TypeAlias = "list[Row]"
 """A row for each pipe: what is complete before the next instruction of it starts."""
 
 
-def _copy(clock: Clock) -> Clock:
-    return [row[:] for row in clock]
+def _with(row: Sequence[int], pipe: int, number: int) -> Row:
+    """Return a row with another number for one pipe."""
+    new = [*row]
+    new[pipe] = number
+    return new
 
 
 def _learn(clock: Clock, pipe: int, token: Sequence[int]) -> None:
     """Let ``pipe`` know ``token``; what the scalar pipe waits for, all later instructions do."""
-    for row in clock if pipe == PipeType.S else (clock[pipe],):
-        row[:] = [a if a > b else b for a, b in zip(row, token, strict=True)]
+    if pipe != PipeType.S:
+        clock[pipe] = [a if a > b else b for a, b in zip(clock[pipe], token, strict=True)]
+        return
+    for p, row in enumerate(clock):
+        clock[p] = [a if a > b else b for a, b in zip(row, token, strict=True)]
 
 
 def _lowest(clocks: Sequence[Clock]) -> Clock:
     """Return what is known whichever of the clocks is right."""
-    return [[min(clock[p][q] for clock in clocks) for q in range(PIPES)] for p in range(PIPES)]
+    lowest, *others = clocks
+    for clock in others:
+        lowest = [
+            a if a is b else [x if x < y else y for x, y in zip(a, b, strict=True)]
+            for a, b in zip(lowest, clock, strict=True)
+        ]
+    return lowest[:]
 
 
 def _skipped(clock: Clock, before: Row, after: Row) -> Clock:
@@ -59,7 +73,13 @@ def _skipped(clock: Clock, before: Row, after: Row) -> Clock:
 
     Numbers went from ``before`` to ``after``. Who knows everything before also knows these.
     """
-    return [[after[q] if row[q] >= before[q] else row[q] for q in range(PIPES)] for row in clock]
+    if before == after:
+        return clock[:]
+    steps = [*zip(before, after, strict=True)]
+    return [
+        [new if known >= old else known for known, (old, new) in zip(row, steps, strict=True)]
+        for row in clock
+    ]
 
 
 # --------------------------------------------------------------------------------------------
@@ -75,13 +95,21 @@ class Form(Enum):
     PRIMED = "set before the loop, wait and set in its body, wait after the loop"
 
 
+NONE: Final = -1
+"""For the event of an answer: none is needed."""
+BARRIER: Final = -2
+"""For the event of an answer: none is free, and a barrier of all pipes stands for it."""
+
+
 class Flag:
     """One set and its wait, before an event number is chosen."""
 
     __slots__ = (
         "back",
         "back_first",
+        "begin",
         "block",
+        "end",
         "event",
         "form",
         "known",
@@ -103,27 +131,26 @@ class Flag:
         self.wait_before = wait_before  # of a CLOSING flag: where the next turn needs it
         self.block = wait_before.block  # of a CLOSING or PRIMED flag: the body of its loop
         self.late: Site | None = None  # set before this statement instead
+        self.begin = self.end = 0
         self.event = -1
-        self.back = -1  # the event by which the source hears from the target before it sets this
-        self.back_first = -1  # the same before it raises a PRIMED flag for the first turn
+        self.back = NONE  # the event by which the source hears from the target before it sets this
+        self.back_first = NONE  # the same before it raises a PRIMED flag for the first turn
         self.known = 0  # the last instruction of the target complete when this is set
         self.number = 0  # the first instruction of the target behind the wait; 0 in a loop
 
-    @property
-    def begin(self) -> int:
-        """The place of the first set in textual order: 8 times the number of its statement, +."""
-        if self.form is Form.PRIMED:
-            return 8 * owner_of(self.block).begin + 2
-        return 8 * self.set_after.end + 5 if self.late is None else 8 * self.late.begin + 1
+    def place(self) -> None:
+        """Find where the flag begins and ends in the text, once it is known where its ends stand.
 
-    @property
-    def end(self) -> int:
-        """The place of the last wait."""
-        if self.form is Form.FORWARD:
-            return 8 * self.wait_before.begin
-        if self.form is Form.CLOSING:
-            return 8 * self.block.end - 2
-        return 8 * owner_of(self.block).end + 4
+        ``begin`` is the place of the first set: 8 times the number of its statement, and a bit
+        more; ``end`` is that of the last wait.
+        """
+        if self.form is Form.PRIMED:
+            owner = owner_of(self.block)
+            self.begin, self.end = 8 * owner.begin + 2, 8 * owner.end + 4
+            return
+        self.begin = 8 * self.set_after.end + 5 if self.late is None else 8 * self.late.begin + 1
+        forward = self.form is Form.FORWARD
+        self.end = 8 * self.wait_before.begin if forward else 8 * self.block.end - 2
 
 
 Token: TypeAlias = "Sequence[int]"
@@ -132,9 +159,15 @@ Token: TypeAlias = "Sequence[int]"
 
 def _token(clock: Clock, count: Row, pipe: int) -> Row:
     """Return what a flag tells that ``pipe`` sets now."""
-    token = clock[pipe][:]
-    token[pipe] = count[pipe]
-    return token
+    return _with(clock[pipe], pipe, count[pipe])
+
+
+def as_written(flags: Iterable[Flag]) -> list[Flag]:
+    """Return flags in the order in which they stand in the text, beside one statement too."""
+    return sorted(flags, key=_IN_TEXT)
+
+
+_IN_TEXT: Final = attrgetter("begin", "end", "source", "target")
 
 
 class _Added(NamedTuple):
@@ -151,11 +184,8 @@ class _Added(NamedTuple):
     apart: bool  # the two stand in different blocks, or in a branch
 
 
-class _Choice(NamedTuple):
-    need: Need
-    set_after: Site
-    wait_before: Site
-    token: Token
+_Choice: TypeAlias = "tuple[Need, Site, Site, Token]"
+"""A need, the statements behind which a set and before which a wait stands, what the flag tells."""
 
 
 # --------------------------------------------------------------------------------------------
@@ -180,8 +210,9 @@ class Planner:
         self.clock: Clock = [[0] * PIPES for _ in range(PIPES)]
         self.count: Row = [0] * PIPES
         self.frames: list[_Frame] = []
-        self.after: dict[Site, Token] = {}  # of a flag of the statement's own pipe behind it
-        self.behind: dict[Site, list[Token]] = {}  # the same for each pipe, of a compound one
+        # Behind an instruction what its pipe knows, and its number.
+        self.after: dict[Site, tuple[Row, int]] = {}
+        self.behind: dict[Site, list[Token]] = {}  # behind a compound one what flags of pipes tell
         self.first: dict[Block, dict[int, int]] = {}  # pipe to its first statement in the block
         self.flags: dict[tuple[int, bool, Site | Block], Flag] = {}
         self.loops: int = 0  # that are open
@@ -189,13 +220,15 @@ class Planner:
         self.sets: dict[Site, dict[Flag, None]] = {}
         self.carried: dict[Block, list[Flag]] = {}  # by the body of their loop
         self.conditions = Conditions(accesses.integers)
-        self.is_straight: bool = not any(site.blocks for site in root.sites)
+        self.is_straight: bool = root.is_flat
         self.arms: dict[Block, bool] = {}
         self.log: list[_Added] = []
         self.late: int = 0  # twice the end of the last loop to which a second turn added something
         self.site: Site = root.sites[0]
         self.bars: dict[Site, list[PipeType]] = {}  # before a statement
         self.closing_bars: dict[Block, None] = {}  # of all pipes, at the end of a loop's body
+        self.flow: Flow | None = None  # one that has gone through the function, for others
+        self.has_lost: bool = False  # flags or barriers that what is known elsewhere relied on
 
     def barriers_only(self) -> None:
         """Let all pipes finish before each instruction, and do without flags."""
@@ -205,7 +238,11 @@ class Planner:
 
     def plan(self) -> None:
         """Walk the function."""
-        self._block(self.root)
+        if self.is_straight:
+            for instruction in self.accesses.at.values():
+                self._instruction(instruction)
+        else:
+            self._block(self.root)
 
     def _block(self, block: Block) -> None:
         for site in block.sites:
@@ -226,22 +263,23 @@ class Planner:
 
     def token(self, site: Site, pipe: int) -> Token:
         """Return what a flag tells that ``pipe`` sets behind a statement."""
-        token = self.after.get(site)
-        return self.behind[site][pipe] if token is None else token
+        known = self.after.get(site)
+        return self.behind[site][pipe] if known is None else _with(known[0], pipe, known[1])
 
     def _instruction(self, instruction: Instruction) -> None:
-        site, pipe = instruction.site, int(instruction.pipe)
+        site, pipe = instruction.site, instruction.queue
+        clock, count = self.clock, self.count
         self.site = site
-        needs = self.history.earlier(instruction, self.clock[pipe])
-        same = self.order(instruction, needs, self.clock, self) if needs else None
+        latest = self.history.latest(instruction, clock[pipe])
+        same = self.order(instruction, latest, clock, self) if latest else None
         if same is not None:
-            self.bar(site, instruction.pipe, self.clock, self.count)
+            self.bar(site, instruction.pipe, clock, count)
             self._note(site, site, same)
         if instruction.in_order:  # it starts when all before it on its pipe is complete
-            self.clock[pipe][pipe] = self.count[pipe]
-        self.count[pipe] += 1
-        self.history.record(instruction, self.count[pipe])
-        self.after[site] = _token(self.clock, self.count, pipe)
+            clock[pipe] = _with(clock[pipe], pipe, count[pipe])
+        count[pipe] += 1
+        self.history.record(instruction, count[pipe])
+        self.after[site] = clock[pipe], count[pipe]
         inner: Site | None = site if self.loops else None
         while inner is not None and pipe not in self.first.setdefault(inner.block, {}):
             self.first[inner.block][pipe] = inner.index
@@ -277,7 +315,7 @@ class Planner:
         body, trips = site.blocks[0], trip_count(stmt)
         if trips == 0:
             return
-        before, entry = self.count[:], _copy(self.clock)
+        before, entry = self.count[:], self.clock[:]
         self.frames.append(_Frame(site, [entry]))
         self.loops += 1
         self._block(body)
@@ -301,22 +339,26 @@ class Planner:
                 _learn(self.clock, flag.target, token)
 
     def order(
-        self, instruction: Instruction, needs: Iterable[Need], clock: Clock, chooser: _Chooser
+        self, instruction: Instruction, latest: dict[int, Need], clock: Clock, chooser: _Chooser
     ) -> Need | None:
-        """Add the flags that ``instruction`` needs; return what it needs a barrier for."""
-        pipe = int(instruction.pipe)
-        row = clock[pipe]
-        latest: dict[int, Need] = {}
-        for need in needs:
-            old = latest.get(need.pipe)
-            if (row[need.pipe] if old is None else old.number) < need.number:
-                latest[need.pipe] = need
+        """Add the flags that ``instruction`` needs; return what it needs a barrier for.
+
+        ``latest`` has the last conflict with each pipe that is not ordered yet.
+        """
+        pipe = instruction.queue
+        if len(latest) == 1:
+            [need] = latest.values()
+            if need.pipe == pipe:
+                return need
+            chooser.accept(chooser.choose(need))
+            return None
         same = latest.pop(pipe, None)
-        if not latest:
-            return same
-        choices = _necessary(row, [chooser.choose(need) for need in latest.values()])
+        row = clock[pipe]
+        choices = [chooser.choose(need) for need in latest.values()]
+        if len(choices) > 1:
+            choices = _necessary(row, choices)
         if same is not None:
-            if _joined(row, [choice.token for choice in choices])[pipe] >= same.number:
+            if _orders(row, choices, same):
                 same = None  # the flags order it too
             elif instruction.pipe not in _BARRIERS:
                 return min((same, *latest.values()), key=lambda n: n.site.begin)  # for all pipes
@@ -326,16 +368,22 @@ class Planner:
 
     def choose(self, need: Need) -> _Choice:
         """Return where a flag from an earlier statement stands."""
+        if need.site.block is self.site.block:
+            return need, need.site, self.site, self.token(need.site, need.pipe)
         met = meeting(need.site, self.site)
         assert met is not None
-        return _Choice(need, *met, self.token(met[0], need.pipe))
+        return need, *met, self.token(met[0], need.pipe)
 
     def accept(self, choice: _Choice) -> None:
         """Add a flag from an earlier statement."""
-        target = int(self.accesses.at[self.site].pipe)
-        flag = self.add_flag(Form.FORWARD, choice, target, choice.wait_before)
-        self._note(flag, choice.wait_before, choice.need)
-        learn_inside(self.clock, self.frames, target, choice.token, flag.wait_before.block.depth)
+        need, _, wait_before, token = choice
+        target = self.accesses.at[self.site].queue
+        flag = self.add_flag(Form.FORWARD, choice, target, wait_before)
+        if self.is_straight:
+            _learn(self.clock, target, token)
+            return
+        self._note(flag, wait_before, need)
+        learn_inside(self.clock, self.frames, target, token, wait_before.block.depth)
 
     def _note(self, what: Flag | Site, place: Site, need: Need) -> None:
         """Note what is added before ``place`` for the present instruction."""
@@ -358,27 +406,27 @@ class Planner:
 
     def add_flag(self, form: Form, choice: _Choice, target: int, place: Site | Block) -> Flag:
         """Return the flag of this form with a wait at ``place``, set late enough for ``choice``."""
-        key = (choice.need.pipe * PIPES + target, form is Form.PRIMED, place)
+        need, set_after, wait_before, token = choice
+        key = (need.pipe * PIPES + target, form is Form.PRIMED, place)
         flag = self.flags.get(key)
         if flag is None:
-            flag = Flag(form, choice.need.pipe, target, choice.set_after, choice.wait_before)
-            self.flags[key] = flag
-            flag.known = choice.token[target]
+            flag = self.flags[key] = Flag(form, need.pipe, target, set_after, wait_before)
+            flag.known = token[target]
             if not self.loops:
                 flag.number = self.count[target] + 1
             else:
-                self.waits.setdefault(choice.wait_before, []).append(flag)
-                self.sets.setdefault(choice.set_after, {})[flag] = None
-        elif flag.set_after.index < choice.set_after.index:
+                self.waits.setdefault(wait_before, []).append(flag)
+                self.sets.setdefault(set_after, {})[flag] = None
+        elif flag.set_after.index < set_after.index:
             if self.loops:
                 self.sets.get(flag.set_after, {}).pop(flag, None)
-                self.sets.setdefault(choice.set_after, {})[flag] = None
-            flag.set_after, flag.known = choice.set_after, choice.token[target]
+                self.sets.setdefault(set_after, {})[flag] = None
+            flag.set_after, flag.known = set_after, token[target]
         return flag
 
     def is_past(self, earlier: Flag, flag: Flag) -> bool:
         """True if the wait for a flag is over for sure when another one of its pipes is set."""
-        if not earlier.number or not flag.number:
+        if not earlier.number or not flag.number or self.has_lost:
             return False
         number, site = earlier.number, earlier.wait_before
         if site.blocks:  # perhaps the instruction behind the wait does not happen
@@ -388,7 +436,11 @@ class Planner:
     def bar(self, site: Site, pipe: PipeType, clock: Clock, count: Row) -> None:
         """Add a barrier before a statement of ``pipe``."""
         kind = pipe if pipe in _BARRIERS else PipeType.ALL
-        self.bars.setdefault(site, []).append(kind)
+        kinds = self.bars.get(site)
+        if kinds is None:
+            self.bars[site] = [kind]
+        else:
+            kinds.append(kind)
         pass_bar(clock, kind, count)
 
     def suspects(self) -> list[Flag | Site]:
@@ -433,10 +485,9 @@ def strongest(kinds: Sequence[PipeType]) -> Sequence[PipeType]:
 def pass_bar(clock: Clock, kind: PipeType, count: Row) -> None:
     """Let ``clock`` pass a barrier when ``count`` instructions have been given."""
     if kind is not PipeType.ALL:
-        clock[kind][kind] = count[kind]
+        clock[kind] = _with(clock[kind], kind, count[kind])
         return
-    for row in clock:
-        row[:] = count
+    clock[:] = [count[:]] * PIPES
 
 
 def learn_inside(
@@ -451,27 +502,33 @@ def learn_inside(
             _learn(other, pipe, token)
 
 
-def _joined(row: Row, tokens: Iterable[Sequence[int]]) -> Row:
-    joined = row[:]
-    for token in tokens:
-        joined = [a if a > b else b for a, b in zip(joined, token, strict=True)]
-    return joined
+def _orders(row: Row, choices: Iterable[_Choice], need: Need) -> bool:
+    """True if who knows ``row`` and waits for the flags knows that a need is met."""
+    pipe, number = need.pipe, need.number
+    if row[pipe] >= number:
+        return True
+    for _, _, _, token in choices:  # noqa: SIM110 of few, thousands of times
+        if token[pipe] >= number:
+            return True
+    return False
 
 
 def _necessary(row: Row, choices: list[_Choice]) -> list[_Choice]:
     """Return the choices without those whose need the others meet, the latest sets preferred."""
-    if len(choices) == 1:
-        return choices
-    choices.sort(key=lambda c: (-c.set_after.end, c.need.pipe))
+    choices.sort(key=_latest_first)
     kept: list[_Choice] = []
     for choice in choices:
-        if _joined(row, [c.token for c in kept])[choice.need.pipe] < choice.need.number:
+        if not _orders(row, kept, choice[0]):
             kept.append(choice)
-    for choice in list(kept):
+    for choice in [*kept]:
         others = [c for c in kept if c is not choice]
-        if _joined(row, [c.token for c in others])[choice.need.pipe] >= choice.need.number:
+        if _orders(row, others, choice[0]):
             kept = others
     return kept
+
+
+def _latest_first(choice: _Choice) -> tuple[int, int]:
+    return -choice[1].end, choice[0].pipe
 
 
 class _Replay:
@@ -486,7 +543,7 @@ class _Replay:
         self.body = body
         self.before = before
         self.count = planner.count[:]
-        self.clock = _copy(planner.clock)
+        self.clock = planner.clock[:]
         self.frames: list[_Frame] = []
         self.tokens: dict[Flag, Token] = {}
         self.found: dict[Flag, None] = {}
@@ -520,15 +577,17 @@ class _Replay:
 
     def _instruction(self, instruction: Instruction) -> None:
         self.instruction = instruction
-        needs = self.planner.history.earlier_turn(
-            instruction, self.body, self.before, tensors=not self.independent
+        pipe = instruction.queue
+        known = [a if a > b else b for a, b in zip(self.before, self.clock[pipe], strict=True)]
+        latest = self.planner.history.latest_of_turns(
+            instruction, known, self.body, tensors=not self.independent
         )
-        same = self.planner.order(instruction, needs, self.clock, self)
+        same = self.planner.order(instruction, latest, self.clock, self) if latest else None
         if same is not None:
             self.planner.bar(instruction.site, instruction.pipe, self.clock, self.count)
             self._note(instruction.site, instruction.site, same)
         if instruction.in_order:
-            self.clock[instruction.pipe][instruction.pipe] = self.count[instruction.pipe]
+            self.clock[pipe] = _with(self.clock[pipe], pipe, self.count[pipe])
 
     def choose(self, need: Need) -> _Choice:
         """Return where a flag from the turn before stands."""
@@ -536,21 +595,21 @@ class _Replay:
         set_after = lifted(need.site, self.body)
         wait_before = lifted(self.instruction.site, self.body)
         token = self.planner.token(set_after, need.pipe)
-        return _Choice(need, set_after, wait_before, token)
+        return need, set_after, wait_before, token
 
     def accept(self, choice: _Choice) -> None:
         """Add a flag from the turn before."""
         assert self.instruction is not None
-        target = int(self.instruction.pipe)
-        wait = choice.wait_before
+        need, set_after, wait, token = choice
+        target = self.instruction.queue
         first = self.planner.first[self.body][target]
-        if choice.set_after.index < wait.index or wait.index <= first:
+        if set_after.index < wait.index or wait.index <= first:
             flag = self.planner.add_flag(Form.CLOSING, choice, target, self.body)
         else:
             flag = self.planner.add_flag(Form.PRIMED, choice, target, wait)
         self.found[flag] = None
-        self._note(flag, wait, choice.need)
-        learn_inside(self.clock, self.frames, target, choice.token, self.body.depth)
+        self._note(flag, wait, need)
+        learn_inside(self.clock, self.frames, target, token, self.body.depth)
 
     def _note(self, what: Flag | Site, place: Site, need: Need) -> None:
         """Note what is added before ``place``, or at the end of the body."""
@@ -573,7 +632,7 @@ class _Replay:
         frame = _Frame(site, [entry])
         self.frames.append(frame)
         for arm in site.blocks:
-            self.clock = _copy(entry)
+            self.clock = entry[:]
             self.run(arm)
             done.append(self.clock)
             frame.clocks.append(self.clock)
@@ -590,7 +649,7 @@ class _Replay:
         for flag in carried:
             if flag.form is Form.PRIMED:
                 self.tokens[flag] = _token(self.clock, self.count, flag.source)
-        entry = _copy(self.clock)
+        entry = self.clock[:]
         self.frames.append(_Frame(site, [entry]))
         self.run(body)
         self.frames.pop()

@@ -6,13 +6,15 @@ the same again (it is superfluous). Mostly that takes a few statements. Inside a
 are those of all its turns, as the checker finds them; so a suspect that leaves these as they are
 is superfluous in every turn. What goes from one turn to the next, and what is open at the end of a
 block, is tried with the whole statement that holds the block. A race there is found with states
-that can only know too much, so it proves the need in any case.
+that can only know too much, so it proves the need in any case. Most suspects are needed by the very
+instruction before which they act, which shows without a trial when a statement is gone through.
 
 Knows plans, states and ways; event numbers are given later.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -25,7 +27,7 @@ from pypto._src.passes.check_paths import Counter, Turn
 from pypto._src.passes.check_state import PIPES, State
 from pypto._src.passes.plan_flow import PlanFlow, RaceError
 from pypto._src.passes.regions import Block, Site, owner_of
-from pypto._src.passes.sync_plan import Flag, Form, Planner
+from pypto._src.passes.sync_plan import NONE, Flag, Form, Planner
 
 Suspect: TypeAlias = "Flag | Site"
 """A flag, or the barriers before a statement."""
@@ -40,6 +42,7 @@ def prune(planner: Planner, function: Function, suspects: Sequence[Suspect]) -> 
     """Leave those suspects out of the plan that are superfluous."""
     dropped = superfluous(PlanFlow(planner, function), suspects) if suspects else ()
     if dropped:
+        planner.has_lost = True
         planner.flags = {key: flag for key, flag in planner.flags.items() if flag not in dropped}
         planner.bars = {site: kinds for site, kinds in planner.bars.items() if site not in dropped}
 
@@ -82,10 +85,11 @@ class _Places:
         self.carried: dict[Site, list[Suspect]] = {}  # from turn to turn, by their loop
         self.sites: set[Site] = set()  # those statements, and what holds them
         self.last: dict[Block, int] = {}  # the number of the last of them in a block
+        self.open = defaultdict[Block, int](int)  # how many in a block may be superfluous
 
     def add(self, suspect: Suspect) -> None:
         """File a suspect."""
-        site = suspect if isinstance(suspect, Site) else suspect.wait_before
+        site = _acts_at(suspect)
         if isinstance(suspect, Flag) and suspect.form is not Form.FORWARD:
             self.carried.setdefault(owner_of(suspect.block), []).append(suspect)
         if not isinstance(suspect, Flag) or suspect.form is not Form.CLOSING:
@@ -93,6 +97,13 @@ class _Places:
         for each in (site, *_around(site)):
             self.sites.add(each)
             self.last[each.block] = max(self.last.get(each.block, 0), each.index)
+            self.open[each.block] += 1
+
+    def close(self, suspect: Suspect) -> None:
+        """Take note that a suspect is needed where it acts."""
+        site = _acts_at(suspect)
+        for each in (site, *_around(site)):
+            self.open[each.block] -= 1
 
 
 class _Trials:
@@ -117,12 +128,39 @@ class _Trials:
         last = max(places.last.get(flow.root, -1) for places in self.kinds)
         fronts = [_Front(_Way({}, {}, 0, 0), State([flow.numbering.all] * PIPES))]
         for site in flow.root.sites[: last + 1]:
+            behind, dropped = self._ahead(site, fronts), len(flow.dropped)
             for places in self.kinds:
                 if site in places.sites:
                     self._at(site, places, fronts)
             if site.index < last and flow.steps <= self.most:
-                fronts = self._advance(site, fronts)
+                if behind is None or len(flow.dropped) > dropped:
+                    behind = self._advance(site, fronts)
+                fronts = behind
         return flow.dropped
+
+    def _ahead(self, site: Site, fronts: Sequence[_Front]) -> list[_Front] | None:
+        """Return the ways behind a compound statement; see at once what is needed inside it.
+
+        None if nothing in it is suspected.
+        """
+        flow = self.flow
+        if not site.blocks or flow.steps > self.most:
+            return None
+        if not any(places.open[block] for places in self.kinds for block in site.blocks):
+            return None
+        flow.look = self._look
+        try:
+            return self._advance(site, [_copied(front) for front in fronts])
+        finally:
+            flow.look = None
+
+    def _look(self, site: Site, state: State) -> None:
+        """Find what is needed in a state before a statement, one of those or of more knowledge."""
+        for places in self.kinds:
+            for suspect in places.local.get(site, ()):
+                if suspect not in self.needed and self._races(suspect, site, [state]):
+                    self.needed.add(suspect)
+                    places.close(suspect)
 
     def _block(self, block: Block, places: _Places, fronts: list[_Front]) -> list[Suspect]:
         """Try what acts in a block; return what is open at its end."""
@@ -139,9 +177,11 @@ class _Trials:
         """Try what acts at a statement; return what is open at the end of its block."""
         suspects: list[Suspect] = []
         undecided: list[Suspect] = []
-        if any(block in places.last for block in site.blocks):
+        if any(places.open[block] for block in site.blocks):
             suspects += self._inside(site, places, fronts)
         for suspect in places.local.get(site, ()):
+            if suspect in self.needed:
+                continue
             if not isinstance(suspect, Flag) or suspect.form is not Form.PRIMED:
                 suspects.append(suspect)
             elif self._try(suspect, site, fronts) is _Verdict.NEEDED:  # here, whatever else it does
@@ -158,6 +198,8 @@ class _Trials:
     def _try(self, suspect: Suspect, begin: Site, fronts: Sequence[_Front]) -> _Verdict:
         """Go on from a statement with and without a suspect."""
         flow, block = self.flow, begin.block
+        if self._races(suspect, begin, [front.state for front in fronts]):
+            return _Verdict.NEEDED
         trial, base = [_copied(f, suspect) for f in fronts], None
         visits, without = flow.visits, dict[Site, dict[tuple[object, ...], Any]]()
         for index in range(begin.index, len(block.sites)):
@@ -178,27 +220,46 @@ class _Trials:
                 return _Verdict.SUPERFLUOUS
         return _Verdict.SUPERFLUOUS if block is flow.root else _Verdict.OPEN
 
+    def _races(self, suspect: Suspect, site: Site, states: Sequence[State]) -> bool:
+        """True if the instruction before which a suspect acts races without it, on the chip.
+
+        That spares most of what is needed its trial.
+        """
+        flow = self.flow
+        instruction = flow.accesses.at.get(site)
+        if instruction is None or site is not _acts_at(suspect):
+            return False
+        flow.steps += 1
+        pipe = instruction.queue
+        candidates = flow.conflicts.of(instruction).candidates
+        if instruction.in_order:
+            candidates &= ~flow.numbering.of_pipe[pipe]
+        return any(candidates & ~flow.told(site, pipe, state, suspect) for state in states)
+
     def _drop(self, suspect: Suspect, begin: Site, fronts: Sequence[_Front]) -> None:
         """Leave out what is superfluous from a statement on."""
         self.flow.dropped.add(suspect)
         if isinstance(suspect, Flag):
             for front in fronts:
                 front.state.tokens.pop(suspect, None)
-        for loop in _around(suspect if isinstance(suspect, Site) else suspect.wait_before):
+        for loop in _around(_acts_at(suspect)):
             if begin.begin <= loop.begin <= begin.end:
                 self.flow.visits.pop(loop, None)  # they were of the loop with the suspect
 
-    def _advance(self, site: Site, fronts: Sequence[_Front]) -> list[_Front]:
+    def _advance(self, site: Site, fronts: list[_Front]) -> list[_Front]:
         """Return the ways behind a statement; the states given change."""
-        flow, out = self.flow, list[_Front]()
-        for front in self._entered(site, fronts) if site.blocks else fronts:
-            state = front.state
-            if site.blocks:
-                self._go(front.way)
-            elif site in flow.before:
-                flow.act(flow.before[site], state)
-            out.append(_Front(front.way, flow.step(site, state)))
-        return out
+        flow = self.flow
+        if site.blocks:
+            out: list[_Front] = []
+            for way, state in self._entered(site, fronts):
+                self._go(way)
+                out.append(_Front(way, flow.step(site, state)))
+            return out
+        acts = flow.before.get(site, ())
+        for _, state in fronts:
+            flow.act(acts, state)
+            flow.step(site, state)
+        return fronts
 
     def _entered(self, site: Site, fronts: Sequence[_Front]) -> Iterator[_Front]:
         """Yield the ways into a compound statement, behind the acts before it."""
@@ -266,6 +327,18 @@ def _copied(front: _Front, without: Suspect | None = None) -> _Front:
     state = front.state.copy()
     state.tokens.pop(without, None)
     return _Front(front.way, state)
+
+
+def _acts_at(suspect: Suspect) -> Site:
+    """Return the statement from which on it matters whether a suspect is there.
+
+    That of a flag is its wait, unless its set is answered.
+    """
+    if isinstance(suspect, Site):
+        return suspect
+    if suspect.form is not Form.FORWARD or suspect.back == NONE:
+        return suspect.wait_before
+    return suspect.set_after if suspect.late is None else suspect.late
 
 
 def _around(site: Site) -> Iterator[Site]:

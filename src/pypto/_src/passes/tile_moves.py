@@ -26,6 +26,7 @@ from pypto._src.ir.nodes import (
     const_value,
     static_shape,
 )
+from pypto._src.ir.user_text import user_name
 from pypto._src.ops import layout, matmul, memory
 from pypto._src.ops.conversion import on_tiles
 from pypto._src.ops.rules import describe, dims, known_size
@@ -129,12 +130,14 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
     assert isinstance(source, Var)
     old, new = static_shape(tensor_type(source)), static_shape(tensor_type(target))
     dtype = tensor_type(source).dtype
+    call_text = f"pl.reshape({user_name(source)}, ...)"
+    outside = f"{user_name(target)} = {call_text} before the with pl.incore()"
     if old is None or new is None or -1 in old or -1 in new:
         raise PassError(
             f"pl.reshape from {dims(tensor_type(source).shape)} to "
             f"{dims(tensor_type(target).shape)} in a kernel wants sizes that are constant",
             call.span,
-            hint=f"{target.name} = pl.reshape({source.name}, ...) before the with pl.incore()",
+            hint=outside,
             slug="tensor-tile",
         )
     from_axis, to_axis = _run(old), _run(new)
@@ -145,7 +148,7 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
             f"pl.reshape from {list(old)} to {list(new)} moves runs of {length} elements; a "
             f"multiple of {unit} (32 bytes) was wanted",
             call.span,
-            hint=f"{target.name} = pl.reshape({source.name}, ...) before the with pl.incore()",
+            hint=outside,
             slug="tensor-tile",
         )
     room = chip.memories[MemorySpace.Vec].usable_bytes // 4 // dtype.bytes
@@ -187,9 +190,9 @@ def write_transpose(b: Builder, call: Call, target: Var, chip: Target = A2A3) ->
         if known is not None and known < least:
             raise PassError(
                 f"pl.transpose in a kernel works on blocks of {least} x {unit} elements of "
-                f"{kind.dtype.member}, {source.name} is {describe(kind)}",
+                f"{kind.dtype.member}, {user_name(source)} is {describe(kind)}",
                 call.span,
-                hint=f"transpose {source.name} before the with pl.incore()",
+                hint=f"transpose {user_name(source)} before the with pl.incore()",
                 slug="tensor-tile",
             )
         sizes[axis] = least
@@ -296,18 +299,19 @@ class _Product:
 
     def _check(self) -> None:
         a, c = tensor_type(self.lhs), tensor_type(self.rhs)
+        left, right = user_name(self.lhs), user_name(self.rhs)
         if not len(a.shape) == len(c.shape) == 2:
             raise self._refuse(
-                f"pl.matmul in a kernel multiplies matrices, {self.lhs.name} is {describe(a)} and "
-                f"{self.rhs.name} is {describe(c)}",
+                f"pl.matmul in a kernel multiplies matrices, {left} is {describe(a)} and "
+                f"{right} is {describe(c)}",
                 "pl.reshape both to two dimensions before the with pl.incore()",
             )
         if a.dtype is not c.dtype or a.dtype not in matmul.OPERANDS:
             raise self._refuse(
                 f"the matrix unit multiplies elements of one type out of "
-                f"{', '.join(sorted(d.member for d in matmul.OPERANDS))}, {self.lhs.name} is "
-                f"{describe(a)} and {self.rhs.name} is {describe(c)}",
-                f"pl.cast({self.rhs.name}, pl.{a.dtype.member}) before the product",
+                f"{', '.join(sorted(d.member for d in matmul.OPERANDS))}, {left} is "
+                f"{describe(a)} and {right} is {describe(c)}",
+                f"pl.cast({right}, pl.{a.dtype.member}) before the product",
             )
         acc = DataType.FP32 if a.dtype.is_float() else DataType.INT32
         for target, _ in self.sinks:
@@ -316,15 +320,15 @@ class _Product:
                 raise self._refuse(
                     f"a product of {a.dtype.member} elements adds up in {acc.member}, which is "
                     f"not stored as {dtype.member}",
-                    f"pl.matmul({self.lhs.name}, {self.rhs.name}, out_dtype=pl.{acc.member})",
+                    f"pl.matmul({left}, {right}, out_dtype=pl.{acc.member})",
                 )
 
     def _fit(self) -> None:
         """Choose rows, columns and depth of tiles."""
         if self.inner is None:
             raise self._refuse(
-                f"the inner size K of pl.matmul({self.lhs.name}, {self.rhs.name}) is known at run "
-                "time only",
+                f"the inner size K of pl.matmul({user_name(self.lhs)}, {user_name(self.rhs)}) is "
+                "known at run time only",
                 "give the tensors a constant K",
             )
         rows, columns = (known_size(dim) for dim in self.space)

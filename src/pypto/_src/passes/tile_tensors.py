@@ -7,7 +7,7 @@ room for a second set; the last tile of a dimension that tiles do not fill overl
 Where rows are too long for reductions to have them whole, the group falls into several, and a
 reduction adds up its parts.
 
-Which ops make a group, and where results lie, is decided by `convert_tensor_to_block_ops`.
+Which ops make a group is decided by `tensor_groups`, where results lie by `tensor_places`.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
+from pypto._src.ir.user_text import user_name
 from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
 from pypto._src.ops.conversion import on_tiles
 from pypto._src.ops.rules import broadcast, called, dims, known_size
@@ -377,7 +378,7 @@ class Emission:
             offsets, sizes = self._part(shape, tile)
             if not shape:
                 raise PassError(
-                    f"'{name.name}' is a tensor without dimensions, which no tile holds",
+                    f"'{user_name(name)}' is a tensor without dimensions, which no tile holds",
                     b.span,
                     slug="tensor-tile",
                 )

@@ -36,10 +36,8 @@ from pypto._src.ir.stmts import (
     ContinueStmt,
     EvalStmt,
     ForStmt,
-    IfStmt,
     ReturnStmt,
     Stmt,
-    WhileStmt,
     statements,
 )
 from pypto._src.ir.walk import uses, walk
@@ -137,21 +135,6 @@ def key_of(expr: Expr) -> Hashable:
 def used_by_type(var: Var) -> Iterator[Var]:
     """Yield the variables in the dimensions of a variable's type."""
     return uses(exprs_of_type(var.type))
-
-
-def defined_by(stmt: Stmt) -> tuple[Var, ...]:
-    """Return the variables that a statement itself defines, not those inside it."""
-    match stmt:
-        case AssignStmt():
-            return (stmt.var,)
-        case IfStmt():
-            return stmt.return_vars
-        case WhileStmt():
-            return (*stmt.iter_args, *stmt.return_vars)
-        case ForStmt():
-            return (stmt.loop_var, *stmt.iter_args, *stmt.return_vars)
-        case _:
-            return ()
 
 
 def expression_of(stmt: Stmt) -> Expr | None:

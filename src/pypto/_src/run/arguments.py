@@ -6,8 +6,9 @@ signatures and arrays; knows nothing of compilers and tasks.
 
 from __future__ import annotations
 
+import operator
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
 
 from pypto._src.dtypes import DataType
@@ -18,6 +19,7 @@ from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, Var
 from pypto._src.ir.stmts import Function
 from pypto._src.lazy import lazy_module
+from pypto._src.spelling import meant_keyword
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,6 +80,36 @@ class Signature:
         """
         return {param.name: param.random(rng) for param in self._params}
 
+    def arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """Return arguments, of which some are given by name, in the order of the parameters.
+
+        Raises:
+            CallError: there is no such parameter, it has its argument already, or one has none.
+        """
+        names = [p.name for p in self._params]
+        found = dict(zip(names, args, strict=False))
+        for name in named:
+            if name not in names or name in found:
+                problem = "got twice" if name in found else "does not have"
+                raise CallError(
+                    f"{self.name} {problem} the argument {name!r}; it has {', '.join(names)}",
+                    hint=meant_keyword(name, [n for n in names if n not in found])
+                    or f"call it as {self}",
+                    slug="unknown-keyword",
+                )
+        found |= named
+        if len(args) + len(named) != len(names):
+            self._refuse_count(len(args) + len(named))
+        return [found[name] for name in names]
+
+    def _refuse_count(self, count: int) -> NoReturn:
+        names = ", ".join(p.name for p in self._params)
+        raise CallError(
+            f"{self.name} takes {len(self._params)} arguments ({names}), got {count}",
+            hint=f"call it as {self}",
+            slug="argument-count",
+        )
+
     def bind(self, args: Sequence[Any]) -> Bound:
         """Return the arguments as arrays, numbers and words.
 
@@ -85,12 +117,7 @@ class Signature:
             CallError: they do not fit the parameters.
         """
         if len(args) != len(self._params):
-            names = ", ".join(p.name for p in self._params)
-            raise CallError(
-                f"{self.name} takes {len(self._params)} arguments ({names}), got {len(args)}",
-                hint=f"call it as {self}",
-                slug="argument-count",
-            )
+            self._refuse_count(len(args))
         values: list[Any] = []
         words: list[int] = []
         dims: dict[Var, int] = {}
@@ -244,9 +271,11 @@ class _Scalar:
             self._refuse(arg)
         number = self.wrap(value)
         if not self.is_float and number != value:
+            hint = f"declare {self.name}: pl.INT64" if -(1 << 63) <= value < 1 << 63 else None
             raise CallError(
                 f"argument {self.name!r} of {self.function} is {value}, which {self.dtype.member} "
                 "does not hold",
+                hint=f"bool({self.name})" if self.dtype is DataType.BOOL else hint,
                 slug="argument-range",
             )
         if not self.is_float and dims.setdefault(self.var, number) != number:
@@ -284,6 +313,8 @@ class _Tensor:
         text = type_text(kind)
         plain = direction is ParamDirection.In
         self.text = text if plain else f"{direction.name}[{text}]"
+        shaped = f"pl.Tensor[{{}}, pl.{kind.dtype.member}]"
+        self.annotation = shaped if plain else f"pl.{direction.name}[{shaped}]"
         try:
             self.dtype = kind.dtype.numpy
         except TypeError as error:
@@ -368,8 +399,19 @@ class _Tensor:
     def _refuse_shape(self, array: Array) -> NoReturn:
         sizes = "" if self.shape is None else ", ".join(map(str, self.shape))
         same_size = self.shape is not None and array.size == int(np.prod(self.shape))
-        hint = f"pass {self.name}.reshape({sizes})" if same_size else None
+        hint = f"pass {self.name}.reshape({sizes})" if same_size else self._shape_hint(array)
         raise CallError(self._found(array), hint=hint, slug="argument-shape")
+
+    def _shape_hint(self, array: Array) -> str | None:
+        """Return the part of a larger input that fits, or the parameter that takes the array."""
+        if self.shape is None:
+            return None
+        found, wanted = array.shape, self.shape
+        larger = len(found) == len(wanted) and all(map(operator.ge, found, wanted))
+        if larger and not self.writes:
+            cut = ", ".join(f":{size}" for size in wanted)
+            return f"pass {self.name}[{cut}].copy()"
+        return f"declare {self.name}: {self.annotation.format(list(found))}"
 
     def _refuse_read_only(self, arg: object) -> NoReturn:
         # DLPack before its version 1 cannot say that writing is allowed.

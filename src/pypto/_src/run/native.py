@@ -11,8 +11,10 @@ import functools
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pypto._src.errors import EvaluationError
+from pypto._src.run import outside
 from pypto._src.run.cache import build, discard
 from pypto._src.run.toolchain import Toolchain
 
@@ -40,6 +42,8 @@ extern "C" PYPTO_EXPORT const char* pypto_launch(
 MAX_CHECKED_TENSORS = 64
 """Tensors whose bounds a launch can hand to the headers (``kMaxExtents`` there)."""
 
+_ANY_BYTES = "int64_t{1} << 62"  # the end of a tensor that may be anywhere
+
 WHERE = 'run it with target="interpreter", which names the line'
 
 
@@ -47,6 +51,23 @@ class KernelError(EvaluationError):
     """A kernel reported a mistake while it ran, or its object cannot be called."""
 
     slug = "kernel"
+
+    @classmethod
+    def of(cls, reported: bytes) -> KernelError:
+        """Return the error for what a kernel reported: a text, or a report of `outside`."""
+        if not reported.startswith(outside.MARK):
+            return cls(reported.partition(b"\0")[0].decode(errors="replace"), hint=WHERE)
+        message, hint = outside.words(outside.Report.from_buffer_copy(reported))
+        return cls(message, hint=hint or WHERE, slug="out-of-bounds")
+
+
+class LaunchTensor(NamedTuple):
+    """A tensor parameter, as the launcher describes it to the headers."""
+
+    name: str
+    element_bytes: int
+    shape: tuple[int | str, ...] | None
+    """Sizes of a dense tensor, as C++ text where they follow from ``args``; None if not known."""
 
 
 class NativeKernel:
@@ -75,7 +96,7 @@ class NativeKernel:
         except AttributeError:
             raise KernelError(f"{path} has no symbol {symbol}") from None
         # No argtypes: __call__ passes what they would convert to, and half of a call is saved.
-        self._launch.restype = ctypes.c_char_p
+        self._launch.restype = ctypes.c_void_p
 
     @property
     def address(self) -> int:
@@ -98,9 +119,11 @@ class NativeKernel:
             OverflowError: A word does not fit 64 bits with sign.
         """
         packed = words if isinstance(words, ctypes.Array) else pack(words)
-        error: bytes | None = self._launch(packed, block_idx, block_num)
+        error: int | None = self._launch(packed, block_idx, block_num)
         if error is not None:
-            raise KernelError(error.decode(errors="replace"), hint=WHERE)
+            is_report = ctypes.string_at(error, 1) == outside.MARK
+            size = ctypes.sizeof(outside.Report) if is_report else -1
+            raise KernelError.of(ctypes.string_at(error, size))
 
 
 def pack(words: Sequence[int]) -> Words:
@@ -114,7 +137,9 @@ def pack(words: Sequence[int]) -> Words:
     return (ctypes.c_int64 * len(checked)).from_buffer(checked)
 
 
-def launcher_source(entry: str, tensor_bytes: Sequence[int | str] = ()) -> str:
+def launcher_source(
+    entry: str, tensors: Sequence[LaunchTensor | None] = (), name: str | None = None
+) -> str:
     """Return the C++ text that goes after a kernel, so that `NativeKernel` can call it.
 
     The kernel's source includes ``pto/pto-inst.hpp`` and defines ``entry`` with one parameter of
@@ -122,18 +147,32 @@ def launcher_source(entry: str, tensor_bytes: Sequence[int | str] = ()) -> str:
 
     Args:
         entry: The kernel's function.
-        tensor_bytes: For each argument the bytes of the tensor it points to, 0 for a scalar; C++
-            text where they follow from ``args``. If given, loads and stores that leave these
-            tensors are errors and touch nothing.
+        tensors: For each argument the tensor it points to, None for a scalar. If given, loads and
+            stores that leave these tensors are errors and touch nothing.
+        name: What messages call the kernel.
     """
     if not (entry.isascii() and entry.isidentifier()):
         raise ValueError(f"{entry!r} is not the name of a C++ function")
+    named = "" if name is None else f'    pto::cpu::name_kernel("{name}");\n'
     allowed = "".join(
-        f"    pto::cpu::allow(reinterpret_cast<const void*>(args[{index}]), {size});\n"
-        for index, size in enumerate(tensor_bytes)
-        if size != 0
+        _allowance(index, tensor) for index, tensor in enumerate(tensors) if tensor is not None
     )
-    return _LAUNCHER.replace("@entry@", entry).replace("@allow@", allowed)
+    return _LAUNCHER.replace("@entry@", entry).replace("@allow@", named + allowed)
+
+
+def _allowance(index: int, tensor: LaunchTensor) -> str:
+    """Return the lines that name argument number ``index`` to the headers."""
+    pointer = f"reinterpret_cast<const void*>(args[{index}])"
+    if tensor.shape is None:
+        return f'    pto::cpu::allow({pointer}, {_ANY_BYTES}, "{tensor.name}");\n'
+    sizes = [str(size) for size in tensor.shape]
+    kind = "const" if any(isinstance(size, str) for size in tensor.shape) else "static const"
+    rank = len(sizes)
+    bytes_text = " * ".join([str(tensor.element_bytes), *sizes])
+    return (
+        f"    {kind} int64_t shape_{index}[] = {{{', '.join(sizes) or '1'}}};\n"
+        f'    pto::cpu::allow({pointer}, {bytes_text}, "{tensor.name}", shape_{index}, {rank});\n'
+    )
 
 
 def load_kernel(
@@ -143,11 +182,12 @@ def load_kernel(
     toolchain: Toolchain,
     include_dirs: Sequence[Path],
     extra_flags: Sequence[str] = (),
-    tensor_bytes: Sequence[int | str] = (),
+    tensors: Sequence[LaunchTensor | None] = (),
+    name: str | None = None,
 ) -> NativeKernel:
     """Compile a kernel with its launcher, or find it in the cache, and load it.
 
-    ``tensor_bytes`` is as in `launcher_source`.
+    ``tensors`` and ``name`` are as in `launcher_source`.
 
     A cached object that does not load is removed and made anew, once.
 
@@ -157,7 +197,7 @@ def load_kernel(
     """
     make = functools.partial(
         build,
-        source + launcher_source(entry, tensor_bytes),
+        source + launcher_source(entry, tensors, name),
         toolchain=toolchain,
         include_dirs=include_dirs,
         extra_flags=extra_flags,

@@ -31,7 +31,7 @@ from pypto._src.run.arguments import Bound, is_array, word_of
 from pypto._src.run.cache import build
 from pypto._src.run.graph import thread_count
 from pypto._src.run.host import Kernel
-from pypto._src.run.native import WHERE, KernelError, NativeKernel
+from pypto._src.run.native import KernelError, NativeKernel
 from pypto._src.run.toolchain import Toolchain
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _Report(ctypes.Structure):
     in_kernel: int
     stopped: int
     slug: bytes
-    message: bytes
+    message: ctypes.Array[ctypes.c_uint8]  # a text, or a report (outside.py)
     tasks: int
     peak_bytes: int
     most_open: int
@@ -124,7 +124,7 @@ class _Report(ctypes.Structure):
         ("in_kernel", ctypes.c_int32),
         ("stopped", ctypes.c_int32),
         ("slug", ctypes.c_char * 32),
-        ("message", ctypes.c_char * 2048),
+        ("message", ctypes.c_uint8 * 2048),
         ("tasks", ctypes.c_int64),
         ("peak_bytes", ctypes.c_int64),
         ("most_open", ctypes.c_int64),
@@ -347,9 +347,10 @@ class NativeHost:
         if report.stopped:
             return KeyboardInterrupt()
         span = self._text.span(report.line)
-        slug, message = report.slug.decode(), report.message.decode(errors="replace")
+        slug, text = report.slug.decode(), bytes(report.message).partition(b"\0")[0]
+        message = text.decode(errors="replace")
         if report.in_kernel:
-            return KernelError(message, hint=WHERE).at(span)
+            return KernelError.of(bytes(report.message)).at(span)
         if trouble and slug == "python":
             error = trouble[0]
             return error.at(span) if isinstance(error, PyptoError) else error

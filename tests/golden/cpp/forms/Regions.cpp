@@ -4,6 +4,17 @@
 
 using namespace pto;
 
+static inline __aicore__ int64_t view_begin(int64_t begin, int64_t size, int64_t limit)
+{
+#if defined(PTO_CPU_NATIVE)
+    if (begin < 0 || size < 0 || begin > limit - size) {
+        pto::cpu::fail_view(begin, size, limit);
+        return 0;
+    }
+#endif
+    return begin;
+}
+
 __aicore__ __attribute__((always_inline)) void runRegions(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -57,7 +68,7 @@ __aicore__ __attribute__((always_inline)) void runRegions(__gm__ int64_t* args)
     TASSIGN(tile_1, 0x840);
 
     // Function body
-    TASSIGN(x_16x32Global, ((x + 0 * 128 + 64) + r * 128 + 0) + 8 * 128 + 32);
+    TASSIGN(x_16x32Global, ((x + 0 * 128 + 64) + view_begin(r, 32, 64) * 128 + 0) + 8 * 128 + 32);
     TLOAD(tile_0, x_16x32Global);
     TASSIGN(c_16x1_dnGlobal, c + r + 8 + 0);
     TLOAD(factors, c_16x1_dnGlobal);

@@ -4,6 +4,17 @@
 
 using namespace pto;
 
+static inline __aicore__ int64_t element_index(int64_t index, int64_t size)
+{
+#if defined(PTO_CPU_NATIVE)
+    if (index < 0 || index >= size) {
+        pto::cpu::fail_index(index, size);
+        return 0;
+    }
+#endif
+    return index;
+}
+
 static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
 {
 #if defined(PTO_CPU_NATIVE)
@@ -71,8 +82,8 @@ __aicore__ __attribute__((always_inline)) void runElementsUint16(__gm__ int64_t*
     TASSIGN(_t4, 0x1800);
 
     // Function body
-    uint16_t k = *(v + floor_mod(n, 4) * 8 + 3);
-    uint16_t _t0 = *(v + 0 * 8 + n);
+    uint16_t k = *(v + element_index(floor_mod(n, 4), 4) * 8 + 3);
+    uint16_t _t0 = *(v + 0 * 8 + element_index(n, 8));
     if (k > _t0) {
         TASSIGN(x_8x64Global, x + 0 * 64 + 0);
         TLOAD(_t1, x_8x64Global);

@@ -55,11 +55,11 @@ __aicore__ __attribute__((always_inline)) void runOffsetInt32(__gm__ int64_t* ar
 
     // Function body
     int32_t first = (n - k) * (n - k);
-    TASSIGN(x_8x32Global, x + first * 64 + static_cast<int32_t>(floor_mod(k, 4)) * 8);
+    TASSIGN(x_8x32Global, x + static_cast<int64_t>(first) * 64 + static_cast<int32_t>(floor_mod(k, 4)) * 8);
     TLOAD(tile, x_8x32Global);
     set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
-    TASSIGN(out_8x32Global, out + k * 64 + static_cast<int32_t>(floor_mod(k, 5)) * 8);
+    TASSIGN(out_8x32Global, out + static_cast<int64_t>(k) * 64 + static_cast<int32_t>(floor_mod(k, 5)) * 8);
     TSTORE(out_8x32Global, tile);
     pipe_barrier(PIPE_ALL);
 }

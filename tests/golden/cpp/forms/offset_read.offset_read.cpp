@@ -4,6 +4,17 @@
 
 using namespace pto;
 
+static inline __aicore__ int64_t element_index(int64_t index, int64_t size)
+{
+#if defined(PTO_CPU_NATIVE)
+    if (index < 0 || index >= size) {
+        pto::cpu::fail_index(index, size);
+        return 0;
+    }
+#endif
+    return index;
+}
+
 __aicore__ __attribute__((always_inline)) void runOffsetRead(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -44,8 +55,8 @@ __aicore__ __attribute__((always_inline)) void runOffsetRead(__gm__ int64_t* arg
 
     // Function body
     for (int64_t i = 0; i < 8; i += 1) {
-        int32_t row = *(at + i);
-        TASSIGN(x_8x64Global, x + row * 64 + 0);
+        int32_t row = *(at + element_index(i, 8));
+        TASSIGN(x_8x64Global, x + static_cast<int64_t>(row) * 64 + 0);
         TLOAD(_t0, x_8x64Global);
         set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
         wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);

@@ -38,11 +38,11 @@ __aicore__ __attribute__((always_inline)) void runOffsetUint32(__gm__ int64_t* a
     TASSIGN(tile, 0x0);
 
     // Function body
-    TASSIGN(x_8x64Global, x + n * 64 + 0);
+    TASSIGN(x_8x64Global, x + static_cast<int64_t>(n) * 64 + 0);
     TLOAD(tile, x_8x64Global);
     set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
-    TASSIGN(out_8x64Global, out + n % 7 * 64 + 0);
+    TASSIGN(out_8x64Global, out + static_cast<int64_t>(n % 7) * 64 + 0);
     TSTORE(out_8x64Global, tile);
     pipe_barrier(PIPE_ALL);
 }

@@ -53,6 +53,16 @@ static inline __aicore__ double float_pow(double a, double n)
 #endif
 }
 
+template <typename T, typename F>
+static inline __aicore__ T float_to_int(F value)
+{
+#if defined(PTO_CPU_NATIVE)
+    return pto::cpu::nearest_integer<T>(static_cast<double>(value));
+#else
+    return static_cast<T>(value);
+#endif
+}
+
 __aicore__ __attribute__((always_inline)) void runScalarsFp16(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -122,7 +132,7 @@ __aicore__ __attribute__((always_inline)) void runScalarsFp16(__gm__ int64_t* ar
         half k_7 = k_iter * static_cast<half>(0.5f) - a;
         k_iter = k_7;
     }
-    int32_t n = static_cast<int32_t>(k_iter);
+    int32_t n = float_to_int<int32_t>(k_iter);
     TASSIGN(x_8x64Global, x + 0 * 64 + 0);
     TLOAD(_t0, x_8x64Global);
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);

@@ -4,6 +4,16 @@
 
 using namespace pto;
 
+template <typename T, typename F>
+static inline __aicore__ T float_to_int(F value)
+{
+#if defined(PTO_CPU_NATIVE)
+    return pto::cpu::nearest_integer<T>(static_cast<double>(value));
+#else
+    return static_cast<T>(value);
+#endif
+}
+
 __aicore__ __attribute__((always_inline)) void runScalarsUint32(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -80,7 +90,7 @@ __aicore__ __attribute__((always_inline)) void runScalarsUint32(__gm__ int64_t* 
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     TMULS(_t1, _t0, static_cast<float>(k_iter));
     pipe_barrier(PIPE_V);
-    TADDS(_t2, _t1, static_cast<float>(static_cast<uint32_t>(f)));
+    TADDS(_t2, _t1, static_cast<float>(float_to_int<uint32_t>(f)));
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     TASSIGN(out_8x64Global, out + 0 * 64 + 0);

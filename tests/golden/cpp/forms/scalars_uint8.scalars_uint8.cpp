@@ -4,6 +4,16 @@
 
 using namespace pto;
 
+template <typename T, typename F>
+static inline __aicore__ T float_to_int(F value)
+{
+#if defined(PTO_CPU_NATIVE)
+    return pto::cpu::nearest_integer<T>(static_cast<double>(value));
+#else
+    return static_cast<T>(value);
+#endif
+}
+
 __aicore__ __attribute__((always_inline)) void runScalarsUint8(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -54,7 +64,7 @@ __aicore__ __attribute__((always_inline)) void runScalarsUint8(__gm__ int64_t* a
     uint8_t k_1 = static_cast<uint8_t>(static_cast<uint8_t>(k_0 & a) | static_cast<uint8_t>(b ^ k_0));
     uint8_t k_2 = static_cast<uint8_t>((k_1 > a ? k_1 : a) - (k_1 < b ? k_1 : b));
     uint8_t k_3 = static_cast<uint8_t>(static_cast<uint8_t>(k_2 << 2) + static_cast<uint8_t>(a >> 1));
-    uint8_t k_4 = static_cast<uint8_t>(k_3 + ~a);
+    uint8_t k_4 = static_cast<uint8_t>(k_3 + static_cast<uint8_t>(~a));
     uint8_t k_6;
     if (a < b || a >= k_4) {
         uint8_t k_5 = static_cast<uint8_t>(k_4 + 1);
@@ -80,7 +90,7 @@ __aicore__ __attribute__((always_inline)) void runScalarsUint8(__gm__ int64_t* a
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     TMULS(_t1, _t0, static_cast<float>(k_iter));
     pipe_barrier(PIPE_V);
-    TADDS(_t2, _t1, static_cast<float>(static_cast<uint8_t>(f)));
+    TADDS(_t2, _t1, static_cast<float>(float_to_int<uint8_t>(f)));
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     TASSIGN(out_8x64Global, out + 0 * 64 + 0);

@@ -4,6 +4,17 @@
 
 using namespace pto;
 
+static inline __aicore__ int64_t view_begin(int64_t begin, int64_t size, int64_t limit)
+{
+#if defined(PTO_CPU_NATIVE)
+    if (begin < 0 || size < 0 || begin > limit - size) {
+        pto::cpu::fail_view(begin, size, limit);
+        return 0;
+    }
+#endif
+    return begin;
+}
+
 __aicore__ __attribute__((always_inline)) void runWindows(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -38,7 +49,7 @@ __aicore__ __attribute__((always_inline)) void runWindows(__gm__ int64_t* args)
     TASSIGN(_t0, 0x0);
 
     // Function body
-    TASSIGN(x_8x32Global, ((x + n * 64 + 16) + n * 2 * 64 + 0) + 0 * 64 + 0);
+    TASSIGN(x_8x32Global, ((x + view_begin(n, 32, 64) * 64 + 16) + view_begin(n * 2, 8, 32) * 64 + 0) + 0 * 64 + 0);
     TLOAD(_t0, x_8x32Global);
     set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);

@@ -10,9 +10,6 @@
 namespace pto {
 namespace detail {
 
-#ifndef LOC
-#define LOC 2
-#endif
 constexpr int kLineBytes = 64;
 
 // A tile that is to be asked for: `count` lines of `bytes` bytes.
@@ -42,7 +39,7 @@ PTO_INLINE Ahead& ahead_here()
 }
 
 // Puts the place on line `line` of the first tile.
-inline void look_at(Ahead& a, int64_t line)
+PTO_COLD inline void look_at(Ahead& a, int64_t line)
 {
     a.line = line;
     if (a.count == 0) {
@@ -56,7 +53,7 @@ inline void look_at(Ahead& a, int64_t line)
 }
 
 // Forgets tile number `index`.
-inline void drop(Ahead& a, int index)
+PTO_COLD inline void drop(Ahead& a, int index)
 {
     --a.count;
     for (int i = index; i < a.count; ++i) {
@@ -67,43 +64,44 @@ inline void drop(Ahead& a, int index)
     }
 }
 
-// Forgets a tile that is being transferred now.
-inline void forget(const char* first)
+// Notes a tile of `count` lines of `bytes` bytes. One outside of all tensors that the launcher named is none.
+PTO_COLD inline void note_next(Ahead& a, uintptr_t begin, int64_t step, int64_t count, int64_t bytes, bool to_write)
 {
-    Ahead& a = ahead_here();
-    for (int i = a.count - 1; i >= 0; --i) {
-        if (a.of[i].first == first) {
-            drop(a, i);
-        }
-    }
-}
-
-// Notes `count` lines of `bytes` bytes. A tile outside of all tensors that the launcher named is none.
-PTO_NOINLINE inline void expect(const char* first, int64_t step, int64_t count, int64_t bytes, bool to_write)
-{
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(first);
     bool known = extents.count == 0;
     for (int i = 0; i < extents.count; ++i) {
         known = known || (begin >= extents.of[i].begin && begin < extents.of[i].end);
     }
-    if (!known || count <= 0 || bytes <= 0) {
+    if (!known) {
         return;
     }
     if (step == bytes) {
         bytes *= count;
         count = 1;
     }
-    Ahead& a = ahead_here();
     if (a.count == kMaxExpected) {
         drop(a, 0);
     }
-    a.of[a.count++] = Expected{first, step, count, bytes, to_write};
+    a.of[a.count++] = Expected{reinterpret_cast<const char*>(begin), step, count, bytes, to_write};
     if (a.count == 1) {
         look_at(a, 0);
     }
 }
 
-PTO_NOINLINE inline void next_line(Ahead& a)
+// A tile of `count` lines of `bytes` bytes is transferred now and, unless `moved` is 0, as large a step leads to the next.
+PTO_LIGHT inline void expect(uintptr_t at, uintptr_t moved, int64_t step, int64_t count, int64_t bytes, bool to_write)
+{
+    Ahead& a = ahead_here();
+    for (int i = a.count - 1; i >= 0; --i) {
+        if (a.of[i].first == reinterpret_cast<const char*>(at)) {
+            drop(a, i);
+        }
+    }
+    if (moved != 0 && count * bytes >= 1024) {
+        note_next(a, at + moved, step, count, bytes, to_write);
+    }
+}
+
+PTO_LIGHT inline void next_line(Ahead& a)
 {
     if (a.count != 0) {
         if (a.line + 1 < a.of[0].count) {
@@ -115,24 +113,30 @@ PTO_NOINLINE inline void next_line(Ahead& a)
 }
 
 // Asks for the next `lines` cache lines that are expected, or fewer.
+PTO_LIGHT inline void fetch_lines(Ahead& a, int lines)
+{
+    const char* at = a.at;
+    const char* stop = min_of<const char*>(a.end, at + lines * kLineBytes);
+    if (a.to_write) {
+        PTO_ROLLED
+        for (; at < stop; at += kLineBytes) {
+            __builtin_prefetch(at, 1, 3);
+        }
+    } else {
+        PTO_ROLLED
+        for (; at < stop; at += kLineBytes) {
+            __builtin_prefetch(at, 0, 2);
+        }
+    }
+    a.at = at;
+    if (__builtin_expect(at >= a.end, 0)) {
+        next_line(a);
+    }
+}
 PTO_INLINE void fetch_ahead(Ahead& a, int lines)
 {
-    if (__builtin_expect(a.at != nullptr, 1)) {
-        const char* at = a.at;
-        const char* stop = min_of<const char*>(a.end, at + lines * kLineBytes);
-        if (a.to_write) {
-            for (; at < stop; at += kLineBytes) {
-                __builtin_prefetch(at, 1, 3);
-            }
-        } else {
-            for (; at < stop; at += kLineBytes) {
-                __builtin_prefetch(at, 0, LOC);
-            }
-        }
-        a.at = at;
-        if (__builtin_expect(at >= a.end, 0)) {
-            next_line(a);
-        }
+    if (a.at != nullptr) {
+        fetch_lines(a, lines);
     }
 }
 

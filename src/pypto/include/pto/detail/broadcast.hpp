@@ -206,13 +206,13 @@ PTO_INSTRUCTION RecordEvent TCOLEXPAND(D& d, S& s, E&... events)
 // d = s0 op s1, one of them a column; the scratch form is for the NPU.
 #define PTO_DETAIL_ROW_EXPAND(NAME, OP, BYTE)                                                                          \
     template <class D, class A, class B, class... E, detail::if_tiles<D, A, B> = 0, detail::if_events<E...> = 0>     \
-    PTO_INSTRUCTION RecordEvent NAME(D& d, A& s0, B& s1, E&... events)                                                      \
+    PTO_LIGHT RecordEvent NAME(D& d, A& s0, B& s1, E&... events)                                                      \
     {                                                                                                                  \
         detail::wait_all(events...);                                                                                   \
         return detail::row_expand_binary<detail::OP, BYTE>(d, s0, s1);                                                 \
     }                                                                                                                  \
     template <class D, class A, class B, class T, class... E, detail::if_tiles<D, A, B, T> = 0>                        \
-    PTO_INSTRUCTION RecordEvent NAME(D& d, A& s0, B& s1, T&, E&... events)                                                  \
+    PTO_LIGHT RecordEvent NAME(D& d, A& s0, B& s1, T&, E&... events)                                                  \
     {                                                                                                                  \
         return NAME(d, s0, s1, events...);                                                                             \
     }
@@ -228,7 +228,7 @@ PTO_DETAIL_ROW_EXPAND(TROWEXPANDEXPDIF, ExpDif, false)
 // d = s0 op s1 with s1 one row.
 #define PTO_DETAIL_COL_EXPAND(NAME, OP, BYTE)                                                                          \
     template <class D, class A, class B, class... E, detail::if_tiles<D, A, B> = 0>                                    \
-    PTO_INSTRUCTION RecordEvent NAME(D& d, A& s0, B& s1, E&... events)                                                      \
+    PTO_LIGHT RecordEvent NAME(D& d, A& s0, B& s1, E&... events)                                                      \
     {                                                                                                                  \
         detail::wait_all(events...);                                                                                   \
         return detail::col_expand_binary<detail::OP, BYTE>(d, s0, s1);                                                 \

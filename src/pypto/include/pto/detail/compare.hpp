@@ -11,18 +11,8 @@ namespace pto {
 
 namespace detail {
 
-struct Equal {
-    template <class C>
-    PTO_INLINE bool operator()(C a, C b) const { return a == b; }
-};
-struct Below {
-    template <class C>
-    PTO_INLINE bool operator()(C a, C b) const { return a < b; }
-};
-struct AtMost {
-    template <class C>
-    PTO_INLINE bool operator()(C a, C b) const { return a <= b; }
-};
+// The three comparisons that the others are, with operands exchanged or the result turned over.
+enum class Relation { Equal, Below, AtMost };
 
 // Bytes of 0 or 1 to bits; n <= kChunk. The product moves byte j of a word to bit 56 + j.
 PTO_INLINE void pack_bits(uint8_t* bits, const uint8_t* flags, int64_t n)
@@ -47,12 +37,12 @@ PTO_INLINE void unpack_bits(uint8_t* flags, const uint8_t* bits, int64_t n)
 
 // AVX-512 compares into bits, and selects by them, 16 elements of 4 bytes at a time. Both return how many are done.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__AVX512F__) && !defined(PTO_SCALAR)
-template <class Op, class C>
+template <Relation R, class C>
 PTO_INLINE int64_t compare_vectors(uint8_t* bits, const C* a, const C* b, int64_t n, bool flip)
 {
     constexpr unsigned short all = 0xffff;
     const unsigned short change = flip ? all : 0;
-    constexpr bool equal = std::is_same<Op, Equal>::value, below = std::is_same<Op, Below>::value;
+    constexpr bool equal = R == Relation::Equal, below = R == Relation::Below;
     int64_t i = 0;
     if constexpr (is_any_v<C, float, int32_t>) {
         using V = Vec<C, 16>;
@@ -71,10 +61,14 @@ PTO_INLINE int64_t compare_vectors(uint8_t* bits, const C* a, const C* b, int64_
     return i;
 }
 template <class T>
+constexpr bool selects_vectors_v = sizeof(T) == 4;
+template <class C>
+constexpr bool compares_vectors_v = is_any_v<C, float, int32_t>;
+template <class T>
 PTO_INLINE int64_t select_vectors(T* dst, const uint8_t* bits, const T* a, const T* b, int64_t n, bool one)
 {
     int64_t i = 0;
-    if constexpr (sizeof(T) == 4) {
+    if constexpr (selects_vectors_v<T>) {
         using V = Vec<int32_t, 16>;
         const V other = V{} + static_cast<int32_t>(b[0]);
         for (; i + 16 <= n; i += 16) {
@@ -87,11 +81,15 @@ PTO_INLINE int64_t select_vectors(T* dst, const uint8_t* bits, const T* a, const
     return i;
 }
 #else
-template <class Op, class C>
+template <Relation R, class C>
 PTO_INLINE int64_t compare_vectors(uint8_t*, const C*, const C*, int64_t, bool)
 {
     return 0;
 }
+template <class T>
+constexpr bool selects_vectors_v = false;
+template <class C>
+constexpr bool compares_vectors_v = false;
 template <class T>
 PTO_INLINE int64_t select_vectors(T*, const uint8_t*, const T*, const T*, int64_t, bool)
 {
@@ -99,51 +97,55 @@ PTO_INLINE int64_t select_vectors(T*, const uint8_t*, const T*, const T*, int64_
 }
 #endif
 
-// One chunk of at most kChunk elements.
-template <class Op, class C>
-PTO_NOINLINE void compare_chunk(uint8_t* bits, const C* a, const C* b, int64_t n, bool flip)
+// At most kChunk elements, by bytes. One loop for all relations.
+template <class C>
+PTO_INLINE void compare_bytes(Relation relation, uint8_t* bits, const C* a, const C* b, int64_t n, bool flip)
 {
-    const int64_t done = compare_vectors<Op>(bits, a, b, n, flip);
-    if (done == n) {
-        return;
-    }
-    bits += done / 8;
-    a += done;
-    b += done;
-    n -= done;
-    const Op op{};
+    const uint8_t below = relation != Relation::Equal, equal = relation != Relation::Below, change = flip;
     uint8_t flags[kChunk + 8];
     PTO_IVDEP
     for (int64_t i = 0; i < n; ++i) {
-        flags[i] = static_cast<uint8_t>(op(a[i], b[i]) != flip);
+        flags[i] = static_cast<uint8_t>((((a[i] < b[i]) & below) | ((a[i] == b[i]) & equal)) ^ change);
     }
     for (int64_t i = n; i % 8 != 0; ++i) {
         flags[i] = 0;
     }
     pack_bits(bits, flags, n);
 }
+
 template <class C>
-PTO_INLINE void compare_chunk(CmpMode mode, uint8_t* bits, const C* a, const C* b, int64_t n)
+PTO_NOINLINE void compare_by_bytes(Relation relation, uint8_t* bits, const C* a, const C* b, int64_t n, bool flip)
 {
-    switch (mode) {
-        case CmpMode::EQ:
-            compare_chunk<Equal>(bits, a, b, n, false);
-            break;
-        case CmpMode::NE:
-            compare_chunk<Equal>(bits, a, b, n, true);
-            break;
-        case CmpMode::LT:
-            compare_chunk<Below>(bits, a, b, n, false);
-            break;
-        case CmpMode::GT:
-            compare_chunk<Below>(bits, b, a, n, false);
-            break;
-        case CmpMode::LE:
-            compare_chunk<AtMost>(bits, a, b, n, false);
-            break;
-        default:
-            compare_chunk<AtMost>(bits, b, a, n, false);
-            break;
+    compare_bytes(relation, bits, a, b, n, flip);
+}
+template <class C>
+PTO_COLD void compare_rest(Relation relation, uint8_t* bits, const C* a, const C* b, int64_t n, bool flip)
+{
+    compare_bytes(relation, bits, a, b, n, flip);
+}
+
+// One chunk of at most kChunk elements.
+template <class C>
+PTO_NOINLINE void compare_chunk(CmpMode mode, uint8_t* bits, const C* a, const C* b, int64_t n)
+{
+    if (mode == CmpMode::GT || mode == CmpMode::GE) {
+        const C* first = a;
+        a = b;
+        b = first;
+    }
+    const bool equal = mode == CmpMode::EQ || mode == CmpMode::NE, flip = mode == CmpMode::NE;
+    const Relation relation = equal                                        ? Relation::Equal
+                              : mode == CmpMode::LT || mode == CmpMode::GT ? Relation::Below
+                                                                           : Relation::AtMost;
+    if constexpr (!compares_vectors_v<C>) {
+        compare_by_bytes(relation, bits, a, b, n, flip);
+        return;
+    }
+    const int64_t done = relation == Relation::Equal   ? compare_vectors<Relation::Equal>(bits, a, b, n, flip)
+                         : relation == Relation::Below ? compare_vectors<Relation::Below>(bits, a, b, n, flip)
+                                                       : compare_vectors<Relation::AtMost>(bits, a, b, n, flip);
+    if (done < n) {
+        compare_rest(relation, bits + done / 8, a + done, b + done, n - done, flip);
     }
 }
 
@@ -253,9 +255,23 @@ struct RightValue {
 
 // dst[i] = bit i ? a[i] : b[i], or b[0] if there is `one`.
 template <class T>
+PTO_COLD void select_each(T* dst, const uint8_t* bits, const T* a, const T* b, int64_t n, bool one)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        dst[i] = ((bits[i / 8] >> (i % 8)) & 1) != 0 ? a[i] : b[one ? 0 : i];
+    }
+}
+template <class T>
 PTO_NOINLINE void select_run(T* dst, const uint8_t* bits, const T* a, const T* b, int64_t n, bool one)
 {
-    for (int64_t i = select_vectors(dst, bits, a, b, n, one); i < n; i += kChunk) {
+    if constexpr (selects_vectors_v<T>) {
+        const int64_t done = select_vectors(dst, bits, a, b, n, one);
+        if (done < n) {
+            select_each(dst + done, bits + done / 8, a + done, one ? b : b + done, n - done, one);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < n; i += kChunk) {
         const int64_t m = min_of<int64_t>(kChunk, n - i);
         uint8_t keep[kChunk + 8];
         unpack_bits(keep, bits + i / 8, m);

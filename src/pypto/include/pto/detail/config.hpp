@@ -63,11 +63,26 @@
 #endif
 
 #define PTO_INLINE inline __attribute__((always_inline))
+// noclone: g++ would compile variants of such functions for the arguments of some calls.
+#if defined(__GNUC__) && !defined(__clang__)
+#define PTO_NOINLINE __attribute__((noinline, noclone))
+#else
 #define PTO_NOINLINE __attribute__((noinline))
+#endif
 // An instruction is one function for each combination of operand types: expanding its loops at every use would make the
 // compile time of a kernel grow with the square of its length, and a call costs nothing beside the loops.
-#define PTO_INSTRUCTION __attribute__((noinline))
-#define PTO_COLD __attribute__((noinline, cold))
+#define PTO_INSTRUCTION PTO_NOINLINE
+// Functions that are compiled in every kernel and whose own code takes no time when they run: compiled as the kernel is. An
+// instruction that only looks at its operands and calls what does the work; what is done once or twice for a tile; what runs
+// hardly ever (PTO_COLD); what runs once, or to report an error (PTO_LEAST).
+#if defined(__clang__)
+#define PTO_LIGHT PTO_NOINLINE
+#define PTO_LEAST __attribute__((noinline, cold, optnone))
+#else
+#define PTO_LIGHT __attribute__((noinline, noclone PTO_KERNEL_LEVEL))
+#define PTO_LEAST __attribute__((noinline, cold, optimize(0)))
+#endif
+#define PTO_COLD PTO_LIGHT __attribute__((cold))
 
 // PTO_CPU_NATIVE says that these headers are the ones in use: a kernel may then report its own errors (pto::cpu::fail).
 #define PTO_CPU_NATIVE 1
@@ -88,6 +103,7 @@
 #if defined(__clang__)
 #define PTO_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #define PTO_UNROLL _Pragma("clang loop unroll(full)")
+#define PTO_ROLLED _Pragma("clang loop unroll(disable)")
 #if defined(__AVX512F__)
 #define PTO_FUSED __attribute__((__min_vector_width__(512)))
 #else
@@ -97,11 +113,13 @@
 #elif defined(__GNUC__)
 #define PTO_IVDEP _Pragma("GCC ivdep")
 #define PTO_UNROLL _Pragma("GCC unroll 32")
+#define PTO_ROLLED _Pragma("GCC unroll 1")
 #define PTO_FUSED __attribute__((optimize("fp-contract=fast")))
 #define PTO_FUSED_BODY
 #else
 #define PTO_IVDEP
 #define PTO_UNROLL
+#define PTO_ROLLED
 #define PTO_FUSED
 #define PTO_FUSED_BODY
 #endif

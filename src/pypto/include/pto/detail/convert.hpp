@@ -67,6 +67,22 @@ PTO_INLINE void narrow_loop(const float* src, T* dst, int64_t n)
     }
 }
 
+// What is left of less than a vector.
+template <class T>
+PTO_COLD void widen_rest(const T* src, float* dst, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        dst[i] = to_compute(src[i]);
+    }
+}
+template <class T>
+PTO_COLD void narrow_rest(const float* src, T* dst, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        dst[i] = from_compute<T>(src[i]);
+    }
+}
+
 template <class T>
 PTO_NOINLINE void widen(const T* src, float* dst, int64_t n)
 {
@@ -76,7 +92,9 @@ PTO_NOINLINE void widen(const T* src, float* dst, int64_t n)
         for (; i + kHalfStep <= n; i += kHalfStep) {
             widen_step(src + i, dst + i);
         }
-        widen_loop(src + i, dst + i, n - i);
+        if (i < n) {
+            widen_rest(src + i, dst + i, n - i);
+        }
         return;
     }
 #endif
@@ -92,7 +110,9 @@ PTO_NOINLINE void narrow(const float* src, T* dst, int64_t n)
         for (; i + kHalfStep <= n; i += kHalfStep) {
             narrow_step(src + i, dst + i);
         }
-        narrow_loop(src + i, dst + i, n - i);
+        if (i < n) {
+            narrow_rest(src + i, dst + i, n - i);
+        }
         return;
     }
 #endif

@@ -67,7 +67,7 @@ PTO_INLINE auto scalar_value(T x)
 
 // d = s0 + s1.
 template <class D, class A, class B, class... E, detail::if_tiles<D, A, B> = 0>
-PTO_INSTRUCTION RecordEvent TADD(D& d, A& s0, B& s1, E&... events)
+PTO_LIGHT RecordEvent TADD(D& d, A& s0, B& s1, E&... events)
 {
     detail::vector_rule<detail::AnyNumber, D, A, B>();
     detail::one_type_rule<D, A, B>();
@@ -78,7 +78,7 @@ PTO_INSTRUCTION RecordEvent TADD(D& d, A& s0, B& s1, E&... events)
 // Tile with tile: d = s0 op s1.
 #define PTO_DETAIL_BINARY(NAME, OP, TYPES)                                                                             \
     template <class D, class A, class B, class... E, detail::if_tiles<D, A, B> = 0>                                    \
-    PTO_INSTRUCTION RecordEvent NAME(D& d, A& s0, B& s1, E&... events)                                                      \
+    PTO_LIGHT RecordEvent NAME(D& d, A& s0, B& s1, E&... events)                                                      \
     {                                                                                                                  \
         detail::vector_rule<detail::TYPES, D, A, B>();                                                                 \
         detail::wait_all(events...);                                                                                   \
@@ -96,14 +96,14 @@ PTO_DETAIL_BINARY(TSHR, Shr, Integers)
 #undef PTO_DETAIL_BINARY
 
 template <DivAlgorithm, class D, class A, class B, class... E>
-PTO_INSTRUCTION RecordEvent TDIV(D& d, A& s0, B& s1, E&... events)
+PTO_LIGHT RecordEvent TDIV(D& d, A& s0, B& s1, E&... events)
 {
     return TDIV(d, s0, s1, events...);
 }
 
 // d = s0 ^ s1; the scratch tile is for the NPU. Sources may be const.
 template <class D, class A, class B, class T, class... E, detail::if_tiles<D, T> = 0>
-PTO_INSTRUCTION RecordEvent TXOR(D& d, A& s0, B& s1, T&, E&... events)
+PTO_LIGHT RecordEvent TXOR(D& d, A& s0, B& s1, T&, E&... events)
 {
     detail::vector_rule<detail::Integers, D, std::remove_const_t<A>, std::remove_const_t<B>>();
     detail::wait_all(events...);
@@ -113,7 +113,7 @@ PTO_INSTRUCTION RecordEvent TXOR(D& d, A& s0, B& s1, T&, E&... events)
 // Tile with scalar: d = s op x. The scalar converts to the element type.
 #define PTO_DETAIL_SCALAR(NAME, OP, TYPES, ROW_MAJOR_ONLY)                                                             \
     template <class D, class S, class... E, detail::if_tiles<D, S> = 0>                                                \
-    PTO_INSTRUCTION RecordEvent NAME(D& d, S& s, typename S::DType x, E&... events)                                         \
+    PTO_LIGHT RecordEvent NAME(D& d, S& s, typename S::DType x, E&... events)                                         \
     {                                                                                                                  \
         detail::scalar_rule<detail::TYPES, ROW_MAJOR_ONLY, D, S>();                                                    \
         detail::wait_all(events...);                                                                                   \
@@ -134,7 +134,7 @@ PTO_DETAIL_SCALAR(TSHRS, Shr, Integers, false)
 
 // d = x / s.
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
-PTO_INSTRUCTION RecordEvent TDIVS(D& d, typename S::DType x, S& s, E&... events)
+PTO_LIGHT RecordEvent TDIVS(D& d, typename S::DType x, S& s, E&... events)
 {
     detail::scalar_rule<detail::AnyNumber, true, D, S>();
     detail::wait_all(events...);
@@ -142,14 +142,14 @@ PTO_INSTRUCTION RecordEvent TDIVS(D& d, typename S::DType x, S& s, E&... events)
     return detail::elementwise(detail::BindLeft<detail::Div, C>{{}, detail::scalar_value(x)}, d, s);
 }
 template <DivAlgorithm, class D, class A, class B, class... E>
-PTO_INSTRUCTION RecordEvent TDIVS(D& d, A&& a, B&& b, E&... events)
+PTO_LIGHT RecordEvent TDIVS(D& d, A&& a, B&& b, E&... events)
 {
     return TDIVS(d, a, b, events...);
 }
 
 // d = s ^ x; the scratch tile has the same type as d and s.
 template <class D, class S, class T, class... E, detail::if_tiles<D, S, T> = 0>
-PTO_INSTRUCTION RecordEvent TXORS(D& d, S& s, typename S::DType x, T&, E&... events)
+PTO_LIGHT RecordEvent TXORS(D& d, S& s, typename S::DType x, T&, E&... events)
 {
     detail::scalar_rule<detail::Integers, false, D, S>();
     static_assert(std::is_same<D, S>::value && std::is_same<D, T>::value, "TXORS: d, s and scratch must be of one type");
@@ -160,7 +160,7 @@ PTO_INSTRUCTION RecordEvent TXORS(D& d, S& s, typename S::DType x, T&, E&... eve
 
 // d = |s|.
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
-PTO_INSTRUCTION RecordEvent TABS(D& d, S& s, E&... events)
+PTO_LIGHT RecordEvent TABS(D& d, S& s, E&... events)
 {
     detail::vector_rule<detail::FloatsAndSigned, D, S>();
     detail::one_type_rule<D, S>();
@@ -171,7 +171,7 @@ PTO_INSTRUCTION RecordEvent TABS(D& d, S& s, E&... events)
 // Unary: d = op(s).
 #define PTO_DETAIL_UNARY(NAME, OP, TYPES)                                                                              \
     template <class D, class S, class... E, detail::if_tiles<D, S> = 0>                                                \
-    PTO_INSTRUCTION RecordEvent NAME(D& d, S& s, E&... events)                                                              \
+    PTO_LIGHT RecordEvent NAME(D& d, S& s, E&... events)                                                              \
     {                                                                                                                  \
         detail::vector_rule<detail::TYPES, D, S>();                                                                    \
         detail::wait_all(events...);                                                                                   \
@@ -185,7 +185,7 @@ PTO_DETAIL_UNARY(TLOG, Log, AnyNumber)
 #undef PTO_DETAIL_UNARY
 
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
-PTO_INSTRUCTION RecordEvent TSQRT(D& d, S& s, E&... events)
+PTO_LIGHT RecordEvent TSQRT(D& d, S& s, E&... events)
 {
     detail::vector_rule<detail::Floats, D, S>();
     static_assert(detail::same_valid_arguments_v<D, S>, "TSQRT: the static valid sizes of both tiles must be equal");
@@ -195,7 +195,7 @@ PTO_INSTRUCTION RecordEvent TSQRT(D& d, S& s, E&... events)
 
 // d = 1 / sqrt(s), optionally with a scratch tile (used by the NPU only).
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0, detail::if_events<E...> = 0>
-PTO_INSTRUCTION RecordEvent TRSQRT(D& d, S& s, E&... events)
+PTO_LIGHT RecordEvent TRSQRT(D& d, S& s, E&... events)
 {
     detail::vector_rule<detail::Floats, D, S>();
     static_assert(detail::same_valid_arguments_v<D, S>, "TRSQRT: the static valid sizes of both tiles must be equal");
@@ -203,13 +203,13 @@ PTO_INSTRUCTION RecordEvent TRSQRT(D& d, S& s, E&... events)
     return detail::elementwise(detail::Rsqrt{}, d, s);
 }
 template <class D, class S, class T, class... E, detail::if_tiles<D, S, T> = 0>
-PTO_INSTRUCTION RecordEvent TRSQRT(D& d, S& s, T&, E&... events)
+PTO_LIGHT RecordEvent TRSQRT(D& d, S& s, T&, E&... events)
 {
     return TRSQRT(d, s, events...);
 }
 
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
-PTO_INSTRUCTION RecordEvent TRECIP(D& d, S& s, E&... events)
+PTO_LIGHT RecordEvent TRECIP(D& d, S& s, E&... events)
 {
     detail::scalar_rule<detail::AnyNumber, true, D, S>();
     detail::wait_all(events...);
@@ -219,7 +219,7 @@ PTO_INSTRUCTION RecordEvent TRECIP(D& d, S& s, E&... events)
 // The algorithm argument selects an NPU code path; the result here is the same.
 #define PTO_DETAIL_ALGORITHM(NAME, ENUM)                                                                               \
     template <ENUM, class D, class S, class... E>                                                                      \
-    PTO_INSTRUCTION RecordEvent NAME(D& d, S& s, E&... rest)                                                                \
+    PTO_LIGHT RecordEvent NAME(D& d, S& s, E&... rest)                                                                \
     {                                                                                                                  \
         return NAME(d, s, rest...);                                                                                    \
     }
@@ -241,7 +241,7 @@ struct Fill {
 
 // d = x everywhere.
 template <class D, class... E, detail::if_tiles<D> = 0>
-PTO_INSTRUCTION RecordEvent TEXPANDS(D& d, typename D::DType x, E&... events)
+PTO_LIGHT RecordEvent TEXPANDS(D& d, typename D::DType x, E&... events)
 {
     PTO_NPU_RULE((detail::at_v<D, TileType::Vec, TileType::Mat>), "TEXPANDS: destination must be a Vec or Mat tile");
     detail::wait_all(events...);

@@ -142,7 +142,7 @@ PTO_NOINLINE PTO_FUSED void multiply_block(const float* a, int64_t a_step, const
 }
 
 template <class T>
-PTO_INLINE void to_floats(const T* src, float* dst, int64_t n)
+PTO_NOINLINE void to_floats(const T* src, float* dst, int64_t n)
 {
     if constexpr (is_narrow_v<T>) {
         widen(src, dst, n);
@@ -179,7 +179,7 @@ PTO_INLINE void put_run(T* out, const float* product, const T* addend, int64_t n
 
 // Writes rows x cols of a register block to the accumulator tile at (m, n).
 template <class C>
-PTO_NOINLINE void put_block(elem_t<C>* c, const Addend<elem_t<C>>& addend, const float* block, int64_t m, int64_t n,
+PTO_INLINE void put_block_here(elem_t<C>* c, const Addend<elem_t<C>>& addend, const float* block, int64_t m, int64_t n,
                             int64_t rows, int64_t cols)
 {
     using T = elem_t<C>;
@@ -198,16 +198,30 @@ PTO_NOINLINE void put_block(elem_t<C>* c, const Addend<elem_t<C>>& addend, const
     }
 }
 
-// One block of rows of the product, at row m, on whole registers.
-template <int C0, class T>
+// Rare where whole blocks are written directly.
+template <class C>
+PTO_COLD void put_part(elem_t<C>* c, const Addend<elem_t<C>>& addend, const float* block, int64_t m, int64_t n, int64_t rows,
+                       int64_t cols)
+{
+    put_block_here<C>(c, addend, block, m, n, rows, cols);
+}
+template <class C>
+PTO_NOINLINE void put_block(elem_t<C>* c, const Addend<elem_t<C>>& addend, const float* block, int64_t m, int64_t n,
+                            int64_t rows, int64_t cols)
+{
+    put_block_here<C>(c, addend, block, m, n, rows, cols);
+}
+
+// One block of rows of the product, at row m, on whole registers. Narrow: a block may have fewer vectors.
+template <int C0, bool Narrow, class T>
 PTO_INLINE void multiply_rows(int step, int vectors, const float* a, int64_t a_step, const T* b, int64_t b_step,
                               int64_t begin, int64_t end, const Sink& sink)
 {
     constexpr int rest = 16 % kMr != 0 ? 16 % kMr : kMr;
     if (rest != kMr && step == rest) {
         multiply_block<rest, kNv, C0>(a, a_step, b, b_step, begin, end, sink);
-    } else if (kNr > kBoxLines && vectors < kNv) {
-        multiply_block<kMr, kNr / kBoxLines == 1 ? kNv : kBoxLines / kLanes, C0>(a, a_step, b, b_step, begin, end, sink);
+    } else if (Narrow && vectors < kNv) {
+        multiply_block<kMr, Narrow && kNr / kBoxLines == 1 ? kNv : kBoxLines / kLanes, C0>(a, a_step, b, b_step, begin, end, sink);
     } else {
         multiply_block<kMr, kNv, C0>(a, a_step, b, b_step, begin, end, sink);
     }
@@ -215,13 +229,14 @@ PTO_INLINE void multiply_rows(int step, int vectors, const float* a, int64_t a_s
 
 // c(0..m, 0..n) = a(0..m, 0..k) * b(0..k, 0..n) [+ addend]; a and b are floats, or b what load_floats widens.
 template <class C, class A, class B, class T>
-PTO_NOINLINE void multiply_boxes(elem_t<C>* c, const float* a, const T* b, Addend<elem_t<C>> addend, int64_t m,
+PTO_LIGHT void multiply_boxes(elem_t<C>* c, const float* a, const T* b, Addend<elem_t<C>> addend, int64_t m,
                                  int64_t k, int64_t n)
 {
     using AL = TileLines<A>;
     using BL = TileLines<B>;
     constexpr int c0 = 32 / static_cast<int>(sizeof(elem_t<A>));
     constexpr bool is_float = std::is_same<elem_t<C>, float>::value;
+    constexpr bool narrow = kNr > kBoxLines && B::Cols % kNr != 0;
     constexpr bool direct = is_float && TileLines<C>::run == kBoxLines && TileLines<C>::by_row;
     const int64_t k_step = is_float ? (k > 0 ? k : 1) : kExactTerms;
     alignas(64) float block[kMr * kNr];
@@ -255,17 +270,19 @@ PTO_NOINLINE void multiply_boxes(elem_t<C>* c, const float* a, const T* b, Adden
                     }
                 }
                 if constexpr (A::Rows == 1) {
-                    if (kNr > kBoxLines && vectors < kNv) {
-                        multiply_block<1, kNr / kBoxLines == 1 ? kNv : kBoxLines / kLanes, c0>(
+                    if (narrow && vectors < kNv) {
+                        multiply_block<1, narrow && kNr / kBoxLines == 1 ? kNv : kBoxLines / kLanes, c0>(
                             ap, AL::run_step, bp, BL::band_step, k0, k1, sink);
                     } else {
                         multiply_block<1, kNv, c0>(ap, AL::run_step, bp, BL::band_step, k0, k1, sink);
                     }
                 } else {
-                    multiply_rows<c0>(static_cast<int>(step), vectors, ap, AL::run_step, bp, BL::band_step, k0, k1,
+                    multiply_rows<c0, narrow>(static_cast<int>(step), vectors, ap, AL::run_step, bp, BL::band_step, k0, k1,
                                       sink);
                 }
-                if (!whole) {
+                if (direct && !whole) {
+                    put_part<C>(c, first, block, m0, n0, rows, cols);
+                } else if (!whole) {
                     put_block<C>(c, first, block, m0, n0, rows, cols);
                 }
                 first = Addend<elem_t<C>>{c, nullptr};
@@ -280,7 +297,7 @@ template <class T>
 constexpr bool widens_on_load_v = !is_half_v<T> || PTO_HAVE_F16C;
 
 template <class C, class A, class B>
-PTO_NOINLINE void multiply_tiles(elem_t<C>* c, const elem_t<A>* a, const elem_t<B>* b, Addend<elem_t<C>> addend,
+PTO_LIGHT void multiply_tiles(elem_t<C>* c, const elem_t<A>* a, const elem_t<B>* b, Addend<elem_t<C>> addend,
                                  int64_t m, int64_t k, int64_t n)
 {
     using T = elem_t<A>;
@@ -290,8 +307,8 @@ PTO_NOINLINE void multiply_tiles(elem_t<C>* c, const elem_t<A>* a, const elem_t<
 #if PTO_HAVE_AMX
     if constexpr (is_bf16_v<T> && A::Rows >= 16 && C::InnerCols == 16 && C::InnerRows == 16) {
         // Packing pays from a few rows on. Only whole boxes: of a part, nothing but the valid elements may be written.
-        if (m % 16 == 0 && n % 16 == 0 && k >= 16 && m > 0 && addend.bias == nullptr &&
-            amx_multiply_boxes<C, A, B>(c, addend.acc, a, b, m, k, n)) {
+        if (m % 16 == 0 && n % 16 == 0 && k >= 16 && m > 0 &&
+            amx_multiply_boxes({c, addend.acc, addend.bias, 16 * C::Rows}, amx_boxes<A>(a), amx_boxes<B>(b), m, k, n)) {
             return;
         }
     }

@@ -9,6 +9,12 @@ namespace pto {
 
 namespace detail {
 
+// Five sizes or strides in elements, outermost first: each fixed, or (-1) the value beside it.
+struct Sizes {
+    const int64_t *fixed, *value;
+    PTO_INLINE int64_t operator[](int dim) const { return fixed[dim] == DYNAMIC ? value[dim] : fixed[dim]; }
+};
+
 // Five sizes, each static or (-1) given at run time. Shape and Stride differ in name only, so that one cannot stand for
 // the other.
 template <int64_t N1, int64_t N2, int64_t N3, int64_t N4, int64_t N5>
@@ -19,11 +25,11 @@ struct Dims5 {
 
     int64_t value[5];
 
-    Dims5() : value{1, 1, 1, 1, 1} {}
-    Dims5(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) : value{a, b, c, d, e} {}
+    PTO_INLINE Dims5() : value{1, 1, 1, 1, 1} {}
+    PTO_INLINE Dims5(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) : value{a, b, c, d, e} {}
 
     template <class... Given>
-    void fill(Given... given)
+    PTO_INLINE void fill(Given... given)
     {
         const int64_t list[] = {static_cast<int64_t>(given)...};
         int next = 0;
@@ -31,7 +37,7 @@ struct Dims5 {
             value[i] = fixed[i] == DYNAMIC ? list[next++] : fixed[i];
         }
     }
-    int64_t get(int dim) const { return fixed[dim] == DYNAMIC ? value[dim] : fixed[dim]; }
+    PTO_INLINE int64_t get(int dim) const { return fixed[dim] == DYNAMIC ? value[dim] : fixed[dim]; }
 };
 
 }  // namespace detail
@@ -42,8 +48,8 @@ struct Dims5 {
     struct NAME : detail::Dims5<N1, N2, N3, N4, N5> {                                                                  \
         using Base = detail::Dims5<N1, N2, N3, N4, N5>;                                                                \
         static constexpr int64_t ARRAY[5] = {N1, N2, N3, N4, N5};                                                      \
-        NAME() = default;                                                                                              \
-        NAME(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) : Base(a, b, c, d, e) {}                           \
+        PTO_INLINE NAME() {}                                                                                           \
+        PTO_INLINE NAME(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e) : Base(a, b, c, d, e) {}                \
         NAME(int64_t a)                                                                                                \
         {                                                                                                              \
             static_assert(Base::dynamic_count == 1, #NAME ": one argument needs exactly 1 dynamic dimension");         \
@@ -82,23 +88,27 @@ struct GlobalTensor {
     static constexpr const int64_t (&staticShape)[5] = Shape_::staticShape;
     static constexpr const int64_t (&staticStride)[5] = Stride_::staticStride;
 
-    GlobalTensor() : data_(nullptr) {}
-    GlobalTensor(DType* data, Shape_ shape = Shape_(1, 1, 1, 1, 1), Stride_ stride = Stride_(1, 1, 1, 1, 1))
-        : data_(data), shape_(shape), stride_(stride)
+    PTO_INLINE GlobalTensor() : data_(nullptr), origin_(nullptr) {}
+    PTO_INLINE GlobalTensor(DType* data, Shape_ shape = Shape_(1, 1, 1, 1, 1), Stride_ stride = Stride_(1, 1, 1, 1, 1))
+        : data_(data), origin_(data), shape_(shape), stride_(stride)
     {
     }
 
-    DType* data() const { return data_; }
-    void SetAddress(DType* data)
+    PTO_INLINE DType* data() const { return data_; }
+    PTO_INLINE void SetAddress(DType* data)
     {
         moved_ = reinterpret_cast<uintptr_t>(data) - reinterpret_cast<uintptr_t>(data_);
         data_ = data;
     }
     // Bytes that the last SetAddress moved the tensor by (CPU only, modulo 2^64).
-    uintptr_t GetMoved() const { return moved_; }
+    PTO_INLINE uintptr_t GetMoved() const { return moved_; }
+    // The pointer that the tensor was made with, all sizes and all strides (CPU only).
+    DType* GetOrigin() const { return origin_; }
+    detail::Sizes GetShapes() const { return {Shape_::fixed, shape_.value}; }
+    detail::Sizes GetStrides() const { return {Stride_::fixed, stride_.value}; }
 
-    int64_t GetShape(int dim) const { return shape_.get(dim); }
-    int64_t GetStride(int dim) const { return stride_.get(dim); }
+    PTO_INLINE int64_t GetShape(int dim) const { return shape_.get(dim); }
+    PTO_INLINE int64_t GetStride(int dim) const { return stride_.get(dim); }
     template <int Dim>
     static constexpr int64_t GetShape()
     {
@@ -132,6 +142,7 @@ struct GlobalTensor {
 
 private:
     DType* data_;
+    DType* origin_;
     uintptr_t moved_ = 0;
     Shape_ shape_;
     Stride_ stride_;

@@ -9,7 +9,7 @@
 // forgotten. Loads wait only while a launcher has named the tensors (cpu::allow), that is during one launch, in which these
 // tensors exist and nobody else writes what the kernel reads; the kernel itself writes them by instructions only.
 // The notes belong to a thread, as the memory does. These functions are called once or twice for a tile and compiled in
-// every kernel, so they are compiled for size (PTO_COLD).
+// every kernel, so they are compiled as the kernel itself is (PTO_COLD).
 #ifndef PTO_DETAIL_HELD_HPP
 #define PTO_DETAIL_HELD_HPP
 

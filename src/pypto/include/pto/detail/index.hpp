@@ -204,20 +204,6 @@ PTO_INSTRUCTION RecordEvent TSCATTER(D& d, S& s, E&... events)
 
 namespace detail {
 
-// Number of elements from the base of a GlobalTensor to the last one that its shape names.
-template <class G>
-PTO_INLINE int64_t reach(const GlobalLines<G>& lines)
-{
-    int64_t count = 1;
-    for (int i = 0; i < 5; ++i) {
-        if (lines.n[i] <= 0) {
-            return 0;
-        }
-        count += (lines.n[i] - 1) * lines.step[i];
-    }
-    return count;
-}
-
 enum class Outside { Refuse, Skip, Clamp, Wrap };
 
 // The position to use for `at` among `count`; -1 to leave the element out.
@@ -242,7 +228,7 @@ template <Coalesce Mode, class Tl, class G, class I, class Move>
 PTO_INLINE bool walk_indexed(const Tl& tile, const GlobalLines<G>& lines, const I& index, Outside outside, Move move)
 {
     const int64_t rows = tile.GetValidRow(), cols = tile.GetValidCol();
-    const int64_t count = Mode == Coalesce::Elem ? reach(lines) : lines.rows();
+    const int64_t count = Mode == Coalesce::Elem ? lines.span() : lines.rows();
     bool good = true;
     for (int64_t r = 0; r < rows; ++r) {
         for (int64_t c = 0; c < cols; ++c) {
@@ -289,7 +275,7 @@ PTO_INLINE RecordEvent gather_memory(D& d, G& g, I& index)
     fence();
     const GlobalLines<G> lines(g);
     if (addressed(d, index) && indexed_ready<Mode>(d, lines, index) &&
-        inside(g, lines, "a load reads outside the tensors that the kernel was given")) {
+        inside(g, lines, "a load reads")) {
         using T = elem_t<D>;
         const T* base = reinterpret_cast<const T*>(g.data());
         T* dst = elements(d);
@@ -314,7 +300,7 @@ PTO_INLINE RecordEvent scatter_memory(G& g, S& s, I& index)
     fence();
     const GlobalLines<G> lines(g);
     if (addressed(s, index) && indexed_ready<Mode>(s, lines, index) &&
-        inside(g, lines, "a store writes outside the tensors that the kernel was given")) {
+        inside(g, lines, "a store writes")) {
         using T = elem_t<S>;
         settle_readers(0, std::numeric_limits<uintptr_t>::max());  // it may write anywhere
         T* base = reinterpret_cast<T*>(g.data());

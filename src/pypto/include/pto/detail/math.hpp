@@ -178,20 +178,21 @@ PTO_INLINE bool middle_exponents(const float* src, int64_t n, float divisor)
     return worst <= span;
 }
 #if PTO_HAVE_EXP_VECTOR
-// Eight vectors at a time, looked through and divided in registers; returns how many elements are done.
-PTO_INLINE int64_t divide_vectors(float* dst, const float* src, int64_t n, float divisor, float y)
+// Count vectors at a time, looked through and divided in registers; from `at` on, and returns where it ends. `worst` is that
+// of the divisor.
+template <int Count>
+PTO_INLINE int64_t divide_vectors(float* dst, const float* src, int64_t at, int64_t n, float divisor, float y)
 {
     using V = Vec<float, 16>;
     using U = Vec<uint32_t, 16>;
-    constexpr int count = 8;
     const V by = V{} + divisor, times = V{} + y;
     const uint32_t low = 67u << 23, span = 120u << 23;  // as in middle_exponents
-    int64_t at = 0;
-    for (; at + 16 * count <= n; at += 16 * count) {
-        V x[count];
-        U worst = {};
+    const U least = (bit_cast<U>(by) & 0x7fffffffu) - low;
+    for (; at + 16 * Count <= n; at += 16 * Count) {
+        V x[Count];
+        U worst = least;
         PTO_UNROLL
-        for (int i = 0; i < count; ++i) {
+        for (int i = 0; i < Count; ++i) {
             x[i] = load_vec<V>(src + at + 16 * i);
             const U v = (bit_cast<U>(x[i]) & 0x7fffffffu) - low;
             worst = v > worst ? v : worst;
@@ -199,12 +200,12 @@ PTO_INLINE int64_t divide_vectors(float* dst, const float* src, int64_t n, float
         const Vec<int32_t, 16> found = bit_cast<Vec<int32_t, 16>>(worst), limit = bit_cast<Vec<int32_t, 16>>(U{} + span);
         if (__builtin_ia32_ucmpd512_mask(found, limit, 6, static_cast<unsigned short>(-1)) != 0) {  // 6: above
             PTO_UNROLL
-            for (int i = 0; i < count; ++i) {
+            for (int i = 0; i < Count; ++i) {
                 store_vec(dst + at + 16 * i, x[i] / by);
             }
         } else {
             PTO_UNROLL
-            for (int i = 0; i < count; ++i) {
+            for (int i = 0; i < Count; ++i) {
                 const V q = x[i] * times;
                 store_vec(dst + at + 16 * i, PTO_VECTOR_FMA(PTO_VECTOR_FMA(-q, by, x[i]), times, q));
             }
@@ -212,18 +213,27 @@ PTO_INLINE int64_t divide_vectors(float* dst, const float* src, int64_t n, float
     }
     return at;
 }
-#endif
+PTO_COLD inline void divide_rest(float* dst, const float* src, int64_t n, float divisor)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        dst[i] = src[i] / divisor;
+    }
+}
+PTO_NOINLINE inline void divide_run(float* dst, const float* src, int64_t n, float divisor)
+{
+    const float y = 1.0f / divisor;
+    const int64_t most = divide_vectors<8>(dst, src, 0, n, divisor, y);
+    const int64_t done = divide_vectors<1>(dst, src, most, n, divisor, y);
+    if (done < n) {
+        divide_rest(dst + done, src + done, n - done, divisor);
+    }
+}
+#else
 PTO_NOINLINE inline void divide_run(float* dst, const float* src, int64_t n, float divisor)
 {
     constexpr int64_t piece = 512;  // stays in the first-level cache
     const float y = 1.0f / divisor;
-    int64_t at = 0;
-#if PTO_HAVE_EXP_VECTOR
-    if (middle_exponents(&divisor, 1, divisor)) {
-        at = divide_vectors(dst, src, n, divisor, y);
-    }
-#endif
-    for (; at < n; at += piece) {
+    for (int64_t at = 0; at < n; at += piece) {
         const int64_t m = min_of(piece, n - at);
         float* d = dst + at;
         const float* s = src + at;
@@ -241,6 +251,7 @@ PTO_NOINLINE inline void divide_run(float* dst, const float* src, int64_t n, flo
         }
     }
 }
+#endif
 #else
 #define PTO_HAVE_DIVIDE_RUN 0
 #endif

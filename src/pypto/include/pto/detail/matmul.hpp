@@ -50,8 +50,9 @@ PTO_INLINE RecordEvent product(C& c, A& a, B& b, Addend<elem_t<C>> addend)
         require(b.GetValidRow() == k, "matrix product: valid columns of Left and valid rows of Right differ")) {
         bool done = false;
 #if PTO_HAVE_AMX
-        if constexpr (is_bf16_v<elem_t<A>>) {
-            done = addend.bias == nullptr && amx_multiply_held<C>(elements(c), addend.acc, a, b, m, k, n);
+        if constexpr (amx_left_v<A> && amx_right_v<B> && C::InnerCols == 16 && C::InnerRows == 16) {
+            done = amx_multiply_held({elements(c), addend.acc, addend.bias, 16 * C::Rows}, a.GetAddress(), amx_form<A>(),
+                                     b.GetAddress(), amx_form<B>(), m, k, n);
         }
 #endif
         if (!done) {
@@ -85,14 +86,14 @@ PTO_INLINE RecordEvent product_bias(C& c, A& a, B& b, Bias& bias)
 // c = a b;  out = in + a b;  c = c + a b;  c = a b + bias. The phase argument only steers a flag of the NPU.
 #define PTO_DETAIL_PRODUCT(NAME, GEMV)                                                                                 \
     template <class C, class A, class B, class... E, detail::if_tiles<C, A, B> = 0, detail::if_events<E...> = 0>     \
-    PTO_INSTRUCTION RecordEvent NAME(C& c, A& a, B& b, E&... events)                                                        \
+    PTO_LIGHT RecordEvent NAME(C& c, A& a, B& b, E&... events)                                                        \
     {                                                                                                                  \
         detail::product_rule<C, A, B>();                                                                               \
         detail::wait_all(events...);                                                                                   \
         return detail::product<GEMV>(c, a, b, detail::Addend<detail::elem_t<C>>{nullptr, nullptr});                    \
     }                                                                                                                  \
     template <AccPhase, class C, class A, class B, class... E>                                                         \
-    PTO_INSTRUCTION RecordEvent NAME(C& c, A& a, B& b, E&... events)                                                        \
+    PTO_LIGHT RecordEvent NAME(C& c, A& a, B& b, E&... events)                                                        \
     {                                                                                                                  \
         return NAME(c, a, b, events...);                                                                               \
     }                                                                                                                  \

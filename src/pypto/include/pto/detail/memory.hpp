@@ -73,11 +73,16 @@ PTO_SHARED inline thread_local CoreState core_state = {nullptr, nullptr, 0, null
 
 // The global memory that the kernel may touch, as the launcher named it. While it named none, nothing is checked.
 constexpr int kMaxExtents = 64;
+struct Extent {
+    uintptr_t begin, end;
+    const char* name;      // of the tensor, or nullptr
+    const int64_t* shape;  // of a dense one, `rank` sizes
+    int rank;
+};
 struct Extents {
     int count;
-    struct {
-        uintptr_t begin, end;
-    } of[kMaxExtents];
+    const char* kernel;  // its name, or nullptr
+    Extent of[kMaxExtents];
 };
 inline thread_local Extents extents = {};
 
@@ -104,7 +109,7 @@ constexpr int64_t kLargePage = 2048 * kKiB;
 
 // Blocks start at multiples of 64 bytes or more. The address that malloc gave stands in the word before the block (there is no
 // aligned allocation that all C libraries share).
-inline void free_block(unsigned char* block)
+PTO_LEAST inline void free_block(unsigned char* block)
 {
     if (block != nullptr) {
         void* given;
@@ -116,7 +121,7 @@ inline void free_block(unsigned char* block)
 // Frees the buffers at thread exit; constructed on the first allocation of the thread.
 struct CoreReaper {
     CoreState* state;
-    ~CoreReaper()
+    PTO_LEAST ~CoreReaper()
     {
         free_block(state->scratch);
         free_block(state->work);
@@ -127,7 +132,7 @@ struct CoreReaper {
 };
 
 // Keeps the first error only; `message` must be a string literal.
-PTO_COLD inline void record_error(int code, const char* message)
+PTO_LEAST inline void record_error(int code, const char* message)
 {
     if (core_state.code == kOk) {
         core_state.code = code;
@@ -135,7 +140,7 @@ PTO_COLD inline void record_error(int code, const char* message)
     }
 }
 
-PTO_COLD inline unsigned char* aligned_block(int64_t bytes, int64_t align)
+PTO_LEAST inline unsigned char* aligned_block(int64_t bytes, int64_t align)
 {
     static thread_local CoreReaper reaper{&core_state};
     (void)reaper;
@@ -151,7 +156,7 @@ PTO_COLD inline unsigned char* aligned_block(int64_t bytes, int64_t align)
     return block;
 }
 
-PTO_COLD inline unsigned char* allocate_scratch()
+PTO_LEAST inline unsigned char* allocate_scratch()
 {
     unsigned char* block = aligned_block(kLargePage, kLargePage);
     if (block != nullptr) {
@@ -191,15 +196,13 @@ inline unsigned char* work_buffer(int64_t bytes)
 
 // The host address of `bytes` bytes at `addr` in a location, or nullptr after recording an error. A host pointer into the
 // region, written as an integer, is accepted as well.
-template <TileType Loc>
-inline unsigned char* resolve(uint64_t addr, int64_t bytes)
+PTO_LIGHT inline unsigned char* resolve_in(int64_t region, uint64_t capacity, uint64_t addr, int64_t bytes)
 {
-    constexpr uint64_t capacity = static_cast<uint64_t>(capacity_of(Loc));
     unsigned char* base = scratch();
     if (base == nullptr) {
         return nullptr;
     }
-    base += region_start(static_cast<int>(Loc));
+    base += region;
     const uint64_t host = reinterpret_cast<uintptr_t>(base);
     if (addr >= host && addr - host < capacity) {
         addr -= host;
@@ -214,6 +217,12 @@ inline unsigned char* resolve(uint64_t addr, int64_t bytes)
     }
     return base + addr;
 }
+template <TileType Loc>
+PTO_INLINE unsigned char* resolve(uint64_t addr, int64_t bytes)
+{
+    constexpr int64_t region = region_start(static_cast<int>(Loc)), capacity = capacity_of(Loc);
+    return resolve_in(region, static_cast<uint64_t>(capacity), addr, bytes);
+}
 
 }  // namespace detail
 
@@ -225,21 +234,36 @@ inline void reset_error()
     detail::core_state.code = detail::kOk;
     detail::core_state.message = nullptr;
     detail::extents.count = 0;
+    detail::extents.kernel = nullptr;
     detail::held.count = 0;
 }
+// Gives the kernel a name for messages: a string literal.
+inline void name_kernel(const char* name) { detail::extents.kernel = name; }
 // Names a tensor that the kernel may touch. After the first call, TLOAD and TSTORE record an error instead of leaving
 // the named tensors, until reset_error. In that time the tensors must exist, and a tensor that is loaded must be written by
-// nothing but instructions of this thread: loads may be carried out late (held.hpp).
-inline void allow(const void* first, int64_t bytes)
+// nothing but instructions of this thread: loads may be carried out late (held.hpp). Name and sizes are for messages; they
+// are not copied.
+inline void allow(const void* first, int64_t bytes, const char* name = nullptr, const int64_t* shape = nullptr, int rank = 0)
 {
     detail::Extents& known = detail::extents;
     if (known.count < detail::kMaxExtents) {
         const uintptr_t begin = reinterpret_cast<uintptr_t>(first);
-        known.of[known.count++] = {begin, begin + static_cast<uintptr_t>(bytes)};
+        known.of[known.count++] = {begin, begin + static_cast<uintptr_t>(bytes), name, shape, rank};
     }
 }
 // Records an error of the kernel's own; `message` must be a string literal.
 inline void fail(const char* message) { detail::record_error(detail::kKernelError, message); }
+// `value` toward zero; what the type does not hold becomes its nearest number, and NaN becomes 0.
+template <class T>
+inline T nearest_integer(double value)
+{
+    using Limits = std::numeric_limits<T>;
+    const double over = 2.0 * static_cast<double>(Limits::max() / 2 + 1);  // a power of two
+    if (!(value < over)) {
+        return value >= over ? Limits::max() : T(0);
+    }
+    return value <= static_cast<double>(Limits::min()) ? Limits::min() : static_cast<T>(value);
+}
 // Message of the first error since reset_error, or nullptr.
 inline const char* error() { return detail::core_state.message; }
 inline int error_code() { return detail::core_state.code; }

@@ -73,7 +73,7 @@ PTO_INLINE RecordEvent move(D& d, S& s)
 
 // d(r, c) = s(r, c): a logical copy, whatever the layouts.
 template <class D, class S, ReluPreMode Relu = ReluPreMode::NoRelu, class... E, detail::if_events<E...> = 0>
-PTO_INSTRUCTION RecordEvent TMOV(D& d, S& s, E&... events)
+PTO_LIGHT RecordEvent TMOV(D& d, S& s, E&... events)
 {
     detail::wait_all(events...);
     return detail::move<Relu>(d, s);
@@ -81,7 +81,7 @@ PTO_INSTRUCTION RecordEvent TMOV(D& d, S& s, E&... events)
 
 // Acc to Mat with a scalar quant value.
 template <class D, class S, ReluPreMode Relu = ReluPreMode::NoRelu>
-PTO_INSTRUCTION RecordEvent TMOV(D& d, S& s, const uint64_t& quant)
+PTO_LIGHT RecordEvent TMOV(D& d, S& s, const uint64_t& quant)
 {
     using namespace detail;
     static_assert(is_tile_data_v<D> && is_tile_data_v<S>, "TMOV: operands must be tiles");

@@ -9,32 +9,40 @@
 namespace pto {
 namespace detail {
 
-// d(r, c) = line c, element r of plain lines `step` elements apart; d boxed with rows behind one another.
-template <class D, class T>
-PTO_NOINLINE void transpose_to_boxes(T* dst, const T* src, int64_t step, int64_t rows, int64_t cols)
+// What is outside of whole blocks, of the below.
+template <class T>
+PTO_COLD void transpose_rest(T* dst, const Places& d, const T* src, int64_t step, int64_t rows, int64_t cols,
+                             int64_t whole_rows, int64_t whole_cols)
 {
-    using L = TileLines<D>;
+    for (int64_t c = 0; c < cols; ++c) {
+        for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; ++r) {
+            dst[d.offset(r, c)] = src[c * step + r];
+        }
+    }
+}
+
+// d(r, c) = line c, element r of plain lines `step` elements apart; d boxed with rows behind one another.
+template <int Run, class T>
+PTO_NOINLINE void transpose_to_boxes(T* dst, const Places& d, const T* src, int64_t step, int64_t rows, int64_t cols)
+{
     int64_t whole_rows = 0, whole_cols = 0;
     constexpr int block = 32 / static_cast<int>(sizeof(T));
-    if constexpr (sizeof(T) <= 4 && L::run % block == 0 && L::band % block == 0) {
+    if constexpr (sizeof(T) <= 4 && Run % block == 0) {
         using Lane = typename LaneOf<T>::type;
-        whole_rows = rows / block * block;
+        whole_rows = d.box_rows % block == 0 ? rows / block * block : 0;
         whole_cols = cols / block * block;
-        // The columns of one run after another, so that what is written are whole cache lines.
-        for (int64_t first = 0; first < whole_cols; first += L::run) {
-            const int64_t last = min_of<int64_t>(first + L::run, whole_cols);
-            for (int64_t r = 0; r < whole_rows; r += block) {
-                for (int64_t c = first; c < last; c += block) {
-                    transpose_block<Lane, block>(reinterpret_cast<Lane*>(dst + D::offset(r, c)), L::line_step,
-                                                 reinterpret_cast<const Lane*>(src + c * step + r), step);
-                }
+        const bool one = d.box_rows == block;  // block, and line of blocks, in a box
+        for (int64_t c = 0; c < whole_cols; c += block) {
+            const Lane* from = reinterpret_cast<const Lane*>(src + c * step);
+            Lane* to = reinterpret_cast<Lane*>(dst) + c / Run * d.cols_out + c % Run;
+            const int64_t band = one ? whole_rows : d.box_rows, next = one ? d.rows_out : block * Run;
+            for (int64_t r = 0; r < whole_rows; r += band, to += d.rows_out) {
+                transpose_blocks<Lane, block, Run>(to, Run, next, from + r, step, block, min_of(band, whole_rows - r) / block);
             }
         }
     }
-    for (int64_t c = 0; c < cols; ++c) {
-        for (int64_t r = c < whole_cols ? whole_rows : 0; r < rows; ++r) {
-            dst[D::offset(r, c)] = src[c * step + r];
-        }
+    if (whole_rows < rows || whole_cols < cols) {
+        transpose_rest(dst, d, src, step, rows, cols, whole_rows, whole_cols);
     }
 }
 
@@ -51,18 +59,13 @@ PTO_INLINE bool fill_operand(D& d, S& s, int64_t row, int64_t col, int64_t rows,
         const int64_t step = load.step / static_cast<int64_t>(sizeof(T));
 #if PTO_HAVE_AMX
         if constexpr ((amx_left_v<D> && by_row) || amx_right_v<D>) {
-            bool done = false;
-            if (from == nullptr) {
-                if (row % 16 == 0 && col % 16 == 0) {
-                    const uint16_t* boxes = reinterpret_cast<const uint16_t*>(elements(s) + S::offset(row, col));
-                    const BoxedLines lines{boxes, TileLines<S>::band_step, TileLines<S>::run_step};
-                    done = amx_write<D, by_row>(d, lines, rows, cols);
+            const bool whole = from != nullptr ? step % 2 == 0 : row % 16 == 0 && col % 16 == 0;
+            if (whole) {
+                const AmxSource lines =
+                    from != nullptr ? amx_plain(from, step) : amx_boxes<S>(elements(s) + S::offset(row, col));
+                if (amx_write(amx_left_v<D>, by_row, d.GetAddress(), D::StorageNumel, amx_form<D>(), lines, rows, cols)) {
+                    return true;
                 }
-            } else if (step % 2 == 0) {
-                done = amx_write<D, by_row>(d, PlainLines{reinterpret_cast<const uint16_t*>(from), step}, rows, cols);
-            }
-            if (done) {
-                return true;
             }
         }
 #endif
@@ -70,7 +73,7 @@ PTO_INLINE bool fill_operand(D& d, S& s, int64_t row, int64_t col, int64_t rows,
             if constexpr (by_row) {
                 copy_boxed<true, TileLines<D>>(CopyRun<T>{}, elements(d), from, step, 0, rows, cols);
             } else {
-                transpose_to_boxes<D>(elements(d), from, step, rows, cols);
+                transpose_to_boxes<TileLines<D>::run>(elements(d), places_v<D>, from, step, rows, cols);
             }
             return true;
         }

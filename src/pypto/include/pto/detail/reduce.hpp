@@ -158,43 +158,64 @@ PTO_INLINE V reduce_quickly(const float* x, int64_t n, bool& lost)
     return a;
 }
 
+// What is rare in a reduction: less than a vector, what remains beyond whole vectors, and a line with a NaN.
+template <class Op>
+PTO_COLD float reduce_few(const float* x, int64_t n)
+{
+    float total = x[0];
+    for (int64_t i = 1; i < n; ++i) {
+        total = Op{}(total, x[i]);
+    }
+    return total;
+}
+template <class Op, class V>
+PTO_COLD V reduce_rest(V lanes, const float* x, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        lanes[i] = Op{}(lanes[i], x[i]);
+    }
+    return lanes;
+}
+template <class VO, class V>
+PTO_COLD V reduce_again(const float* x, int64_t n)
+{
+    return reduce_vectors<VO, V>(x, n);
+}
+
 // Reduction of n > 0 elements in place of memory.
 template <class Op, class C>
 PTO_INLINE C reduce_run(const C* x, int64_t n)
 {
-    const Op op{};
     if constexpr (std::is_same<C, float>::value && kVectorBytes > 4) {
         constexpr int w = kVectorBytes / 4;
         using V = Vec<float, w>;
         using VO = VectorOp<Op>;
-        if (n >= w) {
-            V a;
-            if constexpr (std::is_void<typename VO::Quick>::value) {
-                a = reduce_vectors<VO, V>(x, n);
-            } else {
-                bool lost = false;
-                a = reduce_quickly<typename VO::Quick, V>(x, n, lost);
-                if (__builtin_expect(lost, 0)) {
-                    a = reduce_vectors<VO, V>(x, n);
-                }
-            }
-            const int64_t whole = n / w * w;
-            if (whole < n) {
-                float lane[w];
-                store_vec(lane, a);
-                for (int64_t j = 0; whole + j < n; ++j) {
-                    lane[j] = op(lane[j], x[whole + j]);
-                }
-                a = load_vec<V>(lane);
-            }
-            return fold<VO, w / 2, w>(a);
+        if (n < w) {
+            return reduce_few<Op>(x, n);
         }
+        V a;
+        if constexpr (std::is_void<typename VO::Quick>::value) {
+            a = reduce_vectors<VO, V>(x, n);
+        } else {
+            bool lost = false;
+            a = reduce_quickly<typename VO::Quick, V>(x, n, lost);
+            if (__builtin_expect(lost, 0)) {
+                a = reduce_again<VO, V>(x, n);
+            }
+        }
+        const int64_t whole = n / w * w;
+        if (whole < n) {
+            a = reduce_rest<Op>(a, x + whole, n - whole);
+        }
+        return fold<VO, w / 2, w>(a);
+    } else {
+        const Op op{};
+        C total = x[0];
+        for (int64_t i = 1; i < n; ++i) {
+            total = op(total, x[i]);
+        }
+        return total;
     }
-    C total = x[0];
-    for (int64_t i = 1; i < n; ++i) {
-        total = op(total, x[i]);
-    }
-    return total;
 }
 
 // dst[o * dst_step] = reduction of line o. Source and destination element types may differ (f16 to f32, i16 to i32).
@@ -343,7 +364,7 @@ PTO_INLINE RecordEvent col_reduce(D& d, S& s)
 // d(r, 0) = reduction of row r. The scratch tile is for the NPU.
 #define PTO_DETAIL_ROW_REDUCE(NAME, OP)                                                                                \
     template <class D, class S, class T, class... E, detail::if_tiles<D, S, T> = 0>                                    \
-    PTO_INSTRUCTION RecordEvent NAME(D& d, S& s, T& scratch, E&... events)                                                  \
+    PTO_LIGHT RecordEvent NAME(D& d, S& s, T& scratch, E&... events)                                                  \
     {                                                                                                                  \
         detail::wait_all(events...);                                                                                   \
         return detail::row_reduce<detail::OP>(d, s, scratch);                                                          \
@@ -354,7 +375,7 @@ PTO_DETAIL_ROW_REDUCE(TROWPROD, Mul)
 #undef PTO_DETAIL_ROW_REDUCE
 
 template <class D, class S, class T, class... E, detail::if_tiles<D, S, T> = 0>
-PTO_INSTRUCTION RecordEvent TROWSUM(D& d, S& s, T& scratch, E&... events)
+PTO_LIGHT RecordEvent TROWSUM(D& d, S& s, T& scratch, E&... events)
 {
     using From = typename S::DType;
     using To = typename D::DType;
@@ -370,7 +391,7 @@ PTO_INSTRUCTION RecordEvent TROWSUM(D& d, S& s, T& scratch, E&... events)
 // d(0, c) = reduction of column c.
 #define PTO_DETAIL_COL_REDUCE(NAME, OP)                                                                                \
     template <class D, class S, class... E, detail::if_tiles<D, S> = 0>                                                \
-    PTO_INSTRUCTION RecordEvent NAME(D& d, S& s, E&... events)                                                              \
+    PTO_LIGHT RecordEvent NAME(D& d, S& s, E&... events)                                                              \
     {                                                                                                                  \
         detail::wait_all(events...);                                                                                   \
         return detail::col_reduce<detail::OP>(d, s);                                                                   \
@@ -381,7 +402,7 @@ PTO_DETAIL_COL_REDUCE(TCOLPROD, Mul)
 
 // Column types: those of the NPU and of the CPU model together.
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0>
-PTO_INSTRUCTION RecordEvent TCOLMAX(D& d, S& s, E&... events)
+PTO_LIGHT RecordEvent TCOLMAX(D& d, S& s, E&... events)
 {
     static_assert(detail::is_any_v<typename S::DType, float, half, bfloat16_t, int32_t, int16_t, int8_t, uint8_t>,
                   "TCOLMAX: unsupported element type (f32, f16, i32, i16, i8, u8)");
@@ -391,7 +412,7 @@ PTO_INSTRUCTION RecordEvent TCOLMAX(D& d, S& s, E&... events)
 }
 
 template <class D, class S, class... E, detail::if_tiles<D, S> = 0, detail::if_events<E...> = 0>
-PTO_INSTRUCTION RecordEvent TCOLSUM(D& d, S& s, E&... events)
+PTO_LIGHT RecordEvent TCOLSUM(D& d, S& s, E&... events)
 {
     static_assert(detail::is_any_v<typename S::DType, float, half, bfloat16_t, int32_t, int16_t>,
                   "TCOLSUM: unsupported element type (f32, f16, i32, i16)");
@@ -401,7 +422,7 @@ PTO_INSTRUCTION RecordEvent TCOLSUM(D& d, S& s, E&... events)
 }
 // `binary` chooses a summation tree on the NPU.
 template <class D, class S, class T, class... E, detail::if_tiles<D, S, T> = 0>
-PTO_INSTRUCTION RecordEvent TCOLSUM(D& d, S& s, T&, bool, E&... events)
+PTO_LIGHT RecordEvent TCOLSUM(D& d, S& s, T&, bool, E&... events)
 {
     return TCOLSUM(d, s, events...);
 }

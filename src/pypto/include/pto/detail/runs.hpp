@@ -42,10 +42,45 @@ struct CopyRun {
     }
 };
 
-// `count` lines of `length` elements between plain lines and plain lines.
+template <class RunOp>
+constexpr bool is_copy_v = false;
+template <class T>
+constexpr bool is_copy_v<CopyRun<T>> = true;
+
+// What copies is compiled once for all element types and tiles: sizes and steps are run-time numbers, in bytes.
+using Bytes = unsigned char;
+
+// A few whole vectors of Size bytes. By hand, because a call for so few costs as much as they do.
+template <int Size>
+PTO_INLINE void copy_vectors(Bytes* dst, const Bytes* src, int64_t bytes)
+{
+    using V = Vec<uint8_t, Size>;
+    for (int64_t i = 0; i < bytes; i += Size) {
+        store_vec(dst + i, load_vec<V>(src + i));
+    }
+}
+
+PTO_NOINLINE inline void copy_line_bytes(Bytes* dst, int64_t dst_step, const Bytes* src, int64_t src_step, int64_t count,
+                                         int64_t length)
+{
+    if (dst_step == length && src_step == length) {
+        length *= count;
+        count = count > 0 ? 1 : 0;
+    }
+    constexpr int vector = kVectorBytes < 16 ? 16 : kVectorBytes;
+    const bool few = length <= 4 * vector && length % vector == 0;
+    for (int64_t i = 0; i < count; ++i, dst += dst_step, src += src_step) {
+        if (few) {
+            copy_vectors<vector>(dst, src, length);
+        } else {
+            std::memcpy(dst, src, static_cast<std::size_t>(length));
+        }
+    }
+}
+
 template <class RunOp, class D, class S>
-PTO_NOINLINE void copy_lines(RunOp op, D* dst, int64_t dst_step, const S* src, int64_t src_step, int64_t count,
-                             int64_t length)
+PTO_NOINLINE void convert_plain_lines(RunOp op, D* dst, int64_t dst_step, const S* src, int64_t src_step, int64_t count,
+                                      int64_t length)
 {
     if (dst_step == length && src_step == length) {
         length *= count;
@@ -56,9 +91,19 @@ PTO_NOINLINE void copy_lines(RunOp op, D* dst, int64_t dst_step, const S* src, i
     }
 }
 
-// Runs that copy_boxed does side by side: so many boxes are written, or read, as one plain line is, which is thereby
-// passed in whole cache lines. (Lines whose distance is a power of two compete for the same few places of the cache.)
-constexpr int kRunsAbreast = 4;
+// `count` lines of `length` elements between plain lines and plain lines.
+template <class RunOp, class D, class S>
+PTO_INLINE void copy_lines(const RunOp& op, D* dst, int64_t dst_step, const S* src, int64_t src_step, int64_t count,
+                           int64_t length)
+{
+    if constexpr (is_copy_v<RunOp>) {
+        constexpr int64_t size = static_cast<int64_t>(sizeof(D));
+        copy_line_bytes(reinterpret_cast<Bytes*>(dst), dst_step * size, reinterpret_cast<const Bytes*>(src),
+                        src_step * size, count, length * size);
+    } else {
+        convert_plain_lines(op, dst, dst_step, src, src_step, count, length);
+    }
+}
 
 #if defined(__AVX512F__) && !defined(PTO_SCALAR)
 // Halves of 32 bytes: (a's Part, b's Part).
@@ -79,117 +124,129 @@ PTO_INLINE Vec<int64_t, 8> pair_halves(const Vec<int64_t, 8>& a, const Vec<int64
 #define PTO_HAVE_LINE_PAIRS 0
 #endif
 
-// Four adjacent runs of `Run` bytes of `lines` lines, into boxes whose lines lie behind one another. Steps in bytes.
+// `lines` lines of `length` bytes, in runs of Run bytes; the lines and the runs of both sides lie as far apart as the steps
+// say. Four runs of plain lines at a time: they are passed in whole cache lines. (Lines whose distance is a power of two
+// compete for the same few places of the cache.)
 template <int Run>
-PTO_INLINE void copy_four_runs(unsigned char* dst, int64_t run_step, const unsigned char* src, int64_t plain_step,
-                               int64_t lines)
+PTO_NOINLINE void copy_runs(Bytes* dst, int64_t dst_line, int64_t dst_run, const Bytes* src, int64_t src_line,
+                            int64_t src_run, int64_t lines, int64_t length)
 {
-    int64_t i = 0;
+    int64_t pos = 0;
 #if PTO_HAVE_LINE_PAIRS
-    if constexpr (Run == 32) {  // two lines at a time, in whole vectors
+    if (Run == 32 && dst_line == Run && src_run == Run && lines % 2 == 0) {  // two lines at a time, in whole vectors
         using V = Vec<int64_t, 8>;
-        for (; i + 2 <= lines; i += 2) {
-            const unsigned char* p = src + i * plain_step;
-            unsigned char* t = dst + i * Run;
-            const V a = load_vec<V>(p), b = load_vec<V>(p + plain_step);
-            const V c = load_vec<V>(p + 64), d = load_vec<V>(p + plain_step + 64);
-            store_vec(t, pair_halves<0>(a, b));
-            store_vec(t + run_step, pair_halves<1>(a, b));
-            store_vec(t + 2 * run_step, pair_halves<0>(c, d));
-            store_vec(t + 3 * run_step, pair_halves<1>(c, d));
+        for (; pos + 4 * Run <= length; pos += 4 * Run, dst += 4 * dst_run, src += 4 * Run) {
+            for (int64_t i = 0; i < lines; i += 2) {
+                const Bytes* p = src + i * src_line;
+                Bytes* t = dst + i * Run;
+                const V a = load_vec<V>(p), b = load_vec<V>(p + src_line);
+                const V c = load_vec<V>(p + 64), d = load_vec<V>(p + src_line + 64);
+                store_vec(t, pair_halves<0>(a, b));
+                store_vec(t + dst_run, pair_halves<1>(a, b));
+                store_vec(t + 2 * dst_run, pair_halves<0>(c, d));
+                store_vec(t + 3 * dst_run, pair_halves<1>(c, d));
+            }
         }
     }
 #endif
-    for (; i < lines; ++i) {
-        PTO_UNROLL
-        for (int j = 0; j < 4; ++j) {
-            std::memcpy(dst + i * Run + j * run_step, src + i * plain_step + j * Run, Run);
+    for (; pos + 4 * Run <= length; pos += 4 * Run, dst += 4 * dst_run, src += 4 * src_run) {
+        for (int64_t i = 0; i < lines; ++i) {
+            PTO_UNROLL
+            for (int j = 0; j < 4; ++j) {
+                std::memcpy(dst + i * dst_line + j * dst_run, src + i * src_line + j * src_run, Run);
+            }
         }
+    }
+    for (; pos + Run <= length; pos += Run, dst += dst_run, src += src_run) {
+        PTO_ROLLED
+        for (int64_t i = 0; i < lines; ++i) {
+            std::memcpy(dst + i * dst_line, src + i * src_line, Run);
+        }
+    }
+    if (pos < length) {
+        copy_line_bytes(dst, dst_line, src, src_line, lines, length - pos);
     }
 }
 
-// Plain lines of `bytes` bytes into the lines first .. first+count of a tile whose boxes have `band` lines of one run. One
-// function for all tiles: it is what takes the time when a kernel with several is compiled.
+// The boxes of a tile: `band` lines of one run each; the runs of a band and the bands are as far apart as the steps say. In
+// bytes, but for the lines.
+struct BoxSteps {
+    int64_t band, band_step, run_step;
+};
+
+// Between plain lines of `length` bytes and the lines first .. first+count of a tile whose boxes hold runs of Run bytes
+// behind one another.
 template <int Run>
-PTO_NOINLINE void copy_into_boxes(unsigned char* dst, const unsigned char* src, int64_t plain_step, int64_t first,
-                                  int64_t count, int64_t bytes, int64_t band, int64_t band_step, int64_t run_step)
+PTO_NOINLINE void copy_box_bytes(bool to_tile, Bytes* dst, const Bytes* src, int64_t plain_step, int64_t first,
+                                 int64_t count, int64_t length, const BoxSteps& box)
 {
     for (int64_t done = 0; done < count;) {
         // One band of boxes at a time: both sides stay in cache.
-        const int64_t line = first + done, n = min_of<int64_t>(band - line % band, count - done);
-        unsigned char* to = dst + line / band * band_step + line % band * Run;
-        const unsigned char* from = src + done * plain_step;
-        int64_t pos = 0;
-        for (; pos + 4 * Run <= bytes; pos += 4 * Run, to += 4 * run_step) {
-            copy_four_runs<Run>(to, run_step, from + pos, plain_step, n);
-        }
-        for (; pos < bytes; pos += Run, to += run_step) {
-            const std::size_t size = static_cast<std::size_t>(min_of<int64_t>(Run, bytes - pos));
-            for (int64_t i = 0; i < n; ++i) {
-                std::memcpy(to + i * Run, from + i * plain_step + pos, size);
-            }
+        const int64_t line = first + done, n = min_of<int64_t>(box.band - line % box.band, count - done);
+        const int64_t t = line / box.band * box.band_step + line % box.band * Run, p = done * plain_step;
+        if (to_tile) {
+            copy_runs<Run>(dst + t, Run, box.run_step, src + p, plain_step, Run, n, length);
+        } else {
+            copy_runs<Run>(dst + p, plain_step, Run, src + t, Run, box.run_step, n, length);
         }
         done += n;
     }
 }
 
-// `Count` adjacent runs of `lines` lines.
-template <bool ToTile, class L, int Count, class RunOp, class D, class S>
-PTO_INLINE void copy_abreast(const RunOp& op, D* dst, const S* src, int64_t plain_step, int64_t lines)
+// Runs that convert_boxed does side by side, for the same reason.
+constexpr int kRunsAbreast = 4;
+
+// A run that is cut off.
+template <class RunOp, class D, class S>
+PTO_COLD void convert_part(const RunOp& op, D* dst, const S* src, int64_t n)
 {
-    for (int64_t i = 0; i < lines; ++i) {
-        PTO_UNROLL
-        for (int j = 0; j < Count; ++j) {
-            const int64_t t = i * L::line_step + j * L::run_step, p = i * plain_step + j * L::run;
-            op(dst + (ToTile ? t : p), src + (ToTile ? p : t), L::run);
-        }
-    }
+    op(dst, src, n);
 }
 
 // Between plain lines (step `plain_step`) and the lines first .. first+count of a boxed tile with layout L.
 // ToTile says which side is the destination.
 template <bool ToTile, class L, class RunOp, class D, class S>
-PTO_NOINLINE void copy_boxed_by_run(RunOp op, D* dst, const S* src, int64_t plain_step, int64_t first, int64_t count,
-                             int64_t length)
+PTO_NOINLINE void convert_boxed(RunOp op, D* dst, const S* src, int64_t plain_step, int64_t first, int64_t count,
+                                int64_t length)
 {
-    const int64_t whole = length / L::run * L::run;
-    int64_t done = 0;
-    while (done < count) {
-        // One band of boxes at a time: both sides stay in cache.
+    for (int64_t done = 0; done < count;) {
         const int64_t line = first + done;
         const int64_t n = min_of<int64_t>(L::band - line % L::band, count - done);
         const int64_t tile_base = L::start(line), plain_base = done * plain_step;
-        int64_t pos = 0;
-        for (; pos + kRunsAbreast * L::run <= whole; pos += kRunsAbreast * L::run) {
-            const int64_t t = tile_base + pos / L::run * L::run_step, p = plain_base + pos;
-            copy_abreast<ToTile, L, kRunsAbreast>(op, dst + (ToTile ? t : p), src + (ToTile ? p : t), plain_step, n);
-        }
-        for (; pos < whole; pos += L::run) {
-            const int64_t t = tile_base + pos / L::run * L::run_step, p = plain_base + pos;
-            copy_abreast<ToTile, L, 1>(op, dst + (ToTile ? t : p), src + (ToTile ? p : t), plain_step, n);
-        }
-        if (whole < length) {
-            const int64_t tile_run = tile_base + whole / L::run * L::run_step;
+        for (int64_t from = 0; from < length; from += kRunsAbreast * L::run) {
+            const int64_t to = min_of<int64_t>(from + kRunsAbreast * L::run, length);
             for (int64_t i = 0; i < n; ++i) {
-                const int64_t t = tile_run + i * L::line_step, p = plain_base + i * plain_step + whole;
-                op(dst + (ToTile ? t : p), src + (ToTile ? p : t), length - whole);
+                int64_t t = tile_base + from / L::run * L::run_step + i * L::line_step;
+                int64_t p = plain_base + i * plain_step + from;
+                for (int64_t pos = from; pos < to; pos += L::run, t += L::run_step, p += L::run) {
+                    D* d = dst + (ToTile ? t : p);
+                    const S* s = src + (ToTile ? p : t);
+                    if (__builtin_expect(to - pos >= L::run, 1)) {
+                        op(d, s, L::run);
+                    } else {
+                        convert_part(op, d, s, to - pos);
+                    }
+                }
             }
         }
         done += n;
     }
 }
 
+template <class L, class T>
+constexpr BoxSteps box_steps_v = {L::band, L::band_step * static_cast<int64_t>(sizeof(T)),
+                                  L::run_step * static_cast<int64_t>(sizeof(T))};
+
 template <bool ToTile, class L, class RunOp, class D, class S>
-PTO_INLINE void copy_boxed(RunOp op, D* dst, const S* src, int64_t plain_step, int64_t first, int64_t count, int64_t length)
+PTO_INLINE void copy_boxed(const RunOp& op, D* dst, const S* src, int64_t plain_step, int64_t first, int64_t count,
+                           int64_t length)
 {
     constexpr int64_t size = static_cast<int64_t>(sizeof(D)), run = L::run * size;
-    if constexpr (ToTile && std::is_same<RunOp, CopyRun<D>>::value && std::is_same<D, S>::value &&
-                  L::line_step == L::run && (run == 32 || run == 64)) {
-        copy_into_boxes<run>(reinterpret_cast<unsigned char*>(dst), reinterpret_cast<const unsigned char*>(src),
-                             plain_step * size, first, count, length * size, L::band, L::band_step * size,
-                             L::run_step * size);
+    if constexpr (is_copy_v<RunOp> && L::line_step == L::run && (run == 32 || run == 64)) {
+        copy_box_bytes<run>(ToTile, reinterpret_cast<Bytes*>(dst), reinterpret_cast<const Bytes*>(src), plain_step * size,
+                            first, count, length * size, box_steps_v<L, D>);
     } else {
-        copy_boxed_by_run<ToTile, L>(op, dst, src, plain_step, first, count, length);
+        convert_boxed<ToTile, L>(op, dst, src, plain_step, first, count, length);
     }
 }
 
@@ -292,9 +349,20 @@ PTO_INLINE void transpose_block(T* dst, int64_t dst_step, const T* src, int64_t 
 #endif
 }
 
+// dst(j, i) = src(i, j) for `count` blocks of 32-byte lines; the next block of either side is as far on as its `next` says.
+// Step: the distance of lines in dst where it is fixed, else 0.
+template <class T, int N, int Step>
+PTO_NOINLINE void transpose_blocks(T* dst, int64_t dst_step, int64_t dst_next, const T* src, int64_t src_step,
+                                   int64_t src_next, int64_t count)
+{
+    for (int64_t i = 0; i < count; ++i) {
+        transpose_block<T, N>(dst + i * dst_next, Step != 0 ? Step : dst_step, src + i * src_next, src_step);
+    }
+}
+
 // dst(j, i) = src(i, j), `rows` x `cols` of src, both plain.
 template <class T>
-PTO_NOINLINE void transpose_lines(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t rows, int64_t cols)
+PTO_COLD void transpose_lines(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t rows, int64_t cols)
 {
     int64_t whole_rows = 0, whole_cols = 0;
     if constexpr (sizeof(T) <= 4) {
@@ -303,10 +371,8 @@ PTO_NOINLINE void transpose_lines(T* dst, int64_t dst_step, const T* src, int64_
         whole_rows = rows / n * n;
         whole_cols = cols / n * n;
         for (int64_t r = 0; r < whole_rows; r += n) {
-            for (int64_t c = 0; c < whole_cols; c += n) {
-                transpose_block<Lane, n>(reinterpret_cast<Lane*>(dst + c * dst_step + r), dst_step,
-                                         reinterpret_cast<const Lane*>(src + r * src_step + c), src_step);
-            }
+            transpose_blocks<Lane, n, 0>(reinterpret_cast<Lane*>(dst + r), dst_step, n * dst_step,
+                                      reinterpret_cast<const Lane*>(src + r * src_step), src_step, n, cols / n);
         }
     }
     for (int64_t r = 0; r < rows; ++r) {
@@ -317,81 +383,116 @@ PTO_NOINLINE void transpose_lines(T* dst, int64_t dst_step, const T* src, int64_
 }
 
 // ------------------------------------------------------------------------------------------------- tile to tile
-// Bytes of a whole box. By hand, because g++ makes a string instruction of a memcpy of such a size.
-template <int64_t Bytes, class T>
-PTO_INLINE void copy_piece(T* dst, const T* src)
+// Where the elements of a tile lie, as run-time numbers: boxes of so many rows and columns, distances between boxes and
+// within one.
+struct Places {
+    int64_t box_rows, box_cols, rows_out, rows_in, cols_out, cols_in;
+    PTO_INLINE int64_t offset(int64_t r, int64_t c) const
+    {
+        return r / box_rows * rows_out + r % box_rows * rows_in + c / box_cols * cols_out + c % box_cols * cols_in;
+    }
+};
+template <class Tl>
+constexpr Places places_of()
 {
-    if constexpr (Bytes % kVectorBytes == 0 && Bytes <= 1024) {
-        using V = Vec<uint8_t, kVectorBytes>;
-        PTO_UNROLL
-        for (int64_t i = 0; i < Bytes / kVectorBytes; ++i) {
-            store_vec(reinterpret_cast<uint8_t*>(dst) + i * kVectorBytes,
-                      load_vec<V>(reinterpret_cast<const uint8_t*>(src) + i * kVectorBytes));
+    if (!Tl::isBoxedLayout) {
+        return {1, 1, Tl::RowStride, 0, Tl::ColStride, 0};
+    }
+    constexpr int64_t rows = Tl::BoxRows, cols = Tl::BoxCols;
+    return {rows, cols, Tl::offset(rows, 0), Tl::kStoredByRow ? cols : 1, Tl::offset(0, cols), Tl::kStoredByRow ? 1 : rows};
+}
+template <class Tl>
+constexpr Places places_v = places_of<Tl>();
+
+// d(r, c) = s(r, c), one at a time.
+template <class T>
+PTO_COLD void move_elements(T* dst, const Places& d, const T* src, const Places& s, int64_t rows, int64_t cols)
+{
+    for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t c = 0; c < cols; ++c) {
+            dst[d.offset(r, c)] = src[s.offset(r, c)];
         }
-    } else {
-        std::memcpy(dst, src, Bytes);
     }
 }
 
-// `count` <= Count lines of `length` <= Step elements.
-template <int64_t Step, int64_t Count, class T>
-PTO_INLINE void copy_pieces(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t count, int64_t length)
+// Boxes of runs of `run` bytes: whole runs, the last one to the end of its box. The runs of a box are contiguous, so that
+// boxes, or the part of them that is as high as those of the other side, are copied as one piece.
+PTO_NOINLINE inline void move_boxes(Bytes* dst, const BoxSteps& d, const Bytes* src, const BoxSteps& s, int64_t run,
+                                    int64_t count, int64_t length)
 {
-    if (length == Step && count == Count) {
-        PTO_UNROLL
-        for (int64_t i = 0; i < Count; ++i) {
-            std::memcpy(dst + i * dst_step, src + i * src_step, sizeof(T) * Step);
+    const int64_t band = min_of(d.band, s.band);
+    for (int64_t line = 0; line < count; line += band) {
+        Bytes* to = dst + line / d.band * d.band_step + line % d.band * run;
+        const Bytes* from = src + line / s.band * s.band_step + line % s.band * run;
+        const int64_t bytes = run * min_of(band, count - line);
+        for (int64_t pos = 0; pos < length; pos += run, to += d.run_step, from += s.run_step) {
+            copy_vectors<32>(to, from, bytes);
         }
-    } else {
-        for (int64_t i = 0; i < count; ++i) {
-            CopyRun<T>{}(dst + i * dst_step, src + i * src_step, length);
+    }
+}
+
+// Boxes with runs of 32 bytes on one side and of a multiple on the other.
+template <class D, class S, class T>
+PTO_NOINLINE void split_boxes(T* dst, const T* src, int64_t count, int64_t length)
+{
+    using DL = TileLines<D>;
+    using SL = TileLines<S>;
+    constexpr int64_t band = min_of<int64_t>(DL::band, SL::band), step = min_of<int64_t>(DL::run, SL::run);
+    for (int64_t line = 0; line < count; line += band) {
+        const int64_t lines = min_of(band, count - line);
+        for (int64_t pos = 0; pos < length; pos += step) {
+            T* to = dst + DL::offset(line, pos);
+            const T* from = src + SL::offset(line, pos);
+            if (lines == band && pos + step <= length) {
+                PTO_UNROLL
+                for (int64_t i = 0; i < band; ++i) {
+                    std::memcpy(to + i * DL::line_step, from + i * SL::line_step, sizeof(T) * step);
+                }
+            } else {
+                copy_lines(CopyRun<T>{}, to, DL::line_step, from, SL::line_step, lines, min_of(step, length - pos));
+            }
+        }
+    }
+}
+
+// Boxes of different direction: square blocks within both, complete ones.
+template <class D, class S, int N, class T>
+PTO_NOINLINE void transpose_boxes(T* dst, const T* src, int64_t rows, int64_t cols)
+{
+    using Lane = typename LaneOf<T>::type;
+    constexpr int64_t dst_step = TileLines<D>::line_step, src_step = TileLines<S>::line_step;
+    for (int64_t r = 0; r < rows; r += N) {
+        for (int64_t c = 0; c < cols; c += N) {
+            transpose_blocks<Lane, N, dst_step>(reinterpret_cast<Lane*>(dst + D::offset(r, c)), dst_step, 0,
+                                                reinterpret_cast<const Lane*>(src + S::offset(r, c)), src_step, 0, 1);
         }
     }
 }
 
 // d(r, c) = s(r, c) for the given region, equal element types.
 template <class D, class S>
-PTO_NOINLINE void move_tile(elem_t<D>* dst, const elem_t<S>* src, int64_t rows, int64_t cols)
+PTO_INLINE void move_tile(elem_t<D>* dst, const elem_t<S>* src, int64_t rows, int64_t cols)
 {
     using T = elem_t<D>;
     using DL = TileLines<D>;
     using SL = TileLines<S>;
-    constexpr int block = static_cast<int>(min_of<int64_t>(32 / sizeof(T), min_of<int64_t>(DL::run, SL::run)));
+    constexpr int64_t size = static_cast<int64_t>(sizeof(T));
+    constexpr int block = static_cast<int>(min_of<int64_t>(32 / size, min_of<int64_t>(DL::run, SL::run)));
     if constexpr (DL::by_row == SL::by_row) {
         const int64_t count = DL::by_row ? rows : cols, length = DL::by_row ? cols : rows;
-        constexpr int64_t step = min_of<int64_t>(DL::run, SL::run);
-        if constexpr (D::isBoxedLayout && S::isBoxedLayout && DL::run == SL::run) {
-            // Whole runs; the last one may reach beyond the region, up to the end of its box. The runs of a box are
-            // contiguous, so that boxes of the same height are copied as one piece.
+        if constexpr (D::isBoxedLayout && S::isBoxedLayout && DL::run == SL::run && DL::run * size % 32 == 0) {
             constexpr int64_t band = min_of<int64_t>(DL::band, SL::band);
             static_assert(DL::band % band == 0 && SL::band % band == 0, "bands of lines must fit into both boxes");
-            for (int64_t line = 0; line < count; line += band) {
-                T* to = dst + DL::start(line);
-                const T* from = src + SL::start(line);
-                const int64_t lines = min_of(band, count - line);
-                for (int64_t pos = 0; pos < length; pos += DL::run) {
-                    if (lines == band) {
-                        copy_piece<sizeof(T) * DL::run * band>(to, from);
-                    } else {
-                        std::memcpy(to, from, sizeof(T) * DL::run * lines);
-                    }
-                    to += DL::run_step;
-                    from += SL::run_step;
-                }
-            }
-        } else if constexpr (D::isBoxedLayout && S::isBoxedLayout && DL::run % step == 0 && SL::run % step == 0) {
-            constexpr int64_t band = min_of<int64_t>(DL::band, SL::band);
-            static_assert(DL::band % band == 0 && SL::band % band == 0, "bands of lines must fit into both boxes");
-            for (int64_t line = 0; line < count; line += band) {
-                const int64_t lines = min_of(band, count - line);
-                for (int64_t pos = 0; pos < length; pos += step) {
-                    copy_pieces<step, band>(dst + DL::offset(line, pos), DL::line_step, src + SL::offset(line, pos), SL::line_step,
-                                      lines, min_of(step, length - pos));
-                }
-            }
-        } else if constexpr (D::isBoxedLayout && !S::isBoxedLayout) {
+            move_boxes(reinterpret_cast<Bytes*>(dst), box_steps_v<DL, T>, reinterpret_cast<const Bytes*>(src),
+                       box_steps_v<SL, T>, DL::run * size, count, length * size);
+        } else if constexpr (D::isBoxedLayout && S::isBoxedLayout && min_of<int64_t>(DL::run, SL::run) * size == 32 &&
+                             DL::run * size % 32 == 0 && SL::run * size % 32 == 0) {
+            split_boxes<D, S>(dst, src, count, length);
+        } else if constexpr (D::isBoxedLayout && S::isBoxedLayout) {
+            move_elements(dst, places_v<D>, src, places_v<S>, rows, cols);
+        } else if constexpr (D::isBoxedLayout) {
             copy_boxed<true, DL>(CopyRun<T>{}, dst, src, SL::line_step, 0, count, length);
-        } else if constexpr (!D::isBoxedLayout && S::isBoxedLayout) {
+        } else if constexpr (S::isBoxedLayout) {
             copy_boxed<false, SL>(CopyRun<T>{}, dst, src, DL::line_step, 0, count, length);
         } else {
             copy_lines(CopyRun<T>{}, dst, DL::line_step, src, SL::line_step, count, length);
@@ -399,21 +500,9 @@ PTO_NOINLINE void move_tile(elem_t<D>* dst, const elem_t<S>* src, int64_t rows, 
     } else if constexpr (D::isBoxedLayout && S::isBoxedLayout && sizeof(T) <= 4 && block >= 8 &&
                          DL::run % block == 0 && DL::band % block == 0 && SL::run % block == 0 &&
                          SL::band % block == 0 && D::Rows % block == 0 && D::Cols % block == 0 && same_physical_v<D, S>) {
-        // Boxes of different direction: square blocks within both, complete ones.
-        using Lane = typename LaneOf<T>::type;
-        const int64_t up_rows = round_up(rows, block), up_cols = round_up(cols, block);
-        for (int64_t r = 0; r < up_rows; r += block) {
-            for (int64_t c = 0; c < up_cols; c += block) {
-                transpose_block<Lane, block>(reinterpret_cast<Lane*>(dst + D::offset(r, c)), DL::line_step,
-                                             reinterpret_cast<const Lane*>(src + S::offset(r, c)), SL::line_step);
-            }
-        }
+        transpose_boxes<D, S, block>(dst, src, rows, cols);
     } else {
-        for (int64_t r = 0; r < rows; ++r) {
-            for (int64_t c = 0; c < cols; ++c) {
-                dst[D::offset(r, c)] = src[S::offset(r, c)];
-            }
-        }
+        move_elements(dst, places_v<D>, src, places_v<S>, rows, cols);
     }
 }
 

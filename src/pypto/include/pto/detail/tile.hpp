@@ -83,38 +83,38 @@ struct Tile {
     int RowMaskInternal;
     int ColMaskInternal;
 
-    Tile() : RowMaskInternal(ValidRow_ < 0 ? 0 : ValidRow_), ColMaskInternal(ValidCol_ < 0 ? 0 : ValidCol_) {}
+    PTO_INLINE Tile() : RowMaskInternal(ValidRow_ < 0 ? 0 : ValidRow_), ColMaskInternal(ValidCol_ < 0 ? 0 : ValidCol_) {}
 
     template <int R = ValidRow_, int C = ValidCol_, std::enable_if_t<R == DYNAMIC && C == DYNAMIC, int> = 0>
-    Tile(uint64_t valid_row, uint64_t valid_col)
+    PTO_INLINE Tile(uint64_t valid_row, uint64_t valid_col)
         : RowMaskInternal(detail::checked_valid(valid_row, Rows_)),
           ColMaskInternal(detail::checked_valid(valid_col, Cols_))
     {
     }
     template <int R = ValidRow_, int C = ValidCol_, std::enable_if_t<(R == DYNAMIC) != (C == DYNAMIC), int> = 0>
-    Tile(uint64_t valid)
+    PTO_INLINE Tile(uint64_t valid)
         : RowMaskInternal(R == DYNAMIC ? detail::checked_valid(valid, Rows_) : R),
           ColMaskInternal(C == DYNAMIC ? detail::checked_valid(valid, Cols_) : C)
     {
     }
 
     template <int R = ValidRow_, std::enable_if_t<R != DYNAMIC, int> = 0>
-    static constexpr int GetValidRow()
+    static PTO_INLINE constexpr int GetValidRow()
     {
         return R;
     }
     template <int R = ValidRow_, std::enable_if_t<R == DYNAMIC, int> = 0>
-    int GetValidRow() const
+    PTO_INLINE int GetValidRow() const
     {
         return RowMaskInternal;
     }
     template <int C = ValidCol_, std::enable_if_t<C != DYNAMIC, int> = 0>
-    static constexpr int GetValidCol()
+    static PTO_INLINE constexpr int GetValidCol()
     {
         return C;
     }
     template <int C = ValidCol_, std::enable_if_t<C == DYNAMIC, int> = 0>
-    int GetValidCol() const
+    PTO_INLINE int GetValidCol() const
     {
         return ColMaskInternal;
     }
@@ -137,19 +137,19 @@ struct Tile {
         SetValidCol(valid_col);
     }
 
-    Element*& data()
+    PTO_INLINE Element*& data()
     {
         settle();
         return data_;
     }
-    Element* data() const
+    PTO_INLINE Element* data() const
     {
         settle();
         return data_;
     }
     // The pointer for those who do not look at the bytes (CPU only).
-    Element* GetAddress() const { return data_; }
-    void SetAddress(Element* data) { data_ = data; }
+    PTO_INLINE Element* GetAddress() const { return data_; }
+    PTO_INLINE void SetAddress(Element* data) { data_ = data; }
 
     // Raw storage index, Vec tiles only (as on the NPU).
     Element GetValue(uint64_t index) const
@@ -214,7 +214,7 @@ private:
     {
         return in_range(static_cast<uint64_t>(index)) ? data()[index] : Element();
     }
-    void settle() const
+    PTO_INLINE void settle() const
     {
         if constexpr (Loc_ == TileType::Mat || Loc_ == TileType::Left || Loc_ == TileType::Right) {
             detail::settle(data_, StorageNumel * static_cast<int64_t>(sizeof(Element)));

@@ -5,6 +5,7 @@
 #define PTO_DETAIL_TRANSFER_HPP
 
 #include "ahead.hpp"
+#include "bounds.hpp"
 #include "quant.hpp"
 #include "runs.hpp"
 
@@ -12,21 +13,38 @@ namespace pto {
 
 namespace detail {
 
-// A GlobalTensor as lines of the 2-D matrix that its layout folds it to.
+// Sizes and steps of a GlobalTensor, and which of its dimensions are those of a tile:
 //   ND: row r = (d0,d1,d2,d3), column d4.  DN: column c = (d0,d1,d2,d4), row d3.
 //   NZ: row r = (d2,d3), column c = (d0,d1,d4).
+struct GlobalSizes {
+    int64_t n[5], step[5];
+
+    PTO_INLINE int64_t place(Layout layout, int64_t r, int64_t c) const
+    {
+        if (layout == Layout::NZ) {
+            const int64_t d4 = c % n[4], d1 = c / n[4] % n[1], d0 = c / n[4] / n[1];
+            return d0 * step[0] + d1 * step[1] + r / n[3] * step[2] + r % n[3] * step[3] + d4 * step[4];
+        }
+        const int line_dim = layout == Layout::ND ? 3 : 4;
+        const int64_t line = line_dim == 3 ? r : c, pos = line_dim == 3 ? c : r;
+        const int64_t i2 = line / n[line_dim];
+        return i2 / n[2] / n[1] * step[0] + i2 / n[2] % n[1] * step[1] + i2 % n[2] * step[2] +
+               line % n[line_dim] * step[line_dim] + pos * step[7 - line_dim];
+    }
+};
+
+// A GlobalTensor as lines of the 2-D matrix that its layout folds it to.
 template <class G>
-struct GlobalLines {
+struct GlobalLines : GlobalSizes {
     static constexpr bool nd = G::layout == Layout::ND, dn = G::layout == Layout::DN, nz = G::layout == Layout::NZ;
     static_assert(nd || dn || nz, "layout of the GlobalTensor must be ND, DN or NZ");
 
-    int64_t n[5], step[5];
     PTO_INLINE explicit GlobalLines(const G& g)
     {
-        for (int i = 0; i < 5; ++i) {
-            n[i] = g.GetShape(i);
-            step[i] = g.GetStride(i);
-        }
+        // One by one: what is static is then known before any loop is unrolled, and what it rules out is not compiled.
+        n[0] = g.GetShape(0), n[1] = g.GetShape(1), n[2] = g.GetShape(2), n[3] = g.GetShape(3), n[4] = g.GetShape(4);
+        step[0] = g.GetStride(0), step[1] = g.GetStride(1), step[2] = g.GetStride(2), step[3] = g.GetStride(3);
+        step[4] = g.GetStride(4);
     }
     PTO_INLINE int64_t rows() const { return nd ? n[0] * n[1] * n[2] * n[3] : dn ? n[3] : n[2] * n[3]; }
     PTO_INLINE int64_t cols() const { return nd ? n[4] : dn ? n[0] * n[1] * n[2] * n[4] : n[0] * n[1] * n[4]; }
@@ -36,43 +54,81 @@ struct GlobalLines {
     PTO_INLINE int64_t line_step() const { return nd ? step[3] : step[4]; }
     PTO_INLINE int64_t unit() const { return nd ? step[4] : step[3]; }
 
-    int64_t offset(int64_t r, int64_t c) const
+    PTO_INLINE int64_t offset(int64_t r, int64_t c) const { return place(G::layout, r, c); }
+
+    // Elements from the address to the end of the region, and (not positive) to its begin.
+    PTO_INLINE int64_t reach(bool up) const
     {
-        if (nz) {
-            const int64_t d4 = c % n[4], d1 = c / n[4] % n[1], d0 = c / n[4] / n[1];
-            return d0 * step[0] + d1 * step[1] + r / n[3] * step[2] + r % n[3] * step[3] + d4 * step[4];
-        }
-        const int64_t line = nd ? r : c, inner = nd ? n[3] : n[4];
-        const int64_t i2 = line / inner;
-        return i2 / n[2] / n[1] * step[0] + i2 / n[2] % n[1] * step[1] + i2 % n[2] * step[2] +
-               line % inner * line_step() + (nd ? c : r) * unit();
+        return (up ? 1 : 0) + part(0, up) + part(1, up) + part(2, up) + part(3, up) + part(4, up);
+    }
+    PTO_INLINE int64_t part(int i, bool up) const
+    {
+        const int64_t far = (n[i] - 1) * step[i];
+        return (far > 0) == up ? far : 0;
+    }
+    // From the first element to the end of the one at the last place of every dimension; 0 if there is none.
+    PTO_INLINE int64_t span() const
+    {
+        const bool empty = n[0] <= 0 || n[1] <= 0 || n[2] <= 0 || n[3] <= 0 || n[4] <= 0;
+        return empty ? 0
+                     : 1 + (n[0] - 1) * step[0] + (n[1] - 1) * step[1] + (n[2] - 1) * step[2] + (n[3] - 1) * step[3] +
+                           (n[4] - 1) * step[4];
     }
 };
 
-// True if the region lies in one of the tensors that the launcher named; else records `message`.
-template <class G>
-PTO_INLINE bool inside(const G& g, const GlobalLines<G>& lines, const char* message)
+// A region in memory: where it and its tensor begin, how many bytes it spans; its innermost lines are `width` elements of
+// `size` bytes, `line` apart (0: nothing is known of them).
+struct Region {
+    uintptr_t begin, origin;
+    int64_t bytes, size, line, width;
+};
+
+// True if the region lies in the tensor that the launcher named there, and so do its lines in the lines of the tensor.
+PTO_LIGHT inline bool in_tensor(const Region& region)
 {
     const Extents& known = extents;
-    if (known.count == 0) {
-        return true;
-    }
-    int64_t count = 1;
-    for (int i = 0; i < 5; ++i) {
-        if (lines.n[i] <= 0) {
-            return true;
-        }
-        count += (lines.n[i] - 1) * lines.step[i];
-    }
-    const uintptr_t begin = reinterpret_cast<uintptr_t>(g.data());
-    const uintptr_t end = begin + static_cast<uintptr_t>(count) * sizeof(typename G::RawDType);
     for (int i = 0; i < known.count; ++i) {
-        if (begin >= known.of[i].begin && end <= known.of[i].end) {
-            return true;
+        if (known.of[i].begin == region.origin && region.begin >= region.origin &&
+            region.begin + static_cast<uintptr_t>(region.bytes) <= known.of[i].end) {
+            const uint64_t place = (region.begin - region.origin) / static_cast<uint64_t>(region.size);
+            const uint64_t line = static_cast<uint64_t>(region.line);
+            if (line <= 1 || place % line + static_cast<uint64_t>(region.width) <= line) {
+                return true;
+            }
         }
     }
-    record_error(kOutOfBounds, message);
+    return known.count == 0;
+}
+
+// True if the region lies in a tensor that the launcher named; else records an error that begins with `verb`. Of the dimensions
+// the innermost is looked at by in_tensor, as most tensors have two.
+PTO_COLD inline bool in_some_tensor(Region region, const Asked& asked, bool dn, bool flat)
+{
+    do {
+        const int64_t place = static_cast<int64_t>(region.begin - region.origin) / region.size;
+        if (in_tensor(region) && (flat || extents.count == 0 || keeps_dimensions(place, asked.n, asked.step, dn))) {
+            return true;
+        }
+        region.origin = another_origin(asked, region.origin);
+    } while (region.origin != 0);
     return false;
+}
+
+template <class G>
+PTO_INLINE bool inside(const G& g, const GlobalLines<G>& lines, const char* verb)
+{
+    constexpr int64_t size = static_cast<int64_t>(sizeof(typename G::RawDType));
+    constexpr bool dn = GlobalLines<G>::dn;
+    constexpr bool flat = G::staticStride[0] == 1 && G::staticStride[1] == 1 && G::staticStride[2] == 1;
+    constexpr int inner = dn ? 3 : 4, outer = 7 - inner;
+    const Region region{reinterpret_cast<uintptr_t>(g.data()),
+                        reinterpret_cast<uintptr_t>(g.GetOrigin()),
+                        lines.span() * size,
+                        size,
+                        flat && lines.step[inner] == 1 ? lines.step[outer] : 0,
+                        lines.n[inner]};
+    return region.bytes == 0 || (flat && in_tensor(region)) ||
+           in_some_tensor(region, Asked{g.data(), size, g.GetShapes(), g.GetStrides(), verb}, dn, flat);
 }
 
 // Loads that wait and read what is about to be written come first.
@@ -80,14 +136,10 @@ template <class G>
 PTO_INLINE void before_write(const G& g, const GlobalLines<G>& lines)
 {
     if (__builtin_expect(held.count != 0, 0)) {
-        int64_t low = 0, high = 1;
-        for (int i = 0; i < 5; ++i) {
-            const int64_t reach = (lines.n[i] - 1) * lines.step[i];
-            (reach < 0 ? low : high) += reach;
-        }
         constexpr int64_t size = static_cast<int64_t>(sizeof(typename G::RawDType));
         const uintptr_t begin = reinterpret_cast<uintptr_t>(g.data());
-        settle_readers(begin + static_cast<uintptr_t>(low * size), begin + static_cast<uintptr_t>(high * size));
+        settle_readers(begin + static_cast<uintptr_t>(lines.reach(false) * size),
+                       begin + static_cast<uintptr_t>(lines.reach(true) * size));
     }
 }
 
@@ -99,18 +151,53 @@ PTO_INLINE void expect_next(const G& g, const GlobalLines<G>& lines)
     if constexpr (!GlobalLines<G>::nz) {
         const int64_t count = GlobalLines<G>::nd ? lines.rows() : lines.cols();
         const int64_t length = GlobalLines<G>::nd ? lines.cols() : lines.rows();
-        const int64_t bytes = length * static_cast<int64_t>(sizeof(T));
-        forget(reinterpret_cast<const char*>(g.data()));
-        if (g.GetMoved() != 0 && lines.group() == count && lines.unit() == 1 && count * bytes >= 1024) {
-            expect(reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(g.data()) + g.GetMoved()),
-                   lines.line_step() * static_cast<int64_t>(sizeof(T)), count, bytes, !ToTile);
+        const bool plain = lines.group() == count && lines.unit() == 1;
+        expect(reinterpret_cast<uintptr_t>(g.data()), plain ? g.GetMoved() : 0,
+               lines.line_step() * static_cast<int64_t>(sizeof(T)), count, length * static_cast<int64_t>(sizeof(T)), !ToTile);
+    }
+}
+
+// One element at a time.
+PTO_COLD inline void copy_elements(bool to_tile, int64_t size, const Places& tile, GlobalSizes g, Layout layout, Bytes* dst,
+                                   const Bytes* src, int64_t rows, int64_t cols)
+{
+    for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t c = 0; c < cols; ++c) {
+            const int64_t t = tile.offset(r, c) * size, p = g.place(layout, r, c) * size;
+            std::memcpy(dst + (to_tile ? t : p), src + (to_tile ? p : t), static_cast<std::size_t>(size));
+        }
+    }
+}
+template <bool ToTile, class RunOp, class D, class S>
+PTO_COLD void convert_elements(const RunOp& op, const Places& tile, GlobalSizes g, Layout layout, D* dst, const S* src,
+                                int64_t rows, int64_t cols)
+{
+    for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t c = 0; c < cols; ++c) {
+            const int64_t t = tile.offset(r, c), p = g.place(layout, r, c);
+            op(dst + (ToTile ? t : p), src + (ToTile ? p : t), 1);
+        }
+    }
+}
+
+// Boxes whose runs are those of boxes in global memory.
+template <bool ToTile, class L, class RunOp, class D, class S>
+PTO_NOINLINE void transfer_boxes(const RunOp& op, const GlobalSizes& g, D* dst, const S* src)
+{
+    for (int64_t column = 0; column < g.n[0] * g.n[1]; ++column) {
+        const int64_t from = column / g.n[1] * g.step[0] + column % g.n[1] * g.step[1];
+        for (int64_t i = 0; i < g.n[2]; ++i) {
+            for (int64_t j = 0; j < g.n[3]; ++j) {
+                const int64_t t = L::offset(i * g.n[3] + j, column * L::run), p = from + i * g.step[2] + j * g.step[3];
+                op(dst + (ToTile ? t : p), src + (ToTile ? p : t), L::run);
+            }
         }
     }
 }
 
 // Runs `op(dst, src, n)` over the whole transfer. ToTile: global -> tile, else tile -> global.
 template <bool ToTile, class Tl, class G, class RunOp, class D, class S>
-PTO_INLINE void transfer(RunOp op, const GlobalLines<G>& g, D* dst, const S* src)
+PTO_INLINE void transfer(const RunOp& op, const GlobalLines<G>& g, D* dst, const S* src)
 {
     using L = TileLines<Tl>;
     using GL = GlobalLines<G>;
@@ -118,44 +205,39 @@ PTO_INLINE void transfer(RunOp op, const GlobalLines<G>& g, D* dst, const S* src
     if (rows <= 0 || cols <= 0) {
         return;
     }
-    if constexpr (GL::nd || GL::dn) {
-        if constexpr (L::by_row == GL::nd) {
-            if (__builtin_expect(g.unit() == 1, 1)) {
-                const int64_t count = GL::nd ? rows : cols, length = GL::nd ? cols : rows, group = g.group();
-                for (int64_t first = 0; first < count; first += group) {
-                    const int64_t at = group == count ? 0 : GL::nd ? g.offset(first, 0) : g.offset(0, first);
-                    D* d = dst + (ToTile ? 0 : at);
-                    const S* s = src + (ToTile ? at : 0);
-                    if constexpr (Tl::isBoxedLayout) {
-                        copy_boxed<ToTile, L>(op, d, s, g.line_step(), first, group, length);
-                    } else if constexpr (ToTile) {
-                        copy_lines(op, d + first * L::line_step, L::line_step, s, g.line_step(), group, length);
-                    } else {
-                        copy_lines(op, d, g.line_step(), s + first * L::line_step, L::line_step, group, length);
-                    }
-                }
-                return;
-            }
-        }
-    } else if constexpr (L::by_row && Tl::isBoxedLayout) {
-        if (g.n[4] == L::run && g.step[4] == 1) {
-            for (int64_t c = 0; c < cols; c += L::run) {
-                for (int64_t r = 0; r < rows; r += g.n[3]) {
-                    const int64_t at = g.offset(r, c);
-                    for (int64_t i = 0; i < g.n[3]; ++i) {
-                        const int64_t t = L::offset(r + i, c), p = at + i * g.step[3];
-                        op(dst + (ToTile ? t : p), src + (ToTile ? p : t), L::run);
+    if constexpr (!GL::nz && L::by_row == GL::nd) {
+        if (__builtin_expect(g.unit() == 1, 1)) {
+            const int64_t length = GL::nd ? cols : rows, group = g.group();
+            int64_t first = 0;
+            for (int64_t i = 0; i < g.n[0]; ++i) {
+                for (int64_t j = 0; j < g.n[1]; ++j) {
+                    for (int64_t k = 0; k < g.n[2]; ++k, first += group) {
+                        const int64_t at = i * g.step[0] + j * g.step[1] + k * g.step[2];
+                        D* d = dst + (ToTile ? 0 : at);
+                        const S* s = src + (ToTile ? at : 0);
+                        if constexpr (Tl::isBoxedLayout) {
+                            copy_boxed<ToTile, L>(op, d, s, g.line_step(), first, group, length);
+                        } else if constexpr (ToTile) {
+                            copy_lines(op, d + first * L::line_step, L::line_step, s, g.line_step(), group, length);
+                        } else {
+                            copy_lines(op, d, g.line_step(), s + first * L::line_step, L::line_step, group, length);
+                        }
                     }
                 }
             }
             return;
         }
-    }
-    for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t c = 0; c < cols; ++c) {
-            const int64_t t = Tl::offset(r, c), p = g.offset(r, c);
-            op(dst + (ToTile ? t : p), src + (ToTile ? p : t), 1);
+    } else if constexpr (GL::nz && L::by_row && Tl::isBoxedLayout) {
+        if (g.n[4] == L::run && g.step[4] == 1) {
+            transfer_boxes<ToTile, L>(op, g, dst, src);
+            return;
         }
+    }
+    if constexpr (is_copy_v<RunOp>) {
+        copy_elements(ToTile, sizeof(D), places_v<Tl>, g, G::layout, reinterpret_cast<Bytes*>(dst),
+                      reinterpret_cast<const Bytes*>(src), rows, cols);
+    } else {
+        convert_elements<ToTile>(op, places_v<Tl>, g, G::layout, dst, src, rows, cols);
     }
 }
 
@@ -286,7 +368,7 @@ PTO_INLINE Waiting waiting_load(const S& s, int64_t row, int64_t col, int64_t ro
 
 // d = g. A tile type with a pad value gets it everywhere outside the valid region.
 template <class D, class G, class... E>
-PTO_INSTRUCTION RecordEvent TLOAD(D& d, G& g, E&... events)
+PTO_LIGHT RecordEvent TLOAD(D& d, G& g, E&... events)
 {
     using namespace detail;
     static_assert(is_tile_data_v<D> && is_global_data_v<G>, "TLOAD: operands must be (Tile, GlobalTensor)");
@@ -307,7 +389,7 @@ PTO_INSTRUCTION RecordEvent TLOAD(D& d, G& g, E&... events)
         const GlobalLines<G> lines(g);
         if (addressed(d) &&
             matches(d, lines, "TLOAD: shape of the GlobalTensor differs from the tile's valid region") &&
-            inside(g, lines, "a load reads outside the tensors that the kernel was given")) {
+            inside(g, lines, "a load reads")) {
             const From* src = reinterpret_cast<const From*>(g.data());
             if constexpr (sizeof(From) == sizeof(To) &&
                           (std::is_same<From, To>::value ||
@@ -358,7 +440,7 @@ PTO_INLINE RecordEvent store(const RunOp& op, G& g, S& s)
     fence();
     const GlobalLines<G> lines(g);
     if (addressed(s) && matches(s, lines, "TSTORE: shape of the GlobalTensor differs from the tile's valid region") &&
-        inside(g, lines, "a store writes outside the tensors that the kernel was given")) {
+        inside(g, lines, "a store writes")) {
         before_write(g, lines);
         transfer<false, S, G>(op, lines, reinterpret_cast<To*>(g.data()), static_cast<const elem_t<S>*>(elements(s)));
         expect_next<false>(g, lines);
@@ -391,20 +473,20 @@ PTO_INLINE RecordEvent store_plain(G& g, S& s, E&... events)
 // g = s; the explicit forms add to global memory atomically or apply relu first.
 template <class S, class G, AtomicType Atomic = AtomicType::AtomicNone, ReluPreMode Relu = ReluPreMode::NoRelu,
           class... E, detail::if_events<E...> = 0>
-PTO_INSTRUCTION RecordEvent TSTORE(G& g, S& s, E&... events)
+PTO_LIGHT RecordEvent TSTORE(G& g, S& s, E&... events)
 {
     return detail::store_plain<Atomic, Relu>(g, s, events...);
 }
 // The phase only steers a flag of the NPU.
 template <STPhase, class S, class G, AtomicType Atomic = AtomicType::AtomicNone,
           ReluPreMode Relu = ReluPreMode::NoRelu, class... E>
-PTO_INSTRUCTION RecordEvent TSTORE(G& g, S& s, E&... events)
+PTO_LIGHT RecordEvent TSTORE(G& g, S& s, E&... events)
 {
     return detail::store_plain<Atomic, Relu>(g, s, events...);
 }
 // g = quantised s.
 template <class S, class G, AtomicType Atomic = AtomicType::AtomicNone, ReluPreMode Relu = ReluPreMode::NoRelu>
-PTO_INSTRUCTION RecordEvent TSTORE(G& g, S& s, const uint64_t& quant)
+PTO_LIGHT RecordEvent TSTORE(G& g, S& s, const uint64_t& quant)
 {
     using namespace detail;
     static_assert(is_tile_data_v<S> && is_global_data_v<G>, "TSTORE: operands must be (GlobalTensor, Tile)");

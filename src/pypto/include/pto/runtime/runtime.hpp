@@ -89,6 +89,17 @@ inline int64_t staged_bytes(const Staged& of)
     return (bytes + kAlign - 1) / kAlign * kAlign;
 }
 
+// What a kernel says went wrong, to be kept: a text, or a report of bounds.hpp, which has its size behind a mark.
+inline std::string report_of(const char* message)
+{
+    int32_t size = 0;
+    if (message[0] == 1) {
+        std::memcpy(&size, message + 4, sizeof(size));
+        return std::string(message, static_cast<size_t>(size));
+    }
+    return message;
+}
+
 // Runs a kernel; returns nullptr, or what went wrong. One tensor that is passed twice is one copy.
 inline const char* run_kernel(const Kernel& kernel, std::vector<int64_t>& words, const std::vector<Staged>& staged, Worker& worker)
 {
@@ -155,7 +166,9 @@ public:
                 report_.in_kernel = 1;
                 report_.line = failure_line_;
                 std::snprintf(report_.slug, sizeof(report_.slug), "kernel");
-                std::snprintf(report_.message, sizeof(report_.message), "%s", failure_.c_str());
+                const size_t size = std::min(failure_.size(), sizeof(report_.message) - 1);
+                std::memcpy(report_.message, failure_.data(), size);
+                report_.message[size] = 0;
             }
         }
         if (report_.failed != 0) {
@@ -233,7 +246,7 @@ private:
     {
         std::lock_guard<std::mutex> lock(failure_mutex_);
         if (order < failed_at_.load(std::memory_order_relaxed)) {
-            failure_ = message;
+            failure_ = report_of(message);
             failure_line_ = line;
             failed_at_.store(order, std::memory_order_release);
         }

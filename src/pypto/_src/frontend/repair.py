@@ -1,0 +1,463 @@
+"""Calls and slices that a refused one could be: regions within bounds, sizes that fit, real axes.
+
+Each function takes a refused call, changes what its slug says is wrong, tries the result, and
+returns it as the user would type it; None where there is no single such call. Runs on errors only.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+from pypto._src.errors import ParserError, PyptoError
+from pypto._src.frontend.context import Context
+from pypto._src.frontend.environment import items_of
+from pypto._src.frontend.source import whole_text
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    MakeTuple,
+    ScalarType,
+    ShapedType,
+    TileType,
+    Var,
+    const_value,
+)
+from pypto._src.ir.opdef import INTS, OFFSETS, TENSOR, TILE, OpDef, Param, op_of
+from pypto._src.ir.stmts import AssignStmt
+from pypto._src.ops import layout, matmul, memory
+from pypto._src.ops.rules import known_size
+from pypto._src.ops.unified import Unified
+
+Node: TypeAlias = ast.expr | ast.AugAssign
+"""What has operands."""
+
+
+class Site(NamedTuple):
+    """A refused call: what was called, with what, and where it stands."""
+
+    ctx: Context
+    callee: OpDef[..., Any] | Unified
+    op: OpDef[..., Any]  # the one of the callee's ops that the message is about
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    node: ast.Call
+
+    @property
+    def written(self) -> str:
+        """The callee as the user wrote it."""
+        return whole_text(self.ctx.source, self.node.func)
+
+    def texts(self) -> list[str]:
+        """Return the positional arguments as the user wrote them."""
+        return [whole_text(self.ctx.source, arg) for arg in self.node.args]
+
+    def spelled(self, args: Sequence[str], *, keywords: bool = True) -> str:
+        """Return the call with other positional arguments."""
+        words = [whole_text(self.ctx.source, w) for w in self.node.keywords] if keywords else []
+        return f"{self.written}({', '.join([*args, *words])})"
+
+    def works(self, args: Sequence[Any]) -> bool:
+        """True if the op takes these positional arguments, beside the keywords."""
+        try:
+            self.callee.build(args, self.kwargs)
+        except (PyptoError, TypeError, ValueError):
+            return False
+        return True
+
+    def value(self, param: Param) -> Any:
+        """Return the argument for ``param``, None if there is none."""
+        index = self.op.params.index(param)
+        return self.args[index] if index < len(self.args) else self.kwargs.get(param.name)
+
+    def place(self, param: Param) -> ast.expr | None:
+        """Return where the argument for ``param`` stands, None if it is not written."""
+        index = self.op.params.index(param)
+        if index < len(self.node.args):
+            return self.node.args[index]
+        return next((w.value for w in self.node.keywords if w.arg == param.name), None)
+
+    def changed(self, changes: Mapping[str, tuple[Any, str]]) -> str | None:
+        """Return the call with other arguments, by name a value and its text; None if refused."""
+        args, texts = [*self.args], self.texts()
+        kwargs = dict(self.kwargs)
+        words = {w.arg: whole_text(self.ctx.source, w.value) for w in self.node.keywords}
+        names = [param.name for param in self.op.params]
+        for name, (value, text) in changes.items():
+            index = names.index(name)
+            if index < len(args):
+                args[index], texts[index] = value, text
+            else:
+                kwargs[name], words[name] = value, text
+        if len(texts) != len(args) or not self._replace(kwargs=kwargs).works(args):
+            return None
+        texts += [f"{name}={text}" for name, text in words.items()]
+        return f"write {self.spelled(texts, keywords=False)}"
+
+
+# --------------------------------------------------------------------------------------------
+# Regions of tensors
+# --------------------------------------------------------------------------------------------
+
+
+def _within(begin: Any, size: Any, limit: int | None) -> tuple[Any, Any]:
+    """Return offset and size of a region within ``limit``; what is not known stays."""
+    begin, size = _number(begin), _number(size)
+    if limit is not None and isinstance(size, int):
+        if size == 0 and isinstance(begin, int) and 0 <= begin < limit:
+            size = limit - begin
+        size = min(abs(size) or limit, limit)
+        if isinstance(begin, int):
+            begin = min(max(begin, 0), limit - size)
+    elif isinstance(begin, int):
+        begin = max(begin, 0)
+    return begin, size
+
+
+def _number(value: Any) -> Any:
+    """Return a constant as an int, anything else as it is."""
+    return value.value if isinstance(value, ConstInt) else value
+
+
+def _box(op: OpDef[..., Any]) -> tuple[Param, Param, Param] | None:
+    """Return the parameters that are the tensor, offsets and sizes of an op's region."""
+    lists = [p for p in op.params if p.kind == INTS]
+    offsets = next((p for p in lists if p.attr_type == OFFSETS), None)
+    sizes = next((p for p in lists if p.attr_type != OFFSETS), None)
+    for kind in (TENSOR, TILE):
+        base = next((p for p in op.params if p.kind == kind), None)
+        if base is not None and offsets is not None and sizes is not None:
+            return base, offsets, sizes
+    return None
+
+
+def _limits(base: Any) -> list[int | None]:
+    if not isinstance(base, Expr) or not isinstance(base.type, ShapedType):
+        return []
+    return [known_size(dim) for dim in base.type.shape]
+
+
+def region_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
+    """Suggest the region moved, or cut, so that it lies inside and has the tensor's rank."""
+    box = _box(site.op)
+    if box is None:
+        return _indices_hint(site)
+    base, *lists = box
+    limits = _limits(site.value(base))
+    found = [items_of(site.value(param)) for param in lists]
+    if not limits or any(items is None for items in found):
+        return None
+    offsets, sizes = [(items or [])[: len(limits)] for items in found]
+    offsets = [*offsets, *[0] * (len(limits) - len(offsets))]
+    sizes = [*sizes, *limits[len(sizes) :]]
+    pairs = [_within(b, s, limit) for b, s, limit in zip(offsets, sizes, limits, strict=True)]
+    if any(size is None for _, size in pairs):
+        return None
+    changes: dict[str, tuple[Any, str]] = {}
+    for param, new in zip(lists, zip(*pairs, strict=True), strict=True):
+        changes[param.name] = [*new], _list_text(site, param, new)
+    return site.changed(changes)
+
+
+def _indices_hint(site: Site) -> str | None:
+    """Suggest as many indices as the tensor has dimensions, zeros for those that lack."""
+    lists = [p for p in site.op.params if p.kind == INTS]
+    base = next((p for p in site.op.params if p.kind == TENSOR), None)
+    limits = [] if base is None else _limits(site.value(base))
+    items = items_of(site.value(lists[0])) if len(lists) == 1 else None
+    if not limits or items is None:
+        return None
+    new = [*items[: len(limits)], *[0] * (len(limits) - len(items))]
+    return site.changed({lists[0].name: (new, _list_text(site, lists[0], new))})
+
+
+def _list_text(site: Site, param: Param, items: Sequence[Any]) -> str:
+    """Return a list as text: an item that is not changed as the user wrote it."""
+    place, old = site.place(param), items_of(site.value(param)) or []
+    places = place.elts if isinstance(place, ast.List | ast.Tuple) else []
+    texts: list[str] = []
+    for at, item in enumerate(items):
+        same = at < min(len(old), len(places)) and (_number(old[at]) is item or old[at] is item)
+        same = same or (at < min(len(old), len(places)) and _equal_numbers(old[at], item))
+        texts.append(whole_text(site.ctx.source, places[at]) if same else str(item))
+    return f"[{', '.join(texts)}]"
+
+
+def _equal_numbers(a: Any, b: Any) -> bool:
+    a, b = _number(a), _number(b)
+    return isinstance(a, int) and isinstance(b, int) and a == b
+
+
+def slice_hint(
+    ctx: Context, op: OpDef[..., Any], args: Sequence[Any], node: ast.Subscript
+) -> str | None:
+    """Suggest the slice moved, or cut, so that it lies inside the tensor or tile."""
+    box = _box(op)
+    if box is None:
+        return None
+    base, offsets, sizes = (args[op.params.index(param)] for param in box)
+    places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    limits = _limits(base)
+    if len(places) > len(limits) or any(not isinstance(place, ast.Slice) for place in places):
+        return None
+    texts = [ctx.source.text(place) for place in places]
+    for axis in range(len(places)):
+        begin, size = _number(offsets[axis]), _number(sizes[axis])
+        fit = _within(begin, size, limits[axis])
+        place = places[axis]
+        if fit == (begin, size) or not isinstance(fit[1], int):
+            continue
+        if not isinstance(fit[0], int):
+            lower = ctx.source.text(place.lower) if isinstance(place, ast.Slice) else ""
+            texts[axis] = f"{lower}:{lower} + {fit[1]}"
+            continue
+        texts[axis] = f"{fit[0]}:{sum(fit)}" if fit[0] else f":{fit[1]}"
+        texts[axis] = ":" if fit == (0, limits[axis]) else texts[axis]
+    return f"write {ctx.source.text(node.value)}[{', '.join(texts)}]"
+
+
+# --------------------------------------------------------------------------------------------
+# Shapes and axes
+# --------------------------------------------------------------------------------------------
+
+
+def axis_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
+    """Suggest the last dimension in place of one that there is not."""
+    kind = getattr(site.args[0], "type", None) if site.args else None
+    if not isinstance(kind, ShapedType):
+        return None
+    last = len(kind.shape) - 1
+    name = next((p.name for p in site.op.params if p.name in ("axis", "dim")), None)
+    return None if name is None else site.changed({name: (last, str(last))})
+
+
+def axes_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
+    """Suggest that rows and columns change places."""
+    if [p.name for p in site.op.params[-2:]] != ["axis1", "axis2"]:
+        return None
+    return site.changed({"axis1": (0, "0"), "axis2": (1, "1")})
+
+
+def shape_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
+    """Suggest the shape with a last dimension such that the elements are as many."""
+    if site.op is layout.reshape:
+        return _reshaped(site)
+    return _inner_hint(site) if site.op in _PRODUCTS else None
+
+
+_PRODUCTS: Final = frozenset({matmul.matmul, matmul.matmul_acc, matmul.matmul_bias})
+
+
+def _reshaped(site: Site) -> str | None:
+    tile, param = site.args[0], site.op.params[1]
+    sizes = items_of(site.value(param)) or []
+    old = [const_value(dim) for dim in tile.type.shape]
+    new = [_number(size) for size in sizes]
+    if None in old or not new or not all(isinstance(size, int) and size > 0 for size in new):
+        return None
+    count, first = math.prod(cast("list[int]", old)), math.prod(new[:-1])
+    if count % first:
+        return None
+    new[-1] = count // first
+    return site.changed({param.name: (new, _list_text(site, param, new))})
+
+
+def _inner_hint(site: Site) -> str | None:
+    """Suggest the shape of the right operand of a product that its left one asks for."""
+    tiles = [a for a in site.args if isinstance(a, Expr) and isinstance(a.type, TileType)]
+    places = [p for p in site.node.args if isinstance(p, ast.Name)]
+    if len(tiles) < 2 or len(places) != len(site.args):
+        return None
+    left, right = tiles[-2:] if site.op is matmul.matmul_acc else tiles[:2]
+    at = next(i for i, value in enumerate(site.args) if value is right)
+    shape = [const_value(left.type.shape[-1]), const_value(right.type.shape[-1])]  # pyright: ignore
+    if None in shape:
+        return None
+    return f"give {places[at].id} the shape {shape}, as in pl.load(tensor, [0, 0], {shape})"
+
+
+# --------------------------------------------------------------------------------------------
+# Arguments of another kind
+# --------------------------------------------------------------------------------------------
+
+
+def integers_hint(site: Site, param: Param) -> str | None:
+    """Suggest a list of integers for one with fractions, or one list in another."""
+    place, items = site.place(param), items_of(site.value(param))
+    if isinstance(site.value(param), int) and place is not None:
+        text = f"[{site.ctx.source.text(place)}]"
+        works = site.changed({param.name: ([site.value(param)], text)})
+        return None if works is None else f"write {text}"
+    if not isinstance(place, ast.List | ast.Tuple) or items is None:
+        return None
+    if len(items) == 1 and items_of(items[0]) is not None:
+        return f"write {site.ctx.source.text(place.elts[0])}"
+    texts = [_as_integer(site.ctx, e, v) for e, v in zip(place.elts, items, strict=True)]
+    return f"write [{', '.join(texts)}]"
+
+
+def _as_integer(ctx: Context, place: ast.expr, value: Any) -> str:
+    """Return the text of an integer in place of a value: divided with ``//``, cut or cast."""
+    text = ctx.source.text(place)
+    is_float = isinstance(value, float)
+    if isinstance(value, Expr) and isinstance(value.type, ScalarType):
+        is_float = not value.type.dtype.is_int()
+    if not is_float:
+        return text
+    return integer_text(ctx, place, value)
+
+
+def integer_text(ctx: Context, place: ast.expr, value: Any) -> str:
+    """Return the integer that the text of a float is meant to be."""
+    if isinstance(place, ast.BinOp) and isinstance(place.op, ast.Div):
+        return f"{ctx.source.text(place.left)} // {ctx.source.text(place.right)}"
+    if isinstance(value, float) and math.isfinite(value):
+        return str(int(value))
+    return f"pl.cast({ctx.source.text(place)}, pl.INT64)"
+
+
+def part_hint(site: Site, param: Param) -> str | None:
+    """Suggest the part of a tile for a load from it."""
+    value, box = site.value(param), _box(site.op)
+    if site.op is not memory.load or box is None or not isinstance(value, Expr):
+        return None
+    offsets, sizes = site.place(box[1]), site.place(box[2])
+    if not isinstance(value.type, TileType) or offsets is None or sizes is None:
+        return None
+    try:
+        memory.view.build([value, site.value(box[2]), site.value(box[1])], {})
+    except (PyptoError, TypeError, ValueError):
+        tensor = loaded_from(site.ctx, value)
+        return None if tensor is None else site.changed({param.name: (tensor, tensor.name)})
+    tile = site.place(param)
+    texts = [site.ctx.source.text(place) for place in (tile, sizes, offsets)]
+    return f"write pl.view({', '.join(texts)})"
+
+
+def loaded_from(ctx: Context, tile: Expr) -> Var | None:
+    """Return the tensor from whose beginning a tile of the same block was loaded."""
+    made = next((s.value for s in ctx.block if isinstance(s, AssignStmt) and s.var is tile), None)
+    if not isinstance(made, Call) or op_of(made) is not memory.load:
+        return None
+    tensor, offsets = made.args[:2]
+    starts = isinstance(offsets, MakeTuple) and all(const_value(o) == 0 for o in offsets.elements)
+    return tensor if starts and isinstance(tensor, Var) else None
+
+
+def largest_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
+    """Suggest the largest number of the element type for a constant that has no 64 bits."""
+    args, texts = [*site.args], site.texts()
+    kinds = [a.type.dtype for a in args if isinstance(a, Expr) and isinstance(a.type, ShapedType)]
+    bits = kinds[0].get_bit() if kinds and kinds[0].is_int() else 64
+    for at, value in enumerate(args):
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            args[at] = (1 << (bits - 1)) - 1 if value > 0 else -(1 << (bits - 1))
+            texts[at] = str(args[at])
+            return f"write {site.spelled(texts)}" if site.works(args) else None
+    return None
+
+
+# --------------------------------------------------------------------------------------------
+# Operands in another form
+# --------------------------------------------------------------------------------------------
+
+
+def whole_hint(
+    ctx: Context, hint: str, callee: Any, args: Sequence[Any], kwargs: Any, node: Node
+) -> str | None:
+    """Return what to write at ``node`` if ``hint`` is an expression for it or for an operand of it.
+
+    None if the hint is no expression, or nothing works with it.
+    """
+    try:
+        tree = ast.parse(hint, mode="eval").body
+    except SyntaxError:
+        return None
+    places = node.args if isinstance(node, ast.Call) else sides(node)
+    texts = [whole_text(ctx.source, place) for place in places]
+    written = whole_text(ctx.source, node.func) if isinstance(node, ast.Call) else ""
+    if not isinstance(tree, ast.Call | ast.Name) or len(texts) != len(args):
+        return None
+    value = _evaluated(ctx, tree, node)
+    if not isinstance(value, Expr):
+        return None
+    named = {t for t, a in zip(texts, args, strict=True) if isinstance(a, Expr) and _has(hint, t)}
+    if len(named) > 1:
+        return f"write {hint}"
+    parts = [t for t in dict.fromkeys(texts) if t in named or _has(t, hint)] or texts[1:]
+    for part in parts:
+        at = [index for index, text in enumerate(texts) if text == part]
+        if _builds(callee, [value if i in at else arg for i, arg in enumerate(args)], kwargs):
+            return f"write {_with_parts(ctx, node, [places[index] for index in at], hint)}"
+    is_whole = written and isinstance(tree, ast.Call) and _has(hint, written)
+    return f"write {hint}" if is_whole else None
+
+
+def _has(text: str, part: str) -> bool:
+    """True if an expression stands in the text of another one."""
+    return re.search(rf"(?<![\w.]){re.escape(part)}(?!\w)", text) is not None
+
+
+def sides(node: Node) -> list[ast.expr]:
+    """Return the operands of an operator, none of any other expression."""
+    if isinstance(node, ast.AugAssign):
+        return [node.target, node.value]
+    if isinstance(node, ast.Compare):
+        return [node.left, node.comparators[0]]
+    return [node.left, node.right] if isinstance(node, ast.BinOp) else []
+
+
+def _evaluated(ctx: Context, tree: ast.expr, node: Node) -> Any:
+    """Return what an expression means here, None if it has a mistake; nothing else changes."""
+    for item in ast.walk(tree):
+        if isinstance(item, ast.expr | ast.keyword):
+            ast.copy_location(item, node)
+    block, unplaced = ctx.block, len(ctx.unplaced)
+    ctx.block = []
+    try:
+        return ctx.value(tree)
+    except (PyptoError, TypeError, ValueError):
+        return None
+    finally:
+        ctx.block = block
+        del ctx.unplaced[unplaced:]
+
+
+def _builds(callee: Any, args: Sequence[Any], kwargs: Any) -> bool:
+    try:
+        callee.build(args, kwargs)
+    except (PyptoError, TypeError, ValueError):
+        return False
+    return True
+
+
+def _with_parts(ctx: Context, node: Node, places: Sequence[ast.expr], text: str) -> str:
+    """Return the text of a node with other text for parts of it."""
+    if isinstance(node, ast.Call) and node.lineno != node.end_lineno:
+        texts = [text if arg in places else whole_text(ctx.source, arg) for arg in node.args]
+        texts += [whole_text(ctx.source, word) for word in node.keywords]
+        return f"{whole_text(ctx.source, node.func)}({', '.join(texts)})"
+    whole, found = ctx.source.span(node).begin_column, ctx.source.text(node)
+    for place in reversed(places):
+        span = ctx.source.span(place)
+        begin, end = span.begin_column - whole, span.end_column - whole
+        found = f"{found[:begin]}{text}{found[end:]}"
+    return found
+
+
+Hint = Callable[[Site, ParserError, Param | None], str | None]
+
+REPAIRS: Final[dict[str, Hint]] = {
+    "out-of-bounds": region_hint,
+    "tile-shape": region_hint,
+    "region-rank": region_hint,
+    "axis": axis_hint,
+    "transpose-axes": axes_hint,
+    "shape-mismatch": shape_hint,
+    "op-operands": largest_hint,
+}
+"""What to try for the mistakes of a slug."""

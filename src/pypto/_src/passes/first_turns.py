@@ -1,0 +1,130 @@
+"""What surely happens when each loop of a function is in its first turn.
+
+A thing that is so in the first turn of all loops around it, and stands in no branch whose way is
+open, is so in every run that gets there. Tells where that holds; says nothing of tiles or tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from pypto._src.ir.nodes import Expr, ScalarType, Var
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt
+from pypto._src.ir.walk import uses
+from pypto._src.passes.boxes import Affine, Integers, combine, trip_count
+from pypto._src.passes.check_paths import Conditions, Turn
+from pypto._src.passes.regions import Block, Site, number, sites_in
+
+_OUTSIDE: Final = 0
+"""The depth of a function's body: no branch is as high up."""
+
+
+class FirstTurns:
+    """The sites of a function in SSA form, and which of them are sure in first turns.
+
+    ``integers`` knows the function's integers. A block's *open* depth is that of the innermost
+    branch around it (or the block itself) whose way is not decided, `_OUTSIDE` for none.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.root = number(function)
+        self.arguments: dict[Var, None] = dict.fromkeys(function.params)
+        self.integers = Integers(function, self.root)
+        self.conditions = Conditions(self.integers)
+        self.open: dict[Block, int] = {self.root: _OUTSIDE}
+        self.loop: dict[Block, Site | None] = {self.root: None}  # the outermost around a block
+        self.trips: dict[Block, int | None] = {self.root: 1}  # how often a block runs at most
+        self.ways: dict[Site, bool | None] = {}  # of branches, in the first turns around them
+        self.starts: dict[Var, Affine] = {}  # of loop variables
+        for site in sites_in(self.root):
+            self._site(site)
+
+    def _site(self, site: Site) -> None:
+        stmt = site.stmt
+        if isinstance(stmt, AssignStmt):
+            if isinstance(stmt.var.type, ScalarType):
+                self.integers.assign(stmt.var, stmt.value, site.block)
+        elif site.blocks:
+            self.integers.enter(site)
+            if isinstance(stmt, IfStmt):
+                self._branch(site, stmt)
+            else:
+                self._inner(site)
+
+    def _inner(self, site: Site) -> None:
+        [body] = site.blocks
+        block, stmt = site.block, site.stmt
+        self.open[body], self.loop[body] = self.open[block], self.loop[block]
+        self.trips[body] = self.trips[block]
+        if not site.is_loop:
+            return
+        self.loop[body] = self.loop[block] or site
+        counter = self.conditions.counter(site)
+        if isinstance(stmt, ForStmt):
+            self.starts[stmt.loop_var] = self.integers.form(stmt.start, block)
+        if counter is not None:
+            self.conditions.turns[counter.var] = counter, Turn(first=True)
+        count, outer = _count(site), self.trips[block]
+        self.trips[body] = None if count is None or outer is None else count * outer
+        if count == 0:
+            self.open[body] = body.depth  # it never runs
+
+    def _branch(self, site: Site, stmt: IfStmt) -> None:
+        block = site.block
+        way = self.ways[site] = self.conditions.decide(stmt.condition, block)
+        for arm, taken in zip(site.blocks, (True, False), strict=False):
+            self.loop[arm], self.trips[arm] = self.loop[block], self.trips[block]
+            self.open[arm] = self.open[block] if way is taken else arm.depth
+
+    def is_sure(self, block: Block, depth: int) -> bool:
+        """True if no way between a block at ``depth`` and ``block`` inside it is open."""
+        return self.open[block] <= depth
+
+    def until(self, site: Site) -> int:
+        """Return up to which number statements may have run before ``site``, in any turn of it."""
+        loop = self.loop[site.block]
+        if loop is None or self.open[site.block] <= loop.block.depth:
+            return site.begin
+        return loop.end
+
+    def at_start(self, form: Affine, block: Block) -> Affine | None:
+        """Return a linear form as it is in the first turns; None if ``block`` may not run then."""
+        while True:
+            var = next((v for v in form.terms if isinstance(v, Var) and v in self.starts), None)
+            if var is None:
+                return form
+            if not self.is_sure(block, _OUTSIDE):
+                return None
+            factor = form.terms[var]
+            rest = {atom: k for atom, k in form.terms.items() if atom is not var}
+            form = combine(Affine(form.constant, rest), self.starts[var], factor)
+
+    def is_free(self, condition: Expr) -> bool:
+        """True if a condition depends on arguments of the function only, and on no turn."""
+        found = False
+        pending: list[Expr] = [condition]
+        seen: set[Expr] = set()
+        while pending:
+            for var in uses([pending.pop()]):
+                if var in seen:
+                    continue
+                seen.add(var)
+                value = self.integers.values.get(var)
+                if value is not None:
+                    pending.append(value)
+                elif var in self.arguments:
+                    found = True
+                else:
+                    return False
+        return found
+
+
+def _count(site: Site) -> int | None:
+    return trip_count(site.stmt) if isinstance(site.stmt, ForStmt) else None
+
+
+def inner_block(site: Site, block: Block) -> Block | None:
+    """Return the block of ``site`` that is or encloses ``block``, None if there is none."""
+    found: Sequence[Block] = [b for b in site.blocks if b.begin <= block.begin < b.end]
+    return found[0] if found else None

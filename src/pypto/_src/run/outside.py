@@ -1,0 +1,79 @@
+"""What a compiled kernel reports of a transfer that leaves its tensor, in words.
+
+Owns the form of that report, which ``include/pto/detail/bounds.hpp`` fills in, and its text and
+hint. Knows nothing of how it gets here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Final
+
+MARK: Final = b"\x01"
+"""First byte of a report; texts do not begin with it."""
+
+
+class Report(ctypes.Structure):
+    """``pto::detail::Told``: sizes and strides in elements, outermost of five dimensions first."""
+
+    _fields_ = (
+        ("mark", ctypes.c_char * 4),
+        ("bytes", ctypes.c_int32),
+        ("verb", ctypes.c_char_p),
+        ("kernel", ctypes.c_char_p),
+        ("tensor", ctypes.c_char_p),
+        ("at", ctypes.c_int64),
+        ("size", ctypes.c_int64),
+        ("n", ctypes.c_int64 * 5),
+        ("step", ctypes.c_int64 * 5),
+        ("rank", ctypes.c_int64),
+        ("shape", ctypes.c_int64 * 5),
+    )
+
+
+def words(report: Report) -> tuple[str, str | None]:
+    """Return the message and, where one can be typed, the hint."""
+    kernel = "" if report.kernel is None else f"{report.kernel.decode()}: "
+    verb = report.verb.decode()
+    if not report.size:
+        begin, size, limit = report.at, report.n[0], report.n[1]
+        where = f"{begin}:{begin + size} of a dimension of {limit} elements"
+        return f"{kernel}{verb} {where}", None
+    if report.tensor is None:
+        return f"{kernel}{verb} outside the tensors that the kernel was given", None
+    shape = report.shape[: report.rank]
+    whole = f"{report.tensor.decode()}, a tensor {shape}"
+    begin, sizes = report.at // report.size, report.n[5 - report.rank :]
+    first = _coordinates(begin, shape, report.step[5 - report.rank :])
+    if first is None:
+        reach = sum((n - 1) * step for n, step in zip(report.n, report.step, strict=True)) + 1
+        return f"{kernel}{verb} the elements {begin}:{begin + reach} of {whole}", None
+    box = ", ".join(f"{b}:{b + n}" for b, n in zip(first, sizes, strict=True))
+    return f"{kernel}{verb} [{box}] of {whole}", _hint(first, sizes, shape)
+
+
+def _coordinates(element: int, shape: Sequence[int], strides: Sequence[int]) -> list[int] | None:
+    """Return where an element is in a dense tensor, None if ``strides`` are not its strides."""
+    found: list[int] = []
+    stride = 1
+    for axis in range(len(shape) - 1, -1, -1):
+        size = shape[axis]
+        if size <= 0 or (size > 1 and strides[axis] != stride):
+            return None
+        stride *= size
+        element, at = (0, element) if axis == 0 else divmod(element, size)
+        found.append(at)
+    return found[::-1] or None
+
+
+def _hint(first: Sequence[int], sizes: Sequence[int], shape: Sequence[int]) -> str | None:
+    """Return how to move only what is there, for a region that begins inside of its tensor."""
+    rows = list(zip(first, sizes, shape, strict=True))
+    if not all(0 <= begin < size for begin, _, size in rows):
+        return None
+    parts = [
+        f"pl.min({count}, {size} - offset)" if begin + count > size else str(count)
+        for begin, count, size in rows
+    ]
+    return f"load only what is there: valid_shapes=[{', '.join(parts)}]"

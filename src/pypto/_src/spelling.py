@@ -1,0 +1,135 @@
+"""What a misspelt or foreign name means: the nearest of the names that there are.
+
+Knows what NumPy, PyTorch and their kin call things; knows nothing of the IR.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+from pypto._src.diagnostics import Span, place_of_frame, spelled_like, text_at
+from pypto._src.errors import KeywordError, UnknownNameError
+
+_ELSEWHERE: Final = {
+    "absolute": "abs",
+    "amax": "row_max",
+    "astype": "cast",
+    "divide": "div",
+    "dot": "matmul",
+    "fill": "full",
+    "gt": "cmp",
+    "mm": "matmul",
+    "multiply": "mul",
+    "negative": "neg",
+    "power": "pow",
+    "reciprocal": "recip",
+    "remainder": "rem",
+    "subtract": "sub",
+    "sum": "row_sum",
+    "to": "cast",
+    "true_divide": "div",
+    "where": "sel",
+    "zeros": "full",
+}
+"""What NumPy and its kin call things. An entry counts where the name on its right is known."""
+
+_DTYPES: Final = {
+    "int": "int64",
+    "long": "int64",
+    "float": "fp32",
+    "half": "fp16",
+    "double": "fp64",
+    "bool_": "bool",
+}
+"""Names of element types that are not built like ours."""
+
+
+def op_elsewhere(name: str) -> str | None:
+    """Return the op that NumPy and its kin call ``name``."""
+    return _ELSEWHERE.get(name.lower())
+
+
+def dtype_word(text: str) -> str:
+    """Return the name that an element type called ``text`` elsewhere would have: ``BF16``."""
+    word = text.rpartition(".")[2].lower()
+    word = _DTYPES.get(word) or word.replace("float", "fp").replace("bfp", "bf")
+    return word.upper()
+
+
+def nearest(name: str, known: Collection[str]) -> str | None:
+    """Return the known name that ``name`` most likely means.
+
+    That is the element type of that name elsewhere; one spelled alike, whatever the case of its
+    letters; one that begins it (``Vec`` for ``Vector``); or the one for what other libraries call
+    ``name``.
+    """
+    spelled = {text.lower(): text for text in sorted(set(known), reverse=True)}
+    low = name.lower()
+    dtype = dtype_word(name).lower()
+    if dtype == "fp64" and dtype not in spelled:
+        dtype = "fp32"  # the widest that cores compute with
+    if dtype != low and spelled.get(dtype) == dtype.upper():
+        return spelled[dtype]
+    found = spelled_like(low, spelled, cutoff=0.66)
+    if found is not None:
+        same = [text for text in known if text.lower() == found and text[:1] == name[:1]]
+        return same[0] if same else spelled[found]
+    alias = op_elsewhere(low)
+    if alias is not None and alias in spelled:
+        return spelled[alias]
+    begins = [text for text in spelled if len(text) >= 3 and low.startswith(text)]
+    return spelled[max(begins, key=len)] if begins else None
+
+
+def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str | None:
+    """Return a hint with the nearest known name, None if there is none."""
+    found = nearest(name, [*known])
+    return None if found is None else f"did you mean {prefix}{found}?"
+
+
+def meant_keyword(name: str, known: Collection[str]) -> str | None:
+    """Return a hint with the nearest keyword, None if there is none."""
+    found = nearest(name, known)
+    return None if found is None else f"did you mean {found}=?"
+
+
+def refuse_name(owner: str, name: str, known: Iterable[str], frame: FrameType) -> NoReturn:
+    """Raise the error for ``owner.name``, read in ``frame``, where ``owner`` has other names.
+
+    What Python and the compiler itself ask of any object gets a plain error, which is faster.
+
+    Raises:
+        AttributeError: always; as `UnknownNameError` with place and hint if a user's text asks.
+    """
+    asker = str(frame.f_globals.get("__name__", ""))
+    if name.startswith("_") or asker.partition(".")[0] in _NO_USERS:
+        raise AttributeError(f"{owner} has no attribute {name!r}")
+    place: Span = place_of_frame(frame)
+    names = [text for text in known if not text.startswith("_")]
+    text = text_at(place)
+    prefix = text.removesuffix(name) if text.endswith(f".{name}") else ""
+    hint = did_you_mean(name, names, prefix)
+    raise UnknownNameError(f"{owner} has no attribute {name!r}", place, hint)
+
+
+def refuse_keywords(
+    owner: str, unknown: Mapping[str, Any], known: Sequence[str], frame: FrameType
+) -> None:
+    """Raise the error for keywords that ``owner``, called in ``frame``, does not have.
+
+    Raises:
+        KeywordError: there is one.
+    """
+    if unknown:
+        name = next(iter(unknown))
+        raise KeywordError(
+            f"{owner} has no argument {name!r}; it has {', '.join(known) or 'none'}",
+            place_of_frame(frame),
+            meant_keyword(name, known) if known else f"write {owner}",
+        )
+
+
+_NO_USERS: Final = frozenset({"pypto", "importlib", "inspect", *sys.builtin_module_names})

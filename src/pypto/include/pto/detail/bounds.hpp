@@ -1,0 +1,123 @@
+// Bounds: whether a transfer stays inside the tensors that the launcher named. Owns the search among these tensors and what is
+// told of a transfer that does not; knows GlobalTensors by sizes and strides only. The words are made where errors become
+// Python's (run/outside.py): this file is compiled with every kernel, so it has one function for all transfers.
+#ifndef PTO_DETAIL_BOUNDS_HPP
+#define PTO_DETAIL_BOUNDS_HPP
+
+#include "global.hpp"
+#include "memory.hpp"
+
+namespace pto {
+namespace detail {
+
+// A transfer of elements of `size` bytes that begin at `at`.
+struct Asked {
+    const void* at;
+    int64_t size;
+    Sizes n, step;
+    const char* verb;
+};
+
+// What is told of a transfer that leaves its tensor, in place of a text: run/outside.py has the same fields and makes words of
+// them. Who passes it on copies `bytes` bytes; the names are literals of the kernel.
+struct Told {
+    char mark[4];  // "\1"
+    int32_t bytes;
+    const char *verb, *kernel, *tensor;  // the last two may be nullptr
+    int64_t at, size;  // bytes from the begin of the tensor, and of an element; size 0: `at` begins n[0] of n[1] elements
+    int64_t n[5], step[5];
+    int64_t rank, shape[5];
+};
+inline thread_local Told told = {};
+
+// True if a region at `place` elements from the begin of a tensor stays in each of its dimensions. Where a dimension has a larger
+// stride than all inner ones, these together stay within one step of it, whatever shape the tensor is seen in. Of other
+// strides (equal ones, those of a transposed tensor, the 1 that only fills up) nothing follows.
+PTO_COLD inline bool keeps_dimensions(int64_t place, Sizes n, Sizes step, bool dn)
+{
+    int64_t reach = 1, widest = 1;
+    for (int i = 4; i > 0; --i) {
+        const int dim = dn && i >= 3 ? 7 - i : i, next = dn && i == 4 ? 4 : i - 1;
+        reach += (n[dim] - 1) * step[dim];
+        widest = step[dim] > widest ? step[dim] : widest;
+        if (step[next] > widest && place % step[next] + reach > step[next]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// For a transfer that leaves the tensor that begins at `origin`. If there is no such tensor (the kernel chose one when it ran),
+// returns where the one begins that the transfer begins in; else records an error and returns 0.
+PTO_LEAST inline uintptr_t another_origin(const Asked& asked, uintptr_t origin)
+{
+    const uintptr_t at = reinterpret_cast<uintptr_t>(asked.at);
+    const Extent* around = nullptr;
+    const Extent* tensor = nullptr;
+    for (int i = 0; i < extents.count; ++i) {
+        if (extents.of[i].begin == origin) {
+            tensor = &extents.of[i];
+        }
+        if (at >= extents.of[i].begin && at < extents.of[i].end) {
+            around = &extents.of[i];
+        }
+    }
+    if (tensor == nullptr && around != nullptr) {
+        return around->begin;
+    }
+    if (core_state.code != kOk) {
+        return 0;  // the first error is kept, and perhaps told
+    }
+    told = Told{};
+    told.mark[0] = 1;
+    told.bytes = static_cast<int32_t>(sizeof(told));
+    told.verb = asked.verb;
+    told.kernel = extents.kernel;
+    told.size = asked.size;
+    for (int i = 0; i < 5; ++i) {
+        told.n[i] = asked.n[i];
+        told.step[i] = asked.step[i];
+    }
+    if (tensor != nullptr) {
+        told.tensor = tensor->name;
+        told.at = static_cast<int64_t>(at - tensor->begin);
+        told.rank = tensor->rank < 5 ? tensor->rank : 5;
+        for (int i = 0; i < told.rank; ++i) {
+            told.shape[i] = tensor->shape[i];
+        }
+    }
+    record_error(kOutOfBounds, told.mark);
+    return 0;
+}
+
+// A range of a dimension of `limit` elements that leaves it.
+PTO_LEAST inline void report_range(const char* verb, int64_t begin, int64_t size, int64_t limit)
+{
+    if (core_state.code == kOk) {
+        told = Told{};
+        told.mark[0] = 1;
+        told.bytes = static_cast<int32_t>(sizeof(told));
+        told.verb = verb;
+        told.kernel = extents.kernel;
+        told.at = begin;
+        told.n[0] = size;
+        told.n[1] = limit;
+        record_error(kOutOfBounds, told.mark);
+    }
+}
+
+}  // namespace detail
+
+namespace cpu {
+// Records that an element is read which a dimension of `limit` elements does not have.
+inline void fail_index(int64_t index, int64_t limit) { detail::report_range("pl.read takes", index, 1, limit); }
+// Records that a view ends beyond a dimension of `limit` elements.
+inline void fail_view(int64_t begin, int64_t size, int64_t limit)
+{
+    detail::report_range("pl.view takes", begin, size, limit);
+}
+}  // namespace cpu
+
+}  // namespace pto
+
+#endif

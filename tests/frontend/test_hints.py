@@ -1,0 +1,147 @@
+"""What hints are made of: nearest names, ops of other libraries, the user's text of a variable."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto import DataType, ir
+from pypto._src.driver import compile_program
+from pypto._src.errors import KeywordError, PyptoError, UnknownNameError
+from pypto._src.frontend.messages import recipe
+from pypto._src.ir.user_text import resized, user_name
+from pypto._src.spelling import nearest
+
+Array = np.ndarray[Any, Any]
+
+KERNEL = """
+import pypto.language as pl
+
+@pl.function(type=pl.FunctionType.InCore)
+def kernel(x: pl.Tensor[[16, 32], pl.FP32], out: pl.Out[pl.Tensor[[16, 32], pl.FP32]]):
+    t = pl.load(x, [0, 0], [16, 32])
+    out = pl.store(VALUE, [0, 0], [16, 32], out)
+"""
+
+
+def softmax(x: Array) -> Array:
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+RECIPES: dict[str, Callable[[Array], Array]] = {
+    "gelu": lambda x: x / (1 + np.exp(-1.702 * x)),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "softmax": softmax,
+    "square": lambda x: x * x,
+    "tanh": np.tanh,
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipes_compute_what_they_stand_for(name: str) -> None:
+    """Who types what is hinted for an op of another library gets the values of that op."""
+    with pytest.raises(PyptoError) as caught:
+        pl.parse(KERNEL.replace("VALUE", f"pl.{name}(t)"))
+    assert caught.value.hint == recipe(name, "t")
+    value = str(caught.value.hint).removeprefix("write ")
+    program = pl.parse(KERNEL.replace("VALUE", value))
+    assert isinstance(program, ir.Function)
+    x = np.random.default_rng(3).normal(size=(16, 32)).astype(np.float32)
+    out = np.zeros_like(x)
+    compile_program(ir.Program([program], "P", ir.Span.unknown()), "interpreter")(x, out)
+    np.testing.assert_allclose(out, RECIPES[name](x), rtol=1e-5, atol=1e-6)
+
+
+NAMES = ["FP16", "FP32", "BF16", "INT32", "BOOL", "Tensor", "tensor", "Vec", "matmul", "function"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("float32", "FP32"),
+        ("FLOAT32", "FP32"),
+        ("Int32", "INT32"),
+        ("bfloat16", "BF16"),
+        ("half", "FP16"),
+        ("double", "FP32"),
+        ("FP64", "FP32"),
+        ("bool_", "BOOL"),
+        ("tensr", "tensor"),
+        ("Tensr", "Tensor"),
+        ("Vector", "Vec"),
+        ("mm", "matmul"),
+        ("functon", "function"),
+        ("xyzzy", None),
+    ],
+)
+def test_nearest(name: str, meant: str | None) -> None:
+    """Element types by their names elsewhere, misspelt names in their own case, other words."""
+    assert nearest(name, NAMES) == meant
+
+
+def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
+    """Who asks whether there is a name gets an answer; who reads it, place and hint."""
+    assert not hasattr(pl, "float32")
+    assert getattr(pl.FunctionType, "Incore", None) is None
+    with pytest.raises(UnknownNameError) as caught:
+        getattr(pl, "float32")  # noqa: B009
+    assert isinstance(caught.value, AttributeError)
+    assert caught.value.hint == "did you mean FP32?"
+    assert caught.value.place.filename == __file__
+    with pytest.raises(UnknownNameError, match="DataType has no attribute 'FP31'") as caught:
+        getattr(DataType, "FP31")  # noqa: B009
+    assert caught.value.hint == "did you mean FP32?"
+
+
+def test_a_keyword_that_there_is_not_is_a_type_error() -> None:
+    """Decorators name their keywords."""
+    made: Any = pl.program
+    with pytest.raises(KeywordError, match="has no argument 'strict'; it has strict_ssa") as caught:
+        made(strict=True)
+    assert isinstance(caught.value, TypeError)
+    assert caught.value.hint == "did you mean strict_ssa=?"
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "wanted"),
+    [
+        ("pl.load(x, [0, 0], [64, n])", {0: 32}, "pl.load(x, [0, 0], [32, n])"),
+        ("pl.load(x, [0, 0], shapes=[64, 64])", {1: 8}, "pl.load(x, [0, 0], shapes=[64, 8])"),
+        ("x[0:64, :]", {0: 32}, "x[0:32, :]"),
+        ("x[i:i + 64, :]", {0: 32, 1: 8}, "x[i:i + 32, :8]"),
+        ("x[0:64]", {1: 8}, None),
+        ("pl.exp(t)", {0: 8}, None),
+        ("t", {0: 8}, None),
+    ],
+)
+def test_resized(text: str, sizes: dict[int, int], wanted: str | None) -> None:
+    """A call or slice with other sizes is the user's text but for these."""
+    assert resized(text, (2, "shapes"), sizes) == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "wanted"),
+    [
+        ("total = pl.exp(t)", "total_1", "total"),
+        ("x: pl.Tensor[[64], pl.FP32],", "x_0", "x"),
+        ("pl.exp(t)", "_t0", "pl.exp(t)"),
+        ("pl.exp(t)", "mine", "mine"),
+        ("for i in pl.range(4):", "t_copy0", "t_copy0"),
+        ("", "t_1", "t_1"),
+    ],
+)
+def test_user_name(line: str, name: str, wanted: str) -> None:
+    """A variable is called what the source calls it, a temporary one by its expression."""
+    linecache.cache["named.py"] = (len(line), None, [line], "named.py")
+    try:
+        span = ir.Span("named.py", 1, 0, 1, len(line))
+        assert user_name(ir.Var(name, ir.TileType([16, 16], DataType.FP32), span)) == wanted
+    finally:
+        del linecache.cache["named.py"]

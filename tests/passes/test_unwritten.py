@@ -1,0 +1,356 @@
+"""Reads of what nobody wrote, and outputs that nobody writes: what is found, and what is not."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+import pypto.language as pl
+from pypto._src import demo
+from pypto._src.diagnostics import Diagnostic, render
+from pypto._src.ir.nodes import ConstBool
+from pypto._src.ir.stmts import IfStmt, Program, Stmt
+from pypto._src.passes.covers import missing, repeated, shifted, union
+from pypto._src.passes.unwritten import check_unwritten
+from tests.passes.unwritten_mutants import drawn, mutants, random_program, reads_poison, verdict
+from tests.properties.launches import random_launches
+from tests.properties.tensor_programs import random_tensor_source
+
+KERNEL = """\
+@pl.program
+class Kernels:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[64, 32], pl.FP32],
+        n: pl.INT64,
+        out: pl.Out[pl.Tensor[[64, 32], pl.FP32]],
+    ):
+"""
+HOST = """\
+@pl.program
+class Launches:
+    @pl.function(type=pl.FunctionType.InCore)
+    def copy(
+        self, x: pl.Tensor[[64, 32], pl.FP32], out: pl.Out[pl.Tensor[[64, 32], pl.FP32]]
+    ):
+        out = pl.store(pl.load(x, [0, 0], [64, 32]), [0, 0], [64, 32], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def rows(
+        self,
+        i: pl.INT64,
+        x: pl.Tensor[[64, 32], pl.FP32],
+        out: pl.Out[pl.Tensor[[64, 32], pl.FP32]],
+    ):
+        out = pl.store(pl.load(x, [i, 0], [16, 32]), [i, 0], [16, 32], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def more(
+        self, x: pl.Tensor[[64, 32], pl.FP32], sums: pl.InOut[pl.Tensor[[64, 32], pl.FP32]]
+    ):
+        for i in pl.range(4):
+            a = pl.load(sums, [i * 16, 0], [16, 32])
+            b = pl.load(x, [i * 16, 0], [16, 32])
+            sums = pl.store(pl.add(a, b), [i * 16, 0], [16, 32], sums)
+        return sums
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[64, 32], pl.FP32],
+        flat: pl.InOut[pl.Tensor[[1, 2048], pl.FP32]],
+        out: pl.Out[pl.Tensor[[64, 32], pl.FP32]],
+    ):
+"""
+WHOLE = "out = pl.store(pl.load(x, [0, 0], [64, 32]), [0, 0], [64, 32], out)"
+
+
+def findings(head: str, body: str) -> list[Diagnostic]:
+    """Return what is found in a program whose last function goes on with ``body``."""
+    text = head + "".join(f"        {line}\n" for line in body.splitlines())
+    program = pl.parse(text, "kernels.py")
+    assert isinstance(program, Program)
+    return check_unwritten(program)
+
+
+def messages(head: str, body: str) -> list[str]:
+    """Return rule and message of each finding."""
+    return [f"{found.rule_name}: {found.message}" for found in findings(head, body)]
+
+
+def test_text_of_a_tile() -> None:
+    """The whole report: who reads, where the tile is made, and what gives it a value."""
+    [found] = findings(KERNEL, f"t = pl.create_tile([64, 32], pl.FP32)\nu = pl.exp(t)\n{WHOLE}")
+    assert render(found) == (
+        "error: pl.exp reads t, which nothing has written  [unwritten-tile]\n"
+        "  --> kernels.py:11:13\n"
+        "   |\n"
+        "11 |         u = pl.exp(t)\n"
+        "   |             ^^^^^^^^^\n"
+        "10 |         t = pl.create_tile([64, 32], pl.FP32)\n"
+        "   |             --------------------------------- t is made here and has no value yet\n"
+        "   = hint: pl.full([64, 32], pl.FP32, 0.0)"
+    )
+
+
+def test_text_of_a_way() -> None:
+    """A way without a write is a warning, with the condition that decides it."""
+    body = (
+        "t = pl.create_tile([64, 32], pl.FP32)\n"
+        "if n > 0:\n"
+        "    t = pl.load(x, [0, 0], [64, 32])\n"
+        "out = pl.store(t, [0, 0], [64, 32], out)"
+    )
+    [found] = findings(KERNEL, body)
+    assert render(found) == (
+        "warning: pl.store reads t, which nothing has written where a condition does not hold  "
+        "[unwritten-tile]\n"
+        "  --> kernels.py:13:15\n"
+        "   |\n"
+        "13 |         out = pl.store(t, [0, 0], [64, 32], out)\n"
+        "   |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "10 |         t = pl.create_tile([64, 32], pl.FP32)\n"
+        "   |             --------------------------------- t is made here and has no value yet\n"
+        "11 |         if n > 0:\n"
+        "   |            ----- the condition\n"
+        "   = hint: pl.full([64, 32], pl.FP32, 0.0)"
+    )
+
+
+def test_text_of_a_lost_write() -> None:
+    """What a kernel writes to a reshaped copy is lost; the report says how it is kept."""
+    [found] = findings(HOST, "self.copy(x, pl.reshape(flat, [64, 32]))\nself.copy(x, out)")
+    assert render(found) == (
+        "error: what copy writes is lost: pl.reshape makes a new tensor, and nothing reads it "
+        "afterwards  [lost-write]\n"
+        "  --> kernels.py:38:9\n"
+        "   |\n"
+        "38 |         self.copy(x, pl.reshape(flat, [64, 32]))\n"
+        "   |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "38 |         self.copy(x, pl.reshape(flat, [64, 32]))\n"
+        "   |                      -------------------------- a copy, not flat itself\n"
+        "   = hint: write to t = pl.create_tensor([64, 32], pl.FP32), and then pl.assemble(flat, "
+        "pl.reshape(t, [1, 2048]), [0, 0])"
+    )
+
+
+MADE = "t = pl.create_tile([64, 32], pl.FP32)\n"
+NEW = "t = pl.create_tensor([64, 32], pl.FP32)\n"
+END = "self.copy(x, out)"
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        pytest.param(f"{MADE}for i in pl.range(4):\n    t = pl.add(t, t)\n{WHOLE}",
+                     ["unwritten-tile: pl.add reads t, which nothing has written"], id="carried"),
+        pytest.param(f"{MADE}for i in pl.range(4):\n    if n > i:\n        t = pl.exp(t)\n{WHOLE}",
+                     [], id="carried, in a branch"),
+        pytest.param(f"{MADE}for i in pl.range(4):\n    if i == 0:\n"
+                     "        t = pl.load(x, [0, 0], [64, 32])\n    else:\n"
+                     f"        t = pl.exp(t)\n{WHOLE}", [], id="first turn"),
+        pytest.param(f"{MADE}for i in pl.range(4):\n    if i != 0:\n"
+                     "        t = pl.load(x, [0, 0], [64, 32])\n    else:\n"
+                     f"        t = pl.exp(t)\n{WHOLE}",
+                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
+                     id="wrong turn"),
+        pytest.param(f"{MADE}if n > 0:\n    t = pl.load(x, [0, 0], [64, 32])\nif n <= 0:\n"
+                     f"    t = pl.full([64, 32], pl.FP32, 0.0)\nu = pl.exp(t)\n{WHOLE}",
+                     [], id="two conditions"),
+        pytest.param(f"{MADE}if n > 0:\n    t = pl.load(x, [0, 0], [64, 32])\nif n > 0:\n"
+                     f"    u = pl.exp(t)\n{WHOLE}", [], id="the same condition twice"),
+        pytest.param(f"{MADE}for i in pl.range(n):\n    t = pl.load(x, [0, 0], [64, 32])\n"
+                     f"u = pl.exp(t)\n{WHOLE}", [], id="a loop that may not run"),
+        pytest.param(f"{MADE}for i in pl.range(0):\n    t = pl.load(x, [0, 0], [64, 32])\n"
+                     f"u = pl.exp(t)\n{WHOLE}",
+                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
+                     id="a loop that does not run"),
+        pytest.param(f"{MADE}v = pl.view(t, [16, 32], [0, 0])\nu = pl.exp(v)\n{WHOLE}",
+                     ["unwritten-tile: pl.exp reads t, which nothing has written"], id="view"),
+        pytest.param(f"{MADE}u = pl.row_max(pl.load(x, [0, 0], [64, 32]), t)\n{WHOLE}",
+                     [], id="scratch"),
+        pytest.param("out = pl.store(pl.load(x, [0, 0], [32, 32]), [32, 0], [32, 32], out)",
+                     ["out-partly-written: output 'out' of kernel is written in part only: nothing "
+                      "writes 0:32 in dimension 0"], id="half"),
+        pytest.param("for i in pl.range(4):\n"
+                     "    t = pl.load(x, [i * 16, 0], [16, 32])\n"
+                     "    out = pl.store(t, [i * 16, 0], [16, 32], out)", [], id="rows"),
+        pytest.param("for i in pl.range(3, -1, -1):\n"
+                     "    t = pl.load(x, [i * 16, 0], [16, 32])\n"
+                     "    out = pl.store(t, [i * 16, 0], [16, 32], out)", [], id="rows backwards"),
+        pytest.param("for i in pl.range(4):\n"
+                     "    t = pl.load(x, [i * 16, 0], [8, 32])\n"
+                     "    out = pl.store(t, [i * 16, 0], [8, 32], out)",
+                     ["out-partly-written: output 'out' of kernel is written in part only: nothing "
+                      "writes 8:16 in dimension 0"], id="gaps"),
+        pytest.param("for i in pl.range(4):\n"
+                     "    t = pl.load(x, [i * 16, i * 8], [16, 8])\n"
+                     "    out = pl.store(t, [i * 16, i * 8], [16, 8], out)",
+                     ["out-partly-written: output 'out' of kernel is written in part only: at most "
+                      "512 of its 2048 elements"], id="diagonal"),
+        pytest.param("for i in pl.range(n):\n"
+                     "    t = pl.load(x, [i * 16, 0], [16, 32])\n"
+                     "    out = pl.store(t, [i * 16, 0], [16, 32], out)", [], id="open bound"),
+        pytest.param("k = pl.get_block_idx()\nt = pl.load(x, [k * 16, 0], [16, 32])\n"
+                     "out = pl.store(t, [k * 16, 0], [16, 32], out)", [], id="by core"),
+        pytest.param("t = pl.load(x, [n, 0], [16, 32])\n"
+                     "out = pl.store(t, [n, 0], [16, 32], out)", [], id="the caller's part"),
+        pytest.param(f"if n > 0:\n    {WHOLE}",
+                     ["out-not-always-written: output 'out' of kernel is not written where a "
+                      "condition does not hold"], id="on one way"),
+        pytest.param(f"if n > 0:\n    {WHOLE}\nif n <= 0:\n    {WHOLE}", [], id="on two ways"),
+        pytest.param(f"if n == 0:\n    {WHOLE}\nelif n == 1:\n    {WHOLE}",
+                     ["out-not-always-written: output 'out' of kernel is not written where a "
+                      "condition does not hold"], id="no else"),
+        pytest.param(f"if n == 0:\n    {WHOLE}\nelse:\n    {WHOLE}", [], id="on both ways"),
+        pytest.param(f"for i in pl.range(4):\n    if i == 3:\n        {WHOLE}", [], id="last turn"),
+        pytest.param(f"t = pl.load(out, [0, 0], [64, 32])\n{WHOLE}",
+                     ["unwritten-tensor: pl.load reads out, which nothing has written"],
+                     id="an output that is read"),
+        pytest.param(f"{WHOLE}\nt = pl.load(out, [0, 0], [64, 32])", [], id="read afterwards"),
+    ],
+)  # fmt: skip
+def test_kernels(body: str, wanted: list[str]) -> None:
+    """What is certain is found in a kernel, and nothing that may be right."""
+    assert messages(KERNEL, body) == wanted
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        pytest.param(f"{NEW}self.copy(t, out)",
+                     ["unwritten-tensor: copy reads t, which nothing has written"], id="new"),
+        pytest.param(f"{NEW}t = self.copy(x, t)\nself.copy(t, out)", [], id="written"),
+        pytest.param(f"{NEW}self.more(x, t)\n{END}",
+                     ["unwritten-tensor: more reads t, which nothing has written"], id="summed"),
+        pytest.param(f"{NEW}for i in pl.range(0, 48, 16):\n    t = self.rows(i, x, t)\n"
+                     "self.copy(t, out)",
+                     ["unwritten-tensor: copy reads 48:64 in dimension 0 of t, which nothing has "
+                      "written"], id="rows missing"),
+        pytest.param(f"{NEW}for i in pl.range(0, 64, 16):\n    t = self.rows(i, x, t)\n"
+                     "self.copy(t, out)", [], id="all rows"),
+        pytest.param("for i in pl.range(0, 48, 16):\n    out = self.rows(i, x, out)",
+                     ["out-partly-written: output 'out' of main is written in part only: nothing "
+                      "writes 48:64 in dimension 0"], id="output rows missing"),
+        pytest.param("for i in pl.range(4):\n    out = self.rows(i * 16, x, out)", [], id="rows"),
+        pytest.param("out = self.rows(n, x, out)", [], id="the caller's rows"),
+        pytest.param(f"{NEW}for i in pl.range(4):\n    if i > 0:\n        self.more(t, out)\n"
+                     f"    t = self.copy(x, t)\n{END}",
+                     [], id="later turns"),
+        pytest.param("a = pl.create_tensor([64, 32], pl.FP32)\n"
+                     "b = pl.create_tensor([64, 32], pl.FP32)\na = self.copy(x, a)\n"
+                     "for i in pl.range(4):\n    b = self.copy(a, b)\n    a, b = b, a\n"
+                     "out = self.copy(a, out)", [], id="swapped"),
+        pytest.param("a = pl.create_tensor([64, 32], pl.FP32)\n"
+                     "b = pl.create_tensor([64, 32], pl.FP32)\n"
+                     "for i in pl.range(4):\n    b = self.copy(a, b)\n    a, b = b, a\n"
+                     "out = self.copy(a, out)",
+                     ["unwritten-tensor: copy reads a, which nothing has written"],
+                     id="swapped, not written"),
+        pytest.param(f"v = pl.view(out, [32, 32], [0, 0])\n{END}", [], id="view"),
+        pytest.param(f"{NEW}{END}\nreturn t",
+                     ["out-never-written: result 't' of main is never written"], id="result"),
+        pytest.param("c = pl.reshape(flat, [64, 32])\nc = self.copy(x, c)\n"
+                     "out = self.copy(c, out)", [], id="a copy that is read"),
+        pytest.param(f"if n > 0:\n    {END}",
+                     ["out-not-always-written: output 'out' of main is not written where a "
+                      "condition does not hold"], id="on one way"),
+    ],
+)  # fmt: skip
+def test_hosts(body: str, wanted: list[str]) -> None:
+    """So it is through calls, views and loops of a host function."""
+    assert messages(HOST, body) == wanted
+
+
+def examples() -> dict[str, demo.Case]:
+    directory = demo.examples_directory()
+    assert directory is not None
+    return {case.name: case for case in demo.cases(directory)}
+
+
+def test_examples_are_clean() -> None:
+    """Nothing is said of the examples, which are right."""
+    assert [(name, check_unwritten(case.program)) for name, case in examples().items()] == [
+        (name, []) for name in examples()
+    ]
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_random_programs_are_clean(chunk: int) -> None:
+    """Nothing is said of programs that are right by how they are drawn."""
+    for seed in range(chunk * 30, chunk * 30 + 30):
+        assert check_unwritten(random_program(seed)[0]) == [], seed
+        for make in (random_launches, random_tensor_source):
+            pick = Random(seed)
+            program = pl.parse_program(make(pick.randrange, 4 + seed % 13))
+            assert check_unwritten(program) == [], (make, seed)
+
+
+# Each of them writes a pl.InOut tensor, or one that an open loop or branch may write as well.
+ANOTHER_WRITE = {
+    "flash_attention": ["accumulate", "finish", "largest", "out", "out", "total"],
+    "llama_layer": ["p", "p"],
+    "paged_attention": ["largest_so_far"],
+}
+
+
+def test_stores_and_calls_of_examples_are_missed() -> None:
+    """Something is said of each example without a store or call, but for `ANOTHER_WRITE`."""
+    silent: dict[str, list[str]] = {}
+    for name, case in examples().items():
+        for mutant in mutants(case.program):
+            if mutant.kind != "tile" and not mutant.findings:
+                text = str(mutant.stmt)
+                silent.setdefault(name, []).append(re.split(r"[:(]", text)[0])
+    assert {name: sorted(found) for name, found in silent.items()} == ANOTHER_WRITE
+
+
+@pytest.mark.parametrize("name", ["elementwise", "layer_norm", "rmsnorm", "softmax", "top_k"])
+def test_mutants_of_examples(name: str) -> None:
+    """Something is said of an example without one write exactly if a strict run goes wrong."""
+    case = examples()[name]
+    for mutant in mutants(case.program):
+        assert bool(mutant.findings) == bool(verdict(case, mutant.program)), str(mutant.stmt)
+
+
+@pytest.mark.parametrize("chunk", range(3))
+def test_mutants_of_random_programs(chunk: int) -> None:
+    """What is said of a random kernel without one write is so on some way through it."""
+    reported = 0
+    for seed in range(chunk * 8, chunk * 8 + 8):
+        for mutant, kernel in drawn(seed, 3):
+            if mutant.findings:
+                reported += 1
+                assert reads_poison(mutant.program, kernel), (seed, str(mutant.stmt))
+    assert reported > 8
+
+
+def test_deep_nesting() -> None:
+    """Statements that are nested deeper than Python's calls may be are looked at, too."""
+    program = pl.parse(KERNEL + f"        {WHOLE}\n")
+    assert isinstance(program, Program)
+    [function] = program.functions_
+    inner: Stmt = function.body
+    for _ in range(1500):
+        inner = IfStmt(ConstBool(True), inner, None)
+    assert [found.rule_name for found in check_unwritten(function.with_body(inner))] == []
+
+
+def test_covers() -> None:
+    """Sets of intervals: united where they touch, repeated with and without gaps, and missing."""
+    assert union([((4, 6), (8, 9)), ((0, 4),), ((9, 9),)]) == ((0, 6), (8, 9))
+    assert repeated(((0, 16),), 16, 4) == ((0, 64),)
+    assert repeated(((0, 8),), 16, 3) == ((0, 8), (16, 24), (32, 40))
+    assert repeated(((0, 8),), -16, 2) == ((-16, -8), (0, 8))
+    assert repeated(((0, 2), (4, 6)), 8, 2) == ((0, 2), (4, 6), (8, 10), (12, 14))
+    assert repeated(((0, 1),), 2, 10_000) == ((0, 19_999),)
+    assert shifted(((0, 2), (4, 6)), -3) == ((-3, -1), (1, 3))
+    assert missing((0, 8), ((0, 4), (6, 8))) == (4, 6)
+    assert missing((2, 8), ((0, 4), (4, 9))) is None
+    assert missing((0, 8), ()) == (0, 8)

@@ -1,0 +1,62 @@
+"""Arguments of compiled programs by the names of the parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto import runtime
+from pypto._src.driver import TARGETS
+from pypto._src.errors import CallError
+
+SOURCE = """
+import pypto.language as pl
+
+@pl.program
+class Scaled:
+    @pl.function(type=pl.FunctionType.InCore)
+    def scaled(
+        self,
+        x: pl.Tensor[[16, 16], pl.FP32],
+        factor: pl.FP32,
+        out: pl.Out[pl.Tensor[[16, 16], pl.FP32]],
+    ):
+        t = pl.load(x, [0, 0], [16, 16])
+        out = pl.store(pl.mul(t, factor), [0, 0], [16, 16], out)
+"""
+X = np.arange(256, dtype=np.float32).reshape(16, 16)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_names_stand_for_places(target: Any) -> None:
+    """In whatever order names come, each argument is that of its parameter."""
+    scaled = runtime.compile(pl.parse_program(SOURCE), target=target)
+    for args, named in (((X,), {"factor": 2.0}), ((), {"factor": 2.0, "x": X})):
+        out = np.zeros_like(X)
+        scaled(*args, out=out, **named)
+        np.testing.assert_array_equal(out, X * 2)
+
+
+REFUSED: list[tuple[tuple[Any, ...], dict[str, Any], str, str]] = [
+    ((X, 1.0), {"outt": X}, "scaled does not have the argument 'outt'; it has x, factor, out",
+     "did you mean out=?"),
+    ((X, 1.0), {"factor": 2.0}, "scaled got twice the argument 'factor'; it has x, factor, out",
+     "call it as scaled("),
+    ((X,), {"out": X}, "scaled takes 3 arguments (x, factor, out), got 2", "call it as scaled("),
+    ((X, 1.0, X, X), {"out": X}, "scaled got twice the argument 'out'", "call it as scaled("),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("args", "named", "message", "hint"), REFUSED)
+def test_wrong_names(args: tuple[Any, ...], named: dict[str, Any], message: str, hint: str) -> None:
+    """A name that there is not, twice or too few arguments: a TypeError with place and hint."""
+    scaled = runtime.compile(pl.parse_program(SOURCE), target="interpreter")
+    with pytest.raises(CallError) as caught:
+        scaled(*args, **named)
+    assert isinstance(caught.value, TypeError)
+    assert caught.value.message.startswith(message)
+    assert str(caught.value.hint).startswith(hint)
+    assert caught.value.place.filename == __file__
