@@ -209,7 +209,7 @@ REFUSED = [
         {},
         "valid-shape",
         "pl.fillpad takes no partly valid columns [N, 1], p is one",
-        "fill the tile before its rows are reduced",
+        "fill what is reduced, right there: pl.row_sum(pl.fillpad(tile))",
     ),
     Refused(
         memory.view,

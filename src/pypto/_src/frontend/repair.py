@@ -386,7 +386,8 @@ def whole_hint(
     if not isinstance(value, Expr):
         return None
     named = {t for t, a in zip(texts, args, strict=True) if isinstance(a, Expr) and _has(hint, t)}
-    if len(named) > 1:
+    again = isinstance(tree, ast.Call) and ast.unparse(tree.func) == written
+    if len(named) > 1 or (again and all(_has(hint, text) for text in texts)):
         return f"write {hint}"
     parts = [t for t in dict.fromkeys(texts) if t in named or _has(t, hint)] or texts[1:]
     for part in parts:

@@ -185,7 +185,7 @@ PTO_INLINE int64_t divide_vectors(float* dst, const float* src, int64_t at, int6
 {
     using V = Vec<float, 16>;
     using U = Vec<uint32_t, 16>;
-    const V by = V{} + divisor, times = V{} + y;
+    const V by = divisor - V{}, times = V{} + y;  // -0 - 0 is -0, 0 + -0 is not
     const uint32_t low = 67u << 23, span = 120u << 23;  // as in middle_exponents
     const U least = (bit_cast<U>(by) & 0x7fffffffu) - low;
     for (; at + 16 * Count <= n; at += 16 * Count) {
