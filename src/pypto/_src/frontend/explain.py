@@ -38,6 +38,7 @@ from pypto._src.ir.nodes import (
     TileType,
     Var,
     const_value,
+    static_shape,
 )
 from pypto._src.ir.opdef import (
     ATTR,
@@ -246,10 +247,13 @@ def _count_hint(site: Site, _error: ParserError, param: Param | None) -> str | N
 
 
 def _inserted(site: Site) -> str | None:
-    """Suggest the call with one more argument, wherever a variable or element type is taken."""
+    """Suggest the call with one more argument: a size, element type or variable that it takes."""
     texts = site.texts()
     known = [v for v in site.ctx.names.values.values() if isinstance(v, Var)]
-    values: list[tuple[Any, str]] = [(DataType.FP32, "pl.FP32")]
+    kinds = [arg.type for arg in site.args if isinstance(arg, Expr)]
+    shapes = [static_shape(kind) for kind in kinds if isinstance(kind, ShapedType)]
+    values: list[tuple[Any, str]] = [(list(s), str(list(s))) for s in shapes if s is not None]
+    values.append((DataType.FP32, "pl.FP32"))
     values += [(v, v.name) for v in reversed(known) if isinstance(v.type, ShapedType)]
     for at in range(len(texts), -1, -1):
         for value, text in values:
