@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -289,10 +290,7 @@ def test_temporaries_share_memory(
     assert size <= host.usage.peak_bytes <= blocks * size
 
 
-def test_readers_and_writers_of_parts_and_wholes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hundreds of parts, read as a whole again and again, keep their order."""
-    monkeypatch.setenv("PYPTO_NUM_THREADS", "4")
-    more = """
+_CORNER = """
     @pl.function(type=pl.FunctionType.InCore)
     def corner(
         self, x: pl.Tensor[[800, 16], pl.FP32], row: pl.Scalar[pl.INT64],
@@ -303,7 +301,7 @@ def test_readers_and_writers_of_parts_and_wholes(monkeypatch: pytest.MonkeyPatch
         out = pl.store(pl.add(pl.mul(a, 0.5), pl.mul(b, 0.5)), [0, 0], [8, 16], out)
         return out
 """
-    body = """\
+_PARTS = """\
 for turn in pl.range(0, 5):
     for i in pl.range(0, 100):
         self.bump(pl.view(x, [8, 16], [i * 8, 0]), 1.0)
@@ -312,17 +310,34 @@ for turn in pl.range(0, 5):
     self.bump(pl.view(x, [8, 16], [396, 0]), 4.0)
     self.corner(x, 392, pl.view(out, [8, 16], [0, 0]))
 """
+_OWN_PART = """\
+for turn in pl.range(0, 5):
+    for k in pl.range(0, 60):
+        self.corner(x, k * 8, pl.view(out, [8, 16], [k * 8, 0]))
+    self.corner(x, 392, pl.view(x, [8, 16], [turn * 8, 0]))
+"""
+
+
+@pytest.mark.parametrize("body", [_PARTS, _OWN_PART], ids=["parts", "own-part"])
+def test_readers_and_writers_of_parts_and_wholes(
+    body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hundreds of parts, read as a whole again and again, keep their order; none waits for ever.
+
+    A task may also write a part of what it reads.
+    """
+    monkeypatch.setenv("PYPTO_NUM_THREADS", "4")
     source = parsed(
         "x: pl.InOut[pl.Tensor[[800, 16], pl.FP32]], out: pl.InOut[pl.Tensor[[480, 16], pl.FP32]]",
         body,
-        more=more,
+        more=_CORNER,
     )
     compiled, host = native(source)
-    expected = [np.zeros((800, 16), np.float32), np.zeros((480, 16), np.float32)]
+    expected = [np.ones((800, 16), np.float32), np.zeros((480, 16), np.float32)]
     runtime.compile(source, "interpreter")(*expected)
-    for delay in (0, 20_000):
-        host.scheduling = Scheduling(delay_ns=delay)
-        found = [np.zeros((800, 16), np.float32), np.zeros((480, 16), np.float32)]
+    for window, delay in product((0, 64, 200), (0, 1_000, 20_000, 100_000)):
+        host.scheduling = Scheduling(window=window, delay_ns=delay)
+        found = [np.ones((800, 16), np.float32), np.zeros((480, 16), np.float32)]
         compiled(*found)
         for ours, wanted in zip(found, expected, strict=True):
             np.testing.assert_array_equal(ours, wanted)

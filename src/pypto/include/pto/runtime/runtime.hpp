@@ -678,7 +678,7 @@ private:
         TaskRef join;
         buffer->index.each_overlapping(box, [&](const Box& other, Access& access) {
             if (is_write && access.readers.size() > kJoin && !covers(box, other, ndim)) {
-                join_readers(access);
+                join_readers(task, access);
             }
             wait_for(task, access.writer, before_);
             if (!is_write) {
@@ -698,7 +698,7 @@ private:
             own.writer = TaskRef(task);
             own.readers.clear();
         } else {
-            if (join.task != nullptr) {
+            if (join.task != nullptr && !own.writer.is(task)) {
                 own.writer = join;
             }
             const size_t count = own.readers.size();
@@ -723,18 +723,31 @@ private:
         return join;
     }
 
-    void join_readers(Access& access)
+    // Not for readers that are done while a writer is open: their places may be those of later tasks, even of `task`. It
+    // may also be a reader itself, by another parameter; it waits for the join, which therefore must not wait for it.
+    void join_readers(Task* task, Access& access)
     {
         joined_.clear();
         if (!access.is_open() || access.readers.size() <= kJoin) {
             return;
         }
+        bool reads_itself = false;
         for (const TaskRef& reader : access.readers) {
-            joined_.push_back(reader.task);
+            if (!reader.is_open()) {
+                continue;
+            }
+            if (reader.is(task)) {
+                reads_itself = true;
+            } else {
+                joined_.push_back(reader.task);
+            }
         }
         Task* join = join_task(joined_);
         if (join != nullptr) {
             access.readers.assign(1, TaskRef(join));
+            if (reads_itself) {
+                access.readers.push_back(TaskRef(task));
+            }
         }
     }
 
@@ -750,8 +763,8 @@ private:
         const TaskRef found(join);
         wait_for(task, found, before_);
         buffer->index.each_overlapping(box, [&](const Box& other, Access& access) {
-            if (!covers(box, other, buffer->ndim)) {
-                return false;
+            if (!covers(box, other, buffer->ndim) || access.writer.is(task)) {
+                return false;  // what the task itself writes, by another parameter, is not done when the join is
             }
             access.writer = TaskRef();
             return !access.is_open();

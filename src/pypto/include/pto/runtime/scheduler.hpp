@@ -105,6 +105,7 @@ struct TaskRef {
     {
         return task != nullptr && task->serial == serial && task->followers.load(std::memory_order_acquire) != closed();
     }
+    bool is(const Task* other) const { return task == other && other->serial == serial; }
 };
 
 // The open accesses to one box.
