@@ -216,6 +216,49 @@ def test_columns_where_the_assembler_plans_memory() -> None:
     )
 
 
+LOADED_COLUMN = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[20, 64], pl.FP32],
+        divisors: pl.Tensor[[20, 1], pl.FP32],
+        n: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
+    ) -> pl.Tensor[[20, 64], pl.FP32]:
+        a = pl.load(x, [2, 0], [16, 64], valid_shapes=[{rows}, 64])
+        c = pl.load(divisors, [2, 0], [16, 1], valid_shapes=[{rows}, 1])
+        return pl.store(pl.row_expand_div(a, c), [2, 0], [{region}, 64], out)
+"""
+
+
+@pytest.mark.parametrize("region", ["16", "n"])
+@pytest.mark.parametrize("rows", [1, 13, 16])
+def test_columns_are_loaded_in_part(rows: int, region: str) -> None:
+    """A column is read as far as it is valid; a store's region is the tile, or its valid part."""
+    x, y = tensors()
+    divisors = np.full((20, 1), np.nan, np.float32)
+    divisors[2 : 2 + rows] = y[2 : 2 + rows, :1]
+    wanted = np.full((20, 64), -1, np.float32)
+    wanted[2 : 2 + rows] = (x / y[:, :1])[2 : 2 + rows]
+    for out in on_all_targets(LOADED_COLUMN.format(rows="n", region=region), x, divisors, rows):
+        np.testing.assert_allclose(out, wanted, rtol=1e-6)
+
+
+def test_columns_are_loaded_in_constant_part() -> None:
+    """The valid rows may be a number, also where it is the size of the region."""
+    x, y = tensors()
+    wanted = np.full((20, 64), -1, np.float32)
+    wanted[2:15] = (x / y[:, :1])[2:15]
+    for region in "16", "13":
+        text = LOADED_COLUMN.format(rows="13", region=region)
+        for out in on_all_targets(text, x, y[:, :1].copy(), 0):
+            np.testing.assert_allclose(out, wanted, rtol=1e-6)
+
+
 def test_integers() -> None:
     """Integer tiles work as floats do; a cast keeps the valid part."""
     x, y = tensors(np.int32)

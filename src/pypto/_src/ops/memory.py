@@ -269,14 +269,6 @@ def _load_part_type(o: Operands) -> Type:
     check_sizes(o, shapes, valid)
     kind = _load_type(o, valid)
     assert isinstance(kind, TileType)
-    if is_column(kind):
-        refuse(
-            o,
-            f"{called(o.op)} makes no partly valid columns {dims(shapes)}",
-            "valid-shape",
-            "load the rows that it belongs to, or the numbers as a row [1, N]",
-            shown=(0,),
-        )
     return with_valid(kind, valid)
 
 
@@ -294,6 +286,7 @@ def _load_part(
     dtypes=STORABLE,
     valid=given,
     space=_target_space,
+    columns=(RESULT,),
     numpy=_load_part,
     pto=_load_pto,
     isa=_load_cpp,
@@ -358,7 +351,8 @@ def _store_type(o: Operands) -> Type:
             "valid-shape",
             "store it to a tensor of two dimensions",
         )
-    if not same_dims(_long(tile.shape), _long(shapes)):
+    whole = same_dims(_long(tile.shape), _long(shapes))
+    if not whole and (part is None or not same_dims(part, shapes)):
         refuse(
             o,
             f"{called(o.op)} of a tile {dims(tile.shape)} to a region {dims(shapes)}",
@@ -421,9 +415,11 @@ def _store_pto(site: PtoSite) -> None:
 
 def _store_cpp(site: CppSite) -> None:
     tile, offsets, shapes, tensor = site.call.args
+    assert isinstance(tile.type, TileType)
     assert isinstance(tensor.type, TensorType)
     layout = _layout(tile.type, tensor.type)
-    view = site.global_view(tensor, elements(offsets), elements(shapes), layout)
+    sizes = elements(shapes) if valid_part(tile.type) is None else tile.type.shape
+    view = site.global_view(tensor, elements(offsets), sizes, layout)
     site.emit(f"TSTORE({view}, {site.args[0]});")
 
 
@@ -445,8 +441,9 @@ def _store_cpp(site: CppSite) -> None:
 def store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
     """Write ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor.
 
-    ``shapes`` is the size of the region, that of the tile. The value is the very tensor: its
-    other elements stay. A tile in Acc may be stored as a narrower float.
+    ``shapes`` is the size of the region: the shape of the tile, or its valid part, which alone is
+    written. The value is the very tensor: its other elements stay. A tile in Acc may be stored as
+    a narrower float.
     """
     ...
 
