@@ -45,7 +45,9 @@ THREAD_VARIABLES: Final = (
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
 )
-REST_S: Final = 0.004  # idle threads of a library spin for a while; nobody is timed meanwhile
+REST_S: Final = 0.05
+"""Threads that are out of work spin for a while, OpenBLAS's for 2**26 cycles: nobody is timed
+meanwhile."""
 
 Run = Callable[[], Any]
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.emit.cpp_texts import FOLDERS, texts
-
-GOLDEN = Path(__file__).parents[1] / "golden" / "cpp"
+from tests.emit.kept import GOLDEN, compare_folder
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -18,17 +16,8 @@ def test_texts_are_kept(
     folder: str, golden: Callable[[str, str], None], request: pytest.FixtureRequest
 ) -> None:
     """Each text is the kept one, byte for byte, and there is a file for each name."""
-    names: set[str] = set()
-    for path, text in texts(folder):
-        name = path.partition("/")[2]
-        assert name.lower() not in {other.lower() for other in names}
-        golden(f"cpp/{path}", text)
-        names.add(name)
-    kept = {path.name: path for path in (GOLDEN / folder).glob("*.cpp")}
-    if request.config.getoption("--update-golden"):
-        for name in sorted(kept.keys() - names):
-            kept.pop(name).unlink()
-    assert kept.keys() == names
+    found = ((path.partition("/")[2], text) for path, text in texts(folder))
+    compare_folder(f"cpp/{folder}", found, ".cpp", golden, request.config)
 
 
 # --------------------------------------------------------------------------------------------
@@ -111,7 +100,7 @@ def test_texts_obey_the_library(folder: str) -> None:
     """Operands are as the chip's headers want them also where no static_assert would say so."""
     found = {
         path.name: [*Text(path.read_text(encoding="utf-8")).faults()]
-        for path in sorted((GOLDEN / folder).glob("*.cpp"))
+        for path in sorted((GOLDEN / "cpp" / folder).glob("*.cpp"))
     }
     assert found
     assert {name: faults for name, faults in found.items() if faults} == {}

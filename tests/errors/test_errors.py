@@ -20,16 +20,18 @@ import pytest
 
 from pypto._src.build_output import CCECodegen
 from pypto._src.emit.pto import PTOCodegen
-from pypto._src.errors import ParserError, PyptoError, ScopeIsolationError
+from pypto._src.errors import (
+    ParserError,
+    PyptoError,
+    ScopeIsolationError,
+    UndefinedVariableError,
+)
 from pypto._src.frontend.hook import report
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from tests.case_files import parts
 
 CASES = sorted(Path(__file__).parent.glob("*.md"))
-FORM = re.compile(
-    r"# (?P<title>[^\n]+)\n(?P<words>.*?)```python\n(?P<code>.*?)```\n+```text\n(?P<text>.*?)```\n",
-    re.DOTALL,
-)
 
 
 class Case(NamedTuple):
@@ -42,12 +44,11 @@ class Case(NamedTuple):
 
 
 def read(path: Path) -> Case:
-    form = FORM.fullmatch(path.read_text(encoding="utf-8"))
-    assert form is not None, f"{path.name} is not: title, python block, text block"
-    stage = re.search(r"^stage: (compile|C\+\+|PTO)$", form["words"], re.MULTILINE)
-    fix = re.search(r"^fix: (.+) => (.+)$", form["words"], re.MULTILINE)
+    words, code, text = parts(path)
+    stage = re.search(r"^stage: (compile|C\+\+|PTO)$", words, re.MULTILINE)
+    fix = re.search(r"^fix: (.+) => (.+)$", words, re.MULTILINE)
     changed = (fix[1], fix[2]) if fix else None
-    return Case(form["code"], form["text"], stage[1] if stage else "", changed)
+    return Case(code, text, stage[1] if stage else "", changed)
 
 
 def compile_at(stage: str, program: Program) -> None:
@@ -234,7 +235,7 @@ def test_hint_is_given() -> None:
 
 
 NOT_RAISED = {ParserError, ScopeIsolationError}
-"""The base of the errors of the front end, and a name that documents have; nothing raises them."""
+"""The base of the errors of the front end, and a class that it raises as a subclass only."""
 
 
 def subclasses(cls: type[ParserError]) -> Iterator[type[ParserError]]:
@@ -254,6 +255,13 @@ def test_every_class_is_shown() -> None:
     assert {c for c in subclasses(ParserError) if c.__module__ == ParserError.__module__} == (
         {c for c in shown if issubclass(c, ParserError)} | NOT_RAISED
     )
+
+
+@pytest.mark.parametrize("cls", [ScopeIsolationError, UndefinedVariableError])
+def test_lost_names_are_caught_as_either(cls: type[ParserError]) -> None:
+    """A name read after its loop is one out of scope, as in the statement form, and undefined."""
+    error, _ = failure(read(Path(__file__).with_name("lost-in-loop.md")).code)
+    assert isinstance(error, cls)
 
 
 def test_compiler_is_not_shown() -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import runpy
 import struct
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import pypto.language as pl
 from pypto import ir
 from pypto._src.errors import ParserError
+from pypto._src.frontend import call_forms
 from pypto._src.frontend.call_forms import CallForm, CallForms
 from pypto._src.ir.nodes import Call, ConstFloat, IRNode
 from pypto._src.ir.stmts import Function, Program
@@ -138,19 +142,21 @@ def test_same_as_built_by_the_ops(name: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_calls_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most calls of a long kernel come from a form: each form is built by an op once."""
+    """Most calls come from a form: an op builds one of each form, and none in the next program."""
     built: list[str] = []
     first = CallForm.__init__
 
-    def count(self: CallForm, op: object, *args: object, **named: object) -> None:
-        built.append(getattr(op, "__name__", ""))
-        first(self, op, *args, **named)  # pyright: ignore[reportArgumentType]
+    def count(self: CallForm, made: Call, *rest: Any) -> None:
+        built.append(made.op.name)
+        first(self, made, *rest)
 
+    monkeypatch.setattr(call_forms, "KNOWN", {})
     monkeypatch.setattr(CallForm, "__init__", count)
     turn = "t = pl.load(x, [0, 0], [16, 64])\nu = pl.load(w, [0, 0], [16, 64])\nt = pl.add(t, u)\n"
-    program = parsed(kernel(turn * 20))
-    assert built == ["load", "add"]
-    assert sum(isinstance(node, Call) for node in nodes(program)) == 60
+    for _ in range(2):
+        program = parsed(kernel(turn * 20))
+        assert built == ["block.load", "block.add"]
+        assert sum(isinstance(node, Call) for node in nodes(program)) == 60
 
 
 def test_zeros_keep_their_signs() -> None:
@@ -196,10 +202,58 @@ def test_offsets_are_no_part_of_a_form() -> None:
     forms = CallForms()
 
     def key(offsets: list[object], sizes: list[object]) -> object:
-        return forms.key(load, [x, offsets, sizes], {})
+        return forms.find(load, [x, offsets, sizes], {})[1]
 
     assert key([i, 0], [16, 64]) == key([j, 0], [16, 64]) == key([i * 2, 0], [16, 64])
     assert key([i, 0], [16, 64]) != key([0, i], [16, 64])
     assert key([0, 0], [16, 64]) != key([16, 0], [16, 64])
     assert key([0, 0], [i, 64]) != key([0, 0], [j, 64])
     assert key([0, 0], [i * 2, 64]) is None
+
+
+def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full table begins anew; the program is the same."""
+    wanted = parsed(kernel(KERNEL))
+    monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
+    monkeypatch.setattr(call_forms, "KNOWN", {})
+    sizes: set[int] = set()
+    keep = CallForms.keep
+
+    def watched(self: CallForms, *args: Any) -> None:
+        keep(self, *args)
+        sizes.add(len(call_forms.KNOWN))
+
+    monkeypatch.setattr(CallForms, "keep", watched)
+    found = parsed(kernel(KERNEL))
+    assert max(sizes) == 4
+    assert places(found) == places(wanted)
+    assert ir.python_print(found) == ir.python_print(wanted)
+
+
+def test_forms_with_named_sizes_end_with_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form whose type has a variable of the program is not kept for the process."""
+    monkeypatch.setattr(call_forms, "KNOWN", {})
+    text = (
+        "t = pl.load(x, [n, 0], [16, 64], valid_shapes=[n, 64])\n"
+        "u = pl.exp(t)\nv = pl.exp(pl.load(x, [n, 0], [16, 64]))"
+    )
+    for _ in range(2):
+        program = parsed(kernel(text))
+        assert sum(isinstance(node, Call) for node in nodes(program)) == 4
+        assert [form.op.name for form in call_forms.KNOWN.values()] == ["block.load", "block.exp"]
+
+
+def test_threads_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that parse at once, while the table begins anew time and again, all read the same."""
+    wanted = ir.python_print(parsed(kernel(KERNEL)))
+    monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
+    monkeypatch.setattr(call_forms, "KNOWN", {})
+    start = threading.Barrier(4)
+
+    def read(_: int) -> list[str]:
+        start.wait()
+        return [ir.python_print(parsed(kernel(KERNEL))) for _ in range(5)]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(read, range(4)))
+    assert found == [[wanted] * 5] * 4

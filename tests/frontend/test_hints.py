@@ -14,7 +14,9 @@ from pypto import DataType, ir
 from pypto._src.driver import compile_program
 from pypto._src.errors import KeywordError, PyptoError, UnknownNameError
 from pypto._src.frontend.messages import recipe
-from pypto._src.ir.user_text import resized, user_name
+from pypto._src.ir.nodes import Call
+from pypto._src.ir.user_text import resized, user_call, user_name
+from pypto._src.ir.walk import walk
 from pypto._src.spelling import nearest
 
 Array = np.ndarray[Any, Any]
@@ -145,3 +147,45 @@ def test_user_name(line: str, name: str, wanted: str) -> None:
         assert user_name(ir.Var(name, ir.TileType([16, 16], DataType.FP32), span)) == wanted
     finally:
         del linecache.cache["named.py"]
+
+
+CALLS = """\
+import pypto.language as pl
+
+@pl.function(type=pl.FunctionType.InCore)
+def kernel(x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
+    t = x[0:16]
+    t = t * (
+        2.0
+    )
+    t -= x[16 : 16 + 32 - 16, 0 : 64 - 0 + 0]
+    t = pl.block.maximum(
+        t, -t
+    )
+    t = t > 0.0
+    out[0:16] = t
+"""
+
+
+def test_user_call() -> None:
+    """A call is named by the function, operator or slice that stands at its place."""
+    function = pl.parse(CALLS)
+    found = [user_call(node) for node in walk(function) if isinstance(node, Call)]
+    assert found == [
+        "x[0:16]",
+        "'*'",
+        "'-='",
+        "x[...]",
+        "pl.block.maximum",
+        "'-'",
+        "'>'",
+        "out[0:16] = ...",
+    ]
+
+
+def test_user_call_without_a_text() -> None:
+    """Where nobody has the source the name in the IR stands."""
+    function = pl.parse(CALLS)
+    first = next(node for node in walk(function) if isinstance(node, Call))
+    call = Call(first.op, list(first.args), dict(first.kwargs), first.type, ir.Span.unknown())
+    assert user_call(call) == "block.load"

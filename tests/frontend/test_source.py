@@ -162,6 +162,16 @@ def test_text_that_is_not_kept(tmp_path: Path, args: list[str], text: str, place
     ]
 
 
+def test_text_inside_another(tmp_path: Path) -> None:
+    """A text that the one of the command line executes is not taken for that one."""
+    result = run(tmp_path, "-c", f"text = {LOST!r}\n\nexec(text)")
+    assert (result.returncode, result.stderr) == (
+        1,
+        "error: no definition starts at <string>:2  [no-source]\n"
+        "  = hint: put the kernel in a file, or use pl.parse(text)\n",
+    )
+
+
 def test_text_in_linecache(monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook cell, which is only in linecache, is found like a file."""
     name = "<cell 1>"

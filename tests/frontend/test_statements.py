@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pypto._src.errors import (
+    LostVariableError,
     ParserSyntaxError,
     ParserTypeError,
     SSAViolationError,
@@ -348,14 +349,14 @@ pl.load(x, [0, 0], [64, 64], pl.MemorySpace.Mat)
 @pytest.mark.parametrize(
     ("text", "kind", "slug"),
     [
-        ("for i in pl.range(n):\n    x = i\ny = x", UndefinedVariableError, "undefined-name"),
-        ("if n > 1:\n    x = n\ny = x", UndefinedVariableError, "undefined-name"),
+        ("for i in pl.range(n):\n    x = i\ny = x", LostVariableError, "undefined-name"),
+        ("if n > 1:\n    x = n\ny = x", LostVariableError, "undefined-name"),
         (
             "if n > 1:\n    x = n\nelse:\n    x = n > 2\ny = x",
-            UndefinedVariableError,
+            LostVariableError,
             "undefined-name",
         ),
-        ("i = n\nfor i in pl.range(n):\n    pass\ny = i", UndefinedVariableError, "undefined-name"),
+        ("i = n\nfor i in pl.range(n):\n    pass\ny = i", LostVariableError, "undefined-name"),
         ("y = x\nx = n", UndefinedVariableError, "undefined-name"),
         ("for i in pl.range(n):\n    i = 2", ParserTypeError, "loop-variable"),
         ("x = n\nfor i in pl.range(n):\n    x = n > 2", ParserTypeError, "type-change"),

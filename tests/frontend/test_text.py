@@ -179,3 +179,32 @@ def test_every_stage_is_read_back(strategy: OptimizationStrategy) -> None:
         again = pl.parse_program(str(program))
         assert_structural_equal(again, program)
         assert str(again) == str(program), step.get_name()
+
+
+TWO = """\
+import pypto.language as pl
+
+
+@pl.program
+class Two:
+    @pl.function
+    def first(self, n: pl.INT64) -> pl.INT64:
+        return n
+
+    @pl.function
+    def second(self, n: pl.INT64) -> pl.INT64:
+        return n + 1
+"""
+
+
+@pytest.mark.parametrize("is_printed", [False, True], ids=["written", "printed"])
+def test_two_functions_of_one_name(is_printed: bool) -> None:
+    """A text with two functions of one name is refused, whoever has written it."""
+    text = str(pl.parse_program(TWO)) if is_printed else TWO
+    assert len(pl.parse_program(text).functions_) == 2
+    with pytest.raises(ParserSyntaxError) as caught:
+        pl.parse_program(text.replace("def second(", "def first("))
+    assert caught.value.slug == "function-twice"
+    first, second = (i for i, line in enumerate(text.splitlines(), 1) if "    def " in line)
+    assert caught.value.place.begin_line == second
+    assert [label.span.begin_line for label in caught.value.related] == [first]

@@ -27,7 +27,8 @@ from pypto._src.interp.queues import (
 )
 from pypto._src.interp.strict import ORDERS, OrderName, StrictEvaluator
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import Call, MakeTuple, MemRef, Var, with_memref
+from pypto._src.ir.makers import with_memref
+from pypto._src.ir.nodes import Call, MakeTuple, MemRef, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ops import select
 from pypto._src.passes.init_mem_ref import with_memrefs
@@ -139,17 +140,17 @@ def test_a_missing_flag(order: OrderName) -> None:
     """The report stands at the access that is too early, and points at the one under way."""
     error = failure(LOAD, ADD, *both("V", "MTE3"), STORE, END, strict=order)
     assert error.message == (
-        "RAW race: block.adds on V starts while block.load on MTE2 is under way, on the same bytes"
+        "RAW race: pl.add on V starts while pl.load on MTE2 is under way, on the same bytes"
     )
     assert error.place.begin_line == 13
-    assert [(at.span.begin_line, at.text) for at in error.related] == [(12, "block.load on MTE2")]
+    assert [(at.span.begin_line, at.text) for at in error.related] == [(12, "pl.load on MTE2")]
 
 
 def test_a_missing_barrier() -> None:
     """Vector ops overlap unless a barrier stands between them."""
     lines = (LOAD, *both("MTE2", "V"), ADD, "b = pl.mul(b, b)", *both("V", "MTE3"), STORE, END)
     assert failure(*lines).message == (
-        "RAW race: block.mul on V starts while block.adds on V is under way, on the same bytes"
+        "RAW race: pl.mul on V starts while pl.add on V is under way, on the same bytes"
     )
     mended = (*lines[:4], "pl.system.bar_v()", *lines[4:])
     assert np.array_equal(run(program(*mended))[:16], ((X + 1) ** 2)[:16])
@@ -166,7 +167,7 @@ def test_a_buffer_that_is_loaded_again_too_early() -> None:
     )
     found = failure(*loop, END)
     assert found.slug == "sync-race"
-    assert "block.load on MTE2 starts while" in found.message
+    assert "pl.load on MTE2 starts while" in found.message
     assert run(program(*loop, END), n=1).sum() == 0
 
 
@@ -191,7 +192,7 @@ def test_a_buffer_that_is_loaded_again_too_early() -> None:
         (
             (LOAD,),
             "sync-tail",
-            "block.load on MTE2 may still be under way when 'kernel' ends",
+            "pl.load on MTE2 may still be under way when 'kernel' ends",
         ),
         (
             (flag("sync_dst", "MTE2", "S"), END),
@@ -225,7 +226,7 @@ def test_unwritten_memory() -> None:
     error = failure(
         "a = pl.create_tile([16, 32], dtype=pl.FP32)", ADD, *both("V", "MTE3"), STORE, END
     )
-    assert error.message == "block.adds reads 2048 bytes of a that nothing has written"
+    assert error.message == "pl.add reads 2048 bytes of a that nothing has written"
     assert (error.slug, error.place.begin_line) == ("poison", 13)
 
 
@@ -240,7 +241,7 @@ def test_scratch_holds_nothing_afterwards() -> None:
         "b = pl.add(a, s)",
         END,
     )
-    assert error.message == "block.add reads 2048 bytes of s that nothing has written"
+    assert error.message == "pl.add reads 2048 bytes of s that nothing has written"
 
 
 def as_call(value: Any) -> Call:
@@ -348,8 +349,7 @@ def test_tensors_are_compared_by_element() -> None:
     )
     assert run(program(*[line.format(16) for line in lines]))[16:32].sum() == X[:16].sum()
     assert failure(*[line.format(15) for line in lines]).message == (
-        "WAW race: block.store on MTE3 starts while block.store on MTE3 is under way, on the same "
-        "bytes"
+        "WAW race: pl.store on MTE3 starts while pl.store on MTE3 is under way, on the same bytes"
     )
 
 

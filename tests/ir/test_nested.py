@@ -8,6 +8,7 @@ import pytest
 
 from pypto import ir, passes
 from pypto._src.errors import TextError
+from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.ir.walk import substitute, with_room
 
@@ -65,6 +66,15 @@ def test_substitution() -> None:
     other = ir.Var("other", INT64)
     body = substitute(function.body, {function.params[0]: other})
     assert sum(node is other for node in ir.walk(body)) == DEPTH + 1
+
+
+@pytest.mark.parametrize("kind", ["if", "for", "both"])
+def test_evaluation(kind: str) -> None:
+    """The interpreter goes through every level once, and Python's limit of calls is as before."""
+    limit = sys.getrecursionlimit()
+    evaluator = Evaluator(nested(kind))
+    assert [evaluator.call("f", [n]) for n in (0, 1)] == [0, 2]
+    assert sys.getrecursionlimit() == limit
 
 
 def test_text_is_refused() -> None:

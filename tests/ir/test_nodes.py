@@ -12,12 +12,14 @@ import pytest
 
 from pypto import ir
 from pypto._src.diagnostics import Span
-from pypto._src.ir.nodes import (
+from pypto._src.ir.makers import (
     checked_binary,
     checked_call,
     checked_int,
     checked_tuple,
     checked_var,
+)
+from pypto._src.ir.nodes import (
     same_dims,
     static_shape,
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from hypothesis import strategies as st
 
 from pypto import ir
 from pypto._src.diagnostics import Diagnostic
+from pypto._src.ir import proofs as proofs_module
 from pypto._src.ir.nodes import scalar_type
-from pypto._src.ir.proofs import Look, Proofs
+from pypto._src.ir.proofs import Look, Proofs, Shared
 from pypto._src.ir.stmts import statements
 from pypto._src.ir.verify import RULES
 from pypto._src.ir.verify_ssa import look
 from pypto._src.ir.walk import copy_with
-from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy
+from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy, PassManager
 from tests.ir.samples import assign, function, program, var
 from tests.passes.build import random_kernel
 
@@ -31,7 +33,9 @@ class Distrust(Proofs):
     def look_at(self, function: ir.Function, look: Any) -> Look:
         return look(function, self)
 
-    def pass_over(self, stmts: Sequence[Any], begin: int, known: Any, gone: Any) -> int:
+    def pass_over(
+        self, stmts: Sequence[Any], begin: int, known: Any, gone: Any, nested: Any
+    ) -> int:
         return begin
 
     def proves(self, stmt: Any) -> bool:
@@ -141,6 +145,98 @@ def test_a_proof_lasts() -> None:
     assert proofs.count == 101
     assert verifier.verify(whole(*reversed(stmts), let("u", BLOCK.add(A, B))), proofs) == []
     assert proofs.count == 201
+
+
+def test_calls_in_calls_are_proved() -> None:
+    """The rule about types need not look at them; what is wrong in one of them is found."""
+    wrong = copy_with(ADDED, {"type": T4})
+    deep = BLOCK.add(A, B)
+    for _ in range(20):
+        deep = BLOCK.exp(deep)
+    right = let("t", BLOCK.mul(BLOCK.add(A, B), BLOCK.muls(A, 2.0)))
+    unknown = let("v", BLOCK.add(BLOCK.exp(var("c", T8)), B))
+    called = ir.EvalStmt(BLOCK.exp(ir.Call(ir.GlobalVar("f"), [A], T8)))
+    others = [let("u", BLOCK.exp(wrong)), let("w", deep), called]
+    found = look(function([A, B], right, unknown, *others), Proofs())
+    assert found.left == [right, unknown, *others]
+    assert found.doubtful == [unknown, *others]
+    diagnostics = verified(program(function([A, B], right, *others)))
+    assert [d.message for d in diagnostics if d.rule_name != "NoNestedCall"] == [
+        "f takes 2 arguments, got 1",
+        "block.add gives a pl.Tile[[8, 8], pl.FP32], the call says pl.Tile[[4, 8], pl.FP32]",
+    ]
+    assert [d.rule_name for d in diagnostics].count("NoNestedCall") == 2 + 1 + 20 + 1
+
+
+def test_a_form_is_right_in_every_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found of a form of plain types holds in the next run, and of no other form."""
+    monkeypatch.setattr(Shared, "current", Shared())
+
+    class Counting(Proofs):
+        def __init__(self) -> None:
+            super().__init__()
+            self.count = 0
+
+        def _has_right_type(self, op: Any, call: Any, var: Any) -> bool:
+            self.count += 1
+            return super()._has_right_type(op, call, var)
+
+    def looks(*stmts: ir.Stmt) -> int:
+        proofs = Counting()
+        assert look(function([X, N], *stmts), proofs).left == []
+        return proofs.count
+
+    def forms(rows: int) -> list[ir.Stmt]:
+        one = let("one", BLOCK.load(X, [N, rows], [rows, 8]))
+        flag = ir.create_op_call("system.bar_all", [], {})
+        return [one, let("two", BLOCK.muls(one.var, 2.5)), ir.EvalStmt(flag)]
+
+    assert [looks(*forms(rows)) for rows in (8, 8, 16, 8)] == [3, 0, 2, 0]
+    # A size that is computed belongs to its program.
+    computed = let("t", BLOCK.load(X, [0, 0], [N, 8]))
+    assert [looks(computed) for _ in range(2)] == [1, 1]
+    twin = copy_with(computed.value, {"type": T8})
+    assert len(messages(program(function([X, N], assign(var("t", T8), twin))))) == 1
+
+
+def test_no_program_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all that a compilation looks at, the process keeps ops, numbers and names alone."""
+    monkeypatch.setattr(Shared, "current", Shared())
+    for seed in range(4):
+        PassManager.get_strategy().run_passes(
+            program(random_kernel(random.Random(seed).randrange, 40))
+        )
+    table = Shared.current
+    assert len(table.forms) > 20
+    stack: list[Any] = [*table.forms, *table.numbers, *table.alone, *table.alone.values()]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            stack += item
+        elif isinstance(item, Mapping):
+            stack += (*item, *item.values())
+        else:
+            assert isinstance(
+                item, int | float | str | type | ir.Op | ir.DataType | Enum | None
+            ) or (item is ir.UnknownType.get())
+
+
+def test_a_full_table_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It never grows beyond its bound, and what is found does not depend on it."""
+    monkeypatch.setattr(Shared, "current", Shared())
+    monkeypatch.setattr(proofs_module, "MOST_SHARED", 12)
+    first = Shared.current
+    for rows in range(8, 80, 8):
+        one = var("one", tile(rows, 8))
+        sound = let("t", BLOCK.muls(one, float(rows)))
+        broken = assign(var("u", T4), BLOCK.muls(one, float(rows)))
+        found = messages(program(function([one], sound, broken)))
+        assert found == [
+            f"variable 'u' is a Tile[[4, 8], FP32], its value is a Tile[[{rows}, 8], FP32]"
+        ]
+        assert len(Shared.current.forms) <= 12
+        assert len(Shared.current.numbers) <= 12
+    assert Shared.current is not first
 
 
 # --------------------------------------------------------------------------------------------

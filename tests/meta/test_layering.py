@@ -28,9 +28,10 @@ ir.static
 ir.base ir.enums
 ir.highlight
 ir.nodes
-ir.stmts
-ir.annotations ir.user_text
+ir.makers ir.stmts ir.unique
+ir.annotations
 ir.opdef
+ir.user_text
 ir.walk
 ir.findings
 ir.proofs
@@ -39,6 +40,9 @@ ir.verify_*
 ir.dims
 ir.roles
 ir.equal
+ir.text_rules
+ir.text_names
+ir.text_exprs
 ir.text
 ir.ssa_plan
 ir.ssa_jumps
@@ -69,14 +73,17 @@ statement.texts
 statement.form
 statement.*
 statement
-emit.writer emit.columns emit.orchestration_roots
+emit.writer emit.columns emit.orchestration_roots emit.task_runtime
 emit.cpp_types emit.cpp_context emit.cpp_tensors emit.pto_types emit.pto_body
 emit.cpp_* emit.pto_*
+emit.orchestration_*
 emit.*
 emit
 dialect.types
 dialect.rules
-dialect.table
+dialect.row_rules
+dialect.table dialect.syntax
+dialect.tile_ops dialect.sync_ops
 dialect.ops
 dialect.reader
 dialect.*

@@ -101,6 +101,7 @@ REFUSED = [
         "shape-mismatch",
         "operands of pl.sub have different shapes",
         label="r is Tile[[1, 128], FP32], x is Tile[[64, 128], FP32]",
+        hint="pl.col_expand(pl.create_tile([64, 128], pl.FP32), r)",
     ),
     Refused(
         elementwise.add,

@@ -32,7 +32,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import pypto.language as pl
 from pypto import ir
 from pypto._src import demo
 from pypto._src.diagnostics import DiagnosticSeverity
@@ -51,8 +50,7 @@ from pypto._src.passes.happens_before import check_sync
 from pypto._src.passes.insert_sync import is_sync
 from pypto._src.passes.pipelines import PassManager
 from pypto._src.passes.regions import call_of, number, rewrite, sites_in
-from tests.passes.build import random_kernel
-from tests.properties.kernels import Pick, random_matrix_source, random_source
+from tests.properties.programs import built, multiplied, written
 
 COUNTS = (-1, 0, 1, 2, 3)
 """What loops and branches of random programs depend on."""
@@ -84,22 +82,6 @@ class Kernel(NamedTuple):
 # --------------------------------------------------------------------------------------------
 # Kernels
 # --------------------------------------------------------------------------------------------
-
-
-def written(pick: Pick, size: int) -> ir.Program:
-    """Return a program of vector work as users write it."""
-    return pl.parse_program(random_source(pick, size))
-
-
-def multiplied(pick: Pick, size: int) -> ir.Program:
-    """Return a program of matrix work as users write it."""
-    return pl.parse_program(random_matrix_source(pick, size))
-
-
-def built(pick: Pick, size: int) -> ir.Program:
-    """Return a kernel in SSA form that carries tiles and tensors."""
-    function = random_kernel(pick, size)
-    return ir.Program([function], "built", entry=function.name)
 
 
 MAKERS = (written, multiplied, built)

@@ -24,7 +24,8 @@ from pypto._src.passes.run_verifier import RunVerifier
 from pypto._src.passes.simplify import Simplify
 from pypto._src.passes.unroll_loops import UnrollLoops
 from tests.natively import assert_close
-from tests.properties.test_programs import ALL_MAKERS, COUNTS, results, stages
+from tests.properties.programs import ALL_MAKERS, stages
+from tests.properties.test_programs import COUNTS, results
 
 OPTIONAL: dict[str, Callable[[], Pass]] = {
     "UnrollLoops": lambda: UnrollLoops(whole=3, factor=2),

@@ -24,13 +24,10 @@ from pypto._src.passes.happens_before import FlagIdentity, check_sync
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.insert_sync import with_sync
 from pypto._src.passes.pipelines import PassManager
+from tests.case_files import parts
 from tests.passes.build import Block, tensor
 
 FILES = sorted(Path(__file__).parent.joinpath("findings").glob("*.md"))
-FORM = re.compile(
-    r"# (?P<title>[^\n]+)\n(?P<words>.*?)```python\n(?P<code>.*?)```\n+```text\n(?P<text>.*?)```\n",
-    re.DOTALL,
-)
 
 
 class Case(NamedTuple):
@@ -42,10 +39,9 @@ class Case(NamedTuple):
 
 
 def read(path: Path) -> Case:
-    form = FORM.fullmatch(path.read_text(encoding="utf-8"))
-    assert form is not None, f"{path.name} is not: title, python block, text block"
-    source = re.search(r"^flags: source$", form["words"], re.MULTILINE) is not None
-    return Case(form["code"], form["text"], FlagIdentity.SOURCE if source else FlagIdentity.PAIR)
+    words, code, text = parts(path)
+    source = re.search(r"^flags: source$", words, re.MULTILINE) is not None
+    return Case(code, text, FlagIdentity.SOURCE if source else FlagIdentity.PAIR)
 
 
 @contextmanager
@@ -388,11 +384,11 @@ def test_deep_loops_are_followed_to_the_end() -> None:
         "            b = pl.add(a, 1.0)",
         "pl.system.bar_all()",
     ]
-    races = [d.message for d in findings(kernel(*lines)) if "race: block.load" in d.message]
+    races = [d.message for d in findings(kernel(*lines)) if "race: pl.load" in d.message]
     assert races == [
-        "WAR race: block.load on MTE2 writes what block.adds on V reads in the turn before, and "
+        "WAR race: pl.load on MTE2 writes what pl.add on V reads in the turn before, and "
         "nothing makes MTE2 wait",
-        "WAW race: block.load on MTE2 writes what block.load on MTE2 writes in the turn before, "
+        "WAW race: pl.load on MTE2 writes what pl.load on MTE2 writes in the turn before, "
         "and nothing makes MTE2 wait",
     ]
 

@@ -11,11 +11,12 @@ from pypto._src.diagnostics import Diagnostic
 from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, PassError, VerificationError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Call, GlobalVar, MemRef, TileType, Type, Var
+from pypto._src.ir.nodes import Call, Expr, GlobalVar, MemRef, Op, TileType, Type, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
     Function,
+    IfStmt,
     Program,
     ReturnStmt,
     SeqStmts,
@@ -39,6 +40,7 @@ from pypto._src.passes.base import (
     get_default_verification_level,
     get_verified_properties,
     not_proved,
+    ops_at_hand,
     verify_properties,
 )
 from pypto._src.passes.run_verifier import RunVerifier
@@ -112,6 +114,36 @@ def test_statements_that_are_proved() -> None:
     PassPipeline([Look(), Claim(), Look()]).run(GOOD)
     assert seen == [body, [body[-1]]]  # the assignment is right whatever the function is
     assert list(not_proved(GOOD.functions_[0])) == body
+
+
+def test_ops_at_hand() -> None:
+    """Before and behind verification, passes are told of every op, also of calls in calls."""
+    kind = TileType([8, 8], DataType.FP32)
+    a, n = Var("a", kind), Var("n", T)
+
+    def let(name: str, op: str, *args: Expr) -> AssignStmt:
+        return AssignStmt(Var(name, kind), create_op_call(op, args, {}))
+
+    body = [
+        let("b", "block.add", create_op_call("block.exp", [a], {}), a),
+        EvalStmt(create_op_call("system.bar_all", [], {})),
+        IfStmt(n > 3, let("c", "block.sub", a, a), None),
+        let("d", "block.add", a, a),
+        EvalStmt(Call(GlobalVar("f"), [a, n])),
+        ReturnStmt(),
+    ]
+    whole = Program([Function("f", [a, n], [], SeqStmts(body))])
+    seen: list[dict[Op, Call]] = []
+
+    class Look(Same):
+        def run(self, program: Program) -> Program:
+            seen.append(ops_at_hand(program.functions_[0]))
+            return program
+
+    PassPipeline([Look(), Claim(), Look()]).run(whole)
+    names = ["block.add", "block.exp", "block.sub", "f", "system.bar_all"]
+    assert [sorted(op.name for op in found) for found in seen] == [names, names]
+    assert all(call.op is op for found in seen for op, call in found.items())
 
 
 def test_property_sets_are_their_own() -> None:

@@ -328,6 +328,30 @@ def test_a_tile_of_no_constant_size_is_an_error(shape: str, hint: str) -> None:
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_the_first_tile_of_no_constant_size_is_reported(before: bool) -> None:
+    """Whether it is carried by a loop or not: the one that the text has first."""
+    lone = "        lone = pl.load(x, [0, 0], [n, 8])\n"
+    carried = (
+        "        sums = pl.load(x, [0, 0], [n, 8])\n"
+        "        for i in pl.range(4):\n"
+        "            sums = pl.exp(sums)\n"
+    )
+    block = "pl.Tensor[[64, 64], pl.FP32]"
+    source = pl.parse_program(
+        "@pl.program\nclass P:\n"
+        "    @pl.function(type=pl.FunctionType.InCore)\n"
+        f"    def kernel(self, n: pl.INT64, x: {block}, out: pl.Out[{block}]):\n"
+        f"{lone + carried if before else carried + lone}"
+        "        out = pl.store(lone, [0, 0], [n, 8], out)\n"
+        "        out = pl.store(sums, [0, 8], [n, 8], out)\n"
+    )
+    with pytest.raises(PassError) as caught:
+        PassManager.get_strategy().run_passes(source)
+    name = "lone" if before else "sums"
+    assert caught.value.message.startswith(f"the shape of tile '{name}' is not constant")
+
+
 def test_the_pass_keeps_programs_in_normal_form() -> None:
     """Every body is one sequence; runs of operations stand together."""
     kernel = accumulate(after=True)

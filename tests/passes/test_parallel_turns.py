@@ -147,3 +147,112 @@ def test_examples_are_clean() -> None:
     directory = demo.examples_directory()
     assert directory is not None
     assert all(not check_parallel(case.program) for case in demo.cases(directory))
+
+
+HOST = """\
+@pl.program
+class Launches:
+    @pl.function(type=pl.FunctionType.InCore)
+    def rows(
+        self,
+        i: pl.INT64,
+        x: pl.Tensor[[64, 32], pl.FP32],
+        out: pl.Out[pl.Tensor[[64, 32], pl.FP32]],
+    ):
+        for j in pl.range(0, 32, 16):
+            out = pl.store(pl.load(x, [i + j, 0], [16, 32]), [i + j, 0], [16, 32], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def more(
+        self, x: pl.Tensor[[16, 32], pl.FP32], sums: pl.InOut[pl.Tensor[[16, 32], pl.FP32]]
+    ):
+        sums[:] = sums[:] + x[:]
+        return sums
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def either(
+        self, i: pl.INT64, x: pl.Tensor[[16, 32], pl.FP32],
+        y: pl.InOut[pl.Tensor[[16, 32], pl.FP32]],
+    ):
+        if i > 0:
+            y[:] = x[:]
+        return y
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def twice(
+        self, i: pl.INT64, x: pl.Tensor[[64, 32], pl.FP32], y: pl.Out[pl.Tensor[[64, 32], pl.FP32]]
+    ):
+        self.rows(i * 2, x, y)
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        x: pl.Tensor[[64, 32], pl.FP32],
+        acc: pl.InOut[pl.Tensor[[16, 32], pl.FP32]],
+        out: pl.InOut[pl.Tensor[[64, 32], pl.FP32]],
+    ):
+"""
+SUMS = "one writes elements of acc that others read"
+
+
+@pytest.mark.parametrize(
+    ("body", "wanted"),
+    [
+        pytest.param("for i in pl.parallel(0, 64, 32):\n    out = self.rows(i, x, out)", [],
+                     id="rows"),
+        pytest.param("for i in pl.parallel(0, 32, 8):\n    out = self.rows(i, x, out)", [EACH],
+                     id="rows that meet"),
+        pytest.param("for i in pl.parallel(0, 32, 16):\n    self.twice(i, x, out)", [],
+                     id="two levels"),
+        pytest.param("for i in pl.parallel(0, 32, 4):\n    self.twice(i, x, out)", [EACH],
+                     id="two levels that meet"),
+        pytest.param("for i in pl.parallel(0, 64, 16):\n"
+                     "    acc = self.more(x[i : i + 16], acc)", [SUMS], id="a sum"),
+        pytest.param("for i in pl.parallel(0, 64, 16):\n    self.more(x[i : i + 16], acc)",
+                     [SUMS], id="a sum without a name"),
+        pytest.param("for i in pl.range(0, 64, 16):\n    acc = self.more(x[i : i + 16], acc)",
+                     [], id="in turn"),
+        pytest.param("for i in pl.parallel(0, 64, 16):\n"
+                     "    self.more(x[i : i + 16], out[i : i + 16])", [], id="views"),
+        pytest.param("for i in pl.parallel(0, 48, 16):\n"
+                     "    self.more(x[i : i + 16], out[i : i + 16])\n"
+                     "    self.more(out[i + 16 : i + 32], out[i : i + 16])",
+                     ["one writes elements of out that others read"], id="the rows behind"),
+        pytest.param("for i in pl.parallel(4):\n    acc = self.either(i, x[0:16], acc)", [],
+                     id="in a branch"),
+        pytest.param("t = pl.create_tensor([16, 32], pl.FP32)\n"
+                     "for i in pl.parallel(0, 64, 16):\n    t = self.more(x[i : i + 16], t)",
+                     ["one writes elements of t that others read"], id="a tensor for all"),
+        pytest.param("for i in pl.parallel(0, 64, 16):\n"
+                     "    t = pl.create_tensor([16, 32], pl.FP32)\n"
+                     "    t = self.more(x[i : i + 16], t)", [], id="a tensor each"),
+    ],
+)  # fmt: skip
+def test_launches(body: str, wanted: list[str]) -> None:
+    """What a function touches whenever it is called is found in loops that call it."""
+    text = HOST + "".join(f"        {line}\n" for line in body.splitlines())
+    program = pl.parse(text, "kernels.py")
+    assert isinstance(program, Program)
+    start = "the turns of a parallel loop depend on each other: "
+    assert [f.message.removeprefix(start) for f in check_parallel(program)] == wanted
+
+
+def test_text_of_a_launch() -> None:
+    """The report shows the call."""
+    body = "for i in pl.parallel(0, 64, 16):\n    acc = self.more(x[i : i + 16], acc)\n"
+    text = HOST + "".join(f"        {line}\n" for line in body.splitlines())
+    program = pl.parse(text, "kernels.py")
+    assert isinstance(program, Program)
+    [found] = check_parallel(program)
+    assert render(found) == (
+        "error: the turns of a parallel loop depend on each other: one writes elements of acc that "
+        "others read  [parallel-turns]\n"
+        "  --> kernels.py:44:19\n"
+        "   |\n"
+        "44 |             acc = self.more(x[i : i + 16], acc)\n"
+        "   |                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "44 |             acc = self.more(x[i : i + 16], acc)\n"
+        "   |                   ----------------------------- the read\n"
+        "   = hint: write for i in pl.range(...)"
+    )

@@ -15,7 +15,9 @@ from pypto._src.ir.nodes import Call, Var
 from pypto._src.ir.stmts import EvalStmt, ForStmt, Function, Program, Stmt
 from pypto._src.ir.walk import copy_with
 from pypto._src.ops.define import REGISTRY
+from pypto._src.passes import sync_plan
 from pypto._src.passes.allocate_memory_addr import with_addresses
+from pypto._src.passes.conflicts import History
 from pypto._src.passes.happens_before import FlagIdentity, check_sync
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.insert_sync import InsertSync, is_sync, with_sync
@@ -126,6 +128,24 @@ def test_nothing_can_be_left_out_of_straight_code(data: st.DataObject, size: int
     result = synchronised(with_memrefs(random_kernel(pick, size)))
     for place, site in enumerate(sync_sites(result)):
         assert errors(without(result, place)), listing(result) + f"\n{site.stmt}"
+
+
+@given(st.data(), st.integers(4, 40), st.booleans())
+def test_straight_code_is_planned_as_all_code_is(
+    data: st.DataObject, size: int, share: bool
+) -> None:
+    """What came before the last write to a buffer may be forgotten where nothing branches."""
+
+    def pick(below: int) -> int:  # 8 and 9 would draw a loop or a branch
+        return data.draw(st.integers(0, below - 1 if below != 10 else 7))
+
+    kernel = with_shared_buffers(with_memrefs(random_kernel(pick, size)), always=share)
+    result, report = with_sync(kernel)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sync_plan, "StraightHistory", History)
+        other, other_report = with_sync(kernel)
+    assert listing(other) == listing(result)
+    assert other_report == report
 
 
 def test_sharing_adds_a_wait_for_the_reader() -> None:

@@ -171,6 +171,41 @@ END = "self.copy(x, out)"
                      f"u = pl.exp(t)\n{WHOLE}",
                      ["unwritten-tile: pl.exp reads t, which nothing has written"],
                      id="a loop that does not run"),
+        pytest.param(f"for i in pl.range(4):\n    {MADE}    if i == 0:\n"
+                     f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
+                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
+                     id="written in the first turn only"),
+        pytest.param(f"for i in pl.range(1):\n    {MADE}    if i == 0:\n"
+                     f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
+                     [], id="written in the only turn"),
+        pytest.param(f"for i in pl.range(n):\n    {MADE}    if i == 0:\n"
+                     f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
+                     [], id="written in what may be the only turn"),
+        pytest.param(f"for i in pl.range(4):\n    {MADE}    if i == 0:\n"
+                     "        t = pl.load(x, [0, 0], [64, 32])\n    if i == 0:\n"
+                     f"        u = pl.exp(t)\n{WHOLE}", [], id="read in the first turn only"),
+        pytest.param(f"for i in pl.range(4):\n    {MADE}    if i < 2:\n"
+                     f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
+                     [], id="written in the first two turns: not seen"),
+        pytest.param(f"for i in pl.range(4):\n    for j in pl.range(2):\n        {MADE}"
+                     "        if i == 0:\n            t = pl.load(x, [0, 0], [64, 32])\n"
+                     f"        u = pl.exp(t)\n{WHOLE}",
+                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
+                     id="written in the first turn of an outer loop only"),
+        pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
+                     f"    u = pl.exp(t)\n    if n > 0:\n        {MADE}{WHOLE}",
+                     ["unwritten-tile: pl.exp reads t, which nothing has written where a "
+                      "condition holds"], id="made anew on one way"),
+        pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
+                     f"    u = pl.exp(t)\n    if i == 0:\n        {MADE}{WHOLE}",
+                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
+                     id="made anew in the first turn"),
+        pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
+                     f"    u = pl.exp(t)\n    if i == 3:\n        {MADE}{WHOLE}",
+                     [], id="made anew in the last turn"),
+        pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
+                     f"    u = pl.exp(t)\n    if n > i:\n        {MADE}{WHOLE}",
+                     [], id="made anew in turns that are not known"),
         pytest.param(f"{MADE}v = pl.view(t, [16, 32], [0, 0])\nu = pl.exp(v)\n{WHOLE}",
                      ["unwritten-tile: pl.exp reads t, which nothing has written"], id="view"),
         pytest.param(f"{MADE}u = pl.row_max(pl.load(x, [0, 0], [64, 32]), t)\n{WHOLE}",

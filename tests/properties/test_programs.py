@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,14 +24,13 @@ from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.walk import walk
 from pypto._src.ops import matmul
-from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy, PassManager
+from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import Toolchain
 from tests.natively import Array, assert_close, compile_together, words
-from tests.passes.build import random_kernel
-from tests.properties.kernels import Pick, random_matrix_source, random_source
+from tests.properties.kernels import Pick
 from tests.properties.launches import random_launches
+from tests.properties.programs import ALL_MAKERS, MAKERS, STRATEGIES, Make, launched, stages
 
-STRATEGIES = tuple(OptimizationStrategy)
 ROOT = Path(__file__).parents[2]
 COUNTS = (-1, 0, 1, 3)
 """What loops and branches depend on."""
@@ -41,36 +39,7 @@ EXAMPLES = settings().max_examples
 FEWER = settings(max_examples=EXAMPLES // 4 + 1)
 """For tests whose examples take long."""
 
-Make = Callable[[Pick, int], ir.Program]
 Arguments = list[Any]
-
-
-def written(pick: Pick, size: int) -> ir.Program:
-    """Return a program as the front end makes it."""
-    return pl.parse_program(random_source(pick, size))
-
-
-def multiplied(pick: Pick, size: int) -> ir.Program:
-    """Return a program for the matrix unit, as the front end makes it."""
-    return pl.parse_program(random_matrix_source(pick, size))
-
-
-def built(pick: Pick, size: int) -> ir.Program:
-    """Return a kernel in SSA form that carries tiles and tensors."""
-    function = random_kernel(pick, size)
-    return ir.Program([function], "built", entry=function.name)
-
-
-def launched(pick: Pick, size: int) -> ir.Program:
-    """Return a program whose host function launches kernels, as the front end makes it."""
-    return pl.parse_program(random_launches(pick, size))
-
-
-MAKERS: dict[str, Make] = {"written": written, "multiplied": multiplied, "built": built}
-"""What makes programs with one kernel, ``kernel`` or the only function."""
-
-ALL_MAKERS: dict[str, Make] = {**MAKERS, "launched": launched}
-"""With what makes programs whose ``main`` runs on the host."""
 
 
 def arguments(function: ir.Function, count: int) -> Arguments:
@@ -115,18 +84,6 @@ def main(program: ir.Program) -> ir.Function:
     found = program.get_function("main") or program.get_function("kernel") or program.functions_[0]
     assert len(program.functions_) == 1 or found.name in ("main", "kernel")
     return found
-
-
-def stages(program: ir.Program) -> Iterator[tuple[str, ir.Program]]:
-    """Yield the program after each pass of each strategy; what two have in common runs once."""
-    done: dict[tuple[str, ...], ir.Program] = {(): program}
-    for strategy in STRATEGIES:
-        path: tuple[str, ...] = ()
-        for name, make in PIPELINES[strategy]:
-            before, path = done[path], (*path, name)
-            if path not in done:
-                done[path] = make()(before)
-                yield " > ".join(path), done[path]
 
 
 def picks(data: st.DataObject) -> Pick:

@@ -20,6 +20,7 @@ from pypto._src.ops.conversion import core_of
 from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import find_toolchain
 from tests.natively import assert_close
+from tests.properties.programs import STRATEGIES, stages
 from tests.properties.tensor_programs import SIZES, random_tensor_source
 from tests.run.test_tensor_programs import TextHost
 
@@ -27,6 +28,11 @@ Array = np.ndarray[Any, Any]
 COUNTS = (0, 1, 3)
 """What loops and branches depend on."""
 BATCHES, EACH = 20, 15
+LOWERING = ("OutlineIncoreScopes", "ConvertTensorToBlockOps", "LegalizeTiles")
+"""The passes that take programs on tensors apart."""
+
+ENDS = [" > ".join(name for name, _ in PIPELINES[strategy]) for strategy in STRATEGIES]
+"""All passes of each strategy."""
 
 
 def source(seed: int) -> str:
@@ -78,23 +84,25 @@ def test_every_pass_keeps_the_meaning(batch: int) -> None:
     """Both strategies, pass by pass; afterwards no kernel has an op on tensors that computes."""
     for seed in range(batch * EACH, (batch + 1) * EACH):
         text = source(seed)
-        program = pl.parse_program(text)
+        before = program = pl.parse_program(text)
         wanted = evaluated(program)
-        for strategy in OptimizationStrategy:
-            for name, make in PIPELINES[strategy]:
-                before, program = program, make()(program)
-                if program is before or (strategy is not OptimizationStrategy.Default):
-                    continue
-                if name in ("OutlineIncoreScopes", "ConvertTensorToBlockOps", "LegalizeTiles"):
-                    assert IRVerifier.create_default().verify(program) == [], text
-                    check(evaluated(program), wanted, f"program {seed} after {name}\n{text}")
-            check(evaluated(program), wanted, f"program {seed}, {strategy.value}\n{text}")
-            for function in program.functions_:
-                if role(function) is Role.KERNEL:
-                    calls = [n for n in walk(function) if isinstance(n, ir.Call)]
-                    names = [c.op.name for c in calls if core_of(c) is not None]
-                    assert not [n for n in names if n.startswith("tensor.")], text
-            program = pl.parse_program(text)
+        for path, after in stages(program):
+            if path in ENDS:
+                check(evaluated(after), wanted, f"program {seed} after {path}\n{text}")
+                assert_no_tensor_ops(after, text)
+            elif path.endswith(LOWERING) and after is not before:
+                assert IRVerifier.create_default().verify(after) == [], text
+                check(evaluated(after), wanted, f"program {seed} after {path}\n{text}")
+            before = after
+
+
+def assert_no_tensor_ops(program: ir.Program, text: str) -> None:
+    """Check that no kernel has an op that computes on whole tensors."""
+    for function in program.functions_:
+        if role(function) is Role.KERNEL:
+            calls = [n for n in walk(function) if isinstance(n, ir.Call)]
+            names = [c.op.name for c in calls if core_of(c) is not None]
+            assert not [n for n in names if n.startswith("tensor.")], text
 
 
 @pytest.mark.parametrize("seed", range(0, BATCHES * EACH, 30))

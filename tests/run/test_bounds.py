@@ -340,6 +340,9 @@ def test_tasks_on_views(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     with pytest.raises(KernelError) as caught:
         compiled(x, 17, np.zeros_like(x))
     assert caught.value.message == "part: a load reads [0:8, 17:49] of x, a tensor [8, 48]"
+    with pytest.raises(KernelError) as beyond:
+        compiled(x, 48, np.zeros_like(x))
+    assert beyond.value.message == "part: a load reads [0:8, 48:80] of x, a tensor [8, 48]"
     assert caught.value.hint == (
         "load only what is there: valid_shapes=[8, pl.min(32, 48 - offset)]"
     )
@@ -420,3 +423,203 @@ def test_large_constant_offsets() -> None:
     function = pl.parse(_NARROW.replace("512", "100000000").replace("[row, 0]", "[90000000, 0]"))
     text = compile_program(function, target="cpu").sources["rows"]
     assert "TASSIGN(x_8x64Global, x + 90000000LL * 64 + 0);" in text
+
+
+@pytest.mark.parametrize(
+    ("declared", "shape", "sizes", "offsets", "message"),
+    [
+        ("[64, 64]", (64, 64), "16, 64", (0, 64), "[0:16, 64:128] of x, a tensor [64, 64]"),
+        ("[64, 64]", (64, 64), "16, 64", (47, 64), "[47:63, 64:128] of x, a tensor [64, 64]"),
+        ("[64, 64]", (64, 64), "16, 64", (9, -64), "[9:25, -64:0] of x, a tensor [64, 64]"),
+        ("[64, N]", (64, 96), "16, 32", (5, 192), "[5:21, 192:224] of x, a tensor [64, 96]"),
+        ("[2, 8, 32]", (2, 8, 32), "1, 8, 32", (0, 8, 0), "[0:1, 8:16, 0:32] of x, a tensor "),
+        ("[2, 8, 32]", (2, 8, 32), "1, 8, 16", (1, -8, 48), "[1:2, -8:0, 48:64] of x, a tensor "),
+    ],
+)
+def test_regions_wholly_beyond_a_row_are_errors(
+    declared: str, shape: tuple[int, ...], sizes: str, offsets: tuple[int, ...], message: str
+) -> None:
+    """A region whose place is that of a region of the next rows is refused where it stands."""
+    x = np.zeros(shape, np.float32)
+    text = _part(declared, sizes, len(shape))
+    assert _outcome(text, [x, *offsets, x]) == ("out-of-bounds", "out-of-bounds")
+    with pytest.raises(KernelError) as caught:
+        compile_program(pl.parse(text), target="cpu")(x, *offsets, x.copy())
+    whole = f"part: a load reads {message}"
+    assert caught.value.message == (whole + str([*shape]) if whole.endswith("tensor ") else whole)
+
+
+_WITHIN = """
+import pypto.language as pl
+
+@pl.function(type=pl.FunctionType.InCore)
+def within(
+    x: pl.Tensor[[64, 64], pl.FP32],
+    r: pl.Scalar[pl.INT64],
+    c: pl.Scalar[pl.INT64],
+    to: pl.Scalar[pl.INT64],
+    out: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+):
+    some = pl.view(x, [32, 32], [16, 8])
+    tile = pl.load(some, [r, c], [16, 16])
+    mine = pl.view(out, [16, 64], [32, 0])
+    mine = pl.store(tile, [to, 0], [16, 16], mine)
+"""
+
+
+@pytest.mark.parametrize(
+    ("r", "c", "to", "message"),
+    [
+        (16, 16, 0, None),
+        (
+            17,
+            0,
+            0,
+            "a load reads [33:49, 8:24] of x, a tensor [64, 64], 17:33 of the 32 elements that "
+            "its part has in dimension 0",
+        ),
+        (
+            0,
+            -8,
+            0,
+            "a load reads [16:32, 0:16] of x, a tensor [64, 64], -8:8 of the 32 elements that "
+            "its part has in dimension 1",
+        ),
+        (
+            2,
+            56,
+            0,
+            "a load reads [18:34, 64:80] of x, a tensor [64, 64], 56:72 of the 32 elements that "
+            "its part has in dimension 1",
+        ),
+        (
+            0,
+            0,
+            16,
+            "a store writes [48:64, 0:16] of out, a tensor [64, 64], 16:32 of the 16 elements "
+            "that its part has in dimension 0",
+        ),
+    ],
+)
+def test_regions_that_leave_a_view_are_errors(r: int, c: int, to: int, message: str | None) -> None:
+    """A region stays inside of the part that the kernel took, not of the whole tensor alone."""
+    x, out = np.ones((64, 64), np.float32), np.zeros((64, 64), np.float32)
+    args = [x, r, c, to, out]
+    said = "ran" if message is None else "out-of-bounds"
+    assert _outcome(_WITHIN, args) == (said, said)
+    if message is not None:
+        with pytest.raises(KernelError) as caught:
+            compile_program(pl.parse(_WITHIN), target="cpu")(*args)
+        assert caught.value.message == f"within: {message}"
+        assert caught.value.hint == 'run it with target="interpreter", which names the line'
+        assert "store" not in message or not out.any()
+
+
+def test_a_refused_transfer_stands_for_itself() -> None:
+    """A region that is empty is not refused, nor is the transfer behind it."""
+    text = _WITHIN.replace("[r, c], [16, 16]", "[r, c], [16, 16], valid_shapes=[to, 16]")
+    text = text.replace("mine = pl.store(tile", "mine = pl.store(pl.fillpad(tile)")
+    compiler()
+    x, out = np.ones((64, 64), np.float32), np.ones((64, 64), np.float32)
+    compile_program(pl.parse(text), target="cpu")(x, 40, 40, 0, out)
+    assert not out[32:48, :16].any()
+    assert out[:32].all()
+
+
+_WALK = """
+import pypto.language as pl
+N = pl.dynamic("N")
+
+@pl.function(type=pl.FunctionType.InCore)
+def walk(
+    x: pl.Tensor[[64, 256], pl.FP32],
+    y: pl.Tensor[[64, N], pl.FP32],
+    out: pl.Out[pl.Tensor[[64, 256], pl.FP32]],
+):
+    for i in pl.range(4):
+        at = i * 64
+        out = pl.store(pl.load(x, [0, {begin}], [16, 64]), [0, at], [16, 64], out)
+    for j in pl.range(0, N, 64):
+        tile = pl.load(y, [0, j], [16, 64], valid_shapes=[16, pl.min(64, N - j)])
+        out = pl.store(pl.fillpad(tile), [16, 0], [16, 64], out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("begin", "checked"),
+    [
+        ("at", None),
+        ("at // 2 + 64", None),
+        ("pl.min(at + 1, 192)", None),
+        ("256 - 64 - at", None),
+        ("(at + 64) % 256 // 2", None),
+        ("at + 64", "region_begin(1, at + 64, 64, 256)"),
+        ("at - 1", "region_begin(1, at - 1, 64, 256)"),
+    ],
+)
+def test_what_is_sure_to_be_inside_is_not_checked(begin: str, checked: str | None) -> None:
+    """Offsets that walk over a tensor have their plain text; others begin with a check."""
+    compiler()
+    text = compile_program(pl.parse(_WALK.format(begin=begin)), target="cpu").sources["walk"]
+    lines = [line.strip() for line in text.splitlines() if "TASSIGN(" in line]
+    places = [line.partition(", ")[2] for line in lines if "Global" in line]
+    assert (places[0] == f"x + 0 * 256 + {checked});") is (checked is not None)
+    assert places[1:] == ["out + 0 * 256 + at);", "y + 0 * N + j);", "out + 16 * 256 + 0);"]
+    assert ("region_begin" in text) is (checked is not None)
+
+
+_VALID = """
+import pypto.language as pl
+
+@pl.function(type=pl.FunctionType.InCore)
+def valid(
+    x: pl.Tensor[[64, 64], pl.FP32],
+    n: pl.Scalar[pl.INT64],
+    out: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+):
+    {take}
+    tile = pl.load(some, [0, {begin}], [16, 64], valid_shapes=[16, n])
+    out = pl.store(pl.fillpad(tile), [0, 0], [16, 64], out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("take", "begin", "n", "message"),
+    [
+        ("some = x", 64, 0, None),
+        ("some = x", 64, 8, "[0:16, 64:72] of x, a tensor [64, 64]"),
+        ("some = x", 0, 64, None),
+        ("some = pl.view(x, [16, 32], [0, 16])", 24, 8, None),
+        (
+            "some = pl.view(x, [16, 32], [0, 16])",
+            24,
+            16,
+            "[0:16, 40:56] of x, a tensor [64, 64], 24:40 of the 32 elements that its part has in "
+            "dimension 1",
+        ),
+    ],
+)
+def test_valid_parts_that_begin_at_a_constant(
+    take: str, begin: int, n: int, message: str | None
+) -> None:
+    """How far a partly valid tile reaches is known only when the kernel runs."""
+    text = _VALID.format(take=take, begin=begin)
+    args = [np.ones((64, 64), np.float32), n, np.zeros((64, 64), np.float32)]
+    said = "ran" if message is None else "out-of-bounds"
+    assert _outcome(text, args) == (said, said)
+    if message is not None:
+        with pytest.raises(KernelError) as caught:
+            compile_program(pl.parse(text), target="cpu")(*args)
+        assert caught.value.message == f"valid: a load reads {message}"
+
+
+def test_columns_wholly_beyond_their_end_are_errors() -> None:
+    """A column of a wider tensor is refused where the next one begins."""
+    x = np.zeros((4, 64, 1), np.float32)
+    text = _part("[4, 64, 1]", "1, 32, 1", 3)
+    assert _outcome(text, [x, 1, 64, 0, x]) == ("out-of-bounds", "out-of-bounds")
+    with pytest.raises(KernelError) as caught:
+        compile_program(pl.parse(text), target="cpu")(x, 1, 64, 0, x.copy())
+    assert caught.value.message == (
+        "part: a load reads [1:2, 64:96, 0:1] of x, a tensor [4, 64, 1]"
+    )

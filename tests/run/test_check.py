@@ -84,7 +84,7 @@ def test_flags_set_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert status == 1
     assert "  sync    1 error\n" in out
     assert err.startswith(
-        "error: RAW race: block.add on V reads what block.load on MTE2 writes, and nothing makes "
+        "error: RAW race: pl.add on V reads what pl.load on MTE2 writes, and nothing makes "
         "V wait  [sync-race]\n"
     )
     assert f"{path}:11:" in err
@@ -160,7 +160,7 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "check": "sync",
         "severity": "error",
         "rule": "sync-race",
-        "message": "RAW race: block.add on V reads what block.load on MTE2 writes, and nothing "
+        "message": "RAW race: pl.add on V reads what pl.load on MTE2 writes, and nothing "
         "makes V wait",
         "file": path,
         "line": 11,
@@ -217,7 +217,7 @@ def test_run_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert "on interpreter" in capsys.readouterr().out
     assert cli.main(["run", write(tmp_path, BY_HAND), "--strict"]) == 1
     error = capsys.readouterr().err
-    assert error.startswith("error: RAW race: block.add on V starts while block.load on MTE2 is ")
+    assert error.startswith("error: RAW race: pl.add on V starts while pl.load on MTE2 is ")
     assert f"{tmp_path / 'kernels.py'}:11:" in error
 
 

@@ -388,6 +388,194 @@ def test_run_prints_a_line_a_result(double: str, capsys: pytest.CaptureFixture[s
     assert second.startswith("  out: [8, 16] float32, sum ")
 
 
+def dispatch(count: int) -> str:
+    """Return a kernel with a chain of ``count`` elifs, each a branch inside the one before."""
+    arms = [
+        f"        {'el' if i else ''}if n == {i}:\n            t = t + {i}.0" for i in range(count)
+    ]
+    return "\n".join(
+        [
+            "import pypto.language as pl",
+            "",
+            "@pl.program",
+            "class Dispatch:",
+            "    @pl.function(type=pl.FunctionType.InCore)",
+            "    def kernel(",
+            "        self, n: pl.INT64, x: pl.Tensor[[8, 8], pl.FP32],",
+            "        out: pl.Out[pl.Tensor[[8, 8], pl.FP32]],",
+            "    ):",
+            "        t = pl.load(x, [0, 0], [8, 8])",
+            *arms,
+            "        out = pl.store(t, [0, 0], [8, 8], out)",
+        ]
+    )
+
+
+@pytest.mark.parametrize("strict", [False, True], ids=["plain", "strict"])
+def test_run_of_nested_branches(
+    strict: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Branches nested deeper than Python's calls may be are gone through, once."""
+    path = write(tmp_path, dispatch(250))
+    words = ["--strict"] if strict else []
+    run = json.loads(
+        output(capsys, "run", path, "--target", "interpreter", "--json", "--size", "n=7", *words)
+    )
+    x = (np.random.default_rng(0).random((8, 8)) * 2 - 1).astype(np.float32)
+    assert run["results"][0]["sum"] == (x + 7).astype(np.float64).sum()
+
+
+def test_conversion_of_nested_branches(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The statement form of such a kernel has a region for each branch."""
+    path = write(tmp_path, dispatch(250))
+    assert output(capsys, "convert", path, "--to", "statement").count("statement.if ") == 250
+
+
+def test_too_deep(
+    double: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What no command can go through is an error, without a traceback."""
+
+    def fail(_text: str) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(cli, "load_case", fail)
+    assert refused(capsys, "run", double) == (
+        "error: the program nests too deeply for this command  [too-deep]\n"
+        "  = hint: put inner loops and branches into functions of their own\n"
+    )
+
+
+ANY_ROWS = """\
+from __future__ import annotations
+
+import pypto.language as pl
+
+M, K = pl.dynamic("M"), pl.dynamic("K")
+
+
+@pl.program
+class AnyRows:
+    @pl.function(type=pl.FunctionType.InCore)
+    def rows(
+        self,
+        n: pl.INT32,
+        x: pl.Tensor[[M, 64], pl.FP32],
+        y: pl.Tensor[[K + n * 2, 64], pl.FP32],
+        out: pl.Out[pl.Tensor[[M, K], pl.FP32]],
+    ):
+        for i in pl.range(M):
+            out[i : i + 1, :64] = x[i : i + 1] + y[K + n * 2 - 1 : K + n * 2]
+"""
+
+
+def test_run_with_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each --size is a dimension or an integer, and dimensions made of these follow."""
+    path = write(tmp_path, ANY_ROWS)
+    words = ("run", path, "--json", "--target", "interpreter", "--seed", "5")
+    run = json.loads(output(capsys, *words, "--size", "M=8", "--size", "n=3", "--size", "K=64"))
+    assert run["sizes"] == {"M": 8, "n": 3, "K": 64}
+    rng = np.random.default_rng(5)
+    x, y = ((rng.random((rows, 64)) * 2 - 1).astype(np.float32) for rows in (8, 64 + 3 * 2))
+    [result] = run["results"]
+    assert result["shape"] == [8, 64]
+    assert result["sum"] == (x + y[-1:]).astype(np.float64).sum()
+
+
+def test_sizes_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run without sizes says what to add, at the parameter that needs it first."""
+    path = write(tmp_path, ANY_ROWS)
+    found = refused(capsys, "run", path, "--target", "interpreter")
+    assert found == (
+        "error: rows is given no size 'M', which dimension 0 of 'x' needs  [size-missing]\n"
+        f"  --> {path}:14:9\n"
+        "   |\n"
+        "14 |         x: pl.Tensor[[M, 64], pl.FP32],\n"
+        "   |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
+        "   = hint: --size M=64 --size K=64 --size n=64\n"
+    )
+    hint = found.partition("= hint: ")[2].split()
+    assert output(capsys, "run", path, "--target", "interpreter", *hint)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--size", "N=8"], "rows has no size 'N'; it has n, M, K"),
+        (["--size", "M=8", "--size", "k=4"], "rows has no size 'k'; it has n, M, K"),
+    ],
+    ids=["other", "case"],
+)
+def test_unknown_sizes_are_refused(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name that no size has is answered with those that there are."""
+    path = write(tmp_path, ANY_ROWS)
+    found = refused(capsys, "run", path, "--target", "interpreter", *words)
+    assert found.splitlines()[0] == f"error: {message}  [size-name]"
+
+
+def test_constant_sizes_take_none(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A program whose sizes are all constant is given none."""
+    found = refused(capsys, "run", double, "--target", "interpreter", "--size", "M=8")
+    assert found == (
+        "error: main has no size 'M': all its sizes are constant  [size-name]\n"
+        "  = hint: leave it out\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--size", "M"], "argument --size: a size is given as NAME=64, not 'M'"),
+        (["--size", "M=-1"], "argument --size: a size is given as NAME=64, not 'M=-1'"),
+        (["--size", "M=1", "--size", "M=1"], "--size M is given twice"),
+    ],
+    ids=["name", "negative", "twice"],
+)
+def test_wrong_sizes_are_refused(
+    words: list[str], message: str, double: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is no size at all is a wrong command line."""
+    found = refused(capsys, "run", double, *words, status=2)
+    assert found.splitlines()[-1] == f"pypto run: error: {message}"
+
+
+def test_graph_with_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With sizes there is a run to draw; without them the calls are shown as they stand."""
+    path = write(tmp_path, ANY_TASKS)
+    assert output(capsys, "show", path, "--graph").startswith("main: ")
+    drawn = output(capsys, "show", path, "--graph", "--size", "M=32")
+    assert drawn.startswith("main: 2 tasks in 1 level, 0 dependences\n")
+    for words, message in (
+        (["--size", "M=8"], "--size goes with --graph"),
+        (["--graph", "--static", "--size", "M=8"],
+         "--size goes without --static, which runs nothing"),
+        (["--graph", "--size", "M=8", "--size", "M=9"], "--size M is given twice"),
+    ):  # fmt: skip
+        found = refused(capsys, "show", path, *words, status=2)
+        assert found == f"pypto show: error: {message}\n"
+
+
+ANY_TASKS = """\
+import pypto.language as pl
+
+M = pl.dynamic("M")
+
+
+@pl.program
+class Blocks:
+    @pl.function(type=pl.FunctionType.InCore)
+    def block(self, x: pl.Tensor[[16, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        out[:] = x[:] * 2
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: pl.Tensor[[M, 64], pl.FP32], out: pl.Out[pl.Tensor[[M, 64], pl.FP32]]):
+        for i in pl.range(0, M, 16):
+            self.block(x[i : i + 16], out[i : i + 16])
+"""
+
+
 @pytest.mark.parametrize("backend", ["cce", "pto"])
 def test_compile_writes_files(
     double: str, tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch

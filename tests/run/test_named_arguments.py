@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ import pypto.language as pl
 from pypto import runtime
 from pypto._src.driver import TARGETS
 from pypto._src.errors import CallError
+from pypto._src.run.arguments import address_of
 
 SOURCE = """
 import pypto.language as pl
@@ -60,3 +62,20 @@ def test_wrong_names(args: tuple[Any, ...], named: dict[str, Any], message: str,
     assert caught.value.message.startswith(message)
     assert str(caught.value.hint).startswith(hint)
     assert caught.value.place.filename == __file__
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.ones((4, 4), np.float32),
+        np.ones((4, 4), ml_dtypes.bfloat16),
+        np.zeros((0, 4), np.float32),
+        np.frombuffer(bytes(16), np.int32),
+        np.ones(8, np.bool_)[4:],
+        np.array(3, np.int64),
+    ],
+    ids=["plain", "no-c-type", "empty", "read-only", "part", "scalar"],
+)
+def test_address(values: np.ndarray[Any, Any]) -> None:
+    """Whatever an array holds, its address is where its first byte is."""
+    assert address_of(values) == values.ctypes.data

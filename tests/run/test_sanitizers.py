@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
-from pypto._src.run.toolchain import ToolchainError, find_toolchain
+from pypto._src.run.toolchain import (
+    Toolchain,
+    ToolchainError,
+    find_toolchain,
+    sanitizer_environment,
+)
 from tests.run.sanitized import ROOT, environment, pytest_command
 
 pytestmark = pytest.mark.skipif(
@@ -100,3 +107,65 @@ def test_runtime_has_to_be_loaded(which: str, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ToolchainError, match="runtime is not loaded") as caught:
         find_toolchain()
     assert f"LD_PRELOAD={needed['LD_PRELOAD']}" in (caught.value.hint or "")
+
+
+UNWRITTEN = """
+import numpy as np
+import pypto.language as pl
+from pypto import runtime
+
+text = '''
+import pypto.language as pl
+
+@pl.program
+class Unwritten:
+    @pl.function(type=pl.FunctionType.InCore)
+    def spread(
+        self,
+        made: pl.Tensor[[16, 16], pl.FP32],
+        tile: pl.Out[pl.Tensor[[16, 16], pl.INT32]],
+        tensor: pl.Out[pl.Tensor[[16, 16], pl.FP32]],
+    ):
+        nothing = pl.create_tile([16, 16], pl.INT32)
+        tile = pl.store(pl.add(nothing, 5), [0, 0], [16, 16], tile)
+        tensor = pl.store(pl.load(made, [0, 0], [16, 16]), [0, 0], [16, 16], tensor)
+        return tile, tensor
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        tile: pl.Out[pl.Tensor[[16, 16], pl.INT32]],
+        tensor: pl.Out[pl.Tensor[[16, 16], pl.FP32]],
+    ):
+        made = pl.create_tensor([16, 16], pl.FP32)
+        tile, tensor = self.spread(made, tile, tensor)
+        return tile, tensor
+'''
+tile, tensor = np.zeros((16, 16), np.int32), np.zeros((16, 16), np.float32)
+compiled = runtime.compile(pl.parse(text))
+for _ in range(2):
+    compiled(tile, tensor)
+    print((tile == 4).all(), np.isnan(tensor).all())
+"""
+
+
+def test_poison_shows_what_nobody_has_written() -> None:
+    """A tile and a tensor without values are -1 and NaN, in every run, in any process."""
+    done = subprocess.run(
+        [sys.executable, "-c", UNWRITTEN],
+        env={**os.environ, "PYPTO_SANITIZE": "poison", "PYTHONPATH": str(ROOT / "src")},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("True True\nTrue True\n", "")
+
+
+def test_poison_is_no_sanitizer_of_the_compiler() -> None:
+    """Objects with poison are as fast as others and load into every process."""
+    plain = Toolchain(("cxx",), "gcc", "", ())
+    poisoned = replace(plain, sanitize="poison")
+    assert [f for f in poisoned.flags if f not in plain.flags] == ["-DPTO_POISON"]
+    assert set(plain.flags) < set(poisoned.flags)
+    assert sanitizer_environment(poisoned) == {}

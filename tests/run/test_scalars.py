@@ -118,9 +118,9 @@ def test_integers_wrap_alike(dtype: DataType) -> None:
     """Also inside of a larger expression, where C++ computes narrow integers as wider ones."""
     a, b = (Var(name, scalar_type(dtype)) for name in "ab")
     kinds = (Add, Sub, Mul, Min, Max, BitAnd, BitOr, BitXor)
-    values = [binary(kind, a, b) for kind in kinds] + [unary(kind, a) for kind in (Neg, BitNot)]
-    if dtype.get_bit() < 32:  # the smallest wider integer has an Abs that C++ takes for positive
-        values.append(unary(Abs, a))
+    values = [binary(kind, a, b) for kind in kinds]
+    values += [unary(kind, a) for kind in (Neg, BitNot, Abs)]
+    values += [binary(FloorDiv, unary(Abs, a), ConstInt(4, dtype)), unary(Abs, unary(Neg, a))]
     below = [binary(Lt, value, ConstInt(5, dtype)) for value in values]
     casts = [_as(_as(a, other), D.INT64) for other in INTEGERS]
     kernel = Both([word for v in (*values, *below, *casts) for word in _words(v)], [a, b], D.INT32)

@@ -31,6 +31,7 @@ from pypto._src.ir.enums import CoreType
 from pypto._src.ir.nodes import ScalarType, TensorType, dtype_of
 from pypto._src.ir.roles import core_type, kernels, outermost
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.walk import with_room
 from pypto._src.logs import log_event
 from pypto._src.passes.base import PassContext, VerificationLevel
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
@@ -83,9 +84,9 @@ def compile(  # noqa: A001  the name of the user's documents
         dumps = folder / "passes_dump"
         lowered = passes.run_passes(program, dump_ir=dump_passes, output_dir=dumps)
     if backend_type is BackendType.CCE:
-        files = cce_files(lowered, options)
+        files = with_room(lambda: cce_files(lowered, options), lowered)
     else:
-        files = _pto_files(lowered, folder, assemble=not skip_ptoas)
+        files = with_room(lambda: _pto_files(lowered, folder, assemble=not skip_ptoas), lowered)
     for name, text in files.items():
         write_file(folder / name, text)
     return str(folder)

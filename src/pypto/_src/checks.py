@@ -19,6 +19,7 @@ from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.verify import IRVerifier
+from pypto._src.ir.walk import nesting, room, with_room
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.check_unused import unused_results
 from pypto._src.passes.happens_before import FlagIdentity, check_sync
@@ -65,9 +66,9 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
     for rule in ("Structure", "TypeCheck"):
         verifier.enable_rule(rule)
     found = verifier.verify(program)
-    written = () if found else _certain(program)
-    rules = Stage("rules", (*found, *written, *unused_results(program)))
-    yield rules
+    written = () if found else with_room(lambda: _certain(program), program)
+    unused = with_room(lambda: unused_results(program), program)
+    yield Stage("rules", (*found, *written, *unused))
     lowered: Program | None = None
     if found:
         yield Stage("memory", skipped="the program breaks rules")
@@ -77,9 +78,11 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
     if lowered is None:
         yield from (Stage(name, skipped="the passes do not get so far") for name in STAGES[2:])
         return
-    yield Stage("sync", tuple(check_sync(lowered, identity=identity)))
-    yield _emitted("cpp", lambda: CCECodegen().generate(lowered))
-    yield _accepted(program)
+    yield Stage("sync", tuple(with_room(lambda: check_sync(lowered, identity=identity), lowered)))
+    yield _emitted("cpp", lambda: with_room(lambda: CCECodegen().generate(lowered), lowered))
+    with room(nesting(program)):  # the reader of PTO texts reports where calls do not reach
+        accepted = _accepted(program)
+    yield accepted
 
 
 def _certain(program: Program) -> tuple[Diagnostic, ...]:

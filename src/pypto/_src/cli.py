@@ -40,6 +40,7 @@ from pypto._src.frontend.text import is_printed_text, parse_program
 from pypto._src.interp.strict import ORDERS
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text import python_print
+from pypto._src.ir.walk import with_room
 from pypto._src.jit import JitFunction
 from pypto._src.knobs import KnobError
 from pypto._src.lazy import lazy_module
@@ -50,6 +51,7 @@ from pypto._src.passes.pipelines import OPTIONAL, OptimizationStrategy, PassMana
 from pypto._src.passes.statistics import PassStatistics
 from pypto._src.run.calls import Calls, calls_of, depends_on_values
 from pypto._src.run.drawing import draw
+from pypto._src.run.sizes import SizeMissingError
 from pypto._src.run.tasks import Tasks, tasks_of
 from pypto._src.run.toolchain import find_toolchain, no_compiler_message
 from pypto._src.statement.printer import to_statement_text
@@ -90,6 +92,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         found = error
     except KnobError as error:
         found = PyptoError(str(error), slug="environment")
+    except RecursionError:
+        what = "the program nests too deeply for this command"
+        hint = "put inner loops and branches into functions of their own"
+        found = PyptoError(what, hint=hint, slug="too-deep")
     except OSError as error:
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         found = PyptoError(what, slug="file")
@@ -122,8 +128,22 @@ def _parser() -> argparse.ArgumentParser:
         f"{', '.join(_CPP_OPTIONS)}",
     )
 
+    sizes = argparse.ArgumentParser(add_help=False)
+    sizes.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        type=_size,
+        dest="sizes",
+        metavar="NAME=N",
+        help="of the random arguments: the size of the dimension of this name, as in "
+        'pl.dynamic("NAME"), or the value of an integer parameter, else 1; once for each',
+    )
+
     show = commands.add_parser(
-        "show", parents=[machine, cpp], help="print a program, its generated code or its tasks"
+        "show",
+        parents=[machine, cpp, sizes],
+        help="print a program, its generated code or its tasks",
     )
     show.add_argument(
         "file",
@@ -198,7 +218,7 @@ def _parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser(
         "run",
-        parents=[*both, cpp],
+        parents=[*both, cpp, sizes],
         help="run a program on random arguments, or those of an example",
     )
     run.add_argument("--target", choices=TARGETS, default="cpu", help="default: %(default)s")
@@ -265,6 +285,36 @@ def _cpp_option(text: str) -> tuple[str, bool]:
     if value not in _SWITCHES or (equals and not value):
         raise argparse.ArgumentTypeError(f"{name} is true or false, not {value!r}")
     return name, _SWITCHES[value]
+
+
+def _size(text: str) -> tuple[str, int]:
+    """Return name and size of ``NAME=N``."""
+    name, _, size = text.partition("=")
+    if not name.isidentifier() or not (size.isascii() and size.isdigit()):
+        raise argparse.ArgumentTypeError(f"a size is given as NAME=64, not {text!r}")
+    return name, int(size)
+
+
+def _given_twice(args: argparse.Namespace) -> str | None:
+    """Return what is wrong if one size is given twice."""
+    names = [name for name, _ in args.sizes]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    return None if twice is None else f"--size {twice} is given twice"
+
+
+def _random_arguments(
+    compiled: CompiledProgram, sizes: Sequence[tuple[str, int]], seed: int = 0
+) -> dict[str, Any]:
+    """Return random arguments of the sizes that the command line gives.
+
+    Raises:
+        CallError: as `CompiledProgram.random_arguments`, with what to add to the command.
+    """
+    try:
+        return compiled.random_arguments(seed, dict(sizes))
+    except SizeMissingError as error:
+        error.hint = " ".join(f"--size {name}=64" for name in error.names)
+        raise
 
 
 def _wrong_option(args: argparse.Namespace, command: str, has_cpp: bool, place: str) -> bool:
@@ -424,18 +474,24 @@ def _wrong_show(args: argparse.Namespace) -> str | None:
     if args.graph is None:
         if args.static:
             return "--static goes with --graph"
+        if args.sizes:
+            return "--size goes with --graph"
         given = {"--after": args.after, "--with": args.optional, "--stats": args.stats}
         wrong = [name for name, value in given.items() if value and args.form != "ir"]
         return f"{wrong[0]} goes with ir" if wrong else None
     if args.form != "ir" or args.after is not None or args.optional or args.stats:
         return "--graph goes without a form and without --after"
+    if args.sizes and args.static:
+        return "--size goes without --static, which runs nothing"
+    if twice := _given_twice(args):
+        return twice
     if args.graph and Path(args.graph).suffix not in _DRAWINGS:
         return f"--graph writes {', '.join(_DRAWINGS)}, not {args.graph}"
     return None
 
 
 def _show_graph(args: argparse.Namespace) -> int:
-    drawn = _drawn(args.file, args.static)
+    drawn = _drawn(args)
     if args.json:
         _print_json(drawn.as_data())
     elif args.graph:
@@ -446,20 +502,21 @@ def _show_graph(args: argparse.Namespace) -> int:
     return 0
 
 
-def _drawn(file: str, static: bool) -> Tasks | Calls:
+def _drawn(args: argparse.Namespace) -> Tasks | Calls:
     """Return the tasks of a run, or the calls where there are no arguments to run with.
 
     The arguments are those of the example's case, else random ones, unless the tasks depend on
-    their values.
+    their values and no sizes are given.
     """
-    program, case = load_case(file)
+    program, case = load_case(args.file)
     entry = entry_function(program).name
-    if static or (case is None and depends_on_values(program, entry)):
+    if not args.sizes and (args.static or (case is None and depends_on_values(program, entry))):
         return calls_of(program, entry)
-    if case is not None:
+    if case is not None and not args.sizes:
         values = case.inputs(np.random.default_rng(demo.SEED))
     else:
-        values = compile_program(program, "interpreter", entry=entry).random_arguments()
+        compiled = compile_program(program, "interpreter", entry=entry)
+        values = _random_arguments(compiled, args.sizes)
     return tasks_of(program, entry, list(values.values()))
 
 
@@ -508,7 +565,9 @@ def _show_memory(program: Program, args: argparse.Namespace) -> int:
 def _convert(args: argparse.Namespace) -> int:
     program = _load_either(args.file)
     is_python = args.form == "python"
-    text = f"{python_print(program)}\n" if is_python else to_statement_text(program)
+    write = python_print if is_python else to_statement_text
+    text = with_room(lambda: write(program), program)
+    text = text if text.endswith("\n") else f"{text}\n"
     if args.output is None:
         sys.stdout.write(text)
     else:
@@ -594,9 +653,13 @@ def kernel_texts(program: Program, form: str, options: CppOptions) -> dict[str, 
     strategy = OptimizationStrategy.Default if form == "cpp" else OptimizationStrategy.PTOAS
     lowered = PassManager(strategy).run_passes(program)
     kernels = kernels_of(lowered, entry_function(lowered))
-    if form == "cpp":
-        return {kernel.name: kernel_file(kernel, options=options) for kernel in kernels}
-    return {k.name: PTOCodegen().generate(Program([k], k.name)) for k in kernels}
+
+    def text(kernel: Function) -> str:
+        if form == "cpp":
+            return kernel_file(kernel, options=options)
+        return PTOCodegen().generate(Program([kernel], kernel.name))
+
+    return {k.name: with_room(lambda k=k: text(k), k) for k in kernels}
 
 
 def _compile(args: argparse.Namespace) -> int:
@@ -674,6 +737,9 @@ def _run(args: argparse.Namespace) -> int:
     target = args.target if args.strict is None else "interpreter"
     if _wrong_option(args, "run", target == "cpu", "--target cpu"):
         return 2
+    if twice := _given_twice(args):
+        print(f"pypto run: error: {twice}", file=sys.stderr)
+        return 2
     program, case = load_case(args.file)
     compiled = compile_program(
         program,
@@ -683,10 +749,11 @@ def _run(args: argparse.Namespace) -> int:
         seed=args.seed,
         options=CppOptions(**dict(args.options)),
     )
-    if case is not None and compiled.entry == entry_function(program).name:
+    is_whole = compiled.entry == entry_function(program).name
+    if case is not None and is_whole and not args.sizes:
         arguments = case.inputs(np.random.default_rng(args.seed))
     else:
-        arguments = compiled.random_arguments(args.seed)
+        arguments = _random_arguments(compiled, args.sizes, args.seed)
     begin = time.perf_counter()
     returned = compiled(*arguments.values())
     seconds = time.perf_counter() - begin
@@ -696,6 +763,7 @@ def _run(args: argparse.Namespace) -> int:
             "entry": compiled.entry,
             "target": compiled.target,
             "seed": args.seed,
+            "sizes": dict(args.sizes),
             "seconds": seconds,
             "results": results,
         }

@@ -184,6 +184,16 @@ def text_at(span: Span) -> str:
     return _source_line(span, None)[span.begin_column : span.end_column]
 
 
+def lines_at(span: Span) -> str:
+    """Return the source text at a place of one or several lines, "" if nobody has its file."""
+    if span.begin_line <= 0 or span.begin_column < 0 or span.end_line <= span.begin_line:
+        return text_at(span)
+    numbers = range(span.begin_line, span.end_line + 1)
+    lines = [linecache.getline(span.filename, number) for number in numbers]
+    lines[-1] = lines[-1][: span.end_column]
+    return "".join([lines[0][span.begin_column :], *lines[1:]])
+
+
 def _excerpt(
     span: Span, mark: str, text: str, width: int, lines: Sequence[str] | None, paint: _Paint
 ) -> list[str]:

@@ -27,12 +27,12 @@ from pypto._src.ir.nodes import ConstInt, TensorType, Var
 from pypto._src.ir.roles import Role, outermost, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.verify import IRVerifier
-from pypto._src.ir.walk import functions_called
+from pypto._src.ir.walk import functions_called, with_room
 from pypto._src.lazy import lazy_module
 from pypto._src.logs import log_event
 from pypto._src.passes.memory_plan import MemoryPlan
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
-from pypto._src.run.arguments import Bound, Signature, SizeWords, is_array
+from pypto._src.run.arguments import Additions, Bound, Signature, SizeWords, is_array
 from pypto._src.run.effects import Effects, effects
 from pypto._src.run.graph import thread_count
 from pypto._src.run.host import HostProgram, Kernel
@@ -92,13 +92,20 @@ class CompiledProgram:
         """The names of the parameters that a call writes."""
         return self._signature.written
 
-    def random_arguments(self, seed: int = 0) -> dict[str, Any]:
+    def random_arguments(
+        self, seed: int = 0, sizes: Mapping[str, int] | None = None
+    ) -> dict[str, Any]:
         """Return arguments by name: results zero, other floats in [-1, 1), other integers small.
 
+        Args:
+            seed: Of the random numbers.
+            sizes: How large symbolic dimensions are, by their names; integers, too, if they are
+                to be anything but 1.
+
         Raises:
-            CallError: a tensor has a dimension that is not constant.
+            CallError: a dimension has no size or no name, or there is none of such a name.
         """
-        return self._signature.random(np.random.default_rng(seed))
+        return self._signature.random(np.random.default_rng(seed), sizes or {})
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the program to its end; arguments stand in order, or by the parameters' names.
@@ -201,18 +208,19 @@ def compile_program(
     name = entry_function(whole, entry).name
     toolchain = find_toolchain() if target == "cpu" else None
     if toolchain is not None:
-        return _for_cpu(whole, name, toolchain, strategy, options)
+        return with_room(lambda: _for_cpu(whole, name, toolchain, strategy, options), whole)
     if target == "cpu":
         warnings.warn(
             f"the program runs in the interpreter, which is slower: {no_compiler_message()}",
             RuntimeWarning,
             stacklevel=2,
         )
+    given = len(entry_function(whole, name).params)
     if strict:
         whole = PassManager(strategy).run_passes(whole)
         order = "late" if strict is True else strict
-        return _for_interpreter(whole, name, StrictEvaluator(whole, order, seed))
-    return _for_interpreter(whole, name, Evaluator(whole))
+        return _for_interpreter(whole, name, given, StrictEvaluator(whole, order, seed))
+    return _for_interpreter(whole, name, given, Evaluator(whole))
 
 
 def entry_function(program: Program, name: str | None = None) -> Function:
@@ -244,17 +252,21 @@ def _marked(program: Program) -> str | None:
     return hosts[0].name if len(hosts) == 1 else program.entry
 
 
-def _for_interpreter(program: Program, name: str, evaluator: Evaluator) -> CompiledProgram:
+def _for_interpreter(
+    program: Program, name: str, given: int, evaluator: Evaluator
+) -> CompiledProgram:
     verifier = IRVerifier()
     verifier.enable_rule("TypeCheck")
     verifier.verify_or_throw(program)
     function = entry_function(program, name)
-    signature = Signature(function, effects(program)[name].writes)
+    signature = Signature(function, effects(program)[name].writes, given)
+    additions = Additions(function, given)
     lock = threading.Lock()
 
     def run(bound: Bound) -> Any:
+        whole = additions.complete(bound) if additions else bound
         with lock:
-            return evaluator.call(name, bound.values)
+            return evaluator.call(name, whole.values)
 
     return CompiledProgram(program, function, "interpreter", {}, signature, run)
 
@@ -269,13 +281,14 @@ def _for_cpu(
     lowered = PassManager(strategy).run_passes(program)
     function = entry_function(lowered, name)
     found = effects(lowered)
-    signature = Signature(function, found[name].writes)
+    given = len(entry_function(program, name).params)
+    signature = Signature(function, found[name].writes, given)
     functions = kernels_of(lowered, function)
     sources = {kernel.name: kernel_file(kernel, options=options) for kernel in functions}
     profile = Profile(kernel.name for kernel in functions) if options.profile else None
     kernels = _compile(functions, sources, found, toolchain, profile)
     if name in kernels:
-        run = _kernel_run(kernels[name], function)
+        run = _kernel_run(kernels[name], function, Additions(function, given))
     else:
         native = None
         if profile is None:
@@ -352,12 +365,14 @@ def _launch_tensors(function: Function) -> list[LaunchTensor | None]:
     return found if len(found) <= MAX_CHECKED_TENSORS else []
 
 
-def _kernel_run(kernel: Kernel, function: Function) -> Callable[[Bound], Any]:
+def _kernel_run(kernel: Kernel, function: Function, additions: Additions) -> Callable[[Bound], Any]:
     """Return what runs a kernel without a host function, in the calling thread."""
     native, results = kernel.native, kernel.results
     sizes = SizeWords(function)
 
     def run(bound: Bound) -> Any:
+        if additions:
+            bound = additions.complete(bound)
         try:
             native(bound.words + sizes.words(bound.values) if sizes else bound.words)
         except KernelError as error:

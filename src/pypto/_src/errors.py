@@ -273,6 +273,12 @@ class ScopeIsolationError(ParserError):
     slug = "scope"
 
 
+class LostVariableError(ScopeIsolationError, UndefinedVariableError):
+    """A name of a loop or branch is read after it; whoever catches either class sees it."""
+
+    slug = "undefined-name"
+
+
 class ParserOpError(ParserTypeError, OpError):
     """`OpError` of a call in a kernel's source; whoever catches either class sees it."""
 

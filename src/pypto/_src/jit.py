@@ -242,6 +242,7 @@ class _Version:
         self.passed = [i for i, p in enumerate(self.parameters) if not isinstance(p, _Constant)]
         self.takes_all = len(self.passed) == len(self.parameters)
         self.keys = [_key_of(parameter) for parameter in self.parameters]
+        self.are_bare = all(key is _kind_of_array for key in self.keys)
         self.made: dict[tuple[Any, ...], CompiledProgram] = {}
 
     def arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -291,6 +292,8 @@ class _Version:
         return made
 
     def key(self, args: Sequence[Any]) -> tuple[Any, ...]:
+        if self.are_bare and len(args) == len(self.keys):  # the same, without calls
+            return tuple([(arg.shape, arg.dtype) for arg in args])
         return tuple([key(arg) for key, arg in zip(self.keys, args, strict=True)])
 
     def lower(self, args: Sequence[Any]) -> Program:

@@ -150,8 +150,9 @@ HOST = Choice(
 )
 SANITIZE = Choice(
     "PYPTO_SANITIZE",
-    ("none", "address,undefined", "thread"),
-    "build with these sanitizers, whose runtime Python must have been started with",
+    ("none", "address,undefined", "thread", "poison"),
+    "build with these sanitizers, whose runtime Python must have been started with; poison needs "
+    "none: what nobody has written is NaN",
 )
 VERIFY_LEVEL = Choice(
     "PYPTO_VERIFY_LEVEL", ("basic", "none"), "what is verified between compiler passes"

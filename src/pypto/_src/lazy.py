@@ -22,9 +22,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class LazyModule:
-    """A stand-in that imports the real module at the first attribute access."""
+    """A stand-in that imports the real module at the first attribute access.
 
-    __slots__ = ("_module", "_name")
+    Attributes of a foreign module are asked for once: kernels are called through them.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -33,7 +34,10 @@ class LazyModule:
     def __getattr__(self, attribute: str) -> Any:
         if self._module is None:
             self._module = import_module(self._name)
-        return getattr(self._module, attribute)
+        value = getattr(self._module, attribute)
+        if not self._name.startswith("pypto"):
+            self.__dict__[attribute] = value
+        return value
 
 
 def lazy_module(name: str) -> Any:

@@ -36,6 +36,9 @@ _ELSEWHERE: Final = {
 }
 """What NumPy and its kin call things. An entry counts where the name on its right is known."""
 
+_KEYWORDS: Final = {"dtype": "target_type", "dim": "axis", "fill_value": "value"}
+"""What keywords are called elsewhere. An entry counts where the one on its right is known."""
+
 _DTYPES: Final = {
     "int": "int64",
     "long": "int64",
@@ -92,7 +95,8 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str | Non
 
 def meant_keyword(name: str, known: Collection[str]) -> str | None:
     """Return a hint with the nearest keyword, None if there is none."""
-    found = nearest(name, known)
+    elsewhere = _KEYWORDS.get(name)
+    found = elsewhere if elsewhere in known else nearest(name, known)
     return None if found is None else f"did you mean {found}=?"
 
 

@@ -17,10 +17,10 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir import Region as Body
 
-from pypto._src.dialect import ops
+from pypto._src.dialect import ops, sync_ops
 from pypto._src.dialect.meaning import MEANINGS, Step
-from pypto._src.dialect.ops import TileOp
 from pypto._src.dialect.reader import Source
+from pypto._src.dialect.tile_ops import TileOp
 from pypto._src.dialect.types import PtrType, Tile, TileType
 from pypto._src.dialect.values import (
     Array,
@@ -399,7 +399,10 @@ def _trap(machine: Machine, op: ops.TrapOp, env: dict[SSAValue, Any]) -> list[An
 
 
 Handler = Callable[..., list[Any]]
-_HAND_OVER: Final[Mapping[type[Operation], Handler]] = {ops.PushOp: _push, ops.PopOp: _pop}
+_HAND_OVER: Final[Mapping[type[Operation], Handler]] = {
+    sync_ops.PushOp: _push,
+    sync_ops.PopOp: _pop,
+}
 _HANDLERS: Final[Mapping[type[Operation], Handler]] = {
     ops.AllocTileOp: _alloc,
     ops.SetValidShapeOp: _set_valid,
@@ -423,11 +426,11 @@ _HANDLERS: Final[Mapping[type[Operation], Handler]] = {
     ops.GetBlockNumOp: _block_count,
     ops.GetSubblockIdxOp: _nothing,
     ops.GetSubblockNumOp: _one,
-    ops.SetFftsOp: _nothing,
-    ops.ReserveBufferOp: _nothing,
-    ops.ImportReservedBufferOp: _nothing,
-    **dict.fromkeys(ops.WORD_OPS, _nothing),
-    **{op: _HAND_OVER.get(op.__mro__[1], _nothing) for op in ops.HAND_OVER_OPS},
+    sync_ops.SetFftsOp: _nothing,
+    sync_ops.ReserveBufferOp: _nothing,
+    sync_ops.ImportReservedBufferOp: _nothing,
+    **dict.fromkeys(sync_ops.WORD_OPS, _nothing),
+    **{op: _HAND_OVER.get(op.__mro__[1], _nothing) for op in sync_ops.HAND_OVER_OPS},
     scf.ForOp: _for,
     scf.WhileOp: _while,
     scf.IfOp: _if,

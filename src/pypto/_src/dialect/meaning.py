@@ -13,8 +13,8 @@ import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import IntegerAttr
 
-from pypto._src.dialect.ops import TileOp
 from pypto._src.dialect.rules import attribute_of
+from pypto._src.dialect.tile_ops import TileOp
 from pypto._src.dialect.types import TileType, Word
 from pypto._src.dialect.values import Array, Region, TileValue
 from pypto._src.errors import EvaluationError

@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.printer import Printer
 
 from pypto._src.dialect import ops
-from pypto._src.dialect.ops import TileOp
 from pypto._src.dialect.reader import Source
+from pypto._src.dialect.tile_ops import TileOp
 from pypto._src.dialect.values import numpy_dtype
 
 

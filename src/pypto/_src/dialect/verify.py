@@ -24,9 +24,8 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from pypto._src.dialect import ops
+from pypto._src.dialect import ops, sync_ops
 from pypto._src.dialect.memory import find_overflows
-from pypto._src.dialect.ops import TileOp, declared_arch
 from pypto._src.dialect.reader import Source, parse
 from pypto._src.dialect.rules import (
     A3,
@@ -35,6 +34,7 @@ from pypto._src.dialect.rules import (
     constant,
     fits,
 )
+from pypto._src.dialect.tile_ops import TileOp, declared_arch
 from pypto._src.dialect.types import (
     DYNAMIC,
     INDEX,
@@ -149,7 +149,7 @@ def find_faults(module: ModuleOp, options: Options) -> list[Fault]:
         options.insert_sync,
         {op: index for index, op in enumerate(ops_in_order)},
         {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)},
-        {_function_of(op) for op in ops_in_order if isinstance(op, ops.SetFftsOp)},
+        {_function_of(op) for op in ops_in_order if isinstance(op, sync_ops.SetFftsOp)},
     )
     faults: list[Fault] = []
     for op in ops_in_order:
@@ -558,13 +558,13 @@ def _if(op: scf.IfOp, context: _Context) -> Broke:
 # --------------------------------------------------------------------------------------------
 
 _CROSS_CORE: Final = {
-    ops.SyncSetOp: frozenset({"PIPE_FIX", "PIPE_MTE3"}),
-    ops.SyncWaitOp: frozenset({"PIPE_V", "PIPE_MTE1", "PIPE_MTE2", "PIPE_MTE3", "PIPE_FIX"}),
+    sync_ops.SyncSetOp: frozenset({"PIPE_FIX", "PIPE_MTE3"}),
+    sync_ops.SyncWaitOp: frozenset({"PIPE_V", "PIPE_MTE1", "PIPE_MTE2", "PIPE_MTE3", "PIPE_FIX"}),
 }
 """The pipes that signal and wait between cores on a5."""
 
 
-def _cross_core(op: ops.WordsOp, context: _Context) -> Broke:
+def _cross_core(op: sync_ops.WordsOp, context: _Context) -> Broke:
     pipe = op.attributes["word0"]
     assert isinstance(pipe, Pipe)
     if A5 in context.archs and pipe.data not in _CROSS_CORE[type(op)]:
@@ -587,7 +587,7 @@ def _function_of(op: Operation) -> Operation:
 # --------------------------------------------------------------------------------------------
 
 
-def _reserve(op: ops.ReserveBufferOp, context: _Context) -> Broke:
+def _reserve(op: sync_ops.ReserveBufferOp, context: _Context) -> Broke:
     """The assembler places the buffer where it places tiles."""
     is_placed = str(op.attributes.get("auto")) == "false" and "base" in op.attributes
     if is_placed != (context.level == "level3"):
@@ -595,7 +595,7 @@ def _reserve(op: ops.ReserveBufferOp, context: _Context) -> Broke:
         yield Broken("level", f"the buffer {what} at {context.level}")
 
 
-def _initialize_pipe(op: ops.InitializePipeOp, context: _Context) -> Broke:
+def _initialize_pipe(op: sync_ops.InitializePipeOp, context: _Context) -> Broke:
     if A3 in context.archs and "gm_slot_buffer" not in op.names:
         yield Broken("operand-count", "a3 needs a gm_slot_buffer in global memory")
 
@@ -712,8 +712,8 @@ _CHECKS: Final[Mapping[type[Operation], Callable[..., Broke]]] = {
     ops.GetValueOp: _get_value,
     ops.SetValueOp: _set_value,
     ops.PrintOp: _print,
-    ops.SyncSetOp: _cross_core,
-    ops.SyncWaitOp: _cross_core,
-    ops.ReserveBufferOp: _reserve,
-    **dict.fromkeys(ops.INITIALIZE_PIPE_OPS, _initialize_pipe),
+    sync_ops.SyncSetOp: _cross_core,
+    sync_ops.SyncWaitOp: _cross_core,
+    sync_ops.ReserveBufferOp: _reserve,
+    **dict.fromkeys(sync_ops.INITIALIZE_PIPE_OPS, _initialize_pipe),
 }

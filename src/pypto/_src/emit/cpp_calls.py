@@ -6,8 +6,8 @@ statements: who writes a call says where its result goes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.columns import check_column
@@ -40,7 +40,7 @@ from pypto._src.ir.nodes import (
     dtype_of,
     scalar_type,
 )
-from pypto._src.ir.opdef import SCALAR, TILE, OpDef, op_of
+from pypto._src.ir.opdef import PLAIN_KEYWORDS, SCALAR, TILE, OpDef, op_of
 from pypto._src.ops.layout import is_column
 
 
@@ -66,14 +66,13 @@ class Calls:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self._mapper = ISAMapper()
+        self._given = kernel.context.given
         self._hints = kernel.options.scheduling_hints
-        self._forms: dict[tuple[object, int], _Form] = {}  # by op and number of operands
-        # What calls without operands are; by identity of the keywords, and by what is in them.
-        self._alone: dict[tuple[object, ...], tuple[Sequence[str], Call]] = {}
+        self._names_do = not kernel.options.fold_constants  # variables may be written by name
+        self._alone = ALONE_REMARKED if self._hints else ALONE
         # By the identity of what they depend on, which stands behind them: a long kernel has few
         # shapes, lists of numbers and tensors.
-        self._addresses: dict[tuple[int, int], tuple[str, object, object]] = {}
+        self._addresses: dict[tuple[int, ...], tuple[str, Place]] = {}  # and offsets
         self._shapes: dict[tuple[int, int, int], tuple[tuple[Size, ...], object, object]] = {}
         self._regions: dict[tuple[int, int], tuple[str, object, object]] = {}
         self._sizes: dict[str, Var] = {}  # variables for sizes that are known at run time
@@ -90,12 +89,12 @@ class Calls:
             EmitError: it has no C++ form.
         """
         kernel = self.kernel
-        op, form, is_plain = self._forms.get((call.op, len(call.args))) or self._form(call)
+        args = call.args
+        op, form, is_plain = FORMS.get((call.op, len(args))) or _form(call)
         remark = self._remark(op, call) if self._hints else ""
-        if is_plain:
-            names = list(map(kernel.context.given.get, call.args))
+        if is_plain and self._names_do:
+            names = [dst, *map(self._given.get, args)]
             if None not in names:
-                names.insert(0, dst)
                 kernel.body.emit_line(f"{form}({', '.join(filter(None, names))});{remark}")
                 return
         texts = kernel.operands(call.args)
@@ -104,41 +103,25 @@ class Calls:
         else:
             form(Site(self, call, dst, tuple(texts), kind, remark, kernel.body.emit_line))
 
-    def _form(self, call: Call) -> _Form:
-        """Find out how the calls of one op with as many operands are written."""
-        op = op_of(call)
-        if op is None:
-            raise EmitError(f"the call of {call.op.name!r} was not expanded into the kernel")
-        isa = self._mapper.form(op)
-        is_plain = isinstance(isa, str) and not self.kernel.options.fold_constants
-        is_plain = is_plain and all(param.kind in (TILE, SCALAR) for param in op.operands)
-        form = self._forms[call.op, len(call.args)] = _Form(op, isa, is_plain)
-        return form
-
-    def write_alone(self, call: Call) -> None:
-        """Write a call without operands and result: its text follows from op and keywords alone."""
+    def lines_alone(self, call: Call) -> Sequence[str]:
+        """Return a call without operands and result: it follows from op and keywords alone."""
         kwargs = call.kwargs
         same = call.op, id(kwargs) if kwargs else 0
         known = self._alone.get(same)
-        if known is None:
-            known = self._alone[same] = self._lines_of(call)
-        for line in known[0]:
-            self.kernel.body.emit_line(line)
-
-    def _lines_of(self, call: Call) -> tuple[Sequence[str], Call]:
-        """Return the lines of a call without operands, and one that keeps their key."""
-        op, form, _ = self._forms.get((call.op, 0)) or self._form(call)
-        key = (op, *call.kwargs, *map(id, call.kwargs.values()))
-        known = self._alone.get(key)
-        if known is None:
-            lines: list[str] = []
-            site = Site(self, call, "", (), None, self._remark(op, call), lines.append)
-            if isinstance(form, str):
-                site.emit(f"{form}();")
-            else:
-                form(site)
-            known = self._alone[key] = lines, call
-        return known[0], call
+        if known is not None:
+            return known[0]
+        op, form, _ = FORMS.get((call.op, 0)) or _form(call)
+        lines: list[str] = []
+        site = Site(self, call, "", (), None, self._remark(op, call), lines.append)
+        if isinstance(form, str):
+            site.emit(f"{form}();")
+        else:
+            form(site)
+        if PLAIN_KEYWORDS.issuperset(map(type, kwargs.values())):
+            if len(self._alone) >= MOST_ALONE:
+                self._alone.clear()
+            self._alone[same] = lines, kwargs
+        return lines
 
     def _remark(self, op: OpDef[..., object], call: Call) -> str:
         """Return what ends the lines of a call: the pipe that runs it, where that was asked for."""
@@ -158,16 +141,20 @@ class Calls:
         begins = map(self._checked_begin, offsets.elements, dims, source.shape)
         text = self.offset(source, tuple(begins))
         pointer = text if text.isidentifier() else f"({text})"
-        return Place(pointer, source.base, source.element, tuple(dims), source.strides, "")
+        return Place(pointer, source.base, source.element, tuple(dims), source.strides, "", True)
 
     def offset(self, place: Place, offsets: Sequence[Expr]) -> str:
         """Return ``x + r * 64 + c`` for a place and one offset a dimension."""
         kernel = self.kernel
         if kernel.options.fold_constants or kernel.sharing is not None:
             return self._short_offset(place, offsets)
-        known = self._addresses.get((id(place), id(offsets)))
-        if known is not None:
-            return known[0]
+        key: tuple[int, ...] = ()
+        if _CONSTANTS.issuperset(map(type, offsets)):
+            numbers: Any = offsets
+            key = id(place), *[number.value for number in numbers]
+            known = self._addresses.get(key)
+            if known is not None:
+                return known[0]
         text, parts = kernel.scalars.text, [place.pointer]
         for offset, stride in zip(offsets, place.strides, strict=True):
             if stride == 1:
@@ -176,8 +163,8 @@ class Calls:
                 wide = offset if offset.__class__ is ConstInt else _as_wide(offset)
                 parts.append(f"{_literal(wide, stride) or text(wide, 11)} * {stride}")
         found = " + ".join(parts)
-        if all(offset.__class__ is ConstInt for offset in offsets):
-            self._addresses[id(place), id(offsets)] = found, place, offsets
+        if key:
+            self._addresses[key] = found, place
         return found
 
     def _short_offset(self, place: Place, offsets: Sequence[Expr]) -> str:
@@ -212,6 +199,27 @@ class Calls:
         self.kernel.helpers["view_begin"] = None
         return self._size(f"view_begin({self.kernel.scalar(begin)}, {size}, {limit})")
 
+    def kept(self, place: Place, offsets: Sequence[Expr], sizes: Sequence[Size]) -> Sequence[Expr]:
+        """Return the offsets of a region, each an error on the CPU where it leaves its dimension.
+
+        The headers see how far a region goes from where it begins, and the end of its tensor. What
+        begins beyond the end of a row, or goes beyond a part of a tensor, only this can see.
+        """
+        limits = place.shape
+        if _CONSTANTS.issuperset(map(type, offsets)) and str not in map(type, (*sizes, *limits)):
+            return offsets  # the op's type rule has compared them
+        first = 0 if place.is_part else 1
+        kept = list(offsets)
+        for axis in range(first, len(kept)):
+            begin, size, limit = offsets[axis], sizes[axis], limits[axis]
+            if isinstance(begin, ConstInt) and isinstance(size, int) and isinstance(limit, int):
+                continue
+            if not self.kernel.ranges.is_inside(begin, size, limit, place.is_part):
+                self.kernel.helpers["region_begin"] = None
+                text = self.kernel.scalar(begin)
+                kept[axis] = self._size(f"region_begin({axis}, {text}, {size}, {limit})")
+        return tuple(kept)
+
     def moved_sizes(self, shape: Sequence[Expr], kind: TileType) -> tuple[Size, ...]:
         """Return the sizes of the region that a tile of type ``kind`` moves to or from.
 
@@ -238,7 +246,7 @@ class Calls:
             and all(const_value(offset) == 0 for offset in offsets)
         ):
             return place.whole
-        address = self.offset(place, offsets)
+        address = self.offset(place, self.kept(place, offsets, shape))
         known = self._regions.get((id(place), id(shape)))
         if known is None:
             name = self.kernel.regions.object_for(place, shape, "ND")
@@ -254,12 +262,36 @@ class Calls:
         return name
 
 
-class _Form(NamedTuple):
-    """How an op is written."""
+_Form: TypeAlias = tuple[OpDef[..., Any], Form, bool]
+"""How an op is written; true for an instruction of tiles and scalars."""
 
-    op: OpDef[..., Any]
-    isa: Form
-    is_plain: bool  # a call's operands are tiles and scalars, and written by their names
+# Facts about ops, for the whole process.
+FORMS: Final[dict[tuple[object, int], _Form]] = {}
+"""By op and number of operands."""
+MOST_FORMS: Final = 2048
+_Alone: TypeAlias = dict[tuple[object, int], tuple[Sequence[str], Mapping[str, object]]]
+ALONE: Final[_Alone] = {}
+ALONE_REMARKED: Final[_Alone] = {}
+"""The lines of calls without operands, by op and identity of the keywords, which are kept."""
+MOST_ALONE: Final = 2048
+_CONSTANTS: Final = frozenset({ConstInt})
+
+
+def _form(call: Call) -> _Form:
+    """Find out how the calls of one op with as many operands are written."""
+    op = op_of(call)
+    if op is None:
+        raise EmitError(f"the call of {call.op.name!r} was not expanded into the kernel")
+    isa = _MAPPER.form(op)
+    is_plain = isinstance(isa, str) and all(p.kind in (TILE, SCALAR) for p in op.operands)
+    form = op, isa, is_plain
+    if len(FORMS) >= MOST_FORMS:
+        FORMS.clear()
+    FORMS[call.op, len(call.args)] = form
+    return form
+
+
+_MAPPER: Final = ISAMapper()
 
 
 class Site:
@@ -311,7 +343,7 @@ class Site:
                 check_column(sizes, place.strides)
             return calls.region(place, offsets, sizes)
         part = column_part(sizes, place.strides, kind.dtype.bytes)
-        address = calls.offset(place, offsets)
+        address = calls.offset(place, calls.kept(place, offsets, sizes))
         if part.order == "ND":
             self._name_rows(tile, kind, part.shape)
         there = place._replace(strides=part.strides)

@@ -22,8 +22,8 @@ _RESERVED_TEXT: Final = """
     wchar_t while xor xor_eq half bfloat16_t int8_t int16_t int32_t int64_t uint8_t uint16_t
     uint32_t uint64_t Shape Stride GlobalTensor Tile TileType BLayout SLayout Layout args
     kernel_entry pto main floor_div floor_mod int_pow float_floor_div float_floor_mod float_max
-    float_min float_pow element_index view_begin loop_step get_block_idx profile_clock
-    profile_add shift_count float_to_int int_div unsigned_div unsigned_mod"""
+    float_min float_pow element_index view_begin region_begin loop_step get_block_idx profile_clock
+    profile_add shift_count float_to_int int_abs int_div unsigned_div unsigned_mod"""
 RESERVED: Final = frozenset(_RESERVED_TEXT.split())
 
 

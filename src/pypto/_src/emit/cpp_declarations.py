@@ -7,7 +7,7 @@ to know calls and control flow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from pypto._src.emit.cpp_kernel import Kernel, space_of
 from pypto._src.emit.cpp_tensors import (
@@ -18,10 +18,11 @@ from pypto._src.emit.cpp_tensors import (
     tile_rows_cols,
     valid_sizes,
 )
-from pypto._src.emit.cpp_types import Size, bit_cast_lines
+from pypto._src.emit.cpp_types import Size, bit_cast_lines, c_type, row_major, tile_text
 from pypto._src.emit.writer import CodeEmitter
 from pypto._src.errors import EmitError
 from pypto._src.ir.dims import dimension_vars
+from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
     ConstInt,
     ScalarType,
@@ -30,7 +31,9 @@ from pypto._src.ir.nodes import (
     Var,
     const_value,
     dtype_of,
+    static_shape,
 )
+from pypto._src.ir.unique import structure
 
 
 class Declarations:
@@ -104,7 +107,7 @@ class Declarations:
         kernel.context.register_var(param, f"{name}Global")
         kernel.context.register_pointer(f"{name}Global", name)
         kernel.regions.declared.add(name)
-        pointer = f"__gm__ {kernel.types.ConvertDataType(dtype_of(param))}*"
+        pointer = f"__gm__ {c_type(dtype_of(param))}*"
         return f"{pointer} {name} = reinterpret_cast<{pointer}>({word});"
 
     # ----- tensors --------------------------------------------------------------------------
@@ -116,12 +119,16 @@ class Declarations:
         kind = param.type
         assert isinstance(kind, TensorType)
         try:
-            shape = [
-                self._run_time(size, f"{name}_dim{axis}")
-                for axis, size in enumerate(parameter_sizes(param, kernel.scalars.text))
-            ]
-            strides = self._strides(kind, shape, name)
-            element = kernel.types.ConvertDataType(kind.dtype)
+            shape: Sequence[Size] | None = static_shape(kind)
+            if shape is not None and kind.tensor_view is None:
+                strides: Sequence[Size] = row_major(shape)
+            else:
+                shape = [
+                    self._run_time(size, f"{name}_dim{axis}")
+                    for axis, size in enumerate(parameter_sizes(param, kernel.scalars.text))
+                ]
+                strides = self._strides(kind, shape, name)
+            element = c_type(kind.dtype)
             place = Place(name, name, element, tuple(shape), tuple(strides), whole)
             kernel.places[whole] = place
             return declare_global(name, place, place.shape, "ND", name)
@@ -177,18 +184,35 @@ class Declarations:
 
     def _class_text(self, var: Var, kind: TileType) -> tuple[str, str]:
         """Return the class of a tile, and the arguments of its constructor."""
-        try:
-            rows, cols = tile_rows_cols(kind)
-        except EmitError as error:
-            raise error.at(var.span) from None
-        valid = [const_value(size) for size in valid_sizes(kind)] or [rows, cols]
-        # Sizes known at run time are set where the tile gets its value.
-        given = [
-            known if known is not None else full
-            for known, full in zip(valid, (rows, cols), strict=True)
-        ]
-        text = self._kernel.types.tile_type(kind, space_of(kind), rows, cols)
-        return text, f"{given[0]}, {given[1]}"
+        known = structure(kind)
+        key = known, space_of(kind)
+        found = None if known is None else CLASSES.get(key)
+        if found is None:
+            try:
+                found = _class_text(kind)
+            except EmitError as error:
+                raise error.at(var.span) from None
+            if known is not None:
+                if len(CLASSES) >= MOST_CLASSES:
+                    CLASSES.clear()
+                CLASSES[key] = found
+        return found
+
+
+CLASSES: Final[dict[tuple[Any, MemorySpace], tuple[str, str]]] = {}
+"""Classes of tiles by structure and memory, for the whole process."""
+MOST_CLASSES: Final = 1024
+
+
+def _class_text(kind: TileType) -> tuple[str, str]:
+    rows, cols = tile_rows_cols(kind)
+    valid = [const_value(size) for size in valid_sizes(kind)] or [rows, cols]
+    # Sizes known at run time are set where the tile gets its value.
+    given = [
+        known if known is not None else full
+        for known, full in zip(valid, (rows, cols), strict=True)
+    ]
+    return tile_text(kind, space_of(kind), rows, cols), f"{given[0]}, {given[1]}"
 
 
 def _section(out: CodeEmitter, title: str, groups: Sequence[Sequence[str]]) -> None:
@@ -196,6 +220,4 @@ def _section(out: CodeEmitter, title: str, groups: Sequence[Sequence[str]]) -> N
     if not groups:
         return
     out.emit_line(f"// {title}")
-    for group in groups:
-        out.emit_lines(group)
-        out.emit_line()
+    out.emit_lines([line for group in groups for line in (*group, "")])

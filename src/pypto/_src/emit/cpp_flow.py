@@ -72,6 +72,7 @@ class Flow:
         kind = self._kernel.types.ConvertDataType(dtype_of(stmt.loop_var))
         start, stop = self._kernel.scalar(stmt.start, 10), self._kernel.scalar(stmt.stop, 10)
         step = self._kernel.scalar(stmt.step, 10)
+        self._kernel.ranges.enter(stmt, stop)
         known = const_value(self._kernel.folded(stmt.step))
         name = self._context.declare(stmt.loop_var)
         if known is None or known == 0:
@@ -323,8 +324,6 @@ class Flow:
             self._body.emit_line(f"{name} = {place.whole};")
         if pointer != place.pointer:
             self._body.emit_line(f"{pointer} = {place.pointer};")
-
-    # ----- debugging ------------------------------------------------------------------------
 
 
 class _Next:

@@ -12,10 +12,11 @@ from pypto._src.diagnostics import Span
 from pypto._src.emit.cpp_context import CodeContext
 from pypto._src.emit.cpp_index import Sharing, folded
 from pypto._src.emit.cpp_options import CppOptions
+from pypto._src.emit.cpp_ranges import Ranges
 from pypto._src.emit.cpp_scan import Facts
 from pypto._src.emit.cpp_tensors import Choices, Place, Regions
 from pypto._src.emit.cpp_types import ScalarText, TypeConverter
-from pypto._src.emit.writer import CodeEmitter, source_comment, source_text
+from pypto._src.emit.writer import CodeEmitter, base_name, source_text
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import BinaryExpr, Expr, MakeTuple, TensorType, TileType, Type, Var
@@ -29,24 +30,27 @@ class Body(CodeEmitter):
         super().__init__(1)
         self._comments = comments
         self._texts = texts  # the comments have the texts of the lines
-        self._file: str = ""  # the place that the lines to come are for
+        self._file = self._shown = ""  # the place that the lines to come are for
         self._line = -1
         self._source = self._named = ""  # what a comment says of it, and what the last one said
         self._is_due = False  # a comment comes before the next line
 
     def note(self, span: Span) -> None:
         """Say which place of the source the lines to come are for."""
-        line = span.begin_line
-        if line == self._line and span.filename == self._file:  # as for most statements
+        line, file = span.begin_line, span.filename
+        if line == self._line and file == self._file:  # as for most statements
             return
         if line <= 0 or not self._comments:
             return
-        self._file, self._line = span.filename, line
-        self._source = source_comment(span) or ""
+        if file != self._file:
+            self._file, self._shown = file, base_name(file)
+        self._line = line
+        source = f"{self._shown}:{line}"
         if self._texts:
             text = source_text(span)
-            self._source = f"{self._source}: {text}" if text else self._source
-        self._is_due = self._source != self._named
+            source = f"{source}: {text}" if text else source
+        self._source = source
+        self._is_due = source != self._named
 
     def end_notes(self) -> None:
         """Say that the lines to come are for no place of the source."""
@@ -92,6 +96,7 @@ class Kernel:
         self.places: dict[str, Place] = {}  # by the name that a tensor is registered under
         self.regions = Regions(self.context.fresh)
         self.constants: dict[Var, Expr] = {}  # scalars that folding found to be constant
+        self.ranges = Ranges()
         self.body = Body(comments, options.source_lines)
         self.profile = ""  # name of the pointer to the counters
         self.dead: list[Stmt] = []  # bodies that never run

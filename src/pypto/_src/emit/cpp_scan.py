@@ -7,7 +7,7 @@ needs. Knows no text, no names and no places.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from pypto._src.emit.cpp_tensors import valid_sizes
 from pypto._src.ir.nodes import (
@@ -59,9 +59,9 @@ class Facts(NamedTuple):
 def scan(function: Function, removed: frozenset[Stmt] = frozenset()) -> Facts:
     """Look at ``function`` once; nothing in ``removed`` statements reads anything."""
     found = _Scan(removed)
-    visit = found.visit.get
+    visit, other = found.visit.get, found.other
     for stmt in stmts_in(function.body):
-        visit(stmt.__class__, found.other)(stmt)
+        visit(stmt.__class__, other)(stmt)
     for param in function.params:
         found.read_type(param.type)
     return Facts(found.used(), found.tiles, found.hands_tensors_on)
@@ -116,7 +116,9 @@ class _Scan:
             return
         if id(kind) not in self._types:
             self._types[id(kind)] = kind
-            self._read.update(uses(_sizes_said(kind)))
+            sizes = _sizes_said(kind)
+            if not _LITERALS.issuperset(map(type, sizes)):
+                self._read.update(uses(sizes))
 
     def other(self, stmt: Stmt) -> None:
         """Note what a statement without a rule of its own reads."""
@@ -124,8 +126,9 @@ class _Scan:
             self._expressions([e for e in exprs_in(stmt) if not isinstance(e, Var)])
 
     def _assign(self, stmt: AssignStmt) -> None:
-        var, value = stmt.var, stmt.value
-        kind = var.type
+        var = stmt.var
+        value: Any = stmt.value
+        kind: Any = var.type
         is_tile, is_call = kind.__class__ is TileType, value.__class__ is Call
         if is_tile and is_call:
             self.tiles.append(var)
@@ -135,15 +138,15 @@ class _Scan:
             self._pending[var] = list(uses([value]))
             return
         if is_call:
-            self._call(cast("Call", value))
+            self._call(value)
         else:
             self._expressions((value,))
-        if not is_tile or cast("TileType", kind).tile_view is not None:
+        if not is_tile or kind.tile_view is not None:
             self.read_type(kind)
 
     def _evaluate(self, stmt: EvalStmt) -> None:
-        value = stmt.expr
-        if value.__class__ is Call and not cast("Call", value).args:
+        value: Any = stmt.expr
+        if value.__class__ is Call and not value.args:
             return  # flags and barriers are half the statements of a kernel
         if stmt not in self._gone and not isinstance(value, Var):
             self._expressions((value,))

@@ -113,7 +113,9 @@ class Statements:
             if call.args:
                 self._calls.write(call, "")
             else:
-                self._calls.write_alone(call)
+                emit = self._body.emit_line
+                for line in self._calls.lines_alone(call):
+                    emit(line)
 
     def _return(self, stmt: ReturnStmt) -> None:
         for value in stmt.value:
@@ -141,7 +143,7 @@ class Statements:
             return
         assert isinstance(kind, TileType)
         self._body.note(span)
-        name = kernel.name(var)
+        name = kernel.context.given.get(var) or kernel.name(var)
         if kind.tile_view is not None:
             self._set_valid(name, kind)
         self._calls.write(value, name, kind)
@@ -186,6 +188,7 @@ class Statements:
             kernel.constants[var] = value  # stands where the variable is used
             if not self._prints:
                 return
+        kernel.ranges.assign(var, value)
         text = kernel.scalar(value)
         self._body.emit_line(f"{kind} {kernel.context.declare(var)} = {text};")
 

@@ -49,6 +49,7 @@ class Place(NamedTuple):
     shape: tuple[Size, ...]
     strides: tuple[Size, ...]
     whole: str  # GlobalTensor object of exactly this place, "" if there is none
+    is_part: bool = False  # in a larger tensor: a region can leave it and stay in that one
 
 
 def row_major_text(shape: Sequence[Size]) -> list[Size]:
@@ -96,22 +97,21 @@ def declare_global(
         f"using {name}GlobalType = GlobalTensor<{place.element}, {name}ShapeDim5, "
         f"{name}StrideDim5{layout}>;",
     ]
-    sizes = _given(f"{name}ShapeDim5", shape), _given(f"{name}StrideDim5", place.strides)
-    arguments = [pointer or "nullptr"]
-    if not sizes[0].endswith("()") or not sizes[1].endswith("()"):
-        arguments.append(sizes[0])
-    if not sizes[1].endswith("()"):
-        arguments.append(sizes[1])
-    if arguments == ["nullptr"]:
-        return [*lines, f"{name}GlobalType {name}Global;"]
-    return [*lines, f"{name}GlobalType {name}Global({', '.join(arguments)});"]
+    arguments = pointer or "nullptr"
+    sizes, strides = _given(shape), _given(place.strides)
+    if sizes or strides:
+        arguments += f", {name}ShapeDim5({sizes})"
+    if strides:
+        arguments += f", {name}StrideDim5({strides})"
+    given = "" if arguments == "nullptr" else f"({arguments})"
+    return [*lines, f"{name}GlobalType {name}Global{given};"]
 
 
-def _given(kind: str, sizes: Sequence[Size]) -> str:
-    """Return the constructor call with what is known at run time, in order."""
+def _given(sizes: Sequence[Size]) -> str:
+    """Return what is known at run time only, in order, as the arguments of a constructor."""
     if str not in map(type, sizes):
-        return f"{kind}()"
-    return f"{kind}({', '.join(size for size in five(sizes) if isinstance(size, str))})"
+        return ""
+    return ", ".join([size for size in five(sizes) if isinstance(size, str)])
 
 
 class Regions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from pypto._src.dtypes import DataType
@@ -104,7 +105,12 @@ def stride_text(strides: Sequence[Size]) -> str:
 
 
 def _static(sizes: Sequence[Size]) -> str:
-    return ", ".join([str(size) if isinstance(size, int) else "-1" for size in five(sizes)])
+    return _listed(*[size if isinstance(size, int) else -1 for size in sizes])
+
+
+@lru_cache(maxsize=1024)
+def _listed(*sizes: int) -> str:
+    return ", ".join(map(str, five(sizes)))
 
 
 def row_major(dims: Sequence[int]) -> list[int]:
@@ -439,7 +445,8 @@ class ScalarText:
     def _unary(self, expr: UnaryExpr, operand: _Parts) -> _Parts:
         parts = self._operator(expr, operand)
         is_narrow = expr.dtype.is_int() and expr.dtype.get_bit() < 32
-        if is_narrow and not isinstance(expr, Cast):  # as in `_binary`
+        has_type = isinstance(expr, Cast) or (isinstance(expr, Abs) and self._checked)
+        if is_narrow and not has_type:  # as in `_binary`
             return f"static_cast<{c_type(expr.dtype)}>({parts[0]})", _ATOM
         return parts
 
@@ -458,6 +465,12 @@ class ScalarText:
                 return f"!{_wrapped(operand, _UNARY)}", _UNARY
             case BitNot():
                 return f"~{_wrapped(operand, _UNARY)}", _UNARY
+            case Abs() if dtype_of(expr).is_unsigned_int():
+                return operand
+            case Abs() if self._checked and dtype_of(expr).is_int():
+                # Compilers take the usual text for a number that is not negative.
+                self.helpers["int_abs"] = None
+                return f"int_abs<{c_type(expr.dtype)}>({operand[0]})", _ATOM
             case Abs():
                 value = _wrapped(operand, _UNARY + 1)
                 if dtype_of(expr) is DataType.BF16:  # whose negation is a float

@@ -12,11 +12,19 @@ from typing import Final, NamedTuple
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp import RESERVED
+from pypto._src.emit.cpp_context import RESERVED
 from pypto._src.emit.host_scalars import HostScalars, element_text, from_word, host_type, to_word
+from pypto._src.emit.task_runtime import (
+    DTYPES,
+    MAKE_PARAM,
+    WORDS,
+    WORKERS,
+    assign_together,
+    loop_test,
+)
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError, PyptoError
-from pypto._src.ir.enums import CoreType, ParamDirection
+from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,
@@ -57,44 +65,7 @@ from pypto._src.ops import tensor as tensor_ops
 ENTRY_SYMBOL: Final = "pypto_enter"
 MAX_DIMS: Final = 5
 
-DTYPES: Final = {
-    DataType.FP32: "FLOAT32",
-    DataType.FP16: "FLOAT16",
-    DataType.INT32: "INT32",
-    DataType.INT16: "INT16",
-    DataType.INT8: "INT8",
-    DataType.UINT8: "UINT8",
-    DataType.BF16: "BFLOAT16",
-    DataType.INT64: "INT64",
-    DataType.UINT64: "UINT64",
-    DataType.UINT16: "UINT16",
-    DataType.UINT32: "UINT32",
-    DataType.FP64: "FLOAT64",
-    DataType.BOOL: "BOOL",
-    DataType.FP8E4M3FN: "FLOAT8_E4M3FN",
-    DataType.FP8E5M2: "FLOAT8_E5M2",
-}
-"""The runtime's element types, in the order of their numbers there."""
-
-_MAKE_PARAM: Final = {
-    ParamDirection.In: "make_input_param",
-    ParamDirection.Out: "make_output_param",
-    ParamDirection.InOut: "make_inout_param",
-}
-_WORKERS: Final = {
-    CoreType.VECTOR: "PTO2_WORKER_VECTOR",
-    CoreType.CUBE: "PTO2_WORKER_CUBE",
-}
-_TAKEN: Final = RESERVED | {
-    "rt",
-    "line",
-    "arg_count",
-    "Tensor",
-    "PTOParam",
-    "DataType",
-    "pto2",
-    "std",
-}
+_TAKEN: Final = RESERVED | WORDS | {"line", "pto2", "std"}
 
 
 class HostText(NamedTuple):
@@ -487,7 +458,7 @@ class _Host:
     def _task(self, call: Call, callee: Function) -> list[str]:
         """Write a task; return the tensors that the call's results are."""
         number = self.file.kernels.setdefault(callee.name, len(self.file.kernels))
-        worker = _WORKERS[core_type(callee)]
+        worker = WORKERS[core_type(callee)]
         params = self.names.fresh(f"params_t{self.file.tasks}")
         self.line(f"// Task {self.file.tasks}: {callee.name}")
         self.file.tasks += 1
@@ -513,7 +484,7 @@ class _Host:
     def _param(self, arg: Expr, wanted: Type, direction: ParamDirection) -> str:
         text = self.value(arg)
         if isinstance(arg.type, TensorType):
-            return f"{_MAKE_PARAM[direction]}({text})"
+            return f"{MAKE_PARAM[direction]}({text})"
         if isinstance(wanted, ScalarType) and wanted.dtype is not dtype_of(arg):
             text = f"pto2::cast<{host_type(wanted.dtype)}>({text})"
         dtype = wanted.dtype if isinstance(wanted, ScalarType) else dtype_of(arg)
@@ -562,9 +533,7 @@ class _Host:
             self.line(
                 f'if ({step} == 0) pto2_fail(__LINE__, "loop-step", "the step of a loop is zero");'
             )
-        test = f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
-        if known:
-            test = f"{name} {'<' if known > 0 else '>'} {stop}"
+        test = loop_test(name, stop, step, known or None)
         kind = host_type(dtype_of(stmt.loop_var))
         self._block(
             f"for ({kind} {name} = {start}; {test}; {name} += {step})", stmt.body, stmt.iter_args
@@ -604,22 +573,14 @@ class _Host:
         values = yielded(body)
         if len(values) != len(targets):
             raise EmitError(f"{len(targets)} values are wanted, the body yields {len(values)}")
-        pairs = [
-            (target, self.name(target), self.value(value))
-            for target, value in zip(targets, values, strict=True)
-        ]
-        changed = [pair for pair in pairs if pair[1] != pair[2]]
-        if len(changed) == 1:
-            self.line(f"{changed[0][1]} = {changed[0][2]};")
-            return
-        # All values are read before any of them changes.
-        later: list[str] = []
-        for target, name, text in changed:
-            new = self.names.fresh(f"{name}_next")
-            self.line(f"{_value_type(target.type)} {new} = {text};")
-            later.append(f"{name} = {new};")
-        for line in later:
-            self.line(line)
+        assign_together(
+            [
+                (_value_type(target.type), self.name(target), self.value(value))
+                for target, value in zip(targets, values, strict=True)
+            ],
+            self.names,
+            self.line,
+        )
 
     def _enter(self, iter_args: Sequence[IterArg]) -> None:
         for arg in iter_args:

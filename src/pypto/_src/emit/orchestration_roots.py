@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pypto._src.errors import EmitError
+from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import (
     Call,
     Expr,
+    GlobalVar,
     TensorType,
+    TileType,
     TupleGetItemExpr,
     TupleType,
     Var,
@@ -200,12 +203,14 @@ class _Roots:
 
     def visit(self, body: Stmt | None) -> None:
         for stmt in statements(body):
+            if isinstance(stmt, AssignStmt):
+                self._items(stmt.value)
+                self._assign(stmt)
+                continue
+            if isinstance(stmt, EvalStmt):
+                self._items(stmt.expr)
+                continue
             match stmt:
-                case AssignStmt():
-                    self._items(stmt.value)
-                    self._assign(stmt)
-                case EvalStmt():
-                    self._items(stmt.expr)
                 case ForStmt() | WhileStmt():
                     for arg in stmt.iter_args:
                         self._hand_on(arg, arg.initValue)
@@ -228,12 +233,16 @@ class _Roots:
                     pass
 
     def _items(self, value: Expr) -> None:
-        for arg in value.args if isinstance(value, Call) else ():
-            if isinstance(arg, TupleGetItemExpr):
-                self._hand_on(arg, arg)
+        args = value.args if isinstance(value, Call) else ()
+        if TupleGetItemExpr in map(type, args):
+            for arg in args:
+                if isinstance(arg, TupleGetItemExpr):
+                    self._hand_on(arg, arg)
 
     def _assign(self, stmt: AssignStmt) -> None:
         var, value = stmt.var, stmt.value
+        if isinstance(var.type, TileType):
+            return
         if isinstance(var.type, TupleType) and isinstance(value, Call):
             self.tuples[var] = value
         elif isinstance(var.type, TensorType):
@@ -259,6 +268,29 @@ class _Roots:
     def _result(self, call: Call, index: int) -> Expr | None:
         results = None if self.results is None else self.results.of_call(call)
         return None if results is None else call.args[results[index]]
+
+
+def written_roots(
+    function: Function, program: Program, roots: Mapping[Expr, Var], choices: Choices
+) -> set[Var]:
+    """Return the tensors that functions of ``program`` write to which ``function`` calls."""
+    written: set[Var] = set()
+    for stmt in stmts_in(function.body):
+        value = stmt.value if isinstance(stmt, AssignStmt) else None
+        call = stmt.expr if isinstance(stmt, EvalStmt) else value
+        if not isinstance(call, Call) or not isinstance(call.op, GlobalVar):
+            continue
+        callee = program.get_function(call.op.name)
+        if callee is None:
+            continue
+        for arg, direction in zip(call.args, callee.param_directions, strict=False):
+            if direction is ParamDirection.In:
+                continue
+            for tensor in (arg, *choices.all_of(arg)):
+                root = roots.get(tensor, tensor)
+                if isinstance(root, Var):
+                    written.add(root)
+    return written
 
 
 def result_params(callee: Function, program: Program | None = None) -> tuple[int, ...]:

@@ -3,7 +3,8 @@
 A buffer is a memory reference seen as one tile type. Where a memory reference is used with several
 types, the second is, at level 3, one more allocation at the same address; at level 2, where the
 assembler plans memory itself, an allocation of its own, unless a loop or branch hands the bytes
-on under both types: then it is a reshape of the first.
+on under both types: then it is a reshape of the first. There the row that a column's bytes are
+computed as is a reshape of that column, which alone has a valid part that varies (`pto_rows`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
+from pypto._src.emit.pto_rows import whole_rows
 from pypto._src.emit.pto_types import tile_buf_type, valid_dims
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace
@@ -83,16 +85,25 @@ class Buffers:
         self._storage: dict[Expr, Key | None] = {}  # whose bytes; None for part of a tile
         self._handovers: list[_Handover] = []
         self._keys: dict[Expr, Key] = {}  # of the variables that have a buffer of their own
-        # By what tells types apart, which the function keeps.
+        # By what tells types apart, which the function (or the next dictionary) keeps.
         self._texts: dict[tuple[object, ...], Texts] = {}
+        self._rows = {} if placed else whole_rows(function)
+        self._columns: list[tuple[Key, Key]] = []  # columns with the rows that they are computed as
         for stmt in stmts_in(function.body):
             self._visit(stmt)
         links = [self._link(each) for each in self._handovers]
-        self.by_key = self._found if placed else _joined(self._found, links)
+        found = _in_front(self._found, self._columns)
+        self.by_key = found if placed else _joined(found, [*links, *self._columns])
 
     def of(self, var: Expr) -> Key:
         """Return the key of the buffer that a variable is written to."""
         return self._keys.get(var) or self._key(var)
+
+    def texts_of(self, var: Var) -> Texts:
+        """Return how the type of a tile variable is spelled."""
+        kind = self._rows.get(var, var.type)
+        assert isinstance(kind, TileType)
+        return self.texts(kind, memref_of(var).memory_space_)
 
     def texts(self, kind: TileType, space: MemorySpace) -> Texts:
         """Return how the type of one of the function's variables is spelled."""
@@ -112,14 +123,19 @@ class Buffers:
         """
         if not isinstance(value, Call) or aliased(value) is None:
             return False
-        kind = var.type
-        assert isinstance(kind, TileType)
-        return self.texts(kind, memref_of(var).memory_space_).valid is not None
+        return self.texts_of(var).valid is not None
+
+    def defines(self, var: Var) -> bool:
+        """True if a variable that is another tile's bytes has an allocation all the same."""
+        return self._keys.get(var) is not None
 
     def _key(self, value: Expr) -> Key:
         memref, kind = memref_of(value), value.type
         assert isinstance(kind, TileType)
         texts = self.texts(kind, memref.memory_space_)
+        if value in self._rows:  # where it varies tells it from other rows
+            assert isinstance(value, Var)
+            texts = texts._replace(name=self.texts_of(value).name)
         varying = tuple(
             id(dim) if const_value(dim) is None else const_value(dim) or 0
             for dim in texts.valid or ()
@@ -155,6 +171,12 @@ class Buffers:
         source = aliased(value)
         if source is None or (self._placed and self.reread(var, value)):
             self._define(var)
+        elif source in self._rows and self.reread(var, value):
+            row = self._storage.get(source)
+            self._define(var)
+            column = self._keys[var]
+            if row is not None and row != column and row[0] == column[0]:
+                self._columns.append((column, row))
         elif is_whole(source, var):
             self._storage[var] = self._storage.get(source)
         else:
@@ -164,7 +186,7 @@ class Buffers:
         key = self._key(var)
         self._storage[var] = self._keys[var] = key
         if key not in self._found:
-            kind = var.type
+            kind = self._rows.get(var, var.type)
             assert isinstance(kind, TileType)
             assert kind.memref is not None
             self._found[key] = Buffer(kind.memref, kind, key[1], None)
@@ -228,6 +250,15 @@ def address_of(memref: MemRef) -> int:
             slug="emit-address",
         )
     return address
+
+
+def _in_front(found: dict[Key, Buffer], pairs: Sequence[tuple[Key, Key]]) -> dict[Key, Buffer]:
+    """Return the buffers with the first of each pair in front of the second."""
+    before: dict[Key, list[Key]] = {}
+    for first, second in pairs:
+        before.setdefault(second, []).append(first)
+    order = dict.fromkeys(each for key in found for each in (*before.get(key, ()), key))
+    return {key: found[key] for key in order}
 
 
 def _joined(found: dict[Key, Buffer], links: Sequence[tuple[Key, Key]]) -> dict[Key, Buffer]:

@@ -71,9 +71,8 @@ class Calls:
         if not isinstance(value, Call):
             kernel.tiles[var] = kernel.tile(value)
             return
-        op, kind = operator(value), var.type
-        assert isinstance(kind, TileType)
-        texts = kernel.buffers.texts(kind, memref_of(var).memory_space_)
+        op = operator(value)
+        texts = kernel.buffers.texts_of(var)
         if kernel.buffers.reread(var, value):
             self._reread(var, texts)
             return
@@ -90,7 +89,7 @@ class Calls:
     def _reread(self, var: Var, texts: Texts) -> None:
         """Let a variable be the allocation of its own that has the bytes of the tile it views."""
         kernel = self.kernel
-        if not kernel.placed:
+        if not kernel.buffers.defines(var):
             raise EmitError(
                 "the bytes of a column whose valid part is known only at run time are read as a "
                 "row, which the PTO dialect cannot say where the assembler plans memory",

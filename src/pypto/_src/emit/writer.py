@@ -119,11 +119,12 @@ def source_comment(span: Span) -> str | None:
     """
     if span.begin_line <= 0:
         return None
-    return f"{_base_name(span.filename)}:{span.begin_line}"
+    return f"{base_name(span.filename)}:{span.begin_line}"
 
 
 @lru_cache(maxsize=256)
-def _base_name(path: str) -> str:
+def base_name(path: str) -> str:
+    """Return a path without its directory."""
     return path.replace("\\", "/").rsplit("/", 1)[-1]
 
 

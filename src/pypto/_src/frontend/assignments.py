@@ -7,6 +7,7 @@ nothing of blocks: how names behave at the end of one is in `scope`, `branches` 
 from __future__ import annotations
 
 import ast
+from ast import Name
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -50,13 +51,14 @@ def assign(ctx: Context, node: ast.Assign) -> None:
     targets = node.targets
     first = targets[0]
     _assign_to(ctx, first, value, node.value)
-    for target in targets[1:]:
+    if len(targets) > 1:
         again = ctx.names.values[first.id] if isinstance(first, ast.Name) else value
-        _assign_to(ctx, target, again, node.value)
+        for target in targets[1:]:
+            _assign_to(ctx, target, again, node.value)
 
 
 def _assign_to(ctx: Context, target: ast.expr, value: Any, source: ast.expr) -> None:
-    if isinstance(target, ast.Name):
+    if isinstance(target, Name):
         if isinstance(value, Expr) and value.type.__class__ in _ARRAYS:
             ctx.assign(target.id, value, target, source=source)
         else:

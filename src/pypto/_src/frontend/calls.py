@@ -46,6 +46,7 @@ from pypto._src.frontend.scope import BROKEN, same_value_type
 from pypto._src.frontend.sizes import number_of
 from pypto._src.frontend.types import annotation_text, type_of
 from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.makers import checked_call
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,
     Call,
@@ -66,7 +67,6 @@ from pypto._src.ir.nodes import (
     Type,
     UnknownType,
     Var,
-    checked_call,
     const_value,
     same_dim,
     same_type,
@@ -74,6 +74,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function
+from pypto._src.ir.unique import is_plain
 from pypto._src.ir.walk import uses
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.unified import SCALAR_BINARY, SCALAR_UNARY, Unified, unified
@@ -183,17 +184,15 @@ def op_call(
     ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.AST
 ) -> Expr:
     """Return the call of an op or unified name; what it refuses is an error at ``node``."""
-    span, known = ctx.span(node), ctx.call_forms
-    key = known.key(op, args, kwargs)
-    form = known.forms.get(key)
+    span = ctx.span(node)
+    form, key = ctx.call_forms.find(op, args, kwargs)
     made = None if form is None else form.call(args, kwargs, span)
     if form is None or made is None:
         if op.__class__ is Unified and isinstance(node, ast.Call):
             scalar = _scalar_form(ctx, op.name, args, kwargs, node)
             if scalar is not None:
                 return scalar
-        form = _first_of_form(ctx, key, op, args, kwargs, node, span)
-        made = form.first
+        form, made = _first_of_form(ctx, key, op, args, kwargs, node, span)
     if ctx.constants and _has_variable_size(made.type):
         made = _of_known_sizes(ctx, op, args, kwargs, span) or made
     if form.has_effect and ctx.origins:
@@ -213,8 +212,8 @@ def _first_of_form(
     kwargs: Mapping[str, Any],
     node: ast.AST,
     span: Span,
-) -> CallForm:
-    """Return a form with the call that the op itself makes; keep it where there is a key."""
+) -> tuple[CallForm, Call]:
+    """Return a form and the call that the op itself makes; keep the form where there is a key."""
     made: Call | None
     try:
         made = op.build(args, kwargs, span)
@@ -226,13 +225,10 @@ def _first_of_form(
             raise _refusal(ctx, error, op, args, kwargs, node).at(span) from None
         key = None  # of other arguments than these
     assert made is not None
-    kind = ctx.call_forms.shared(made.type)
-    if kind is not made.type:
-        made = checked_call(made.op, made.args, made.kwargs, kind, span)
-    form = CallForm(op, args, kwargs, made)
+    form = CallForm(made, args, kwargs)
     if key is not None:
-        ctx.call_forms.forms[key] = form
-    return form
+        ctx.call_forms.keep(key, form, op, args, kwargs)
+    return form, made
 
 
 def _refusal(
@@ -554,6 +550,11 @@ def _product_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str |
     """Return the product that a number before a bracket is meant to be; the tensor's slice."""
     if len(node.args) == 1 and not node.keywords and isinstance(callee, int | float):
         return f"write {text} * {ctx.source.text(node.args[0])}"
+    if not node.args and not node.keywords:  # x.shape()
+        return f"write {text}"
+    op = f"{text}imum" if text in ("min", "max") else text
+    if isinstance(callee, Expr) and unified(op) is not None:  # a variable hides the function
+        return f"write pl.{op}({', '.join(ctx.source.text(arg) for arg in node.args)})"
     if isinstance(callee, Expr) and isinstance(callee.type, ShapedType) and node.args:
         return f"write {text}[{', '.join(ctx.source.text(arg) for arg in node.args)}]"
     return None
@@ -640,7 +641,8 @@ def _function_call(
         place = places[index] if index < len(node.args) else node
         operands.append(_argument(ctx, called, param, value, place, sizes, values))
     results = [_with_sizes(kind, sizes) for kind in called.results]
-    made = Call(GlobalVar(called.name), operands, _value_type(results), ctx.span(node))
+    kind = _value_type(results)
+    made = checked_call(GlobalVar(called.name), tuple(operands), {}, kind, ctx.span(node))
     _note_outputs(ctx, called, operands, made)
     return made
 
@@ -654,6 +656,8 @@ def _value_type(results: list[Type]) -> Type:
 def _bind(
     ctx: Context, called: Signature, args: list[Any], kwargs: dict[str, Any], node: ast.Call
 ) -> list[Any]:
+    if not kwargs and len(args) == len(called.params):
+        return args
     names = [param.name for param in called.params]
     values: dict[str, Any] = dict(zip(names, args, strict=False))
     for key, value in kwargs.items():
@@ -701,7 +705,7 @@ def _argument(
     values: Sequence[Any],
 ) -> Expr:
     dtype = param.type.dtype if isinstance(param.type, ScalarType) else None
-    expr = ctx.as_expr(value, place, dtype)
+    expr = value if isinstance(value, Expr) else ctx.as_expr(value, place, dtype)
     if not _accepts(param.type, expr.type, sizes):
         raise ParserTypeError(
             f"parameter {param.name!r} of {called.name} is {spell(param.type)}, "
@@ -732,6 +736,8 @@ def _argument_hint(
 
 def _accepts(wanted: Type, found: Type, sizes: dict[Var, Expr]) -> bool:
     """True if an argument has a parameter's type; its symbolic dimensions are found on the way."""
+    if wanted is found and is_plain(wanted):
+        return True
     if isinstance(wanted, (TensorType, TileType)):
         return (
             isinstance(found, ShapedType)

@@ -7,13 +7,15 @@ handlers are handed in, so that statements, expressions and calls need not impor
 from __future__ import annotations
 
 import ast
+import re
 from ast import Assign, Attribute, Name
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from pypto._src.diagnostics import Label, Span
+from pypto._src.diagnostics import Label, Span, line_at
 from pypto._src.errors import (
     InvalidOperationError,
+    LostVariableError,
     OpError,
     OpTypeError,
     ParserError,
@@ -126,7 +128,7 @@ class Functions(Protocol):
     """The name of the class, or nothing."""
 
     call_forms: CallForms
-    """The forms of the op calls so far."""
+    """The forms of the op calls so far, with those that the process knows."""
 
     def method(self, name: str) -> Callee | None:
         """Return the function that ``self.<name>`` is, or None."""
@@ -146,6 +148,17 @@ class Functions(Protocol):
 
 
 Form: TypeAlias = "Callable[[Context, Any], Any]"
+
+
+class Forms(dict[type, Form]):
+    """The handlers by syntax class, and one for all others: what is not part of the language."""
+
+    def __init__(self, forms: Mapping[type, Form], unsupported: Form) -> None:
+        super().__init__(forms)
+        self.unsupported = unsupported
+
+    def __missing__(self, key: type) -> Form:
+        return self.unsupported
 
 
 class Context:
@@ -356,7 +369,7 @@ class Context:
         name, span = node.id, self.span(node)
         lost = self.names.lost.get(name)
         if lost is not None:
-            return UndefinedVariableError(
+            return LostVariableError(
                 f"{name!r} is {lost.place}",
                 span,
                 hint=lost.hint or f"assign {name} before it as well",
@@ -383,6 +396,8 @@ class Context:
 
     def _earlier(self, name: str, place: Span) -> str:
         """Return the assignment that is missing before ``place``, or before the loop around it."""
+        if self.environment.get(name) is not MISSING:
+            return self._renamed(name)
         where = "it"
         text = f"{name} = 0"
         for item in ast.walk(self.node):
@@ -396,6 +411,13 @@ class Context:
                 if names == [name] and name not in reads and where == "it":
                     text = self.source.text(item)
         return f"write {text} before {where}"
+
+    def _renamed(self, name: str) -> str:
+        """Return the first assignment of a name that means something outside, to another name."""
+        for item in ast.walk(self.node):
+            if isinstance(item, ast.Assign) and [*map(ast.unparse, item.targets)] == [name]:
+                return f"write {name}2 = {self.source.text(item.value)}"
+        return f"assign to another name: {name}2"
 
     def _later(self, name: str, place: Span) -> tuple[Label, ...]:
         """Return where a name is assigned that is read before, for an error at ``place``."""
@@ -584,6 +606,18 @@ def _unreachable(ctx: Context, last: ast.stmt, following: ast.stmt) -> ParserErr
         hint=f"delete it, or move it before the {word}",
         slug="unreachable",
     )
+
+
+def float_begin(ctx: Context, value: Any) -> str | None:
+    """Return the float that a variable is to begin with, which begins as an integer literal.
+
+    None for other values, and for a variable that is assigned once: it may be meant as an integer.
+    """
+    if not isinstance(value, Var) or ctx.assigned.get(value.name, 0) < 2:
+        return None
+    target, _, number = line_at(value.span).strip().partition(" = ")
+    is_integer = target == value.name and re.fullmatch(r"-?\d+", number)
+    return f"begin with {value.name} = {number}.0" if is_integer else None
 
 
 def store_line(name: str, output: Var, tile: str = "") -> str:

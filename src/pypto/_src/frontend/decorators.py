@@ -17,6 +17,7 @@ from pypto._src.frontend.functions import (
     ProgramParser,
     method_nodes,
     parse_function,
+    refuse_twice,
 )
 from pypto._src.frontend.hook import install
 from pypto._src.frontend.inline import InlineFunction
@@ -104,7 +105,9 @@ def _function(func: Any, options: Options, frame: FrameType) -> Any:
     try:
         source, node = function_source(func)
         return parse_function(source, node, environment, options)
-    except ParserError:
+    except ParserError as error:
+        if not hasattr(func, "__code__"):  # what is decorated has no place of its own
+            error.at(place_of_frame(frame))
         raise
     except Exception as error:
         raise _not_parsed(func, error) from error
@@ -185,13 +188,17 @@ def _program(cls: type, strict_ssa: bool, frame: FrameType) -> Program:
         raise ParserSyntaxError(
             f"@pl.program is for a class, got {describe(cls)}",
             place_of_frame(frame),
-            hint="write @pl.function above a function",
+            hint=f"move it above class {frame.f_code.co_name}"
+            if _is_class_body(frame)
+            else "write @pl.function above a function",
             slug="no-class",
         )
     source, node = class_source(cls, frame)
     found = {first_line(n) + source.offset: n for n in method_nodes(node.body)}
+    refuse_twice(cls.__name__, source, node)
     parser = ProgramParser(cls.__name__, vars(cls))
-    for func in vars(cls).values():
+    for value in vars(cls).values():
+        func = getattr(value, "__func__", value)  # of a static method or class method
         options: Options | None = getattr(func, _OPTIONS, None)
         if options is None or not isinstance(func, PythonFunction):
             continue

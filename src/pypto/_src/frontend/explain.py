@@ -8,16 +8,17 @@ A hint that spells a call is tried before it is given. All of this runs on error
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from pypto._src.diagnostics import Label, Span
+from pypto._src.diagnostics import Label, Span, line_at, text_at
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserError, ParserOpError, PyptoError
-from pypto._src.frontend.context import Context, as_parser_error
-from pypto._src.frontend.messages import dtype_like, nearest, spell
+from pypto._src.frontend.context import Context, as_parser_error, float_begin
+from pypto._src.frontend.messages import dtype_like, nearest, number_in, spell
 from pypto._src.frontend.repair import (
     REPAIRS,
     Hint,
@@ -28,6 +29,7 @@ from pypto._src.frontend.repair import (
     slice_hint,
     whole_hint,
 )
+from pypto._src.frontend.scope import first_tile
 from pypto._src.frontend.source import whole_text
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
@@ -55,7 +57,7 @@ from pypto._src.ir.opdef import (
 )
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.ir.walk import stmts_in
-from pypto._src.ops import layout, memory, select, tensor_math
+from pypto._src.ops import elementwise, layout, memory, select, tensor_math
 from pypto._src.ops.rules import FROM_MAT, check_space
 from pypto._src.ops.unified import Unified, unified
 from pypto._src.spelling import meant_keyword
@@ -77,7 +79,10 @@ def explained(
     op = _refusing(error, callee)
     if isinstance(node, ast.Subscript) and error.slug == "out-of-bounds":
         error.hint = slice_hint(ctx, op, args, node)
-    if error.hint is not None and isinstance(node, _WITH_OPERANDS):
+    begin = _begin_hint(ctx, error, args, node)
+    if begin is not None:
+        error.hint = begin
+    elif error.hint is not None and isinstance(node, _WITH_OPERANDS):
         text = error.hint.removesuffix(" is a whole tile with zeros in the rest")
         error.hint = whole_hint(ctx, text, callee, args, kwargs, node) or error.hint
     if not isinstance(node, ast.Call):
@@ -93,6 +98,23 @@ def explained(
     _relate(site, error)
     _point(site, error, param)
     return error
+
+
+def _begin_hint(ctx: Context, error: ParserError, args: Sequence[Any], node: ast.AST) -> str | None:
+    """Suggest a float for a variable beside a tile of floats that begins as an integer.
+
+    Where the result is assigned to that variable it is to begin as a tile.
+    """
+    kinds = [a.type for a in args if isinstance(a, Expr) and isinstance(a.type, TileType)]
+    if error.slug != "dtype-mismatch" or not any(kind.dtype.is_float() for kind in kinds):
+        return None
+    line = line_at(ctx.span(node)).strip()
+    for arg in args:
+        begin = float_begin(ctx, arg)
+        if begin is not None:
+            goes_on = re.match(rf"{arg.name} \S?= ", line)
+            return first_tile(arg.name, arg, kinds[0]) if goes_on else begin
+    return None
 
 
 def _respelled(
@@ -182,9 +204,15 @@ def _point(site: Site, error: ParserError, param: Param | None) -> None:
 def _relate(site: Site, error: ParserError) -> None:
     """Add where the operands come from, if the op has not."""
     shaped = [a for a in site.args if isinstance(a, Var) and isinstance(a.type, ShapedType)]
+    line = site.ctx.span(site.node).begin_line
+    if error.hint is not None and error.hint.startswith("give the loop another variable"):
+        error.related = tuple(
+            Label(var.span, f"{var.name} is the variable of this loop")
+            for var in site.args
+            if isinstance(var, Var) and var in site.ctx.names.fixed
+        )
     if error.related or len(shaped) < 2 or error.slug in ("argument-count", "unknown-keyword"):
         return
-    line = site.ctx.span(site.node).begin_line
     error.related = tuple(
         Label(var.span, f"{var.name} is {spell(var.type)}")
         for var in dict.fromkeys(shaped)
@@ -329,6 +357,11 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
     value = site.args[index] if index < len(site.args) else site.kwargs.get(param.name)
     if isinstance(value, str) and isinstance(site.ctx.names.values.get(value), Var):
         return f"write {value}"
+    if isinstance(value, str) and number_in(value) is not None:
+        return f"write {number_in(value)}"
+    renamed = _loop_hint(site, value)
+    if renamed is not None:
+        return renamed
     if param.kind == ATTR:
         return _attribute_hint(param, value)
     if param.kind == INTS:
@@ -342,8 +375,63 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
         return f"write {if_so} if {test} else {if_not}"
     if param.kind == TILE and index < len(site.args):
         hint = _load_hint(site, value) or _assembled(site, value)
-        return hint or _full_hint(site, index, value)
+        hint = hint or _full_hint(site, index, value)
+        if hint is None and site.args:
+            hint = _of_number(site)
+            if hint is not None:
+                error.at(site.ctx.span(site.node))  # it stands for the whole call
+        return hint
     return None
+
+
+_OF_NUMBERS: Mapping[OpDef[..., Any], str] = {
+    elementwise.abs: "abs({})",
+    elementwise.exp: f"{math.e} ** {{}}",
+    elementwise.neg: "-{}",
+    elementwise.recip: "1 / {}",
+    elementwise.rsqrt: "{} ** -0.5",
+    elementwise.sqrt: "{} ** 0.5",
+}
+"""What ops on tiles are on one number."""
+
+
+def _of_number(site: Site) -> str | None:
+    """Suggest the operator for an op of one number, or a tile full of the number."""
+    value, text = site.args[0], site.texts()[0]
+    if len(site.node.args) != 1 or len(site.args) != 1:
+        return None
+    dtype = DataType.FP32
+    if isinstance(value, Expr):
+        if not isinstance(value.type, ScalarType):
+            return None
+        dtype = value.type.dtype
+    elif not isinstance(value, int | float):
+        return None
+    if dtype not in site.op.dtypes:
+        text, dtype = f"pl.cast({text}, pl.FP32)", DataType.FP32
+    form = _OF_NUMBERS.get(site.op)
+    if form is None:
+        shape = _only_shape(site) or [1, 32 // dtype.bytes]  # one block
+        return f"write {site.written}(pl.full({shape}, pl.{dtype.member}, {text}))"
+    is_simple = isinstance(site.node.args[0], ast.Name | ast.Constant) or text.startswith("pl.cast")
+    return f"write {form.format(text if is_simple or form.endswith(')') else f'({text})')}"
+
+
+def _only_shape(site: Site) -> list[int] | None:
+    """Return the shape of all tiles that have names here, None if there are several."""
+    known = (v.type for v in site.ctx.names.values.values() if isinstance(v, Var))
+    shapes = {static_shape(kind) for kind in known if isinstance(kind, TileType)}
+    shape = shapes.pop() if len(shapes) == 1 else None
+    return None if shape is None else list(shape)
+
+
+def _loop_hint(site: Site, value: Any) -> str | None:
+    """Suggest another name for the variable of a loop that hides a parameter."""
+    if not isinstance(value, Var) or value not in site.ctx.names.fixed:
+        return None
+    if all(arg.arg != value.name for arg in site.ctx.node.args.args):
+        return None
+    return f"give the loop another variable: for {value.name}2 in"
 
 
 def _without_scalar(site: Site) -> str | None:
@@ -433,6 +521,30 @@ def _full_hint(site: Site, index: int, value: Any) -> str | None:
     return f"write {site.spelled(texts)}" if site.works(args) else None
 
 
+def _number_or_swapped(site: Site, error: ParserError, param: Param | None) -> str | None:
+    return _swapped(site, error, param) or (_of_number(site) if site.args else None)
+
+
+def _to_vector(site: Site, error: ParserError, param: Param | None) -> str | None:
+    """Suggest the load of an operand for the vector unit, without the memory that it names."""
+    swapped = _swapped(site, error, param)
+    if swapped is not None:
+        return swapped
+    for value in site.args:
+        if not isinstance(value, Var) or f"takes {value.name} from Vec" not in error.message:
+            continue
+        stmts = (stmt for stmt in site.ctx.block if isinstance(stmt, AssignStmt))
+        made = next((stmt for stmt in stmts if stmt.var is value), None)
+        if made is None or op_of(made.value) is not memory.load:
+            return None
+        found = _TARGET.subn("", text_at(made.span))
+        return f"write {found[0]}" if found[1] == 1 else None
+    return None
+
+
+_TARGET = re.compile(r", (?:target_memory=)?[\w.]*MemorySpace\.Mat(?=[,)])")
+
+
 def _swapped(site: Site, _error: ParserError, _param: Param | None) -> str | None:
     """Suggest the call with two of its arguments the other way round."""
     texts = site.texts()
@@ -452,8 +564,8 @@ _HINTS: dict[str, Hint] = {
     "unknown-keyword": _keyword_hint,
     "argument-count": _count_hint,
     "argument-kind": _kind_hint,
-    "memory-space": _swapped,
-    "no-overload": _swapped,
+    "memory-space": _to_vector,
+    "no-overload": _number_or_swapped,
 }
 
 

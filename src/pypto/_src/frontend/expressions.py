@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from ast import Constant, Name
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias, cast
@@ -24,9 +25,16 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend import slices
 from pypto._src.frontend.calls import call, op_call
-from pypto._src.frontend.context import Context, Form, body_of
+from pypto._src.frontend.context import Context, Forms, body_of, float_begin
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.messages import describe, did_you_mean, nearest, op_elsewhere, spell
+from pypto._src.frontend.messages import (
+    describe,
+    did_you_mean,
+    nearest,
+    number_in,
+    op_elsewhere,
+    spell,
+)
 from pypto._src.frontend.repair import integer_text
 from pypto._src.frontend.scalars import combine
 from pypto._src.frontend.scope import BROKEN, Cascade, same_value_type
@@ -146,8 +154,8 @@ def _name(ctx: Context, node: ast.Name) -> Any:
 
 
 def _attribute(ctx: Context, node: ast.Attribute) -> Any:
-    inner = node.value
-    if isinstance(inner, ast.Name):
+    inner: Any = node.value
+    if inner.__class__ is Name:
         name = inner.id
         if name == ctx.self_name:
             return _of_self(ctx, node)
@@ -257,9 +265,10 @@ def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
 
 def _list(ctx: Context, node: ast.List) -> list[Any]:
     forms = ctx.forms
+    items: list[Any] = node.elts
     return [
-        item.value if isinstance(item, ast.Constant) else forms[item.__class__](ctx, item)
-        for item in node.elts
+        item.value if item.__class__ is Constant else forms[item.__class__](ctx, item)
+        for item in items
     ]
 
 
@@ -306,8 +315,8 @@ def _binary(ctx: Context, node: ast.BinOp) -> Any:
         value = forms[left.__class__](ctx, left)
     while chain:
         link = chain.pop()
-        item = link.right
-        right = item.value if isinstance(item, ast.Constant) else forms[item.__class__](ctx, item)
+        item: Any = link.right
+        right = item.value if item.__class__ is Constant else forms[item.__class__](ctx, item)
         value = apply_binary(ctx, link, link.op.__class__, value, right)
     return value
 
@@ -323,6 +332,13 @@ def apply_binary(
     """
     symbol, kind, python, name = BINARY[op]
     on_left, on_right = isinstance(left, Expr), isinstance(right, Expr)
+    if (
+        on_left
+        and left.type.__class__ is ScalarType
+        and kind is not None
+        and (right.__class__ is int or (on_right and right.type.__class__ is ScalarType))
+    ):  # most are
+        return _on_scalars(ctx, node, kind, symbol, left, right)
     if not on_left and not on_right:
         if _is_huge(op, left, right):
             raise ParserTypeError(
@@ -338,6 +354,8 @@ def apply_binary(
     if kind is None:
         hint = _other_operator(ctx, node, symbol, left)
         raise _no_operator(ctx, node, symbol, left, right, hint)
+    if not _is_scalar(left) or not _is_scalar(right):
+        raise _no_operator(ctx, node, symbol, left, right)
     return _on_scalars(ctx, node, kind, symbol, left, right)
 
 
@@ -379,12 +397,10 @@ def _is_shaped(value: Any) -> bool:
 def _on_scalars(
     ctx: Context, node: Any, kind: type[BinaryExpr], symbol: str, left: Any, right: Any
 ) -> Expr:
-    if not _is_scalar(left) or (right.__class__ is not int and not _is_scalar(right)):
-        raise _no_operator(ctx, node, symbol, left, right)
     try:
         return combine(kind, left, right, ctx.span(node))
     except TypeError as error:
-        hint = _cast_hint(left, right) or _integers_hint(ctx, node, symbol, left, right)
+        hint = _cast_hint(ctx, left, right) or _integers_hint(ctx, node, symbol, left, right)
         raise ParserTypeError(
             str(error), ctx.span(node), hint=hint, slug="scalar-operands"
         ) from None
@@ -408,7 +424,7 @@ def _is_scalar(value: Any) -> bool:
     return isinstance(value, (int, float))
 
 
-def _cast_hint(left: Any, right: Any) -> str | None:
+def _cast_hint(ctx: Context, left: Any, right: Any) -> str | None:
     """Return the cast that makes an integer and a float meet."""
     for side, other in ((left, right), (right, left)):
         if not isinstance(side, Expr) or not isinstance(side.type, ScalarType):
@@ -418,7 +434,22 @@ def _cast_hint(left: Any, right: Any) -> str | None:
         floats = isinstance(other, float) or (wanted is not None and wanted.is_float())
         if side.type.dtype.is_int() and floats:
             name = getattr(side, "name", "...")
-            return f"write pl.cast({name}, pl.{dtype})"
+            return float_begin(ctx, side) or f"write pl.cast({name}, pl.{dtype})"
+    return None
+
+
+def _unquoted(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
+    """Return an operation with the number that a string beside the operator holds."""
+    if not isinstance(node, ast.BinOp):
+        return None
+    texts = [ctx.source.text(node.left), ctx.source.text(node.right)]
+    for index, (place, value) in enumerate(((node.left, left), (node.right, right))):
+        number = number_in(value) if isinstance(value, str) else None
+        if number is not None and isinstance(place, ast.Constant):
+            whole = ctx.source.text(node)
+            between = whole[len(texts[0]) : len(whole) - len(texts[1])]
+            texts[index] = str(number)
+            return f"write {texts[0]}{between}{texts[1]}"
     return None
 
 
@@ -428,7 +459,7 @@ def _no_operator(
     return InvalidOperationError(
         f"there is no {symbol!r} between {describe(left)} and {describe(right)}",
         ctx.span(node),
-        hint=hint,
+        hint=hint or _unquoted(ctx, node, left, right),
         slug="no-operator",
     )
 
@@ -640,7 +671,7 @@ def _branches(ctx: Context, node: ast.IfExp, condition: Expr) -> Expr:
         raise ParserTypeError(
             f"the values of a conditional expression are {spell(a.type)} and {spell(b.type)}",
             span,
-            hint=_cast_hint(a, b) or _cast_tiles(ctx, node, a, b),
+            hint=_cast_hint(ctx, a, b) or _cast_tiles(ctx, node, a, b),
             slug="conditional-expression",
         )
     then.append(YieldStmt((a,), ctx.span(node.body)))
@@ -745,14 +776,7 @@ def _unsupported(ctx: Context, node: ast.expr) -> Any:
     raise UnsupportedFeatureError(f"kernels do not have {what}", ctx.span(node), hint=hint)
 
 
-class _Forms(dict[type, Form]):
-    """The handlers by syntax class; a class without one is not part of the language."""
-
-    def __missing__(self, key: type) -> Form:
-        return _unsupported
-
-
-FORMS: Final = _Forms(
+FORMS: Final = Forms(
     {
         ast.Constant: _constant,
         ast.Name: _name,
@@ -767,5 +791,6 @@ FORMS: Final = _Forms(
         ast.Subscript: _subscript,
         ast.Slice: _slice,
         ast.Call: call,
-    }
+    },
+    _unsupported,
 )

@@ -37,6 +37,7 @@ from pypto._src.frontend.statements import STATEMENT_FORMS
 from pypto._src.frontend.types import parameter_type, result_types
 from pypto._src.ir.annotations import Scalar
 from pypto._src.ir.enums import FunctionType, ParamDirection
+from pypto._src.ir.makers import checked_var
 from pypto._src.ir.nodes import Expr, TensorType, Type, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt
@@ -156,7 +157,7 @@ class Method(Callee):
                 slug="annotation",
             )
         kind, direction = parameter_type(ctx, arg.annotation)
-        var = Var(arg.arg, kind, ctx.span(arg))
+        var = checked_var(arg.arg, kind, ctx.span(arg))
         ctx.names.bind(arg.arg, var)
         if direction is not ParamDirection.In and isinstance(kind, TensorType):
             ctx.outputs[arg.arg] = var
@@ -197,6 +198,15 @@ class Method(Callee):
             self.name, self.params, results, body, span, self.options.func_type
         )
 
+    def _return_hint(self, wanted: Sequence[Type]) -> str:
+        """Return the statement that returns the only outputs of the types that are declared."""
+        outputs = [p for p, direction in self.params if direction is not ParamDirection.In]
+        if len(outputs) != len(wanted) or not all(
+            same_value_type(p.type, kind) for p, kind in zip(outputs, wanted, strict=True)
+        ):
+            return "write return and the value as its last statement"
+        return f"write return {', '.join(p.name for p in outputs)} at the end"
+
     def _results(self) -> tuple[Type, ...]:
         ctx = self.context
         if ctx.wanted is not None:
@@ -205,7 +215,7 @@ class Method(Callee):
                 raise ParserTypeError(
                     f"{self.name} declares a result and never returns one",
                     ctx.span(self.node.returns),
-                    hint="write return and the value as its last statement",
+                    hint=self._return_hint(ctx.wanted),
                     slug="return-type",
                 )
             return ctx.wanted
@@ -238,11 +248,10 @@ class Method(Callee):
         A function that declares no direction at all may write each of its tensors.
         """
         ctx = self.context
-        annotations = {arg.arg: arg.annotation for arg in self.node.args.args}
         for var, direction in self.params:
             unwritten = var.name in ctx.outputs and var not in ctx.written
             if direction is ParamDirection.Out and unwritten:
-                place = annotations.get(var.name)
+                place = self._annotation(var.name)
                 raise ParserTypeError(
                     f"output {var.name!r} of {self.name} is never written",
                     var.span if place is None else ctx.span(place),
@@ -251,7 +260,7 @@ class Method(Callee):
                 )
         for var, call in ctx.inputs.items():
             if call is not None:
-                place = annotations.get(str(var))
+                place = self._annotation(var.name if isinstance(var, Var) else "")
                 text = "..." if place is None else ctx.source.text(place)
                 raise ParserTypeError(
                     f"{var} is written, though it is no output as other parameters are",
@@ -260,6 +269,10 @@ class Method(Callee):
                     slug="input-written",
                     related=(Label(var.span, "the parameter"),),
                 )
+
+    def _annotation(self, name: str) -> ast.expr | None:
+        """Return the annotation of a parameter."""
+        return next((arg.annotation for arg in self.node.args.args if arg.arg == name), None)
 
 
 def _check_host(name: str, body: Stmt) -> None:
@@ -299,6 +312,9 @@ def _spell_all(values: Sequence[Expr]) -> str:
 def _is_scalar(ctx: Context, arg: ast.arg) -> bool:
     node = arg.annotation
     if isinstance(node, ast.Subscript):
+        inner = node.slice.__class__
+        if inner is ast.Tuple or inner is ast.Subscript:  # a shape and an element type, a type
+            return False
         return ctx.peek(node.value) is Scalar
     return isinstance(node, (ast.Name, ast.Attribute))
 
@@ -433,13 +449,42 @@ def method_nodes(body: Iterable[ast.stmt]) -> list[ast.FunctionDef]:
     """Return the functions in a class body, those under ``if`` and ``with`` included."""
     found: list[ast.FunctionDef] = []
     for node in body:
-        match node:
-            case ast.FunctionDef():
-                found.append(node)
-            case ast.If():
-                found += method_nodes([*node.body, *node.orelse])
-            case ast.With():
-                found += method_nodes(node.body)
-            case _:
-                continue
+        if isinstance(node, ast.FunctionDef):
+            found.append(node)
+        elif isinstance(node, ast.If):
+            found += method_nodes([*node.body, *node.orelse])
+        elif isinstance(node, ast.With):
+            found += method_nodes(node.body)
     return found
+
+
+def refuse_twice(name: str, source: Source, node: ast.ClassDef) -> None:
+    """Raise the error for two methods of one name, of which Python keeps the last.
+
+    Those in branches may be there for one of them.
+
+    Raises:
+        ParserSyntaxError: there are such methods.
+    """
+    known: dict[str, Span] = {}
+    for method in node.body:
+        if not isinstance(method, ast.FunctionDef):
+            continue
+        span = _name_span(source, method)
+        first = known.setdefault(method.name, span)
+        if first is not span:
+            raise ParserSyntaxError(
+                f"class {name!r} has two methods {method.name!r}, and Python keeps the last alone",
+                span,
+                hint=f"write {method.name}2",
+                slug="function-twice",
+                related=(Label(first, "the first one"),),
+            )
+
+
+def _name_span(source: Source, node: ast.FunctionDef) -> Span:
+    """Return the place of the name in a definition."""
+    span = source.span(node)
+    begin = span.begin_column + len("def ")
+    line = span.begin_line
+    return Span(span.filename, line, begin, line, begin + len(node.name))

@@ -50,7 +50,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     seq,
 )
-from pypto._src.ir.text import UNTYPED, value_type
+from pypto._src.ir.text_rules import UNTYPED, value_type
 
 _HEADER: Final = re.compile(r"# pypto\.(program|entry|attr): (.*)")
 _INDEX: Final = scalar_type(DataType.INDEX)
@@ -541,8 +541,12 @@ class _Text:
         if not decorated or self.outside.word(node.decorator_list[0]) != "program":
             raise Unread("a program is decorated with pl.program", node)
         readings: list[_Reading] = []
+        names: set[str] = set()
         for item in node.body:
             if isinstance(item, ast.FunctionDef):
+                if item.name in names:
+                    raise Unread(f"a second function is called {item.name!r}", item)
+                names.add(item.name)
                 readings.append(_Reading(item, self.outside, in_program=True))
             elif not isinstance(item, ast.Pass):
                 raise Unread("a program has only functions", item)

@@ -72,7 +72,7 @@ from pypto._src.ir.nodes import (
     scalar_type,
 )
 from pypto._src.ir.opdef import ATTR, ROUND_MODES, SCALAR, OpDef, space_number
-from pypto._src.ir.text import (
+from pypto._src.ir.text_rules import (
     LEVELS,
     NO_FUNCTIONS,
     deduced_type,
@@ -80,6 +80,7 @@ from pypto._src.ir.text import (
     is_closed,
     is_complete,
 )
+from pypto._src.ir.unique import unique
 from pypto._src.ops.define import BY_PYTHON_NAME
 from pypto._src.ops.lookup import REGISTRY
 
@@ -145,7 +146,7 @@ class Values:
         self.implicit = False  # unknown names are symbolic dimensions
         self.results: dict[str, Type | None] = {}  # what functions of the program return
         self.types: dict[str, Type] = {}  # by text, those that name no variable
-        self.bare: dict[int, Type] = {}
+        self.bare: dict[int, tuple[Type, Type]] = {}
         self.memrefs: dict[Any, MemRef] = {}
 
     # ------------------------------------------------------------------------ names
@@ -624,8 +625,8 @@ class Values:
         if extra or (view is not None and isinstance(view, TileView) != (word == "Tile")):
             raise Unread(f"a pl.{word} does not have this", node)
         if word == "Tile":
-            return TileType(shape, dtype, memref, cast("TileView | None", view))
-        return TensorType(shape, dtype, memref, cast("TensorView | None", view))
+            return unique(TileType(shape, dtype, memref, cast("TileView | None", view)))
+        return unique(TensorType(shape, dtype, memref, cast("TensorView | None", view)))
 
     def view(self, node: ast.expr) -> TileView | TensorView:
         """Return ``pl.TileView(...)`` or ``pl.TensorView(...)``."""
@@ -654,14 +655,14 @@ class Values:
         """Return a type without memory reference, which a variable has and its value has not."""
         if not isinstance(kind, TileType | TensorType) or kind.memref is None:
             return kind
-        found = self.bare.get(id(kind))
-        if found is None:
-            if isinstance(kind, TileType):
-                found = TileType(kind.shape, kind.dtype, None, kind.tile_view)
-            else:
-                found = TensorType(kind.shape, kind.dtype, None, kind.tensor_view)
-            self.bare[id(kind)] = found
-            self.bare[id(found)] = kind  # keeps both, and so their ids
+        known = self.bare.get(id(kind))
+        if known is not None:
+            return known[1]
+        if isinstance(kind, TileType):
+            found = unique(TileType(kind.shape, kind.dtype, None, kind.tile_view))
+        else:
+            found = unique(TensorType(kind.shape, kind.dtype, None, kind.tensor_view))
+        self.bare[id(kind)] = kind, found  # keeps the type, and so its id
         return found
 
     def dtype(self, node: ast.expr) -> DataType:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 from pypto._src.dtypes import MEMBERS, DataType
@@ -61,6 +63,15 @@ def describe(value: Any) -> str:
         return "None"
     name = getattr(value, "__name__", None)
     return f"{name!r}" if isinstance(name, str) else f"a {type(value).__name__}"
+
+
+def number_in(text: str) -> int | float | None:
+    """Return the number that a string holds, None if it is no finite one."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            found = kind(text)
+            return found if math.isfinite(found) else None
+    return None
 
 
 def counted(count: int, noun: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import MEMBERS, DataType
+from pypto._src.ir.makers import checked_binary, checked_int
 from pypto._src.ir.nodes import (
     LOGICAL,
     BinaryExpr,
@@ -25,8 +26,6 @@ from pypto._src.ir.nodes import (
     Xor,
     as_expr,
     binary,
-    checked_binary,
-    checked_int,
     scalar_type,
 )
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from pypto._src.diagnostics import Label, Span
+from pypto._src.diagnostics import Label, Span, line_at
 from pypto._src.errors import ParserTypeError, SSAViolationError
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.messages import spell
+from pypto._src.frontend.messages import number_in, spell, spell_dims
+from pypto._src.ir.makers import checked_var
 from pypto._src.ir.nodes import (
     ScalarType,
     ShapedType,
+    TileType,
     Type,
     Var,
-    checked_var,
     same_dims,
     same_type,
     same_valid_part,
@@ -26,6 +27,16 @@ from pypto._src.ir.nodes import (
 
 BROKEN: Final = object()
 """Stands for a variable whose definition has an error; who reads it says nothing more."""
+
+
+def first_tile(name: str, old: Var, kind: Type) -> str | None:
+    """Return the tile that a variable begins with if it is a number first and a tile later."""
+    target, _, value = line_at(old.span).partition(" = ")
+    number = number_in(value)
+    if not isinstance(kind, TileType) or target.strip() != name or number is None:
+        return None
+    value = str(float(number)) if kind.dtype.is_float() else value.strip()
+    return f"begin with {name} = pl.full({spell_dims(kind.shape)}, pl.{kind.dtype.member}, {value})"
 
 
 class Cascade(Exception):
@@ -203,7 +214,7 @@ class Names:
         return ParserTypeError(
             f"{name!r} changes its type in a loop or branch, from {spell(old.type)} "
             f"to {spell(kind)}",
-            hint=f"assign to another name: {name}2 = ...",
+            hint=first_tile(name, old, kind) or f"assign to another name: {name}2 = ...",
             slug="type-change",
             related=(Label(old.span, f"{spell(old.type)} here"),),
         )

@@ -18,6 +18,7 @@ from pypto._src.errors import ParserSyntaxError
 
 _HEADER = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
 _CLOSING = (")", "]", "}", "#")
+_ELSEWHERE = "put the kernel in a file, or use pl.parse(text)"
 
 
 class Place(Protocol):
@@ -161,13 +162,17 @@ def _find_in_file(filename: str, lines: Sequence[str], start: int) -> tuple[Sour
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and first_line(node) == start + 1:
             return Source(filename, lines, 0, text.isascii()), node
-    raise ParserSyntaxError(f"no definition starts at {filename}:{start + 1}", slug="no-source")
+    raise ParserSyntaxError(
+        f"no definition starts at {filename}:{start + 1}",
+        hint=_ELSEWHERE,  # as where a text of the command line executes another one
+        slug="no-source",
+    )
 
 
 def _no_source(name: str, filename: str) -> ParserSyntaxError:
     return ParserSyntaxError(
         f"the source text of {name!r} ({filename}) cannot be read",
-        hint="put the kernel in a file, or use pl.parse(text)",
+        hint=_ELSEWHERE,
         slug="no-source",
     )
 
@@ -195,7 +200,7 @@ def function_source(function: Callable[..., Any]) -> tuple[Source, ast.FunctionD
     if code is None:
         raise ParserSyntaxError(
             f"a function was wanted, got a {type(function).__name__}",
-            hint="write the decorator directly above a def",
+            hint="leave one decorator, directly above the def",
             slug="no-source",
         )
     lines = file_lines(code.co_filename, getattr(function, "__globals__", None))

@@ -11,7 +11,7 @@ from pypto._src.errors import (
 from pypto._src.frontend import control
 from pypto._src.frontend.assignments import ann_assign, assign, aug_assign, expression
 from pypto._src.frontend.branches import if_
-from pypto._src.frontend.context import Context, Form, body_of
+from pypto._src.frontend.context import Context, Forms, body_of
 from pypto._src.frontend.loops import break_, continue_, for_, while_
 from pypto._src.frontend.returns import return_
 from pypto._src.ir.enums import ScopeKind
@@ -67,14 +67,7 @@ def _unsupported(ctx: Context, node: ast.stmt) -> None:
     raise UnsupportedFeatureError(f"kernels do not have {what}", ctx.span(node), hint=hint)
 
 
-class _Forms(dict[type, Form]):
-    """The handlers by syntax class; a class without one is not part of the language."""
-
-    def __missing__(self, key: type) -> Form:
-        return _unsupported
-
-
-STATEMENT_FORMS: Final = _Forms(
+STATEMENT_FORMS: Final = Forms(
     {
         ast.Assign: assign,
         ast.AnnAssign: ann_assign,
@@ -88,5 +81,6 @@ STATEMENT_FORMS: Final = _Forms(
         ast.Break: break_,
         ast.Continue: continue_,
         ast.Pass: _pass,
-    }
+    },
+    _unsupported,
 )

@@ -31,6 +31,7 @@ from pypto._src.frontend.functions import (
     ProgramParser,
     method_nodes,
     parse_function,
+    refuse_twice,
 )
 from pypto._src.frontend.inline import InlineFunction
 from pypto._src.frontend.literal_values import Values
@@ -106,7 +107,7 @@ class _Header:
         self.name: str | None = None
         self.entry: str | None = None
         self.attrs: dict[str, Any] = {}
-        self.values = Values(Source(filename, lines, 0, True), "pl")
+        self.source = Source(filename, lines, 0, True)
         comments = [(at, line) for at, line in enumerate(lines, 1) if line[0] == "#"]
         for number, line in comments:
             match = _HEADER.match(line)
@@ -120,7 +121,7 @@ class _Header:
             self.entry = literal.unquoted(text)
         else:
             try:
-                self.attrs.update(literal.attribute_of(text, self.values))
+                self.attrs.update(literal.attribute_of(text, Values(self.source, "pl")))
             except (literal.Unread, RecursionError):
                 name, _, value = text.partition("=")
                 raise ParserSyntaxError(
@@ -248,21 +249,18 @@ class _Text:
         return target, options
 
     def _object(self, node: ast.expr) -> Any:
-        match node:
-            case ast.Name(id=name):
-                return self.environment.get(name)
-            case ast.Attribute(value=base, attr=attr):
-                return getattr(self._object(base), attr, None)
-            case ast.Constant(value=value):
-                return value
-            case _:
-                return None
+        if isinstance(node, ast.Name):
+            return self.environment.get(node.id)
+        if isinstance(node, ast.Attribute):
+            return getattr(self._object(node.value), node.attr, None)
+        return node.value if isinstance(node, ast.Constant) else None
 
     def _class(self, node: ast.ClassDef, options: Options) -> Program | None:
         """Return the program that a class is, None if the class holds more than methods."""
         methods = method_nodes(node.body)
         if len(methods) != sum(not _is_filler(item) for item in node.body) or node.bases:
             return None
+        refuse_twice(node.name, self.source, node)
         parser = ProgramParser(self._name(node.name), {})
         for method in methods:
             made = self._decoration(method.decorator_list[0]) if method.decorator_list else None

@@ -48,6 +48,7 @@ from pypto._src.ir.nodes import (
     scalar_type,
     valid_part,
 )
+from pypto._src.ir.unique import unique, unique_array
 
 _SHAPED: Final = (Tensor, Tile)
 _DIRECTIONS: Final = {Out: ParamDirection.Out, InOut: ParamDirection.InOut}
@@ -132,7 +133,7 @@ def _named(value: Any) -> Type | None:
     if isinstance(value, DataType):
         return scalar_type(value)
     if isinstance(value, Type):
-        return value
+        return unique(value)
     if value is MemRefType or value is UnknownType:
         return UnknownType.get() if value is UnknownType else MemRefType()
     if isinstance(value, Scalar) and isinstance(value.dtype, DataType):
@@ -140,7 +141,7 @@ def _named(value: Any) -> Type | None:
     if isinstance(value, Tensor | Tile) and isinstance(value.dtype, DataType):
         dims = [as_expr(plain_value(dim)) for dim in value.shape]
         kind = TensorType if isinstance(value, Tensor) else TileType
-        return kind(dims, value.dtype)
+        return unique(kind(dims, value.dtype))
     return None
 
 
@@ -204,7 +205,7 @@ def _shaped(
     dtype = _dtype(ctx, parts[1])
     if len(parts) == 2 and not keywords and _NUMBERS.issuperset(map(type, shape)):
         kind = TensorType if wrapper is Tensor else TileType
-        return ctx.call_forms.array(kind, cast("list[int]", shape), dtype)
+        return unique_array(kind, cast("list[int]", shape), dtype)
     memref: MemRef | None = None
     view: TensorView | TileView | None = None
     for extra in (*parts[2:], *keywords.values()):
@@ -223,9 +224,9 @@ def _shaped(
             )
     if wrapper is Tensor:
         assert not isinstance(view, TileView)
-        return ctx.call_forms.shared(TensorType(shape, dtype, memref, view))
+        return unique(TensorType(shape, dtype, memref, view))
     assert not isinstance(view, TensorView)
-    return ctx.call_forms.shared(TileType(shape, dtype, memref, view))
+    return unique(TileType(shape, dtype, memref, view))
 
 
 def _shaped_hint(ctx: Context, word: str, parts: Sequence[ast.expr]) -> str:
@@ -271,6 +272,8 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr | int]:
             hint=f"write [{ctx.source.text(node)}]",
             slug="annotation",
         )
+    if _NUMBERS.issuperset(map(type, dims)) and (not dims or min(dims) >= 0):
+        return dims
     found: list[Expr | int] = []
     for dim in dims:
         if dim.__class__ is int and dim >= 0:
@@ -300,6 +303,10 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr | int]:
 def _integer_hint(ctx: Context, node: ast.expr, index: int, found: Any) -> str | None:
     """Return the integer that a float is meant to be, where a list is written out."""
     place = _part(node, index)
+    if isinstance(found, str) and found.isidentifier() and place is not node:
+        return f'write pl.dynamic("{found}")'
+    if (found is None or found is ...) and place is not node:
+        return 'write pl.dynamic("N")'
     if place is node or not isinstance(found, float):
         return None
     return f"write {integer_text(ctx, place, found)}"
@@ -362,11 +369,11 @@ def declared_type(
         view = declared.tile_view or found.tile_view
         if view is declared.tile_view:
             return declared
-        return TileType(declared.shape, declared.dtype, declared.memref, view)
+        return unique(TileType(declared.shape, declared.dtype, declared.memref, view))
     if isinstance(declared, TensorType) and isinstance(found, TensorType):
         view = declared.tensor_view or found.tensor_view
         if view is not declared.tensor_view:
-            return TensorType(declared.shape, declared.dtype, declared.memref, view)
+            return unique(TensorType(declared.shape, declared.dtype, declared.memref, view))
     return declared
 
 

@@ -10,6 +10,7 @@ call computes is the op's ``numpy``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
@@ -55,6 +56,8 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
+from pypto._src.ir.user_text import user_call
+from pypto._src.ir.walk import nesting, room
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import tile_spaces
 
@@ -78,6 +81,7 @@ class _Unset:
 
 
 UNSET: Final = _Unset()
+_FLAT: Final = 20  # statements inside each other that Python's calls reach for sure
 RESULT: Final = 0  # the slot of the values that a function returns
 
 
@@ -103,6 +107,7 @@ class Evaluator:
         self._program = program if isinstance(program, Program) else None
         functions = program.functions_ if isinstance(program, Program) else (program,)
         self._functions = {f.name: f for f in functions}
+        self._depth = sum(map(nesting, functions))
         self._plans: dict[str, Plan] = {}
         self._running: list[str] = []
 
@@ -127,7 +132,8 @@ class Evaluator:
 
     def call(self, name: str, args: Sequence[Any]) -> Any:
         """Call function ``name``; see `evaluate`."""
-        with np.errstate(all="ignore"):
+        # A run cannot begin again where Python's calls do not reach, as it changes its tensors.
+        with np.errstate(all="ignore"), room(self._depth) if self._depth > _FLAT else nullcontext():
             return self.run(name, args)
 
     def plan(self, function: Function) -> Plan:
@@ -613,7 +619,7 @@ class Plan:
         op = op_of(call)
         if op is None or op.numpy is None:
             raise EvaluationError(
-                f"the op {call.op.name} has no meaning on arrays", call.span, slug="unknown-op"
+                f"the op {user_call(call)} has no meaning on arrays", call.span, slug="unknown-op"
             )
         return self._op_call(call, op, evals)
 
@@ -692,7 +698,6 @@ def _on_valid_parts(call: Call, compute: Callable[..., Any]) -> Callable[..., An
     shape = static_shape(kind) if isinstance(kind, TileType) else None
     tiles = [*(kinds[i] for i in partial), *([kind] if is_partial else [])]
     limits = [static_shape(tile) or () for tile in tiles if isinstance(tile, TileType)]
-    name = call.op.name
 
     def run(*values: Any, **kwargs: Any) -> Any:
         args, sizes = list(values[:count]), values[count:]
@@ -700,7 +705,7 @@ def _on_valid_parts(call: Call, compute: Callable[..., Any]) -> Callable[..., An
         for found, limit in zip(pairs, limits, strict=True):
             if not all(0 <= size <= most for size, most in zip(found, limit, strict=True)):
                 raise EvaluationError(
-                    f"{name} has {list(found)} valid elements in a tile {list(limit)}",
+                    f"{user_call(call)} has {list(found)} valid elements in a tile {list(limit)}",
                     slug="valid-shape",
                 )
         for index, (rows, columns) in zip(partial, pairs, strict=False):

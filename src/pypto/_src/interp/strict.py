@@ -46,6 +46,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import INTS, TENSOR, TILE, OpDef, aliased, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program
+from pypto._src.ir.user_text import user_call, user_name
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.order import completes_in_order
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
@@ -225,7 +226,7 @@ class StrictPlan(Plan):
         scratch = self._scratch(call)
         in_order = completes_in_order(call, pipe)
         padding = _valid_part(call.type)
-        name, span = op.name, stmt.span
+        name, span = user_call(call), stmt.span
         places_slot = self.places_slot
 
         def run(env: Env) -> None:
@@ -405,7 +406,7 @@ class Access:
     """What a call reads and writes, by operand."""
 
     def __init__(self, plan: StrictPlan, call: Call, op: OpDef[..., Any]) -> None:
-        self.op = op
+        self.name = user_call(call)
         self.pipe = op.pipe_of(call) or PipeType.S
         self.in_order = completes_in_order(call, self.pipe)
         # Operand, slot, name and valid part of each tile that is read.
@@ -415,7 +416,7 @@ class Access:
             kind = op.operands[index].kind
             if kind == TILE and index in op.reads and isinstance(arg, Var):
                 slot = plan._slot(arg)  # pyright: ignore[reportPrivateUsage]
-                self.tiles.append((index, slot, arg.name, _valid_part(arg.type)))
+                self.tiles.append((index, slot, user_name(arg), _valid_part(arg.type)))
             elif kind == TENSOR and isinstance(arg.type, TensorType):
                 self.tensors += [(index, False)] * (index in op.reads)
                 self.tensors += [(index, True)] * (index in op.writes)
@@ -477,14 +478,14 @@ class Access:
         if not valid.all():
             count = (valid.size - int(np.count_nonzero(valid))) * marks.unit
             raise EvaluationError(
-                f"{self.op.name} reads {count} bytes of {name} that nothing has written",
+                f"{self.name} reads {count} bytes of {name} that nothing has written",
                 slug="poison",
             )
         owner, newest = core.owners.get(slot), int(part.max()) - 1
         if owner is not None and newest > owner:
             other = core.queues.entries[newest]
             raise EvaluationError(
-                f"{self.op.name} reads {name}, whose bytes {other.what} has overwritten",
+                f"{self.name} reads {name}, whose bytes {other.what} has overwritten",
                 slug="poison",
                 related=[Label(other.span, "overwritten here")],
             )

@@ -16,6 +16,7 @@ from pypto._src.ir.nodes import (
     symbols_of_type,
 )
 from pypto._src.ir.stmts import Function
+from pypto._src.ir.unique import unique
 from pypto._src.ir.walk import uses
 
 
@@ -46,11 +47,10 @@ def map_dims(kind: Type, visit: Callable[[Expr], Expr]) -> Type:
             view = kind.tensor_view
             if view is not None:
                 view = TensorView(each(view.stride), view.layout)
-            return TensorType(each(kind.shape), kind.dtype, kind.memref, view)
+            return unique(TensorType(each(kind.shape), kind.dtype, kind.memref, view))
         case TileType():
-            return TileType(
-                each(kind.shape), kind.dtype, kind.memref, _map_view(kind.tile_view, visit)
-            )
+            tile_view = _map_view(kind.tile_view, visit)
+            return unique(TileType(each(kind.shape), kind.dtype, kind.memref, tile_view))
         case _:
             return kind
 

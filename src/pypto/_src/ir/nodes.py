@@ -19,7 +19,6 @@ from pypto._src.ir.base import (
     Node,
     NodeMeta,
     all_of,
-    draft,
     ignored,
     not_a_span,
     setter,
@@ -238,27 +237,6 @@ class TileType(ShapedType, metaclass=NodeMeta):
         _put(self, "tile_view", tile_view)
 
 
-_TensorDraft: Final = draft(TensorType)
-_TileDraft: Final = draft(TileType)
-
-
-def with_memref(kind: ShapedType, memref: MemRef) -> ShapedType:
-    """Return a tensor or tile type at another place in memory."""
-    if isinstance(kind, TileType):
-        placed = _TileDraft()
-        placed.tile_view = kind.tile_view
-    elif isinstance(kind, TensorType):
-        placed = _TensorDraft()
-        placed.tensor_view = kind.tensor_view
-    else:
-        raise TypeError(f"{type(kind).__name__} is neither a tensor nor a tile")
-    placed.shape = kind.shape
-    placed.dtype = kind.dtype
-    placed.memref = memref
-    placed.__class__ = TileType if isinstance(kind, TileType) else TensorType
-    return placed
-
-
 class MemRefType(Type, metaclass=NodeMeta):
     """The type of a memory reference."""
 
@@ -437,8 +415,8 @@ class MemRef(Var, metaclass=NodeMeta):
             _check("the number of a MemRef", id, int)
         if size < 0:
             raise ValueError(f"the size of a MemRef is a number of bytes, got {size}")
-        _put_name(self, f"{_MEMREF_NAMES[memory_space]}{id}")
-        _put_type(self, _MEMREF_TYPE)
+        _put_name(self, f"{MEMREF_NAMES[memory_space]}{id}")
+        _put_type(self, MEMREF_TYPE)
         _put_space(self, memory_space)
         _put_address(self, as_expr(addr))
         _put_size(self, size)
@@ -450,7 +428,7 @@ _put_space: Final = setter(MemRef, "memory_space_")
 _put_address: Final = setter(MemRef, "addr_")
 _put_size: Final = setter(MemRef, "size_")
 _put_number: Final = setter(MemRef, "id_")
-_MEMREF_NAMES: Final = {space: f"mem_{space.name.lower()}_" for space in MemorySpace}
+MEMREF_NAMES: Final = {space: f"mem_{space.name.lower()}_" for space in MemorySpace}
 
 
 class ConstInt(Expr, metaclass=NodeMeta):
@@ -749,10 +727,13 @@ def _tuple_type(items: Sequence[Expr]) -> TupleType:
             return TupleType(tuple([item.type for item in items]))
     found = _INDEX_TUPLES.get(len(items))
     if found is None:
+        if len(_INDEX_TUPLES) >= _MOST_TUPLES:
+            _INDEX_TUPLES.clear()
         found = _INDEX_TUPLES[len(items)] = TupleType((_INDEX,) * len(items))
     return found
 
 
+_MOST_TUPLES: Final = 64
 _INDEX_TUPLES: Final[dict[int, TupleType]] = {}
 
 
@@ -841,115 +822,12 @@ _put_args: Final = setter(Call, "args")
 _put_kwargs: Final = setter(Call, "kwargs")
 
 
-def checked_call(
-    op: Op, args: tuple[Expr, ...], kwargs: Mapping[str, Any], kind: Type, span: Span
-) -> Call:
-    """Return the `Call` of what is known to be fit for one; ``kwargs`` change no more."""
-    call = _CallDraft()
-    call.op = op
-    call.args = args
-    call.kwargs = kwargs
-    call.type = kind
-    call.span = span if span.__class__ is Span else not_a_span(call, span)
-    call.__class__ = Call
-    return call
-
-
-_CallDraft: Final = draft(Call)
-
-
-def with_args(call: Call, args: tuple[Expr, ...]) -> Call:
-    """Return a call of the same op with the same keywords and type; nothing is derived anew."""
-    made = _CallDraft()
-    made.op = call.op
-    made.args = args
-    made.kwargs = call.kwargs
-    made.type = call.type
-    made.span = call.span
-    made.__class__ = Call
-    return made
-
-
-def checked_tuple(elements: tuple[Expr, ...], kind: Type, span: Span) -> MakeTuple:
-    """Return the `MakeTuple` of elements whose types are those of ``kind``."""
-    made = _TupleDraft()
-    made.elements = elements
-    made.type = kind
-    made.span = span
-    made.__class__ = MakeTuple
-    return made
-
-
-_TupleDraft: Final = draft(MakeTuple)
-
-
-def checked_var(name: str, kind: Type, span: Span) -> Var:
-    """Return the `Var` of what is known to be fit for one."""
-    made = _VarDraft()
-    made.name = name
-    made.type = kind
-    made.span = span
-    made.__class__ = Var
-    return made
-
-
-_VarDraft: Final = draft(Var)
-
-
-def checked_memref(
-    space: MemorySpace, address: Expr, size: int, number: int, span: Span = UNKNOWN_SPAN
-) -> MemRef:
-    """Return the `MemRef` of a buffer of ``size`` bytes, which are 0 or more."""
-    made = _MemRefDraft()
-    made.name = f"{_MEMREF_NAMES[space]}{number}"
-    made.type = _MEMREF_TYPE
-    made.memory_space_ = space
-    made.addr_ = address
-    made.size_ = size
-    made.id_ = number
-    made.span = span
-    made.__class__ = MemRef
-    return made
-
-
-_MemRefDraft: Final = draft(MemRef)
-
-
-def checked_int(value: int, kind: Type, span: Span) -> ConstInt:
-    """Return the `ConstInt` of a value that fits ``kind``, a type of `scalar_type`."""
-    made = _IntDraft()
-    made.value = value
-    made.type = kind
-    made.span = span
-    made.__class__ = ConstInt
-    return made
-
-
-_IntDraft: Final = draft(ConstInt)
-
-
-def checked_binary(
-    cls: type[BinaryExpr], left: Expr, right: Expr, kind: Type, span: Span
-) -> BinaryExpr:
-    """Return the ``cls`` of operands that need no cast; ``kind`` is the type of the result."""
-    made = _BinaryDraft()
-    made.left = left
-    made.right = right
-    made.type = kind
-    made.span = span
-    made.__class__ = cls
-    return made
-
-
-_BinaryDraft: Final = draft(BinaryExpr)
-
-
 _KEYWORD_CLASSES: Final = frozenset(
     {bool, int, float, str, NoneType, DataType, MemorySpace, PipeType}
 )
 """What most keywords hold; `check_keyword` knows the rest."""
 
-_MEMREF_TYPE: Final = MemRefType()
+MEMREF_TYPE: Final = MemRefType()
 CONSTANTS: Final[frozenset[type]] = frozenset({ConstInt, ConstFloat, ConstBool})
 _SCALAR_TYPES: dict[str, ScalarType] = {}
 
@@ -1002,8 +880,8 @@ def dtype_of(expr: Expr) -> DataType:
 
 def as_expr(value: Any, span: Span = UNKNOWN_SPAN) -> Expr:
     """Return ``value`` as an expression; ints become INDEX, floats FP32, bools BOOL constants."""
-    if value.__class__ is int and -_MOST <= value < _MOST:
-        return checked_int(value, _INDEX, span)
+    if value.__class__ is int:
+        return ConstInt(value, DataType.INDEX, span)
     if isinstance(value, Expr):
         return value
     if isinstance(value, bool):
@@ -1269,11 +1147,14 @@ def exprs_of_type(kind: Type) -> Iterator[Expr]:
 
 def symbols_of_type(kind: Type) -> list[Expr]:
     """Return `exprs_of_type` but for integer constants: for nearly every type there are none."""
-    if kind.__class__ is ScalarType:
+    cls = kind.__class__
+    if cls is ScalarType:
         return []
-    exprs: Iterable[Expr] = exprs_of_type(kind)
-    if (isinstance(kind, TileType) and kind.tile_view is None) or (
-        isinstance(kind, TensorType) and kind.tensor_view is None
+    array: Any = kind
+    if (cls is TileType and array.tile_view is None) or (
+        cls is TensorType and array.tensor_view is None
     ):
-        exprs = kind.shape
+        exprs: Iterable[Expr] = array.shape
+    else:
+        exprs = exprs_of_type(kind)
     return [expr for expr in exprs if expr.__class__ is not ConstInt]

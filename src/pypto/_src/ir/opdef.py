@@ -16,6 +16,7 @@ from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import OpError, OpTypeError
 from pypto._src.ir.base import NodeMeta
 from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.makers import checked_call
 from pypto._src.ir.nodes import (
     Call,
     ConstFloat,
@@ -32,9 +33,9 @@ from pypto._src.ir.nodes import (
     Var,
     as_expr,
     caller_span,
-    checked_call,
     valid_part,
 )
+from pypto._src.ir.unique import is_plain, unique
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -282,6 +283,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     unsupported: str | None  # why no backend emits it
     instead: str | None  # what to write where no backend emits it
     operands: tuple[Param, ...]  # the parameters that are positional expressions of a call
+    offsets: frozenset[int]  # those of them that are lists of offsets
     attributes: frozenset[str]  # the names of the others
     names: tuple[str, ...]  # of all parameters
     known: dict[tuple[Any, ...], tuple[Type, Any]]  # see `result_type`
@@ -289,6 +291,8 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     def __init__(self, name: str, **facts: Any) -> None:
         params: tuple[Param, ...] = facts.get("params", ())
         facts["operands"] = tuple([p for p in params if p.kind != ATTR])
+        places = [at for at, p in enumerate(facts["operands"]) if p.attr_type == OFFSETS]
+        facts["offsets"] = frozenset(places)
         facts["attributes"] = frozenset([p.name for p in params if p.kind == ATTR])
         facts["names"] = tuple([p.name for p in params])
         facts["known"] = {}
@@ -412,21 +416,34 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         """Return the type that the op's rule gives to a call of ready operands.
 
         It follows from the operands' types, the constants among them, and the keywords. So the rule
-        runs once for many calls that agree in these, which are most calls of a program.
+        runs once for many calls that agree in these, in whatever programs. A plain type is the one
+        object that `unique` gives.
 
         Raises:
             OpError: the rule refuses them.
         """
-        found = _known_as(operands, kwargs)
+        found = _known_as(self, operands, kwargs)
         if found is None:
-            return self._type_of(operands, kwargs)
+            return _one_object(self._type_of(operands, kwargs), operands)
         key, kept = found
         known = self.known.get(key)
         if known is None:
-            known = self._type_of(operands, kwargs), kept
+            known = OF_PROGRAMS.get((self, key))
+        return self._first(operands, kwargs, key, kept) if known is None else known[0]
+
+    def _first(
+        self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any], key: Any, kept: Sequence[Any]
+    ) -> Type:
+        """Return the type of the first call with ``key``, and keep it with what the key names."""
+        known = _one_object(self._type_of(operands, kwargs), operands), kept
+        if all(map(is_plain, kept)):
             if len(self.known) >= _MOST_KNOWN:
                 self.known.clear()
             self.known[key] = known
+        else:
+            if len(OF_PROGRAMS) >= MOST_OF_PROGRAMS:
+                OF_PROGRAMS.clear()
+            OF_PROGRAMS[self, key] = known
         return known[0]
 
     def _type_of(self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any]) -> Type:
@@ -500,8 +517,21 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         return values
 
 
+def _one_object(kind: Type, operands: Sequence[Expr]) -> Type:
+    """Return `unique` of a result type, but the very type of an operand as it is."""
+    for value in operands:
+        if value.type is kind:
+            return kind
+    return unique(kind)
+
+
 _MOST_KNOWN: Final = 1024
 """How many result types an op remembers; then it begins anew."""
+
+MOST_OF_PROGRAMS: Final = 256
+OF_PROGRAMS: Final[dict[tuple[Any, ...], tuple[Type, Any]]] = {}
+"""The same for calls with named or computed sizes, of all ops. It keeps variables of programs, but
+few, and neither statements nor functions."""
 
 
 _DEEPEST: Final = 4
@@ -509,17 +539,17 @@ _DEEPEST: Final = 4
 
 
 def _known_as(
-    operands: Sequence[Expr], kwargs: Mapping[str, Any], deepest: int = _DEEPEST
+    op: Any, operands: Sequence[Expr], kwargs: Mapping[str, Any], deepest: int = _DEEPEST
 ) -> tuple[tuple[Any, ...], list[Any]] | None:
     """Return what a result type depends on, and the objects whose identity stands in it.
 
-    The memory of a nested call's result follows from all that its own type depends on. None where
-    a type may depend on more.
+    The memory of a nested call's result follows from all that its own type depends on. Of what is
+    computed among `OFFSETS` no type depends. None where a type may depend on more.
     """
     parts: list[Any] = []
     kept: list[Any] = []
     values: Sequence[Any] = operands
-    for value in values:
+    for at, value in enumerate(values):
         cls = value.__class__
         if cls is MakeTuple:
             items = value.elements
@@ -530,13 +560,14 @@ def _known_as(
                     parts.append(id(item.type))
                     kept.append(item.type)
                 else:
-                    parts.append((id(item),))
-                    kept.append(item)
+                    part = item.type if at in op.offsets else item
+                    parts.append((id(part),))
+                    kept.append(part)
             continue
         if cls is ConstInt or cls is ConstFloat:
             parts.append(value.value)
-        elif cls is Call and deepest:
-            inner = _known_as(value.args, value.kwargs, deepest - 1)
+        elif cls is Call and value.op.__class__ is OpDef and deepest:
+            inner = _known_as(value.op, value.args, value.kwargs, deepest - 1)
             if inner is None:
                 return None
             parts.append((value.op, inner[0]))

@@ -1,12 +1,15 @@
 """What a statement proves of itself, whatever program it stands in.
 
 That is so for assignments and evaluations of scalar expressions and of calls of ops, where the
-operands are variables, constants and lists of these: their types agree, no call stands in another,
-and no function of the program is called. A program has few forms of calls beside its statements, so
-a form is looked at once: whether a call has the type that its op's rule gives follows from the op,
-the types of operands and result, the constants and the keywords. Of the memory of an operand no
-more than the space matters. All that is part of a form has a number, so that comparing forms is
-comparing tuples of small numbers.
+operands are variables, constants, lists of these and, before FlattenCallExpr, such calls: their
+types agree, and no function of the program is called. A program has few forms of calls beside its
+statements, so a form is looked at once: whether a call has the type that its op's rule gives
+follows from the op, the types of operands and result, the constants and the keywords. Of the memory
+of an operand no more than the space matters. All that is part of a form has a number, so that
+comparing forms is comparing tuples of small numbers.
+
+Of what no program owns the number is good for the whole process, and so is what is found of a form
+that is made of such alone: types without symbols, numbers, plain keywords. See `Shared`.
 
 Knows nothing of what follows from the program: what functions take and return, what the bodies of
 loops and branches hand on. Where variables are known it is told, and asks of each operand along
@@ -16,7 +19,8 @@ with its number; `verify_ssa` goes through the program and tells it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from itertools import count
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import MemorySpace
@@ -27,6 +31,7 @@ from pypto._src.ir.nodes import (
     ConstBool,
     ConstInt,
     Expr,
+    GlobalVar,
     IRNode,
     IterArg,
     MakeTuple,
@@ -36,6 +41,7 @@ from pypto._src.ir.nodes import (
     TileType,
     Type,
     UnaryExpr,
+    UnknownType,
     Var,
     Xor,
     dtype_of,
@@ -46,12 +52,16 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import OFFSETS, PLAIN_KEYWORDS, OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, statements
+from pypto._src.ir.unique import structure
 from pypto._src.ir.walk import uses
 
 INDEX_TYPE: Final = scalar_type(DataType.INDEX)
 
 _MOST_NODES: Final = 64
 """How large a scalar expression may be; in a larger one a part may stand very many times."""
+
+_DEEPEST: Final = 4
+"""How many calls inside each other are proved."""
 
 _VARIABLES: Final = frozenset({Var, IterArg})
 _NOTHING: Final = 0
@@ -65,24 +75,83 @@ class Look(NamedTuple):
     """What going through a function once has shown; see `verify_ssa`."""
 
     left: Sequence[Stmt]
+    """Those of `doubtful`, and those in which a call stands in another, in the order of the text.
+    """
+
+    doubtful: Sequence[Stmt]
     """The statements that prove nothing of themselves, in the order of the text."""
 
     wrong: Sequence[Any]
     """What makes each finding of the rule SSAVerify."""
 
 
+MOST_SHARED: Final = 8192
+"""How many forms, and numbers of their parts, are remembered for the process."""
+
+
+class Shared:
+    """What is found of forms that belong to no program, and the numbers of their parts.
+
+    Holds ops, numbers, element types, enumerations and texts of keywords, and no node but ops; and
+    of calls without operands the keywords of the first one, for which the compiler's own calls are
+    known again by identity. When it is full the next run begins another one. Whether a form is in
+    it is never more than a matter of time, and a thread that adds what another one is adding adds
+    the same.
+    """
+
+    current: ClassVar[Shared]
+
+    def __init__(self) -> None:
+        self.forms: set[tuple[Any, ...]] = set()  # those that are right
+        self.alone: dict[tuple[Any, ...], object] = {}  # as in `Proofs`, with what keeps the parts
+        self._met_alone: set[tuple[Any, ...]] = set()  # the forms of these
+        self.numbers: dict[Any, int] = {}
+        self._next = count(1)
+
+    @staticmethod
+    def with_room() -> Shared:
+        """Return what this process knows, or a new one if that is full."""
+        found = Shared.current
+        if len(found.forms) + len(found.numbers) >= MOST_SHARED:
+            found = Shared.current = Shared()
+        return found
+
+    def number(self, key: Any) -> int | None:
+        """Return the number of what ``key`` is, a positive one; None for a new one without room."""
+        number = self.numbers.get(key)
+        if number is None and len(self.numbers) < MOST_SHARED:
+            number = self.numbers.setdefault(key, next(self._next))
+        return number
+
+    def add(self, form: tuple[Any, ...]) -> None:
+        """Remember a form that is right, if there is room."""
+        if len(self.forms) < MOST_SHARED:
+            self.forms.add(form)
+
+    def add_alone(self, form: tuple[Any, ...], key: tuple[Any, ...], call: Call) -> None:
+        """Remember a right call without operands, if it is the first one of its form."""
+        if form in self.forms and form not in self._met_alone:
+            self.alone[key] = call.kwargs, call.type
+            self._met_alone.add(form)
+
+
+Shared.current = Shared()
+
+
 class Proofs:
     """The forms that are right, and the numbers of what forms are made of.
 
     A number of a variable is that of its type. Types that agree but in the place in memory share
-    one, and so do equal constants and equal lists of constants.
+    one, and so do equal constants and equal lists of constants. Numbers that are good in this run
+    alone are negative.
     """
 
     def __init__(self) -> None:
+        self._shared = Shared.with_room()
         self._looks: dict[Function, Look] = {}
         self._right: dict[tuple[int, ...], tuple[Sequence[IRNode], Look]] = {}
-        self._forms: dict[tuple[Any, ...], Call] = {}  # with one of them, which keeps its parts
-        self._alone: dict[tuple[Any, ...], Call] = {}  # as `_forms`, those without operands
+        self._forms: set[tuple[Any, ...]] = set()
+        self._alone: dict[tuple[Any, ...], Call] = {}  # with one of them, which keeps its parts
         self._numbers: dict[Any, int] = {}
         # By the identity of a type, of a list's elements, of keywords; `_kept` keeps them.
         self._types: dict[int, int] = {}
@@ -125,14 +194,17 @@ class Proofs:
         """Return what is known where a function begins: the constants met so far."""
         return self._constants.copy()
 
-    def pass_over(self, stmts: Sequence[Any], begin: int, known: Known, gone: set[Var]) -> int:
+    def pass_over(
+        self, stmts: Sequence[Any], begin: int, known: Known, gone: set[Var], nested: list[Stmt]
+    ) -> int:
         """Return the number of the first statement from ``begin`` on that needs a longer look.
 
         Those before it are right and read what is known. What they define is taken into ``known``;
-        it was not known before, nor is it among the variables that are ``gone``.
+        it was not known before, nor is it among the variables that are ``gone``. Those in which a
+        call stands in another are added to ``nested``.
         """
         forms, types, keywords, symbols = self._forms, self._types, self._keywords, self._symbols
-        alone, number_of = self._alone, known.get
+        alone, met, number_of = self._shared.alone, self._alone, known.get
         for at in range(begin, len(stmts)):
             stmt = stmts[at]
             if stmt.__class__ is AssignStmt:
@@ -147,21 +219,29 @@ class Proofs:
                 if value.__class__ is Call and not value.args:  # half of a kernel with flags
                     named = value.kwargs
                     form = value.op, id(named) if named else _NOTHING, id(value.type)
-                    if form in alone or self._is_right_alone(value):
+                    if form in alone or form in met or self._is_right_alone(value):
                         continue
                     return at
             else:
                 return at
             if value.__class__ is Call:
-                named = value.kwargs
+                op, named = value.op, value.kwargs
+                if op.__class__ is GlobalVar:
+                    return at
                 form = (
-                    value.op,
+                    op,
                     kind,
                     types.get(id(value.type)),
                     keywords.get(id(named)) if named else _NOTHING,
                     *map(number_of, value.args),
                 )
-                if form not in forms and not self._is_right(value, var, form, known):
+                if None in form:
+                    form = self._completed(form, value, known, _DEEPEST)
+                    if Call in map(type, value.args):
+                        if form is None or not self._is_right(value, var, form):
+                            return at
+                        nested.append(stmt)
+                if form not in forms and (form is None or not self._is_right(value, var, form)):
                     return at
             elif not self._is_right_scalar(value, var, known):
                 return at
@@ -180,60 +260,77 @@ class Proofs:
         if value.__class__ is Call:
             if var is None and not value.args:
                 return self._is_right_alone(value)
+            if value.op.__class__ is GlobalVar:
+                return False
             kind = _NOTHING if var is None else self.number(var.type)
-            form = value.op, kind, None, None, *map(self._constants.get, value.args)
-            return self._is_right(value, var, form, None)
+            outline = value.op, kind, None, None, *map(self._constants.get, value.args)
+            form = self._completed(outline, value, None, 0)
+            return form is not None and self._is_right(value, var, form)
         return self._is_right_scalar(value, var, None)
 
     def _is_right_alone(self, call: Call) -> bool:
         """True for a right call without operands; next time its keywords are known by identity."""
-        op = op_of(call)
-        if op is None or not PLAIN_KEYWORDS.issuperset(map(type, call.kwargs.values())):
+        named = self._number_of_keywords(call.kwargs)
+        if named is None:
             return False
-        try:
-            wanted = op.result_type((), call.kwargs)
-        except Exception:  # as in `_check`
+        form = call.op, _NOTHING, self.number(call.type), named
+        if not self._is_right(call, None, form):
             return False
-        if not same_type(wanted, call.type):
-            return False
-        named = id(call.kwargs) if call.kwargs else _NOTHING
-        self._alone[call.op, named, id(call.type)] = call
+        key = call.op, id(call.kwargs) if call.kwargs else _NOTHING, id(call.type)
+        self._alone[key] = call
+        self._shared.add_alone(form, key, call)
         return True
 
-    def _is_right(
-        self, call: Call, var: Var | None, outline: tuple[Any, ...], known: Known | None
-    ) -> bool:
-        """True if a call's operands are known and no calls, and its type and the variable's fit.
+    def _completed(
+        self, outline: tuple[Any, ...], call: Call, known: Known | None, deepest: int
+    ) -> tuple[Any, ...] | None:
+        """Return a call's form, of which ``outline`` has None for what has no number yet.
 
-        ``outline`` is its form, with None for what has no number yet. Without ``known`` all
-        variables are known.
+        None if an operand is not known, or proves nothing. Without ``known`` all variables are. At
+        most ``deepest`` calls may be inside each other.
         """
-        op = op_of(call)
-        if op is None:
-            return False
-        parts = list(outline)
+        parts = [*outline]
         if parts[2] is None:
             parts[2] = self.number(call.type)
         if parts[3] is None:
             parts[3] = self._number_of_keywords(call.kwargs)
         for at, arg in enumerate(call.args):
             if parts[at + 4] is None:
-                parts[at + 4] = self._number_of_operand(arg, call, at, known)
-        if None in parts:
-            return False
-        form = tuple(parts)
-        if form in self._forms or self._check(op, call, var, form):
-            self._forms[form] = call
-            return True
-        return False
+                number = self._number_of_operand(arg, call, at, known, deepest)
+                if number is None:
+                    return None
+                parts[at + 4] = number
+        return None if parts[3] is None else tuple(parts)
+
+    def _is_right(self, call: Call, var: Var | None, form: tuple[Any, ...]) -> bool:
+        """True if the type of a call fits, and that of the variable which takes its value."""
+        if form not in self._forms:
+            op = op_of(call)
+            if op is None or not self._check(op, call, var, form):
+                return False
+            self._forms.add(form)
+        return True
 
     def _check(
         self, op: OpDef[..., Any], call: Call, var: Var | None, form: tuple[Any, ...]
     ) -> bool:
-        if not op.placed and self._nowhere:
-            nowhere = self._nowhere
-            if tuple([nowhere.get(part, part) for part in form]) in self._forms:
-                return True
+        of_no_program = min(form[1:]) >= _NOTHING
+        if of_no_program and form in self._shared.forms:
+            return True
+        if self._is_right_nowhere(op, form) or self._has_right_type(op, call, var):
+            if of_no_program:
+                self._shared.add(form)
+            return True
+        return False
+
+    def _is_right_nowhere(self, op: OpDef[..., Any], form: tuple[Any, ...]) -> bool:
+        """True if that is right without places in memory, which do not matter to the op."""
+        nowhere = self._nowhere
+        if op.placed or not nowhere:
+            return False
+        return tuple([nowhere.get(part, part) for part in form]) in self._forms
+
+    def _has_right_type(self, op: OpDef[..., Any], call: Call, var: Var | None) -> bool:
         if not PLAIN_KEYWORDS.issuperset(map(type, call.kwargs.values())):
             return False
         if not all(map(_has_right_constants, call.args)):
@@ -267,26 +364,34 @@ class Proofs:
             key = _known_as(kind)
             number = self._numbers.get(key)
             if number is None:
-                number = self._numbers[key] = len(self._numbers) + 1
+                number = self._number_of(key, _plain_key(kind))
                 self._describe(kind, key, number)
             self._types[id(kind)] = number
         return number
 
+    def symbols_of(self, number: int) -> Collection[Var]:
+        """Return the variables in the types that have a number."""
+        return self._symbols.get(number, ())
+
     def _describe(self, kind: Type, key: tuple[Any, ...], number: int) -> None:
-        symbols = symbols_of_type(kind)
-        if symbols:
-            self._symbols[number] = tuple(uses(symbols))
+        if number < 0:
+            symbols = symbols_of_type(kind)
+            if symbols:
+                self._symbols[number] = tuple(uses(symbols))
         if _is_in_usual_memory(kind):
             nowhere = self._numbers.get((*key[:-1], None))
             if nowhere is not None:
                 self._nowhere[number] = nowhere
 
-    def _number_of(self, key: tuple[Any, ...], keeps: object) -> int:
-        """Return the number of what ``key`` tells apart; ``keeps`` has what the key identifies."""
+    def _number_of(self, key: Any, plain: Any) -> int:
+        """Return the number of what ``key`` is in this run.
+
+        ``plain`` is what it is in any program, None if it belongs to this one.
+        """
         number = self._numbers.get(key)
         if number is None:
-            number = self._numbers[key] = len(self._numbers) + 1
-            self._kept.append(keeps)
+            number = None if plain is None else self._shared.number(plain)
+            number = self._numbers[key] = -1 - len(self._numbers) if number is None else number
         return number
 
     def _number_of_keywords(self, named: Mapping[str, Any]) -> int | None:
@@ -295,53 +400,82 @@ class Proofs:
         number = self._keywords.get(id(named))
         if number is None:
             values = named.values()
+            classes = [*map(type, values)]
+            key = dict, *named, *values, *classes  # True equals 1
             try:
-                key = dict, *named, *values, *map(type, values)  # True equals 1
-                number = self._keywords[id(named)] = self._number_of(key, named)
+                number = self._number_of(key, key if PLAIN_KEYWORDS.issuperset(classes) else None)
             except TypeError:  # a keyword without hash
                 return None
+            self._keywords[id(named)] = number
             self._kept.append(named)
         return number
 
     def _number_of_operand(
-        self, value: Any, call: Call, at: int, known: Known | None
+        self, value: Any, call: Call, at: int, known: Known | None, deepest: int
     ) -> int | None:
         """Return the number of operand ``at`` of a call, None if it proves nothing, or is unknown.
 
         That of a variable that is known, or of a constant met before, needs no search.
         """
-        if value.__class__ is MakeTuple:
+        if value.__class__ in CONSTANTS:
+            kind = self._types.get(id(value.type)) or self.number(value.type)
+            key = value.__class__, value.value, kind
+            number = self._numbers.get(key) or self._number_of(key, key if kind > 0 else None)
+        elif value.__class__ is MakeTuple:
             number = self._lists.get(id(value.elements))
             if number is None:
                 return self._number_of_list(value, call, at, known)
         elif value.__class__ in _VARIABLES:
             return self.number(value.type) if known is None else None
-        elif value.__class__ in CONSTANTS:
-            number = self._number_of((value.__class__, value.value, id(value.type)), value)
+        elif value.__class__ is Call and deepest:
+            return self._number_of_call(value, known, deepest - 1)
         else:
             return None
         self._constants[value] = number
         return number
 
+    def _number_of_call(self, call: Call, known: Known | None, deepest: int) -> int | None:
+        """Return the number of a call that is an operand: that of its form."""
+        operands = self._constants if known is None else known
+        outline = call.op, _NOTHING, None, None, *map(operands.get, call.args)
+        form = self._completed(outline, call, known, deepest)
+        if form is None or not self._is_right(call, None, form):
+            return None
+        key = Call, *form
+        return self._number_of(key, key if min(form[1:]) >= _NOTHING else None)
+
     def _number_of_list(
         self, value: MakeTuple, call: Call, at: int, known: Known | None
     ) -> int | None:
         parts: list[Any] = [MakeTuple]
-        is_constant = True
+        is_constant = is_plain = True
         items: tuple[Any, ...] = value.elements
         for item in items:
             if item.__class__ is ConstInt and item.type is INDEX_TYPE:
                 parts.append(item.value)
-            elif item.__class__ in CONSTANTS:
-                parts.append((item.__class__, item.value, id(item.type)))
+                continue
+            kind = self._types.get(id(item.type)) or self.number(item.type)
+            is_plain = is_plain and kind > 0
+            if item.__class__ in CONSTANTS:
+                parts.append((item.__class__, item.value, kind))
+                continue
+            if item.__class__ in _VARIABLES:
+                if known is not None and item not in known:
+                    return None
             elif not self._is_right_scalar(item, None, known):
                 return None
+            is_constant = False
+            if _are_offsets(call, at):
+                parts.append((None, kind))
             else:  # a result may have this very size
-                is_constant = False
-                parts.append((None, id(item.type)) if _are_offsets(call, at) else (id(item),))
-        number = self._number_of(tuple(parts), value)
+                is_plain = False
+                parts.append((id(item),))
+                self._kept.append(item)
+        key = tuple(parts)
+        number = self._number_of(key, key if is_plain else None)
         if is_constant:
             self._lists[id(value.elements)] = self._constants[value] = number
+            self._kept.append(value)
         return number
 
 
@@ -362,16 +496,29 @@ def _agree(a: Type, b: Type) -> bool:
 
 def _known_as(kind: Type) -> tuple[Any, ...]:
     """Return what identifies a type, but for which bytes of its memory space it has."""
-    if kind.__class__ is ScalarType:
-        return id(kind), None
-    if isinstance(kind, TileType):
-        view: object = kind.tile_view
-    elif isinstance(kind, TensorType):
-        view = kind.tensor_view
+    cls = kind.__class__
+    array: Any = kind
+    if cls is TileType:
+        view = array.tile_view
+    elif cls is TensorType:
+        view = array.tensor_view
     else:
         return id(kind), None
-    space = None if kind.memref is None else kind.memref.memory_space_
-    return kind.__class__, id(kind.shape), id(kind.dtype), id(view), space
+    memref = array.memref
+    space = None if memref is None else memref.memory_space_
+    return cls, id(array.shape), id(array.dtype), id(view), space
+
+
+def _plain_key(kind: Type) -> tuple[Any, ...] | None:
+    """Return what identifies a type in every program, None for one that belongs to its own."""
+    if isinstance(kind, TileType | TensorType):
+        known = structure(kind)
+        space = None if kind.memref is None else kind.memref.memory_space_
+        return None if known is None else (known, space)
+    if kind.__class__ is ScalarType:
+        scalar: Any = kind
+        return ScalarType, scalar.dtype
+    return (UnknownType,) if kind.__class__ is UnknownType else None
 
 
 def _is_in_usual_memory(kind: Type) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import Enum
 
 from pypto._src.ir.enums import CoreType, FunctionType, PipeType
-from pypto._src.ir.nodes import IRNode, Op
+from pypto._src.ir.nodes import Call, IRNode, Op
 from pypto._src.ir.opdef import op_of
-from pypto._src.ir.stmts import Function, Program, ScopeStmt
-from pypto._src.ir.walk import calls_in, children, functions_called
+from pypto._src.ir.stmts import EvalStmt, Function, Program, ScopeStmt
+from pypto._src.ir.walk import calls_of, children, functions_called, stmts_in
 
 
 class Role(Enum):
@@ -58,14 +58,18 @@ def core_type(function: Function) -> CoreType:
         ValueError: the kernel has both matrix and vector work, which no single core does.
     """
     pipes: set[PipeType | None] = set()
-    known: set[Op] = set()  # the ops that have one pipe, whatever the call
-    for call in calls_in(function.body):
-        op = op_of(call)
-        if op is None or op in known:
-            continue
-        pipes.add(op.pipe_of(call))
-        if op.pipe is not None:
-            known.add(op)
+    known: set[Op] = set()  # the ops that have one pipe or none, whatever the call
+    for stmt in stmts_in(function.body):
+        alone = stmt.expr if isinstance(stmt, EvalStmt) else None
+        if isinstance(alone, Call) and not alone.args and alone.op in known:
+            continue  # flags and barriers are half the statements of a kernel
+        for call in calls_of(stmt):
+            op = op_of(call)
+            if op is None or op in known:
+                continue
+            pipes.add(op.pipe_of(call))
+            if op.pipe is not None or op.pipe_rule is None:
+                known.add(op)
     cube = bool(pipes & {PipeType.M, PipeType.MTE1, PipeType.FIX})
     if cube and PipeType.V in pipes:
         raise ValueError(

@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import PassError
 from pypto._src.ir.dims import map_dims
+from pypto._src.ir.makers import checked_binary, checked_call, checked_tuple, checked_var
 from pypto._src.ir.nodes import (
     CONSTANTS,
     BinaryExpr,
@@ -28,10 +29,6 @@ from pypto._src.ir.nodes import (
     TupleGetItemExpr,
     Type,
     Var,
-    checked_binary,
-    checked_call,
-    checked_tuple,
-    checked_var,
     same_type,
     symbols_of_type,
 )
@@ -54,6 +51,7 @@ from pypto._src.ir.stmts import (
     seq,
 )
 from pypto._src.ir.text import python_print
+from pypto._src.ir.unique import is_plain
 from pypto._src.ir.walk import Mutator, copy_with, uses
 
 _SHALLOW: Final = 20
@@ -70,8 +68,10 @@ def to_ssa(function: Function) -> Function:
             type from one way to another.
     """
     parameters = dict.fromkeys(function.params)
-    symbols = [expr for param in function.params for expr in symbols_of_type(param.type)]
-    parameters.update(dict.fromkeys(uses(symbols)))
+    kinds = [param.type for param in function.params if not is_plain(param.type)]
+    if kinds:
+        symbols = [expr for kind in kinds for expr in symbols_of_type(kind)]
+        parameters.update(dict.fromkeys(uses(symbols)))
     plan = Plan(function.body, [var.name for var in parameters])
     while True:
         rewrite = _Rewrite(plan, list(parameters))
@@ -343,9 +343,10 @@ class _Rewrite(Mutator):
 
     def _define(self, var: Var, kind: Type) -> Var:
         new = var
-        if not isinstance(var, MemRef):
-            name = self._names.definition(var.name)
-            if name != var.name or kind is not var.type or var.__class__ is not Var:
+        if var.__class__ is Var or not isinstance(var, MemRef):
+            old = var.name
+            name = self._names.definition(old)
+            if name is not old or kind is not var.type or var.__class__ is not Var:
                 new = checked_var(name, kind, var.span)
         self._now[var] = new
         return new
@@ -360,8 +361,10 @@ class _Rewrite(Mutator):
         """True if a type depends on variables that the function writes."""
         if id(kind) in self._plain:
             return False
-        if not self._plan.written.keys().isdisjoint(uses(symbols_of_type(kind))):
-            return True
+        if not is_plain(kind):
+            symbols = uses(symbols_of_type(kind))
+            if not self._plan.written.keys().isdisjoint(symbols):
+                return True
         self._plain[id(kind)] = kind
         return False
 
@@ -378,8 +381,9 @@ class _Rewrite(Mutator):
         if depth >= _SHALLOW:
             return self.visit(expr)
         if isinstance(expr, Call):
-            args, kind = self._all_present(expr.args, depth), expr.type
-            if args is expr.args:
+            old, kind = expr.args, expr.type
+            args = self._all_present(old, depth)
+            if args is old:
                 return expr
             new = checked_call(expr.op, args, expr.kwargs, kind, expr.span)
             return new if id(kind) in self._plain else self._typed(new)

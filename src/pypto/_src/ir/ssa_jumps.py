@@ -92,7 +92,7 @@ def _last_value(function: Function, stmts: Sequence[Stmt]) -> str | None:
 
 def _has_jumps(body: Stmt) -> bool:
     """True if the body has a jump, other than a return at its end."""
-    jumps = [stmt for stmt in stmts_in(body) if stmt.__class__ in _JUMPS]
+    jumps = [cls for cls in map(type, stmts_in(body)) if cls in _JUMPS]
     return bool(jumps) and (len(jumps) > 1 or not isinstance(_last(body), ReturnStmt))
 
 

@@ -348,6 +348,8 @@ class Function(IRNode, metaclass=NodeMeta):
         func_type: FunctionType | None = None,
     ) -> Function:
         """Return a copy with another body (and parameters, result types or kind)."""
+        if params is None and return_types is None and func_type is None:
+            return self._with_that_body(as_body(body))
         variables = self.params if params is None else params
         return Function(
             self.name,
@@ -357,6 +359,21 @@ class Function(IRNode, metaclass=NodeMeta):
             self.span,
             self.func_type if func_type is None else func_type,
         )
+
+    def _with_that_body(self, body: Stmt) -> Function:
+        made = _FunctionDraft()
+        made.name = self.name
+        made.params = self.params
+        made.param_directions = self.param_directions
+        made.return_types = self.return_types
+        made.body = body
+        made.func_type = self.func_type
+        made.span = self.span
+        made.__class__ = Function
+        return made
+
+
+_FunctionDraft: Final = draft(Function)
 
 
 class Program(IRNode, metaclass=NodeMeta):
@@ -422,7 +439,28 @@ class Program(IRNode, metaclass=NodeMeta):
 
     def with_functions(self, functions: Sequence[Function]) -> Program:
         """Return a copy with other functions."""
-        return Program(functions, self.name, self.span, attrs=self.attrs, entry=self.entry)
+        if not _are_named_alike(functions, self.functions_):
+            return Program(functions, self.name, self.span, attrs=self.attrs, entry=self.entry)
+        made = _ProgramDraft()
+        made.name = self.name
+        made.functions_ = tuple(functions)
+        made.globals_ = self.globals_
+        made.attrs = self.attrs
+        made.entry = self.entry
+        made.span = self.span
+        made.__class__ = Program
+        return made
+
+
+_ProgramDraft: Final = draft(Program)
+
+
+def _are_named_alike(functions: Sequence[Any], others: Sequence[Function]) -> bool:
+    """True for functions with the names of the others, in their order."""
+    if len(functions) != len(others):
+        return False
+    pairs = zip(functions, others, strict=True)
+    return all(a.__class__ is Function and a.name == b.name for a, b in pairs)
 
 
 def statements(body: Stmt | None) -> tuple[Stmt, ...]:
@@ -431,19 +469,20 @@ def statements(body: Stmt | None) -> tuple[Stmt, ...]:
         return ()
     if body.__class__ not in _SEQUENCES:
         return (body,)
-    inner = cast("SeqStmts", body).stmts
+    outer: Any = body
+    inner: tuple[Any, ...] = outer.stmts
     if _SEQUENCES.isdisjoint(map(type, inner)):
         return inner
     out: list[Stmt] = []
     stack: list[Any] = list(reversed(inner))
     while stack:
         stmt = stack.pop()
-        if stmt.__class__ not in _SEQUENCES:
-            out.append(stmt)
-        elif _SEQUENCES.isdisjoint(map(type, stmt.stmts)):
+        if stmt.__class__ is OpStmts:  # which holds no sequences
             out += stmt.stmts
-        else:
+        elif stmt.__class__ is SeqStmts:
             stack += reversed(stmt.stmts)
+        else:
+            out.append(stmt)
     return tuple(out)
 
 

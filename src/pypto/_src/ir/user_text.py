@@ -7,17 +7,22 @@ text through `diagnostics`; where nobody has it, the names of the IR stand.
 from __future__ import annotations
 
 import ast
+import linecache
 import re
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
 from typing import Final
 
-from pypto._src.diagnostics import text_at
-from pypto._src.ir.nodes import Var
+from pypto._src.diagnostics import Span, lines_at, text_at
+from pypto._src.ir.nodes import Call, Var
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
 
 _DEFINED: Final = re.compile(r"([^\W\d]\w*)\s*(?:$|:|=(?!=)|,)")
 _MADE: Final = re.compile(r"_|\w+_(copy|iter|col|row|tile|mat)\d*$")  # names that passes give
 _LONGEST: Final = 60  # of an expression that stands for a name
+_LONGEST_SLICE: Final = 30
 
 
 def user_name(var: Var) -> str:
@@ -36,6 +41,73 @@ def _is_expression(text: str) -> bool:
     except SyntaxError:
         return False
     return True
+
+
+def user_call(call: Call) -> str:
+    """Return how the source writes the op of a call: ``pl.load``, ``'+'``, ``x[0:16]``.
+
+    That is its name in the IR where nobody has the source or it is no Python, and the name that
+    users know it by where something else stands there, as the head of a loop.
+    """
+    text = lines_at(call.span)
+    found = None
+    for form in (f"({text})", text):  # within brackets an expression may have several lines
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            found = ast.parse(form).body
+            break
+    op = op_of(call)
+    if not text or not found or op is None:
+        return call.op.name
+    node = found[0].value if isinstance(found[0], ast.Expr) else found[0]
+    spelling = _spelling(node, text) or f"pl.{op.overload}"
+    is_slice = isinstance(node, ast.Subscript)
+    return f"{spelling} = ..." if is_slice and op.writes else spelling
+
+
+def _spelling(node: ast.AST, text: str) -> str | None:
+    """Return the function, slice or operator that a syntax tree is, None if it is none of these."""
+    one = ast.Name("_")
+    match node:
+        case ast.Call(func=func):
+            return ast.unparse(func)
+        case ast.Subscript(value=value):
+            return text if len(text) <= _LONGEST_SLICE else f"{ast.unparse(value)}[...]"
+        case ast.BinOp(op=op):
+            alone: ast.AST = ast.BinOp(one, op, one)
+        case ast.Compare(ops=[op]):
+            alone = ast.Compare(one, [op], [one])
+        case ast.UnaryOp(op=op):
+            alone = ast.UnaryOp(op, one)
+        case ast.AugAssign(op=op):
+            alone = ast.AugAssign(one, op, one)
+        case _:
+            return None
+    return f"'{ast.unparse(alone).strip('_ ')}'"
+
+
+def statement_lines(place: Span) -> tuple[int, int]:
+    """Return the first and last line of the statement of the source that a place lies in.
+
+    Those of its own first line where nobody has the source, or it is no Python.
+    """
+    line = place.begin_line
+    if line <= 0:
+        return line, line
+    return _many_lines("".join(linecache.getlines(place.filename))).get(line, (line, line))
+
+
+@lru_cache(maxsize=4)
+def _many_lines(text: str) -> dict[int, tuple[int, int]]:
+    """Return the first and last line of each simple statement of several lines, by its lines."""
+    found: dict[int, tuple[int, int]] = {}
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+                last = node.end_lineno or node.lineno
+                if last > node.lineno:
+                    lines = range(node.lineno, last + 1)
+                    found |= dict.fromkeys(lines, (node.lineno, last))
+    return found
 
 
 def user_value(stmt: Stmt) -> str | None:

@@ -14,6 +14,7 @@ from pypto._src.diagnostics import Diagnostic, Label, Span
 from pypto._src.ir.findings import SSAErrorType, finding
 from pypto._src.ir.nodes import (
     CONSTANTS,
+    Call,
     ConstInt,
     Expr,
     IRNode,
@@ -71,6 +72,7 @@ class _Definitions:
         self.places: dict[Var, Span] = {}  # of definitions that were looked at longer
         self.returns: list[ReturnStmt] = []
         self.left: list[Stmt] = []
+        self.doubtful: list[Stmt] = []
         # Findings are made when somebody asks: a program before ConvertToSSA may have thousands.
         self.wrong: list[Callable[[], Diagnostic]] = []
 
@@ -79,16 +81,15 @@ class _Definitions:
         for var in function.params:
             self.define(var, var.span)
         for var in function.params:  # a signature defines the dimensions that it names
-            for expr in symbols_of_type(var.type):
-                for dim in _variables(expr):
-                    if dim not in self.known:
-                        self.define(dim, var.span)
+            for dim in self.proofs.symbols_of(self.known[var]):
+                if dim not in self.known:
+                    self.define(dim, var.span)
         self.run(self.sequence(statements(function.body)))
         for stmt in self.returns:
             if stmt is not statements(function.body)[-1]:
                 message = "a return before the end of its function"
                 self.find(SSAErrorType.EARLY_RETURN, message, stmt.span)
-        return Look(self.left, self.wrong)
+        return Look(self.left, self.doubtful, self.wrong)
 
     def run(self, steps: _Steps) -> None:
         """Take the steps, and those that they yield before going on: no recursion over bodies."""
@@ -128,6 +129,8 @@ class _Definitions:
         for expr in exprs:
             if expr in known or expr.__class__ in CONSTANTS:
                 continue
+            if isinstance(expr, Call) and all(map(known.__contains__, expr.args)):
+                continue
             for var in _variables(expr):
                 if var not in known and not isinstance(var, MemRef):
                     place = span if expr.span.begin_line <= 0 else expr.span
@@ -158,7 +161,8 @@ class _Definitions:
 
     def result(self, var: Var, span: Span) -> None:
         """Define a variable after whatever its type names has been defined."""
-        self.use(symbols_of_type(var.type), span)
+        if self.proofs.symbols_of(self.proofs.number(var.type)):
+            self.use(symbols_of_type(var.type), span)
         self.define(var, span)
 
     # ----- statements -----------------------------------------------------------------------
@@ -177,17 +181,21 @@ class _Definitions:
     def sequence(self, stmts: Sequence[Stmt]) -> _Steps:
         begin = 0
         while True:
-            at = self.proofs.pass_over(stmts, begin, self.known, self.gone)
+            at = self.proofs.pass_over(stmts, begin, self.known, self.gone, self.left)
             if at == len(stmts):
                 return
             stmt, begin = stmts[at], at + 1
             if stmt.__class__ not in SIMPLE and isinstance(stmt, _REGIONS):
-                self.left.append(stmt)
+                self.doubt(stmt)
                 yield self.region(stmt)
             else:
                 if not self.proofs.proves(stmt):
-                    self.left.append(stmt)
+                    self.doubt(stmt)
                 self.stmt(stmt)
+
+    def doubt(self, stmt: Stmt) -> None:
+        self.left.append(stmt)
+        self.doubtful.append(stmt)
 
     def yields(self, stmts: Sequence[Stmt], results: int) -> None:
         last = stmts[-1] if stmts else None

@@ -43,7 +43,7 @@ def structure(program: Program, proofs: Proofs | None = None) -> Iterator[Diagno
     functions = {function.name: function for function in program.functions_}
     for function in program.functions_:
         yield from _placement(function.body)
-        for stmt in look(function, proofs).left:
+        for stmt in look(function, proofs).doubtful:
             for call in calls_of(stmt):
                 if isinstance(call.op, GlobalVar):
                     yield from _check_callee(call, call.op, functions)
@@ -61,7 +61,9 @@ class _Site(NamedTuple):
 def _sites(body: Stmt | None, *, in_loop: bool, in_region: bool) -> list[_Site]:
     """Return the statements of a body that may not stand in every one, the first one last."""
     stmts = statements(body)
-    if OPERATIONS.issuperset(map(type, stmts)):
+    ends = YieldStmt if in_region else ReturnStmt
+    others = stmts[:-1] if stmts and stmts[-1].__class__ is ends else stmts
+    if OPERATIONS.issuperset(map(type, others)):
         return []
     last = len(stmts) - 1
     sites = [

@@ -6,7 +6,7 @@ Calls of ops have the type that the op's rule gives. Holds of every program. Kno
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Diagnostic, Span
 from pypto._src.dtypes import DataType
@@ -55,7 +55,7 @@ def type_check(program: Program, proofs: Proofs | None = None) -> Iterator[Diagn
     proofs = proofs or Proofs()
     functions = {function.name: function for function in program.functions_}
     for function in program.functions_:
-        for stmt in look(function, proofs).left:
+        for stmt in look(function, proofs).doubtful:
             yield from _stmt_types(stmt, function)
             for node in _expressions(stmt):
                 yield from _expr_types(node, functions, stmt.span)
@@ -279,11 +279,20 @@ def _spell(kind: Type) -> str:
     return type(kind).__name__
 
 
+_VARIABLES: Final = frozenset({Var, IterArg})
+
+
 def _expressions(stmt: Stmt) -> list[Expr]:
     """Return every expression of one statement once, but variables and whole numbers."""
+    held = held_by(stmt)
+    if _VARIABLES.issuperset(map(type, held)):
+        return []
+    first = held[0]  # if it is the only one, most often a call of a function of the program
+    if len(held) == 1 and isinstance(first, Call) and _VARIABLES.issuperset(map(type, first.args)):
+        return [first]
     found: list[Expr] = []
     seen: set[int] = set()
-    for root in held_by(stmt):
+    for root in held:
         stack: list[IRNode] = [root]
         while stack:
             node = stack.pop()

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from operator import is_
 from typing import Any, Final, TypeVar, cast
 
@@ -77,6 +78,11 @@ class _ByClass(dict[type, T]):
 
 def _child_fields(cls: type[IRNode]) -> tuple[Field, ...]:
     return tuple(f for f in cls.FIELDS if f.kind is not FieldKind.IGNORED and f.holds_nodes)
+
+
+def rebuilt_fields(cls: type[IRNode]) -> tuple[tuple[str, bool, bool], ...]:
+    """Return the names of `child_fields`, each with whether it defines variables or is a body."""
+    return _REBUILT[cls]
 
 
 def child_fields(cls: type[IRNode]) -> tuple[str, ...]:
@@ -402,14 +408,21 @@ def with_room(action: Callable[[], T], root: IRNode) -> T:
     try:
         return action()
     except RecursionError:
-        wanted = _nesting(root) * _CALLS
+        depth = nesting(root)
+    with room(depth):
+        return action()
+
+
+@contextmanager
+def room(depth: int) -> Generator[None, None, None]:
+    """Raise Python's limit of nested calls as `with_room` does, for statements ``depth`` deep."""
     with _Room.lock:
         if not _Room.users:
             _Room.before = sys.getrecursionlimit()
         _Room.users += 1
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), _Room.before + wanted))
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _Room.before + depth * _CALLS))
     try:
-        return action()
+        yield
     finally:
         with _Room.lock:
             _Room.users -= 1
@@ -425,7 +438,7 @@ class _Room:
     before = 0
 
 
-def _nesting(root: IRNode) -> int:
+def nesting(root: IRNode) -> int:
     """Return how many statements are at most inside each other."""
     deepest = 0
     stack: list[tuple[IRNode, int]] = [(root, 0)]
@@ -455,9 +468,12 @@ def stmts_in(body: Stmt | None) -> Iterator[Stmt]:
 
 
 def map_bodies(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
-    """Return ``stmt`` with ``change(body)`` for each of its bodies, itself if they all stay."""
+    """Return ``stmt`` with ``change(body)`` for each of its bodies, itself if they all stay.
+
+    The bodies are changed in the order of the text.
+    """
     changes: dict[str, Stmt] = {}
-    for name in _BODIES[stmt.__class__]:
+    for name in reversed(_BODIES[stmt.__class__]):
         old = getattr(stmt, name)
         new = None if old is None else change(old)
         if new is not None and new is not old:
@@ -499,7 +515,10 @@ def calls_of(stmt: Stmt) -> Sequence[Call]:
     value = stmt.expr if isinstance(stmt, EvalStmt) else value
     if isinstance(value, Call) and is_flat(value):
         return (value,)
-    stack: list[IRNode] = [*held_by(stmt)]
+    held = held_by(stmt)
+    if _ATOMS.issuperset(map(type, held)):
+        return ()
+    stack: list[IRNode] = [*held]
     stack.reverse()
     found: list[Call] = []
     seen: set[int] = set()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import BY_CODE, DataType
@@ -40,6 +40,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ir.stmts import statements as statements_of
+from pypto._src.ir.unique import unique
 from pypto._src.ir.walk import stmts_in
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
@@ -311,11 +312,11 @@ def tile_spaces(function: Function) -> dict[Var, MemorySpace]:
     spaces: dict[Var, MemorySpace] = {}
     for param in function.params:
         _learn(spaces, param, param)
-    for stmt in stmts_in(function.body):
+    stmts: Any = stmts_in(function.body)
+    for stmt in stmts:
         if stmt.__class__ is AssignStmt:
-            made = cast("AssignStmt", stmt)
-            if not _learn_in_vec(spaces, made):
-                _learn(spaces, made.var, made.value)
+            if not _learn_in_vec(spaces, stmt):
+                _learn(spaces, stmt.var, stmt.value)
             continue
         match stmt:
             case EvalStmt():
@@ -337,14 +338,14 @@ def _yielded(body: Stmt) -> tuple[Expr, ...]:
     return last[0].value if last and isinstance(last[0], YieldStmt) else ()
 
 
-def _learn_in_vec(spaces: dict[Var, MemorySpace], stmt: AssignStmt) -> bool:
+def _learn_in_vec(spaces: dict[Any, MemorySpace], stmt: AssignStmt) -> bool:
     """Do what `_learn` does for ops that take tiles from Vec only, as most do; False for others."""
-    op = op_of(stmt.value)
+    call: Any = stmt.value
+    op = op_of(call)
     if op is None or op.placed:
         return False
-    call = cast("Call", stmt.value)
     for arg in call.args:
-        if arg.type.__class__ is TileType and spaces.get(arg) is not MemorySpace.Vec:  # pyright: ignore[reportArgumentType]
+        if arg.type.__class__ is TileType and spaces.get(arg) is not MemorySpace.Vec:
             return False
     if stmt.var.type.__class__ is TileType:
         spaces[stmt.var] = MemorySpace.Vec if op.view_of is not None else op.space_of(call)
@@ -458,7 +459,8 @@ def reread(tile: Expr, dtype: DataType, shape: Sequence[Any] | None = None) -> C
     assert isinstance(kind, TileType)
     new = MakeTuple(kind.shape if shape is None else shape)
     operands = (tile, new, ConstInt(dtype.code(), DataType.INDEX))
-    return Call(reshape, operands, {}, _reread_type(Operands(reread_on_target, operands, {})))
+    kind = unique(_reread_type(Operands(reread_on_target, operands, {})))
+    return Call(reshape, operands, {}, kind)
 
 
 def _emit_reshape(site: PtoSite) -> None:

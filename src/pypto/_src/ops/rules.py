@@ -32,6 +32,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import ATTR, REQUIRED, TILE, OpDef, Operands, op_of
 from pypto._src.lazy import lazy_module
+from pypto._src.ops.define import ARITHMETIC
 
 if TYPE_CHECKING:
     import numpy as np
@@ -343,8 +344,8 @@ def check_same_shape(o: Operands, first: int, second: int) -> None:
     """Check that two tile operands have equal shapes.
 
     Raises:
-        OpError: they differ; where one is a column or row of the other the hint names the op
-            that spreads it.
+        OpError: they differ; where one is a column or row of the other the hint spreads it, by
+            an op that also computes if there is one.
     """
     a, b = o.tile(first).shape, o.tile(second).shape
     if same_dims(a, b):
@@ -364,6 +365,29 @@ SPREAD_COLUMN: Final = frozenset({"sub", "mul", "div"})
 
 
 def _spread_hint(o: Operands, first: int, second: int) -> str | None:
+    return (
+        _spreading_op(o, first, second) or _spread(o, first, second) or _same_size(o, first, second)
+    )
+
+
+def _spread(o: Operands, first: int, second: int) -> str | None:
+    """Return the column or row that an operand is beside the other, in all of a tile."""
+    for big, small in ((first, second), (second, first)):
+        whole, part = o.tile(big), o.tile(small)
+        name, dtype = operand_name(o, small), part.dtype
+        if len(whole.shape) != 2 or len(part.shape) != 2 or dtype not in ARITHMETIC:
+            continue
+        room = f"{dims(whole.shape)}, pl.{dtype.member}"
+        if same_dims(whole.shape[:1], part.shape[:1]) and const_value(part.shape[1]) == 1:
+            one = "1.0" if dtype.is_float() else "1"  # 1 * x is x, exactly
+            return f"pl.row_expand_mul(pl.full({room}, {one}), {name})"
+        if same_dims(whole.shape[1:], part.shape[1:]) and const_value(part.shape[0]) == 1:
+            return f"pl.col_expand(pl.create_tile({room}), {name})"
+    return None
+
+
+def _spreading_op(o: Operands, first: int, second: int) -> str | None:
+    """Return the op that computes with a tile and a column or row."""
     name = o.op.overload
     for big, small in ((first, second), (second, first)):
         if small == first and name not in COMMUTATIVE:
@@ -376,6 +400,10 @@ def _spread_hint(o: Operands, first: int, second: int) -> str | None:
             return f"pl.row_expand_{name}{operands}"
         if same_dims(whole[1:], part[1:]) and const_value(part[0]) == 1 and name in SPREAD_COLUMN:
             return f"pl.col_expand_{name}{operands}"
+    return None
+
+
+def _same_size(o: Operands, first: int, second: int) -> str | None:
     shape = o.tile(first).shape
     if any(const_value(dim) == 1 for dim in shape):
         return None  # the first is the small one, and nothing says that the other should shrink

@@ -30,6 +30,7 @@ from pypto._src.ir.nodes import (
     static_shape,
 )
 from pypto._src.ir.opdef import RESULT, Composite, CppSite, Let, OpDef, Operands, PtoSite, literal
+from pypto._src.ir.unique import unique
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     ARITHMETIC,
@@ -385,7 +386,7 @@ def _held(lhs: Expr, rhs: Expr, mode: int, let: Let) -> tuple[Expr, bool]:
             rhs = let("larger", maximum.build([lhs, rhs], {}))
         lhs, rhs, mode = _equatable(lhs, let), _equatable(rhs, let), EQ
     operands = (lhs, rhs, ConstInt(8, D.INDEX))
-    types = cmp_on_target.types(Operands(cmp_on_target, operands, {}))
+    types = unique(cmp_on_target.types(Operands(cmp_on_target, operands, {})))
     return let("bits", Call(cmp, operands, {"cmp_type": mode}, types)), inverted
 
 
@@ -394,7 +395,7 @@ def _choice(bits: tuple[Expr, bool], yes: Expr, no: Expr, let: Let) -> Call:
     yes, no = (no, yes) if inverted else (yes, no)
     tmp = let("scratch", create_tile.build([[1, _SCRATCH], D.UINT32], {}))
     assert isinstance(yes.type, TileType)
-    return Call(sel, (held, yes, no, tmp), {}, plain_tile(yes.type))
+    return Call(sel, (held, yes, no, tmp), {}, unique(plain_tile(yes.type)))
 
 
 def _is_static(call: Call) -> bool:

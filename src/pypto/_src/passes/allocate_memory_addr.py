@@ -11,9 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
+from pypto._src.dtypes import DataType
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import ConstInt, MemRef, checked_memref, const_value
+from pypto._src.ir.makers import checked_int, checked_memref
+from pypto._src.ir.nodes import MemRef, const_value, scalar_type
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
@@ -66,6 +68,9 @@ def allocate_memory_addr() -> Pass:
     return AllocateMemoryAddr()
 
 
+_INDEX: Final = scalar_type(DataType.INDEX)
+
+
 def with_addresses(function: Function, target: Target = A2A3) -> Function:
     """Return ``function`` with addresses; see `AllocateMemoryAddr`."""
     tiles = members(function)
@@ -74,20 +79,26 @@ def with_addresses(function: Function, target: Target = A2A3) -> Function:
         memory = target.memories[space]
         if _is_placed(found, memory):
             continue
-        if total_bytes([memref.size_ for memref in found], memory) > memory.usable_bytes:
+        sizes = {memref: aligned(memref.size_, memory) for memref in found}
+        if sum(sizes.values()) > memory.usable_bytes:
             raise _overflow(function, space, memory)
+        whole = [memref for memref, size in sizes.items() if size % LINE_BYTES == 0]
+        parts = [memref for memref, size in sizes.items() if size % LINE_BYTES]
         address = 0
-        for old in sorted(found, key=lambda memref: aligned(memref.size_, memory) % LINE_BYTES > 0):
-            place = ConstInt(address)
+        for old in (*whole, *parts):
+            place = checked_int(address, _INDEX, UNKNOWN_SPAN)
             placed[old] = checked_memref(space, place, old.size_, old.id_, old.span)
-            address += aligned(old.size_, memory)
+            address += sizes[old]
     return replace_memrefs(function, placed, tiles)
 
 
 def _is_placed(found: Iterable[MemRef], memory: Memory) -> bool:
     """True if all buffers of a space have addresses, as MemoryReuse gives them when it must."""
-    addresses = [(const_value(memref.addr_), memref.size_) for memref in found]
-    return all(a is not None and 0 <= a <= memory.usable_bytes - size for a, size in addresses)
+    for memref in found:
+        address = const_value(memref.addr_)
+        if address is None or not 0 <= address <= memory.usable_bytes - memref.size_:
+            return False
+    return True
 
 
 def _overflow(function: Function, space: MemorySpace, memory: Memory) -> MemoryPlanError:

@@ -18,16 +18,26 @@ from contextlib import contextmanager
 from enum import Enum
 from operator import attrgetter
 from threading import local
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final
 
 from pypto._src import knobs
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
 from pypto._src.errors import InternalError, PyptoError, VerificationError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import IRNode, MemRef, ShapedType, Type, Var, const_value
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    IRNode,
+    MemRef,
+    Op,
+    ShapedType,
+    Type,
+    Var,
+    const_value,
+)
 from pypto._src.ir.proofs import Proofs
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
-from pypto._src.ir.walk import defined_by, stmts_in, walk, with_room
+from pypto._src.ir.walk import calls_of, defined_by, ops_called, stmts_in, walk, with_room
 from pypto._src.targets import A2A3, Target
 
 # --------------------------------------------------------------------------------------------
@@ -164,7 +174,7 @@ def get_default_verification_level() -> VerificationLevel:
 
 def _allocated_addresses(program: Program, _: Proofs | None = None) -> list[Diagnostic]:
     """Return a finding for each on-chip buffer without address (0) or beyond its memory (1)."""
-    if all(_wrong_place(memref) is None for memref in _memrefs(program)):
+    if _are_placed(_memrefs(program)):
         return []
     found: list[Diagnostic] = []
     seen: set[MemRef] = set()
@@ -194,15 +204,29 @@ def _memrefs(program: Program) -> set[MemRef]:
     for function in program.functions_:
         for var in function.params:
             kinds[id(var.type)] = var.type
-        for stmt in stmts_in(function.body):
+        stmts: Any = stmts_in(function.body)
+        for stmt in stmts:
             if stmt.__class__ is AssignStmt:
-                kind = cast("AssignStmt", stmt).var.type
+                kind = stmt.var.type
                 kinds[id(kind)] = kind
             elif stmt.__class__ is not EvalStmt:
                 for var in defined_by(stmt):
                     kinds[id(var.type)] = var.type
     found = {kind.memref for kind in kinds.values() if isinstance(kind, ShapedType)}
     return {memref for memref in found if memref is not None}
+
+
+def _are_placed(memrefs: Iterable[MemRef], target: Target = A2A3) -> bool:
+    """True if nothing is wrong with the addresses; see `_wrong_place`."""
+    sizes = {space: memory.physical_bytes for space, memory in target.memories.items()}
+    for memref in memrefs:
+        space = memref.memory_space_
+        address: Any = memref.addr_
+        if space is not MemorySpace.DDR and not (
+            address.__class__ is ConstInt and 0 <= address.value <= sizes[space] - memref.size_
+        ):
+            return False
+    return True
 
 
 def _wrong_place(memref: MemRef, target: Target = A2A3) -> tuple[int, str] | None:
@@ -260,6 +284,23 @@ def not_proved(function: Function) -> Iterable[Stmt]:
     """
     look = None if _active.proofs is None else _active.proofs.found_of(function)
     return stmts_in(function.body) if look is None else look.left
+
+
+def ops_at_hand(function: Function) -> dict[Op, Call]:
+    """Return what `walk.ops_called` does, in any order.
+
+    Where the running pipeline has verified the function, only some statements are looked into.
+    """
+    look = None if _active.proofs is None else _active.proofs.found_of(function)
+    if look is None:
+        return ops_called(function.body)
+    stmts: list[Any] = [*stmts_in(function.body)]
+    calls = [s.value for s in stmts if s.__class__ is AssignStmt and s.value.__class__ is Call]
+    calls += [s.expr for s in stmts if s.__class__ is EvalStmt and s.expr.__class__ is Call]
+    for stmt in look.left:
+        calls += calls_of(stmt)
+    calls.reverse()  # the first one of an op is the last one to be taken
+    return {call.op: call for call in calls}
 
 
 def rules_verified(program: Program) -> tuple[str, ...]:

@@ -182,6 +182,8 @@ def may_overlap(
     """
     if first is None or second is None or len(first.offsets) != len(second.offsets):
         return True
+    if first is second and not later_turn:
+        return 0 not in first.sizes
     for dim, (offset, other) in enumerate(zip(first.offsets, second.offsets, strict=True)):
         if offset.terms or other.terms:
             low, high = _difference(offset, other, block, integers, later_turn)

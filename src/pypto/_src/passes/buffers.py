@@ -8,8 +8,7 @@ of elements (`boxes`). Distinct parameters are taken as distinct memory.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from pypto._src.errors import PassError
@@ -27,7 +26,7 @@ from pypto._src.ir.nodes import (
     Var,
     const_value,
 )
-from pypto._src.ir.opdef import INTS, OpDef, aliased, op_of
+from pypto._src.ir.opdef import INTS, TILE, OpDef, aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, YieldStmt
 from pypto._src.ops.order import completes_in_order
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
@@ -58,20 +57,33 @@ class Instruction:
     """A call that a pipe executes, with everything that it reads and writes.
 
     It is ``in_order`` if it starts when everything before it on its pipe is complete; ``queue`` is
-    the number of the pipe.
+    the number of the pipe. A plan (`sync_plan`) numbers the instructions of each pipe from 1, and
+    notes what the pipe ``knows`` behind one.
     """
 
-    __slots__ = ("call", "in_order", "pipe", "queue", "reads", "site", "tensors", "writes")
+    tensors: Sequence[TensorAccess] = ()
+    number = 0
+    knows: Sequence[int] = ()
 
-    def __init__(self, site: Site, call: Call, pipe: PipeType, in_order: bool) -> None:
+    def __init__(
+        self,
+        site: Site,
+        call: Call,
+        pipe: PipeType,
+        in_order: bool,
+        reads: tuple[Chunk, ...],
+        writes: tuple[Chunk, ...],
+    ) -> None:
         self.site = site
         self.call = call
         self.pipe = pipe
-        self.queue = int(pipe)
+        self.queue = _NUMBERS[pipe]
         self.in_order = in_order
-        self.reads: tuple[Chunk, ...] = ()
-        self.writes: tuple[Chunk, ...] = ()
-        self.tensors: tuple[TensorAccess, ...] = ()
+        self.reads = reads
+        self.writes = writes
+
+
+_NUMBERS: Final = {pipe: int(pipe) for pipe in PipeType}
 
 
 def memref_of(value: Expr) -> MemRef:
@@ -192,36 +204,30 @@ def _roots_of(stmt: AssignStmt, found: dict[Var, Roots]) -> Roots:
 # --------------------------------------------------------------------------------------------
 
 
-class _Shape(NamedTuple):
+class _Shape:
     """What an op's definition says of its calls, in the form that accesses are found by."""
 
-    is_sync: bool
-    pipe: PipeType | None  # of every call; None if it has to be asked, or executes nothing
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    touched: tuple[int, ...]  # both
-    is_view: bool
-    place: int | None  # where its list of indices or offsets stands
-    sizes: int | None  # that of sizes, None for one element
-    offset: int | None  # that of where a view begins
+    def __init__(self, op: OpDef[..., Any]) -> None:
+        lists = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
+        element = lists.get("indices")
+        place = lists.get("offsets") if "shapes" in lists else None
+        self.is_sync = op in SYNC_OPS
+        self.pipe: PipeType | None = op.pipe  # None if it has to be asked, or executes nothing
+        self.reads = tuple(sorted(op.reads))
+        self.writes = tuple(sorted(op.writes))
+        self.touched = tuple(sorted(op.reads | op.writes))
+        self.has_others = any(op.operands[index].kind != TILE for index in self.touched)
+        self.is_view = op.view_of is not None
+        self.place = place if element is None else element  # of its list of indices or offsets
+        self.sizes = lists.get("shapes") if element is None else None  # None for one element
+        self.offset = lists.get("offset")  # where a view begins
 
 
-@cache
+_SHAPES: Final[dict[OpDef[..., Any], _Shape]] = {}
+
+
 def _shape_of(op: OpDef[..., Any]) -> _Shape:
-    lists = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
-    element = lists.get("indices")
-    place = lists.get("offsets") if "shapes" in lists else None
-    return _Shape(
-        op in SYNC_OPS,
-        op.pipe,
-        tuple(sorted(op.reads)),
-        tuple(sorted(op.writes)),
-        tuple(sorted(op.reads | op.writes)),
-        op.view_of is not None,
-        place if element is None else element,
-        lists.get("shapes") if element is None else None,
-        lists.get("offset"),
-    )
+    return _SHAPES.get(op) or _SHAPES.setdefault(op, _Shape(op))
 
 
 _KEEPS_ORDER: Final = (PipeType.S, PipeType.M)
@@ -237,13 +243,13 @@ class Accesses:
 
     def __init__(self, function: Function, root: Block) -> None:
         self.integers = Integers(function, root)
-        self.is_flat = root.is_flat
         self.roots: dict[Var, Roots] = {p: (p,) for p in function.params if _is_tensor(p)}
         self.windows: dict[Var, Window] = dict.fromkeys(function.params, ())
+        self.written: set[Var] = set()  # tensors
         self.at: dict[Site, Instruction] = {}
         self.syncs: dict[Site, Call] = {}
         self.jumps: list[Site] = []
-        self._boxes: dict[object, Box] = {}  # of constants, by these
+        self._boxes: dict[tuple[tuple[int, ...], tuple[int, ...]], Box] = {}  # of constants
         self._memrefs: dict[MemRef, None] = {}
         self._has_roots: bool = False  # of what is inside the open loop
         self._block(root)
@@ -251,11 +257,12 @@ class Accesses:
 
     def _block(self, block: Block) -> None:
         for site in block.sites:
-            stmt = site.stmt
-            if isinstance(stmt, AssignStmt):
+            stmt: Any = site.stmt
+            cls = stmt.__class__
+            if cls is AssignStmt:
                 self._assign(site, stmt)
-            elif isinstance(stmt, EvalStmt):
-                if isinstance(stmt.expr, Call):
+            elif cls is EvalStmt:
+                if stmt.expr.__class__ is Call:
                     self._call(site, stmt.expr, None)
             elif site.blocks:
                 self._compound(site)
@@ -283,22 +290,24 @@ class Accesses:
 
     def _assign(self, site: Site, stmt: AssignStmt) -> None:
         var, value = stmt.var, stmt.value
-        kind = var.type
-        if isinstance(kind, ScalarType):
+        kind = var.type.__class__
+        if kind is ScalarType:
             self.integers.assign(var, value, site.block)
-        elif isinstance(kind, TensorType):
+        elif kind is TensorType:
+            source = aliased(value)
             if not self._has_roots:
-                self.roots[var] = _roots_of(stmt, self.roots)
-            self.windows[var] = self._window(value, site.block)
-        if isinstance(value, Call):
-            self._call(site, value, var if isinstance(kind, TileType) else None)
+                roots = self.roots.get(source) if isinstance(source, Var) else None
+                self.roots[var] = roots or (var,)
+            self.windows[var] = self._window(value, source, site.block)
+        if value.__class__ is Call:
+            self._call(site, cast("Call", value), var if kind is TileType else None)
 
     def _call(self, site: Site, call: Call, tile: Var | None) -> None:
         """Take note of what a call does; ``tile`` is its result, if that is a tile."""
         op = op_of(call)
         if op is None:
             return
-        shape = _shape_of(op)
+        shape = _SHAPES.get(op) or _shape_of(op)
         if shape.is_sync:
             self.syncs[site] = call
             return
@@ -307,35 +316,35 @@ class Accesses:
             pipe = op.pipe_of(call)
             if pipe is None:
                 return
-        args, tensors = call.args, False
-        reads: list[Chunk] = []
-        writes: list[Chunk] = []
-        memrefs = self._memrefs
-        for indices, found in ((shape.reads, reads), (shape.writes, writes)):
-            for index in indices:
-                arg = args[index]
-                if not isinstance(arg, Var):
-                    continue
-                kind = arg.type
-                if isinstance(kind, TileType):
-                    memref = kind.memref
-                    if memref is None:
-                        memref = memref_of(arg)
-                    memrefs[memref] = None
-                    found.append(memref)
-                else:
-                    tensors = tensors or isinstance(kind, TensorType)
+        reads = self._on_chip(call, shape.reads)
+        writes = self._on_chip(call, shape.writes) if shape.writes else []
         if tile is not None and not shape.is_view:
-            memref = memref_of(tile)
-            memrefs[memref] = None
+            kind: Any = tile.type
+            memref = memref_of(tile) if kind.memref is None else kind.memref
+            self._memrefs[memref] = None
             writes.append(memref)
+        tensors = self._tensors(call, shape, site.block) if shape.has_others else ()
         if not (reads or writes or tensors):
             return
         in_order = pipe in _KEEPS_ORDER and completes_in_order(call, pipe)
-        instruction = self.at[site] = Instruction(site, call, pipe, in_order)
-        instruction.reads, instruction.writes = tuple(reads), tuple(writes)
+        instruction = Instruction(site, call, pipe, in_order, tuple(reads), tuple(writes))
+        self.at[site] = instruction
         if tensors:
-            instruction.tensors = tuple(self._tensors(call, shape, site.block))
+            instruction.tensors = tensors
+
+    def _on_chip(self, call: Call, indices: Sequence[int]) -> list[Chunk]:
+        """Return the memory references of the tiles among some operands."""
+        args, found = call.args, list[Chunk]()
+        for index in indices:
+            arg = args[index]
+            kind = arg.type
+            if isinstance(kind, TileType) and isinstance(arg, Var):
+                memref = kind.memref
+                if memref is None:
+                    memref = memref_of(arg)
+                self._memrefs[memref] = None
+                found.append(memref)
+        return found
 
     def _cut(self) -> None:
         """Give the instructions the pieces of the buffers that they touch, if there are any."""
@@ -351,7 +360,8 @@ class Accesses:
         whole = all(isinstance(e, Var) and self.windows.get(e) == () for e in sources)
         self.windows[target] = () if whole else None
 
-    def _tensors(self, call: Call, shape: _Shape, block: Block) -> Iterator[TensorAccess]:
+    def _tensors(self, call: Call, shape: _Shape, block: Block) -> list[TensorAccess]:
+        found: list[TensorAccess] = []
         for index in shape.touched:
             arg = call.args[index]
             if not isinstance(arg, Var) or not _is_tensor(arg):
@@ -359,9 +369,11 @@ class Accesses:
             box = self._box(call, shape, arg, block)
             for root in self.roots.get(arg, (arg,)):
                 if index in shape.reads:
-                    yield TensorAccess(root, box, False)
+                    found.append(TensorAccess(root, box, False))
                 if index in shape.writes:
-                    yield TensorAccess(root, box, True)
+                    self.written.add(root)
+                    found.append(TensorAccess(root, box, True))
+        return found
 
     def _ints(self, found: Expr | None, block: Block) -> tuple[Affine, ...] | None:
         """Return the integers of a list, None for what is no list."""
@@ -384,7 +396,7 @@ class Accesses:
         if base:
             return self._box_of(base, place, sizes, block)
         at = _constants(place)
-        size = (1,) * len(at or ()) if sizes is None else _constants(sizes)
+        size = () if sizes is None else _constants(sizes)
         if at is None or size is None:
             return self._box_of(base, place, sizes, block)
         box = self._boxes.get((at, size))
@@ -411,14 +423,16 @@ class Accesses:
             return None
         return Box(offsets, tuple([None if s.terms else s.constant for s in listed]))
 
-    def _window(self, value: Expr, block: Block) -> Window:
-        """Return where the tensor ``value`` begins in the tensor that it aliases."""
-        if isinstance(value, Var):
-            return self.windows.get(value)
-        source = aliased(value)
+    def _window(self, value: Expr, source: Expr | None, block: Block) -> Window:
+        """Return where the tensor ``value`` begins in the tensor ``source`` that it aliases."""
         if source is None:
             return ()
-        base = self._window(source, block)
+        if isinstance(value, Var):
+            return self.windows.get(value)
+        if isinstance(source, Var):
+            base = self.windows.get(source)
+        else:
+            base = self._window(source, aliased(source), block)
         if not isinstance(value, Call) or base is None:
             return None
         op = op_of(value)
@@ -435,9 +449,10 @@ class Accesses:
 
 def _constants(found: Expr) -> tuple[int, ...] | None:
     """Return the numbers of a list of constants."""
-    if not isinstance(found, MakeTuple) or not _INTS.issuperset(map(type, found.elements)):
+    if not isinstance(found, MakeTuple):
         return None
-    return tuple([cast("ConstInt", e).value for e in found.elements])
+    items: Any = found.elements
+    return tuple([e.value for e in items]) if _INTS.issuperset(map(type, items)) else None
 
 
 _INTS: Final = frozenset({ConstInt})

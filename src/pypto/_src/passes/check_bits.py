@@ -176,7 +176,11 @@ class Conflicts:
             for chunk in instruction.writes:
                 writes.setdefault(chunk, []).extend(positions)
             for access in instruction.tensors:
-                tensor = self.tensors.setdefault(access.root, _Tensor())
+                if access.root not in accesses.written:
+                    continue  # what nobody writes is in no conflict
+                tensor = self.tensors.get(access.root)
+                if tensor is None:
+                    tensor = self.tensors[access.root] = _Tensor()
                 tensor.add(access, positions)
         self.reads = {chunk: _bits(found) for chunk, found in reads.items()}
         self.writes = {chunk: _bits(found) for chunk, found in writes.items()}
@@ -204,7 +208,8 @@ class Conflicts:
         if not instruction.tensors:
             return alike
         tensors = self.tensors
-        found = [c for a in instruction.tensors for c in tensors[a.root].conflicts(a)]
+        known = [a for a in instruction.tensors if a.root in tensors]
+        found = [c for a in known for c in tensors[a.root].conflicts(a)]
         return Conflicting(alike.candidates, alike.on_chip, found)
 
     def _of_chunk(self, chunk: Chunk, *, writes: bool) -> Conflict:

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span, line_at, text_at
+from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span, line_at, lines_at
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.stmts import IfStmt, WhileStmt
+from pypto._src.ir.user_text import statement_lines, user_call
 from pypto._src.passes.buffers import Instruction
 from pypto._src.passes.conflicts import lifted, meeting
 from pypto._src.passes.regions import Site, owner_of
@@ -73,13 +74,14 @@ class Findings:
         """Report two accesses that nothing orders, in two turns of ``loop`` if there is one."""
         a, b = first.pipe.name, second.pipe.name
         was, now = ("writes" if wrote else "reads"), ("writes" if writes else "reads")
+        earlier, later = user_call(first.call), user_call(second.call)
         kind = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}[wrote, writes]
         when = "" if loop is None else " in the turn before"
         self.report(
             "sync-race",
             (first.site, second.site, loop),
-            f"{kind} race: {second.call.op.name} on {b} {now} what {first.call.op.name} on {a} "
-            f"{was}{when}, and nothing makes {b} wait",
+            f"{kind} race: {later} on {b} {now} what {earlier} on {a} {was}{when}, and nothing "
+            f"makes {b} wait",
             second.site.stmt.span,
             Label(first.site.stmt.span, f"{was} it on {a}"),
             label=f"{now} it on {b}",
@@ -102,7 +104,8 @@ class Findings:
             end = f"before {_place(target)}"
         words = _words(self._unused(first.pipe, second.pipe))
         return (
-            f"pl.system.sync_src({words}) after {_place(source)}, pl.system.sync_dst({words}) {end}"
+            f"pl.system.sync_src({words}) after {_place(source, after=True)}, "
+            f"pl.system.sync_dst({words}) {end}"
         )
 
     def _unused(self, source: int, target: int) -> Triple:
@@ -221,7 +224,7 @@ class Findings:
         self.report(
             "sync-tail",
             (instruction.pipe,),
-            f"{instruction.call.op.name} on {instruction.pipe.name} may still be under way when "
+            f"{user_call(instruction.call)} on {instruction.pipe.name} may still be under way when "
             f"{name!r} ends",
             instruction.site.stmt.span,
             hint="pl.system.bar_all() before the end",
@@ -229,12 +232,14 @@ class Findings:
 
 
 def _apart(first: Span, second: Span) -> str | None:
-    """Return what puts two parts of one line on lines of their own; None if they stand so."""
-    if first.begin_line != second.begin_line or first.begin_line <= 0:
+    """Return what puts two parts of one statement on lines of their own; None if they stand so."""
+    last = max(second.begin_line, second.end_line)
+    if not 0 < second.begin_line <= first.begin_line <= last:
         return None
     if first.begin_column == second.begin_column and first.end_column == second.end_column:
         return "run passes.insert_sync(), which sees the parts of one op"
-    text = text_at(first)
+    text = re.sub(r",\s*(?=[)\]])", "", " ".join(lines_at(first).split()))
+    text = re.sub(r"(?<=[(\[])\s+|\s+(?=[)\]])", "", text)
     if not text:
         return None
     if " = " in text:
@@ -266,14 +271,14 @@ def _words(triple: Triple) -> str:
     return f"set_pipe=pl.PipeType.{source}, wait_pipe=pl.PipeType.{target}, event_id={triple.event}"
 
 
-def _place(site: Site) -> str:
-    """Return where a statement stands, in the words of a hint."""
+def _place(site: Site, *, after: bool = False) -> str:
+    """Return where a statement stands, in the words of a hint: its first line, or its last."""
     what = "line"
     if site.is_loop:
         what = "the loop at line"
     elif isinstance(site.stmt, IfStmt):
         what = "the branch at line"
-    line = site.stmt.span.begin_line
+    line = statement_lines(site.stmt.span)[after]
     return f"{what} {line}" if line > 0 else "it"
 
 

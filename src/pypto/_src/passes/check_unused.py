@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
-from pypto._src.ir.nodes import Var
+from pypto._src.ir.nodes import Call, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Program
+from pypto._src.ir.user_text import user_call
 from pypto._src.ir.walk import defined_by, held_by, stmts_in, uses
-from pypto._src.ops.rules import called
 from pypto._src.passes.values import has_effect, used_by_type
 
 RULE: Final = "unused-variable"
@@ -42,13 +42,12 @@ def _unused_in(function: Function) -> list[Diagnostic]:
 
 
 def _warning(var: Var, stmt: AssignStmt) -> Diagnostic:
-    op = op_of(stmt.value)
-    assert op is not None
+    assert isinstance(stmt.value, Call)
     return Diagnostic(
         DiagnosticSeverity.Warning,
         RULE,
         0,
-        f"{var.name!r} is assigned the value of {called(op)}, and nothing reads it",
+        f"{var.name!r} is assigned the value of {user_call(stmt.value)}, and nothing reads it",
         stmt.span,
         hint=f"delete the line, or name it _{var.name}",
     )

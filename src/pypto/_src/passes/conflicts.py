@@ -5,9 +5,9 @@ Knows accesses and blocks, and nothing of what is already ordered.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from operator import itemgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from pypto._src.ir.nodes import Var
 from pypto._src.passes.boxes import Box, encloses, may_overlap
@@ -38,38 +38,75 @@ def lifted(site: Site, block: Block) -> Site:
     return site
 
 
-class Need(NamedTuple):
-    """A pipe must have completed its instruction ``number`` (at ``site``).
+class Need(Protocol):
+    """What a pipe must have completed: its instruction ``number``, which stands at ``site``."""
 
-    What is recorded of accesses to on-chip memory has this form, too: ``older`` is one before, of
-    the same pipe, which is the last one for instructions that a branch keeps this one from.
+    @property
+    def site(self) -> Site: ...
+
+    @property
+    def queue(self) -> int: ...
+
+    @property
+    def number(self) -> int: ...
+
+
+class Taken(NamedTuple):
+    """Stands for accesses of one pipe: the number of the newest, and the statement around them."""
+
+    site: Site
+    queue: int
+    number: int
+
+
+_Older: TypeAlias = "tuple[Instruction, _Older] | None"
+"""An access and those before it."""
+
+
+class ByPipe(dict[int, Instruction]):
+    """The newest access of each pipe.
+
+    ``older`` has accesses before it, of the same pipe: for instructions that a branch keeps the
+    newer ones from.
     """
 
-    pipe: int
-    number: int
-    site: Site
-    older: Need | None = None
+    __slots__ = ("older",)
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.older: dict[int, _Older] = {}
 
-ByPipe: TypeAlias = dict[int, Need]
+    def add(self, instruction: Instruction) -> None:
+        """Take note of the newest access of its pipe.
+
+        Who waits for it also waits for earlier ones that it always follows.
+        """
+        pipe, block = instruction.queue, instruction.site.block
+        if pipe in self:
+            older: _Older = self[pipe], self.older.get(pipe)
+            while older is not None and encloses(block, older[0].site.block):
+                older = older[1]
+            self.older[pipe] = older
+        self[pipe] = instruction
+
+    def reached(self, pipe: int, site: Site) -> Instruction | None:
+        """Return the newest access of a pipe that does not stand in another arm than ``site``."""
+        found: _Older = self[pipe], self.older.get(pipe)
+        while found is not None and meeting(found[0].site, site) is None:
+            found = found[1]
+        return None if found is None else found[0]
 
 
 class _Chunks(dict[Chunk, tuple[ByPipe, ByPipe]]):
     """The reads and the writes of each piece of on-chip memory."""
 
     def __missing__(self, chunk: Chunk) -> tuple[ByPipe, ByPipe]:
-        found = self[chunk] = {}, {}
+        found = self[chunk] = ByPipe(), ByPipe()
         return found
 
 
-class PartEntry(NamedTuple):
-    """An access to part of a tensor that later ones have to wait for."""
-
-    number: int
-    pipe: int
-    site: Site
-    box: Box | None
-    writes: bool
+PartEntry: TypeAlias = "tuple[Need, Box | None, bool]"
+"""An access to part of a tensor that later ones have to wait for; true if it writes."""
 
 
 class _Parts:
@@ -94,37 +131,34 @@ class History:
 
     def __init__(self, accesses: Accesses) -> None:
         self.integers = accesses.integers
-        self.is_flat = accesses.is_flat
+        self.written_tensors = accesses.written  # what nobody writes is in no conflict
         self.chunks = _Chunks()
         self.tensors: dict[Var, _Parts] = {}
 
-    def record(self, instruction: Instruction, number: int) -> None:
-        """Take note of what ``instruction``, the ``number``-th of its pipe, touches."""
-        site, pipe, chunks = instruction.site, instruction.queue, self.chunks
-        entry, flat = Need(pipe, number, site), self.is_flat
+    def record(self, instruction: Instruction) -> None:
+        """Take note of what ``instruction``, the last one of its pipe so far, touches."""
+        chunks = self.chunks
         for chunk in instruction.reads:
-            by_pipe = chunks[chunk][0]
-            old = None if flat else by_pipe.get(pipe)
-            by_pipe[pipe] = entry if old is None else _after(entry, old)
+            chunks[chunk][0].add(instruction)
         for chunk in instruction.writes:
-            by_pipe = chunks[chunk][1]
-            old = None if flat else by_pipe.get(pipe)
-            by_pipe[pipe] = entry if old is None else _after(entry, old)
+            chunks[chunk][1].add(instruction)
         if instruction.tensors:
-            self._record_parts(instruction, number)
+            self._record_parts(instruction)
 
-    def _record_parts(self, instruction: Instruction, number: int) -> None:
-        site, pipe = instruction.site, instruction.queue
-        for access in instruction.tensors:
-            parts = self.tensors.get(access.root)
+    def _record_parts(self, instruction: Instruction) -> None:
+        pipe, number = instruction.queue, instruction.number
+        for root, box, writes in instruction.tensors:
+            if root not in self.written_tensors:
+                continue
+            parts = self.tensors.get(root)
             if parts is None:
-                parts = self.tensors[access.root] = _Parts()
-            parts.listed.append(PartEntry(number, pipe, site, access.box, access.writes))
+                parts = self.tensors[root] = _Parts()
+            parts.listed.append((instruction, box, writes))
             parts.newest[pipe] = number
-            if access.writes:
+            if writes:
                 parts.newest_write[pipe] = number
             if len(parts.listed) > _LISTED:
-                parts.listed = _condensed(parts.listed, site)
+                parts.listed = _condensed(parts.listed, instruction.site)
 
     def latest(self, instruction: Instruction, known: Sequence[int]) -> dict[int, Need]:
         """Return by pipe the last conflict that comes before in the same turn of all loops.
@@ -135,17 +169,17 @@ class History:
         site, block = instruction.site, instruction.site.block
         ordered = instruction.queue if instruction.in_order else None
         found: dict[int, Need] = {}
-        for by_pipe in self.on_chip(instruction):
+        for by_pipe in self._on_chip(instruction):
             for pipe, newest in by_pipe.items():
                 if newest.number <= known[pipe] or pipe == ordered:
                     continue
-                need = newest if newest.site.block is block else reached(newest, site)
+                need = newest if newest.site.block is block else by_pipe.reached(pipe, site)
                 if need is not None:
                     old = found.get(pipe)
                     if need.number > (known[pipe] if old is None else old.number):
                         found[pipe] = need
-        for access in instruction.tensors:
-            self._add_parts(instruction, access, known, found, None)
+        if instruction.tensors:
+            self._add_parts(instruction, known, found, None)
         return found
 
     def latest_of_turns(
@@ -154,17 +188,17 @@ class History:
         """Return by pipe the last conflict in earlier turns of the loop that has ``body``."""
         ordered = instruction.queue if instruction.in_order else None
         found: dict[int, Need] = {}
-        for by_pipe in self.on_chip(instruction):
+        for by_pipe in self._on_chip(instruction):
             for pipe, newest in by_pipe.items():
                 old = found.get(pipe)
                 least = known[pipe] if old is None else old.number
                 if newest.number > least and pipe != ordered:
                     found[pipe] = newest
-        for access in instruction.tensors if tensors else ():
-            self._add_parts(instruction, access, known, found, body)
+        if tensors and instruction.tensors:
+            self._add_parts(instruction, known, found, body)
         return found
 
-    def on_chip(self, instruction: Instruction) -> list[ByPipe]:
+    def _on_chip(self, instruction: Instruction) -> list[ByPipe]:
         """Return the accesses to on-chip memory that conflict with those of an instruction."""
         chunks = self.chunks
         found = [chunks[chunk][1] for chunk in instruction.reads]
@@ -175,35 +209,48 @@ class History:
     def _add_parts(
         self,
         instruction: Instruction,
-        access: TensorAccess,
         known: Sequence[int],
         found: dict[int, Need],
         body: Block | None,
     ) -> None:
-        """Add the last conflicts of one access to a tensor, in earlier turns if there is a body."""
-        parts = self.tensors.get(access.root)
-        if parts is None:
-            return
+        """Add the last conflicts of accesses to tensors, in earlier turns if there is a body."""
         ordered = instruction.queue if instruction.in_order else None
-        newest = parts.newest if access.writes else parts.newest_write
-        left = [p for p, number in newest.items() if number > known[p] and p != ordered]
-        if not left:
-            return
-        for entry in reversed(parts.listed):
-            pipe = entry.pipe
-            if pipe not in left or not (access.writes or entry.writes):
+        for access in instruction.tensors:
+            parts = self.tensors.get(access.root)
+            if parts is None:
+                continue
+            newest = parts.newest if access.writes else parts.newest_write
+            left = [p for p, number in newest.items() if number > known[p] and p != ordered]
+            if left:
+                self._add_entries(parts.listed, left, access, instruction.site, known, found, body)
+
+    def _add_entries(
+        self,
+        listed: Sequence[PartEntry],
+        left: list[int],
+        access: TensorAccess,
+        site: Site,
+        known: Sequence[int],
+        found: dict[int, Need],
+        body: Block | None,
+    ) -> None:
+        """Add the last conflicts of an access at ``site`` with those ``listed`` of some pipes."""
+        _, box, writes = access
+        for done, other, wrote in reversed(listed):
+            pipe = done.queue
+            if pipe not in left or not (writes or wrote):
                 continue
             old = found.get(pipe)
-            if entry.number > (known[pipe] if old is None else old.number):
-                if not self.may_conflict(entry, access, instruction.site, body):
+            if done.number > (known[pipe] if old is None else old.number):
+                if not self._may_conflict(done.site, other, site, box, body):
                     continue
-                found[pipe] = Need(pipe, entry.number, entry.site)
+                found[pipe] = done
             left.remove(pipe)  # its others come before
             if not left:
                 return
 
-    def may_conflict(
-        self, entry: PartEntry, access: TensorAccess, site: Site, body: Block | None
+    def _may_conflict(
+        self, done: Site, other: Box | None, site: Site, box: Box | None, body: Block | None
     ) -> bool:
         """True unless an access at ``site`` touches other elements, or stands in another arm.
 
@@ -211,33 +258,49 @@ class History:
         """
         block = body
         if block is None:
-            met = meeting(entry.site, site)
+            met = meeting(done, site)
             if met is None:
                 return False
             block = met[0].block
-        later = body is not None
-        return may_overlap(entry.box, access.box, block, self.integers, later_turn=later)
+        return may_overlap(other, box, block, self.integers, later_turn=body is not None)
 
 
-def _after(entry: Need, old: Need) -> Need:
-    """Return an access as the newest one behind others of its pipe.
+class StraightHistory(History):
+    """The accesses of code without branches and loops.
 
-    Who waits for it also waits for earlier ones that it always follows.
+    Whoever knows that a write to a chunk is complete knows all accesses before it to be: the write
+    has waited for them. So only what came since matters.
     """
-    block, older = entry.site.block, old
-    while encloses(block, older.site.block):
-        if older.older is None:
-            return entry
-        older = older.older
-    return Need(entry.pipe, entry.number, entry.site, older)
 
+    def __init__(self, accesses: Accesses) -> None:
+        super().__init__(accesses)
+        self.written: dict[Chunk, Instruction] = {}
+        self.touched = defaultdict[Chunk, list[Instruction]](list)  # the write, and reads since
 
-def reached(need: Need, site: Site) -> Need | None:
-    """Return the newest of an access and older ones that does not stand in another arm."""
-    found: Need | None = need
-    while found is not None and meeting(found.site, site) is None:
-        found = found.older
-    return found
+    def record(self, instruction: Instruction) -> None:
+        for chunk in instruction.reads:
+            self.touched[chunk].append(instruction)
+        for chunk in instruction.writes:
+            self.touched[chunk] = [instruction]
+            self.written[chunk] = instruction
+        if instruction.tensors:
+            self._record_parts(instruction)
+
+    def latest(self, instruction: Instruction, known: Sequence[int]) -> dict[int, Need]:
+        written, touched = self.written, self.touched
+        earlier = [written[chunk] for chunk in instruction.reads if chunk in written]
+        for chunk in instruction.writes:
+            earlier += touched[chunk]
+        found: dict[int, Need] = {}
+        for done in earlier:
+            pipe, number = done.queue, done.number
+            if number > known[pipe] and (pipe not in found or number > found[pipe].number):
+                found[pipe] = done
+        if instruction.in_order:
+            found.pop(instruction.queue, None)
+        if instruction.tensors:
+            self._add_parts(instruction, known, found, None)
+        return found
 
 
 def _condensed(listed: list[PartEntry], now: Site) -> list[PartEntry]:
@@ -248,9 +311,9 @@ def _condensed(listed: list[PartEntry], now: Site) -> list[PartEntry]:
     """
     half = len(listed) // 2
     old: dict[tuple[int, bool, Block], PartEntry] = {}
-    for entry in listed[:half]:
-        site = entry.site
+    for done, _, writes in listed[:half]:
+        site = done.site
         while not encloses(site.block, now.block):
             site = owner_of(site.block)
-        old[entry.pipe, entry.writes, site.block] = entry._replace(box=None, site=site)
-    return [*sorted(old.values(), key=itemgetter(0)), *listed[half:]]
+        old[done.queue, writes, site.block] = Taken(site, done.queue, done.number), None, writes
+    return [*sorted(old.values(), key=lambda entry: entry[0].number), *listed[half:]]

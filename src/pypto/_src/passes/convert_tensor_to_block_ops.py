@@ -47,10 +47,10 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, functions_called, ops_called, substitute, walk
+from pypto._src.ir.walk import Mutator, copy_with, functions_called, substitute, walk
 from pypto._src.ops import tensor, tensor_math
 from pypto._src.ops.conversion import core_of
-from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.base import IRProperty, IRPropertySet, Pass, ops_at_hand
 from pypto._src.passes.flatten_call_expr import lift_calls
 from pypto._src.passes.outline_incore_scopes import check_merges
 from pypto._src.passes.regions import call_of
@@ -92,7 +92,7 @@ def convert_tensor_to_block_ops() -> Pass:
 
 
 def _has_tensor_ops(function: Function) -> bool:
-    return any(_is_work(call) for call in ops_called(function.body).values())
+    return any(_is_work(call) for call in ops_at_hand(function).values())
 
 
 def _is_work(call: Call) -> bool:

@@ -81,6 +81,21 @@ class FirstTurns:
         """True if no way between a block at ``depth`` and ``block`` inside it is open."""
         return self.open[block] <= depth
 
+    def later(self, loop: Site, branch: Site) -> bool | None:
+        """Return which way a branch inside a loop takes in that one's later turns, None for either.
+
+        Loops in between, and around it, are in their first turns.
+        """
+        counter, stmt = self.conditions.counter(loop), branch.stmt
+        if counter is None or not isinstance(stmt, IfStmt):
+            return None
+        turns = self.conditions.turns
+        now = turns[counter.var]
+        turns[counter.var] = counter, Turn(first=False)
+        way = self.conditions.decide(stmt.condition, branch.block)
+        turns[counter.var] = now
+        return way
+
     def until(self, site: Site) -> int:
         """Return up to which number statements may have run before ``site``, in any turn of it."""
         loop = self.loop[site.block]

@@ -47,6 +47,7 @@ from pypto._src.ir.walk import (
     calls_of,
     copy_with,
     is_flat,
+    map_bodies,
     stmts_in,
     substitute,
     variable_names,
@@ -125,14 +126,17 @@ class _Lift(Mutator):
 
     def _block(self, stmts: tuple[Stmt, ...]) -> list[Stmt]:
         outer, self._out = self._out, []
+        nested, redefined = self._nested, self._redefined
         for stmt in stmts:
-            self._out.append(self._stmt(stmt))
+            if stmt in nested or redefined:
+                new = self._stmt(stmt)
+            else:
+                new = stmt if stmt.__class__ in SIMPLE else map_bodies(stmt, self.body)
+            self._out.append(new)
         out, self._out = self._out, outer
         return out
 
     def _stmt(self, stmt: Stmt) -> Stmt:
-        if stmt.__class__ in SIMPLE and stmt not in self._nested and not self._redefined:
-            return stmt
         match stmt:
             case AssignStmt() if isinstance(stmt.value, Call):
                 call = self._with_operands(stmt.value)

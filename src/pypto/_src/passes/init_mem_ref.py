@@ -8,12 +8,14 @@ ever share. Packing buffers into less memory is the work of other passes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.makers import checked_memref, with_memref
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,
@@ -26,10 +28,8 @@ from pypto._src.ir.nodes import (
     TileType,
     Type,
     Var,
-    checked_memref,
     const_value,
     static_shape,
-    with_memref,
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
@@ -44,7 +44,8 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.user_text import user_name
+from pypto._src.ir.unique import Facts
+from pypto._src.ir.user_text import user_call, user_name
 from pypto._src.ir.walk import variable_names
 from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move
@@ -125,7 +126,6 @@ class _Plan:
         self.parent: dict[Var, Var] = {}  # of those that are not the representative of their class
         self.space: dict[Var, MemorySpace] = {}  # of classes that are not in vector memory
         self.copies: list[_Copy] = []
-        self.plain: set[Op] = set()  # those that make tiles of their own in vector memory
 
     @cached_property
     def lifetimes(self) -> Lifetimes:
@@ -207,7 +207,7 @@ class _Plan:
                 value = stmt.value
                 if not isinstance(stmt.var.type, TileType):
                     continue
-                if isinstance(value, Call) and value.op in self.plain:
+                if isinstance(value, Call) and value.op in _PLAIN:
                     continue
                 if self._make(stmt) is MemorySpace.Acc:
                     products.append(stmt)
@@ -243,7 +243,7 @@ class _Plan:
             source = None if op.view_of is None else value.args[op.view_of]
             space = op.space_of(value)
             if source is None and op is value.op and op.space in _VEC and op.with_scratch is None:
-                self.plain.add(op)
+                _PLAIN.add(op)
         if isinstance(source, Var):
             self.join(source, var)
             return MemorySpace.Vec
@@ -263,7 +263,7 @@ class _Plan:
             if not self.fits(updated, stmt.var):
                 name = user_name(updated)
                 raise PassError(
-                    f"{name!r} is still needed after {_op_name(stmt.value)} has added to it, and "
+                    f"{name!r} is still needed after {_call_text(stmt.value)} has added to it, and "
                     "accumulators cannot be copied",
                     stmt.span,
                     hint=f"use the result instead of {name!r} from here on",
@@ -305,6 +305,9 @@ class _Plan:
         )
 
 
+_PLAIN: Final[set[Op]] = set()
+"""The ops, of those met so far, that make tiles of their own in vector memory whatever the call."""
+
 _VEC: Final = (None, MemorySpace.Vec)
 """How an op's definition says that its results are in vector memory."""
 
@@ -319,9 +322,8 @@ def _variable(value: Expr) -> Var:
     )
 
 
-def _op_name(value: Expr) -> str:
-    op = op_of(value)
-    return "the call" if op is None else op.name
+def _call_text(value: Expr) -> str:
+    return user_call(value) if isinstance(value, Call) else "the call"
 
 
 # --------------------------------------------------------------------------------------------
@@ -457,37 +459,45 @@ class _Buffers:
 
     def types(self, order: Sequence[Var]) -> dict[Var, Type]:
         """Return the types of variables with their memory references, numbered in that order."""
-        sizes = self._sizes(order)
         space, parent, find, tiles = self.plan.space, self.plan.parent, self.plan.find, self.tiles
+        sizes = self._sizes(order)
+        known: dict[tuple[int, MemorySpace], int] = {}  # by id of a type of the function
         found: dict[Var, Type] = {}
         for var in order:
-            kind = var.type
-            if not isinstance(kind, TileType):
+            kind: Any = var.type
+            if kind.__class__ is not TileType:
                 found[var] = self._of_tensor(var)
                 continue
             class_ = find(var) if var in parent else var
             memref = tiles.get(class_)
             if memref is None:
                 where = space.get(class_, MemorySpace.Vec)
-                memref = tiles[class_] = self._new(where, sizes[class_])
+                size = sizes.get(class_)
+                if size is None:  # it has no other member
+                    key = id(kind), where
+                    size = known.get(key)
+                    if size is None:
+                        size = known[key] = _allocated_bytes(var, where)
+                number = len(tiles) + len(self.tensors)
+                memref = tiles[class_] = checked_memref(where, _NOWHERE, size, number)
             found[var] = with_memref(kind, memref)
         return found
 
     def _sizes(self, order: Sequence[Var]) -> dict[Var, int]:
-        """Return the bytes of each class: the most that a member takes."""
+        """Return the bytes of each class with several members: the most that one takes."""
         space, parent, find = self.plan.space, self.plan.parent, self.plan.find
-        known: dict[tuple[int, MemorySpace], int] = {}  # by id of a type of the function
+        joined = {find(var) for var in parent}
+        tiles = [var for var in order if var.type.__class__ is TileType] if joined else []
         sizes: dict[Var, int] = {}
-        for var in order:
-            if not isinstance(var.type, TileType):
-                continue
+        for at, var in enumerate(tiles):
             class_ = find(var) if var in parent else var
-            key = id(var.type), space.get(class_, MemorySpace.Vec)
-            size = known.get(key)
-            if size is None:
-                size = known[key] = _allocated_bytes(var, key[1])
-            if size > sizes.get(class_, -1):
-                sizes[class_] = size
+            if class_ not in joined:
+                continue
+            where = space.get(class_, MemorySpace.Vec)
+            size = _BYTES_IN.of(var.type, where)
+            if size is None:  # reported is the first tile of the function without constant shape
+                size = max(_allocated_bytes(tile, where) for tile in tiles[: at + 1])
+            sizes[class_] = max(size, sizes.get(class_, 0))
         return sizes
 
     def _of_tensor(self, var: Var) -> Type:
@@ -495,15 +505,14 @@ class _Buffers:
         key = tuple([id(root) for root in self.roots[var]])
         memref = self.tensors.get(key)
         if memref is None:
-            memref = self.tensors[key] = self._new(MemorySpace.DDR, _dense_bytes(kind))
+            number = len(self.tiles) + len(self.tensors)
+            memref = checked_memref(MemorySpace.DDR, _NOWHERE, _DENSE_BYTES.of(kind), number)
+            self.tensors[key] = memref
         both = id(kind), id(memref)
         found = self.known.get(both)
         if found is None:
             found = self.known[both] = with_memref(kind, memref)
         return found
-
-    def _new(self, space: MemorySpace, size_bytes: int) -> MemRef:
-        return checked_memref(space, _NOWHERE, size_bytes, len(self.tiles) + len(self.tensors))
 
 
 _NOWHERE: Final = ConstInt(-1)
@@ -514,21 +523,30 @@ def _dense_bytes(kind: TensorType) -> int:
     shape = static_shape(kind)
     if shape is None:
         return 0
-    size = kind.dtype.bytes
-    for dim in shape:
-        size *= dim
-    return size
+    return math.prod(shape) * kind.dtype.bytes
+
+
+_DENSE_BYTES: Final = Facts(_dense_bytes)
+
+
+def _bytes_in(kind: TileType, space: MemorySpace) -> int | None:
+    """Return what a tile takes in a memory, None if its shape is not constant."""
+    return None if static_shape(kind) is None else alloc_bytes(kind, space)
+
+
+_BYTES_IN: Final = Facts(_bytes_in)
 
 
 def _allocated_bytes(tile: Var, space: MemorySpace) -> int:
     assert isinstance(tile.type, TileType)
-    if static_shape(tile.type) is None:
+    size = _BYTES_IN.of(tile.type, space)
+    if size is None:
         raise PassError(
             f"the shape of tile {user_name(tile)!r} is not constant, so it has no place in memory",
             tile.span,
             hint=_constant_sizes(tile.type.shape),
         )
-    return alloc_bytes(tile.type, space)
+    return size
 
 
 def _constant_sizes(shape: Sequence[Expr]) -> str:

@@ -21,22 +21,35 @@ from typing import Final, NamedTuple
 
 from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.ir.enums import PipeType
-from pypto._src.ir.nodes import Call, checked_call
+from pypto._src.ir.makers import checked_call
+from pypto._src.ir.nodes import Call
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program, ReturnStmt, Stmt, YieldStmt, checked_eval
+from pypto._src.ir.walk import map_bodies
 from pypto._src.logs import log_event
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.buffers import SYNC_OPS, Accesses
-from pypto._src.passes.normalize_stmt_structure import normalized
+from pypto._src.passes.normalize_stmt_structure import normal_body, normal_function
 from pypto._src.passes.plan_flow import is_sufficient
-from pypto._src.passes.regions import Block, Site, call_of, number, owner_of, rewrite
+from pypto._src.passes.regions import Block, Site, call_of, number, owner_of
 from pypto._src.passes.sync_answers import answer
-from pypto._src.passes.sync_plan import BARRIER, NONE, Flag, Form, Planner, as_written, strongest
+from pypto._src.passes.sync_plan import (
+    BARRIER,
+    CLOSING,
+    FORWARD,
+    NONE,
+    PRIMED,
+    Flag,
+    Planner,
+    as_written,
+    strongest,
+)
 from pypto._src.passes.sync_prune import prune
 from pypto._src.targets import A2A3, Target
 
 _P: Final = IRProperty
+_ALL: Final = PipeType.ALL  # see `sync_plan.FORWARD`
 
 
 class SyncReport(NamedTuple):
@@ -68,15 +81,15 @@ class InsertSync(Pass):
     def run(self, program: Program) -> Program:
         """Return the program with flags and barriers in its kernels."""
         self.reports = {}
-        return normalized(program.with_functions([self._function(f) for f in program.functions_]))
+        return program.with_functions([self._function(f) for f in program.functions_])
 
     def _function(self, function: Function) -> Function:
         if role(function) is not Role.KERNEL:
-            return function
+            return normal_function(function)
         root = number(function)
         accesses = Accesses(function, root)
         if accesses.syncs:
-            return function
+            return normal_function(function)
         result, self.reports[function.name] = _with_sync(
             function, root, accesses, self.target, self.by_source
         )
@@ -106,7 +119,7 @@ def _with_sync(
     function: Function, root: Block, accesses: Accesses, target: Target, by_source: bool
 ) -> tuple[Function, SyncReport]:
     if not accesses.at:
-        return function, SyncReport(0, 0, 0, 0, 0)
+        return normal_function(function), SyncReport(0, 0, 0, 0, 0)
     planner = Planner(root, accesses)
     if any(site is not root.sites[-1] for site in accesses.jumps):  # leaves a block before its end
         planner.barriers_only()
@@ -195,7 +208,7 @@ def _place(flag: Flag, *, answer: bool) -> str:
         return f"after line {flag.set_after.stmt.span.begin_line}"
     if answer and flag.late is not None:
         return f"before line {flag.late.stmt.span.begin_line}"
-    if flag.form is not Form.FORWARD:
+    if flag.form is not FORWARD:
         line = owner_of(flag.block).stmt.span.begin_line
         return f"at the end of the loop at line {line}"
     return f"before line {flag.wait_before.stmt.span.begin_line}"
@@ -206,11 +219,9 @@ def _settle(replaced: Sequence[Flag], planner: Planner) -> list[Site]:
 
     One at the end of a loop's body does for all that a turn leaves for the next.
     """
-    bodies = {flag.block for flag in replaced if flag.form is not Form.FORWARD}
-    planner.closing_bars.update(
-        (flag.block, None) for flag in replaced if flag.form is not Form.FORWARD
-    )
-    sites = [flag.wait_before for flag in replaced if flag.form is Form.FORWARD]
+    bodies = {flag.block for flag in replaced if flag.form is not FORWARD}
+    planner.closing_bars.update((flag.block, None) for flag in replaced if flag.form is not FORWARD)
+    sites = [flag.wait_before for flag in replaced if flag.form is FORWARD]
     for site in sites:
         planner.bars.setdefault(site, []).append(PipeType.ALL)
     gone = set(replaced)
@@ -218,7 +229,7 @@ def _settle(replaced: Sequence[Flag], planner: Planner) -> list[Site]:
     planner.flags = {
         key: flag
         for key, flag in planner.flags.items()
-        if flag not in gone and (flag.form is Form.FORWARD or flag.block not in bodies)
+        if flag not in gone and (flag.form is FORWARD or flag.block not in bodies)
     }
     return sites
 
@@ -247,9 +258,12 @@ class _Writer:
         self.replaced: list[Flag] = []  # by a barrier
         pairs: dict[tuple[int, int], list[Flag]] = {}
         for flag in planner.flags.values():
-            flag.late, flag.back, flag.back_first = None, NONE, NONE  # of an earlier attempt
-            flag.place()
-            pairs.setdefault((flag.source, flag.target), []).append(flag)
+            flag.reset()
+            pair = flag.source, flag.target
+            if pair in pairs:
+                pairs[pair].append(flag)
+            else:
+                pairs[pair] = [flag]
         self.pairs = pairs
         events = {pair: range(target.event_ids - kept.get(pair, 0)) for pair in pairs}
         if by_source:
@@ -316,8 +330,8 @@ class _Writer:
         """Set ``flag`` only when ``earlier`` has been waited for, if that is in its block."""
         site = earlier.wait_before
         if (
-            flag.form is not Form.FORWARD
-            or earlier.form is not Form.FORWARD
+            flag.form is not FORWARD
+            or earlier.form is not FORWARD
             or site.block is not flag.wait_before.block
             or not flag.set_after.index < site.index < flag.wait_before.index
         ):
@@ -353,11 +367,11 @@ class _Writer:
         """Return the function with flags and barriers, and what they are."""
         text = _Text(self.root, as_written(self.flags), self.bars, self.closing_bars)
         kinds = [strongest(kinds) for kinds in self.bars.values()]
-        full = [kind for each in kinds for kind in each if kind is PipeType.ALL]
+        full = [kind for each in kinds for kind in each if kind is _ALL]
         answers = [back for f in self.flags for back in (f.back, f.back_first) if back != NONE]
         report = SyncReport(
             flags=len(self.flags),
-            carried=sum([flag.form is not Form.FORWARD for flag in self.flags]),
+            carried=sum([flag.form is not FORWARD for flag in self.flags]),
             barriers=sum(map(len, kinds)) - len(full),
             full_barriers=len(full) + answers.count(BARRIER) + len(self.closing_bars) + 1,
             fallbacks=len(self.replaced),
@@ -385,73 +399,75 @@ class _Text:
         self.after: dict[Site, list[Stmt]] = {}
         self.closing: dict[Site, list[Stmt]] = {}  # by the last statement of a block
         before, after = self.before, self.after
+        primed = [flag for flag in flags if flag.form is PRIMED]
+        for flag in primed:
+            self._wait(after, flag, owner_of(flag.block))
         put = self._put
-        primed: list[Flag] = []
-        late: list[tuple[Flag, Site]] = []
         for flag in flags:
-            if flag.form is not Form.CLOSING:
-                put(before, flag.wait_before, _flag(flag.source, flag.target, flag.event)[1])
+            raised, awaited = _flag(flag.source, flag.target, flag.event)
+            if flag.form is CLOSING:
+                put(self.closing, flag.block.sites[-1], awaited)
             else:
-                self._wait(self.closing, flag, flag.block.sites[-1])
-            if flag.late is not None:
-                late.append((flag, flag.late))
-            if flag.form is Form.PRIMED:
-                primed.append(flag)
+                put(before, flag.wait_before, awaited)
+            if flag.late is None and flag.back == NONE:
+                put(after, flag.set_after, raised)
+            elif flag.late is None:
+                self._set(after, flag, flag.back, flag.set_after)
         for site, kinds in bars.items():
             for kind in strongest(kinds):
-                put(before, site, _barrier(kind))
-        for flag, site in late:
-            self._set(before, flag, flag.back, site)
-        for flag in primed:
-            owner = owner_of(flag.block)
-            self._set(before, flag, flag.back_first, owner)
-            self._wait(after, flag, owner)
+                self._put(before, site, _barrier(kind))
         for flag in flags:
-            if flag.late is None:
-                self._set(after, flag, flag.back, flag.set_after)
+            if flag.late is not None:
+                self._set(before, flag, flag.back, flag.late)
+        for flag in primed:
+            self._set(before, flag, flag.back_first, owner_of(flag.block))
         for block in (*closing_bars, root):
             # At the end of the function nothing may be in flight when the next kernel starts.
-            self._barrier(self.closing, PipeType.ALL, block.sites[-1])
+            self._put(self.closing, block.sites[-1], _barrier(PipeType.ALL))
 
     def write(self, function: Function) -> Function:
-        """Return the function with these statements."""
-        marked = {*self.before, *self.after, *self.closing}
-        return rewrite(function, self.root, self._edit, marked)
+        """Return the function with these statements, every body of it normal."""
+        body = self._body(function.body, self.root)
+        return function if body is function.body else function.with_body(body)
 
-    def _edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
-        out = [*self.before.get(site, ()), stmt, *self.after.get(site, ())]
-        closing = self.closing.get(site)
-        if closing is None:
-            return out
-        if isinstance(stmt, YieldStmt | ReturnStmt):
-            return [*out[:-1], *closing, stmt]
-        return [*out, *closing]
+    def _body(self, body: Stmt, block: Block) -> Stmt:
+        before, after = self.before, self.after
+        out: list[Stmt] = []
+        for site in block.sites:
+            if site in before:
+                out += before[site]
+            out.append(self._with_bodies(site) if site.blocks else site.stmt)
+            if site in after:
+                out += after[site]
+        if block.sites and block.sites[-1] in self.closing:
+            end = len(out) - isinstance(out[-1], YieldStmt | ReturnStmt)
+            out[end:end] = self.closing[block.sites[-1]]
+        return normal_body(body, out)
+
+    def _with_bodies(self, site: Site) -> Stmt:
+        blocks = iter(site.blocks)
+        return map_bodies(site.stmt, lambda body: self._body(body, next(blocks)))
 
     def _wait(self, where: dict[Site, list[Stmt]], flag: Flag, site: Site) -> None:
         self._put(where, site, _flag(flag.source, flag.target, flag.event)[1])
 
     def _set(self, where: dict[Site, list[Stmt]], flag: Flag, back: int, site: Site) -> None:
         """Put what raises a flag, behind an answer of the target or the barrier for it."""
-        source, target = flag.source, flag.target
         if back == BARRIER:
-            self._barrier(where, PipeType.ALL, site)
+            self._put(where, site, _barrier(PipeType.ALL))
         elif back != NONE:
-            for like in _flag(target, source, back):
+            for like in _flag(flag.target, flag.source, back):
                 self._put(where, site, like)
-        self._put(where, site, _flag(source, target, flag.event)[0])
-
-    def _barrier(self, where: dict[Site, list[Stmt]], kind: PipeType, site: Site) -> None:
-        self._put(where, site, _barrier(kind))
+        self._put(where, site, _flag(flag.source, flag.target, flag.event)[0])
 
     def _put(self, where: dict[Site, list[Stmt]], site: Site, like: Call) -> None:
         """Put a copy of a call beside a statement."""
         span = site.stmt.span
         stmt = checked_eval(checked_call(like.op, (), like.kwargs, like.type, span), span)
-        listed = where.get(site)
-        if listed is None:
-            where[site] = [stmt]
+        if site in where:
+            where[site].append(stmt)
         else:
-            listed.append(stmt)
+            where[site] = [stmt]
 
 
 @cache

@@ -20,7 +20,19 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import OpError, PassError
-from pypto._src.ir.nodes import Call, Expr, MakeTuple, Op, TileType, Type, Var, static_shape
+from pypto._src.ir.makers import checked_var
+from pypto._src.ir.nodes import (
+    CONSTANTS,
+    Call,
+    Expr,
+    IterArg,
+    MakeTuple,
+    Op,
+    TileType,
+    Type,
+    Var,
+    static_shape,
+)
 from pypto._src.ir.opdef import INTS, RESULT, OpDef, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (
@@ -29,15 +41,17 @@ from pypto._src.ir.stmts import (
     Function,
     Program,
     Stmt,
+    checked_assign,
     seq,
     statements,
 )
+from pypto._src.ir.unique import Facts
 from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import map_bodies, occurring, stmts_in, variable_names
 from pypto._src.ops.layout import is_column, reshape, tile_spaces
 from pypto._src.ops.rules import called
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
-from pypto._src.passes.regions import Block, Site, number, rewrite
+from pypto._src.passes.regions import Block, Site, call_of, number, rewrite
 
 _P: Final = IRProperty
 
@@ -84,20 +98,18 @@ def with_legal_tiles(function: Function) -> Function:
 
 def _concerned(function: Function) -> set[Stmt]:
     """Return the statements whose call has a column, or an op that may stand for others."""
-    calls = [
-        (stmt, stmt.value)
-        for stmt in stmts_in(function.body)
-        if isinstance(stmt, AssignStmt) and isinstance(stmt.value, Call)
-    ]
-    ops = {op for op in dict.fromkeys([call.op for _, call in calls]) if _may_expand(op)}
-    found: set[Stmt] = {stmt for stmt, call in calls if call.op in ops} if ops else set()
-    kinds = {id(stmt.var.type): stmt.var.type for stmt, _ in calls}  # there are few types
-    kinds |= {id(arg.type): arg.type for _, call in calls for arg in call.args}
-    columns = {key for key, kind in kinds.items() if column_length(kind) is not None}
+    stmts: Any = stmts_in(function.body)
+    made = [s for s in stmts if s.__class__ is AssignStmt and s.value.__class__ is Call]
+    ops = {op for op in {s.value.op for s in made} if _may_expand(op)}
+    found: set[Stmt] = {s for s in made if s.value.op in ops} if ops else set()
+    kinds: dict[int, Type] = {id(s.var.type): s.var.type for s in made}  # there are few types
+    args = {arg for s in made for arg in s.value.args}
+    kinds |= {id(arg.type): arg.type for arg in args}
+    columns = {key for key, kind in kinds.items() if _COLUMN_LENGTH.of(kind) is not None}
     if columns:
-        for stmt, call in calls:
-            if not columns.isdisjoint([id(stmt.var.type), *[id(arg.type) for arg in call.args]]):
-                found.add(stmt)
+        for s in made:
+            if not columns.isdisjoint([id(s.var.type), *[id(arg.type) for arg in s.value.args]]):
+                found.add(s)
     return found
 
 
@@ -120,13 +132,15 @@ def column_length(kind: Type) -> int | None:
     return math.prod(shape) if is_column(kind) else None
 
 
+_COLUMN_LENGTH: Final = Facts(column_length)
+
+
 class _Rows:
     """Rewrites statements; remembers for each column the row of the same bytes."""
 
     def __init__(self, function: Function, concerned: Container[Stmt]) -> None:
         self._function = function
         self._concerned = concerned
-        self._lengths: dict[int, tuple[Type, int | None]] = {}  # by identity of a type, held here
         self.rows: dict[Var, list[tuple[Block, Var]]] = {}
         self.candidates: dict[Var, None] = {}  # to be dropped if nobody reads them
         self.made: dict[Var, Call] = {}  # composite calls as the program has them, by result
@@ -186,10 +200,14 @@ class _Rows:
         op = op_of(call)
         if op is None or op.level != "block":
             return [stmt]
+        kinds = [stmt.var.type, *[arg.type for arg in call.args]]
+        found = [_COLUMN_LENGTH.of(kind) for kind in kinds if kind.__class__ is TileType]
+        if not any(found):
+            return [stmt]
         tiles = {i: arg.type for i, arg in enumerate(call.args) if isinstance(arg.type, TileType)}
         if isinstance(stmt.var.type, TileType):
             tiles[RESULT] = stmt.var.type
-        lengths = {index: self._column_length(kind) for index, kind in tiles.items()}
+        lengths = {index: _COLUMN_LENGTH.of(kind) for index, kind in tiles.items()}
         if all(n is None or index in op.columns for index, n in lengths.items()):
             return [stmt]
         # An op that takes some columns gives them a meaning of their own, which rows do not have.
@@ -197,12 +215,6 @@ class _Rows:
         if op.columns or length is None or any(n != length for n in lengths.values()):
             raise _refused(call, tiles.values(), stmt.span)
         return self._on_rows(site, stmt, call, length)
-
-    def _column_length(self, kind: TileType) -> int | None:
-        known = self._lengths.get(id(kind))
-        if known is None:
-            known = self._lengths[id(kind)] = kind, column_length(kind)
-        return known[1]
 
     def _on_rows(self, site: Site, stmt: AssignStmt, call: Call, length: int) -> list[Stmt]:
         out: list[Stmt] = []
@@ -236,7 +248,7 @@ class _Rows:
         for block, row in known:
             if block.begin <= site.begin <= block.end:
                 return row
-        call = reshape.call([column, MakeTuple([1, column_length(column.type) or 0])], {}, span)
+        call = reshape.call([column, MakeTuple([1, _COLUMN_LENGTH.of(column.type) or 0])], {}, span)
         row = self._name(column, call.type)
         known.append((site.block, row))
         out.append(_assign(row, call, span))
@@ -248,7 +260,7 @@ class _Rows:
             count += 1
             name = f"{like.name}_{suffix}{count}"
         self.names.add(name)
-        return Var(name, kind, like.span)
+        return checked_var(name, kind, like.span)
 
 
 class _Let:
@@ -270,7 +282,7 @@ class _Let:
 
 
 def _assign(var: Var, value: Expr, span: Span) -> Stmt:
-    return AssignStmt(var=var, value=value, span=span)
+    return checked_assign(var, value, span)
 
 
 def _refused(call: Call, tiles: Iterable[TileType], span: Span) -> PassError:
@@ -292,12 +304,20 @@ def _refused(call: Call, tiles: Iterable[TileType], span: Span) -> PassError:
     )
 
 
+_ATOMS: Final = CONSTANTS | {Var, IterArg}
+
+
 def _without_unused(function: Function, candidates: dict[Var, None]) -> Function:
     """Drop what the pass made, and composite calls of the program, where nothing reads it."""
     made: dict[Var, AssignStmt] = {}
-    readers = dict.fromkeys(candidates, 0)
+    readers: dict[Any, int] = dict.fromkeys(candidates, 0)
     for stmt in stmts_in(function.body):
-        for var in occurring(stmt):
+        call = call_of(stmt)
+        if call is None or not _ATOMS.issuperset(map(type, call.args)):
+            variables: Sequence[Any] = occurring(stmt)
+        else:
+            variables = () if candidates.keys().isdisjoint(call.args) else call.args
+        for var in variables:
             if var in readers:
                 readers[var] += 1
         if isinstance(stmt, AssignStmt) and stmt.var in candidates:

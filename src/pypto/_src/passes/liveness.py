@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pypto._src.ir.nodes import (
     BinaryExpr,
@@ -147,8 +147,12 @@ def may_overwrite(operand: Type, result: Type) -> bool:
 def _data_in(expr: Expr) -> Sequence[Var]:
     """Return the tensors and tiles that occur in an expression."""
     if isinstance(expr, MakeTuple):
-        if _NUMBERS.issuperset(map(type, expr.elements)):
+        items = expr.elements
+        if _NUMBERS.issuperset(map(type, items)):
             return ()
+        is_known = [item.__class__ in _ATOMS or _is_arithmetic(item) for item in items]
+        if all(is_known):
+            return [item for item in items if isinstance(item, Var) and is_data(item)]
     elif isinstance(expr, Var):
         return (expr,) if is_data(expr) else ()
     elif expr.__class__ in _NUMBERS or _is_arithmetic(expr):
@@ -229,9 +233,10 @@ def definitions(function: Function, root: Block) -> Iterator[tuple[Var, Block, i
 def defined(function: Function) -> list[Var]:
     """Return the variables that `definitions` gives, without when and where they are defined."""
     found: list[Var] = [*function.params]
-    for stmt in stmts_in(function.body):
+    stmts: Any = stmts_in(function.body)
+    for stmt in stmts:
         if stmt.__class__ is AssignStmt:
-            found.append(cast("AssignStmt", stmt).var)
+            found.append(stmt.var)
         elif stmt.__class__ not in SIMPLE:
             found += _handed_on(stmt)
     return [var for var in found if isinstance(var.type, ShapedType)]
@@ -334,8 +339,14 @@ class Lifetimes:
                     self._use(_data_in(arg), block, done)
                 continue
             time = done
-            if is_tile and index in in_place and may_overwrite(arg.type, kind):
-                time = done if arg in self.parts else now
+            if is_tile and index in in_place:
+                other = arg.type
+                if (
+                    other.__class__ is TileType
+                    and other.shape is kind.shape
+                    and other.dtype is kind.dtype
+                ) or may_overwrite(other, kind):
+                    time = done if arg in self.parts else now
             if where is not block:
                 self._use_from(arg, where, block, time)
             elif last[arg] < time:

@@ -12,7 +12,8 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import MemRef, TileType, Type, Var, with_memref
+from pypto._src.ir.makers import with_memref
+from pypto._src.ir.nodes import MemRef, TileType, Type, Var
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
@@ -203,7 +204,11 @@ class _Slot:
         self.buffers = [buffer]
 
     def take(self, buffer: Buffer) -> None:
-        self.range = self.range.absorb(buffer.range)
+        other = buffer.range
+        if len(other.begins) == 1 and other.begins[0] > self.end:  # as in straight code
+            self.range.add(other.begins[0], other.ends[0])
+        else:
+            self.range = self.range.absorb(other)
         self.end = self.range.ends[-1]
         self.buffers.append(buffer)
         size = buffer.memref.size_

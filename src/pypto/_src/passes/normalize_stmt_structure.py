@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Final
 
 from pypto._src.ir.stmts import (
     OPERATIONS,
     SIMPLE,
+    Function,
     OpStmts,
     Program,
     SeqStmts,
@@ -43,6 +43,11 @@ def normalized(program: Program) -> Program:
     return _Normalize().program(program)
 
 
+def normal_function(function: Function) -> Function:
+    """Return ``function`` with every body normal, itself if they are."""
+    return _Normalize().function(function)
+
+
 class _Normalize(Mutator):
     def visit(self, node: Stmt) -> Stmt:
         return map_bodies(node, self.body)
@@ -55,17 +60,16 @@ class _Normalize(Mutator):
 def normal_body(old: Stmt, stmts: Sequence[Stmt]) -> Stmt:
     """Return the normal body of ``stmts``, none of which is a sequence; ``old`` if it is that."""
     out: list[Stmt] = []
-    for is_run, group in groupby(stmts, _is_operation):
-        inner = tuple(group)
-        if is_run:
-            out.append(OpStmts(inner, inner[0].span))
-        else:
-            out += inner
+    is_operation = [*map(OPERATIONS.__contains__, map(type, stmts)), False]
+    begin = 0
+    while begin < len(stmts):
+        end = is_operation.index(False, begin)
+        if begin < end:
+            run = tuple(stmts[begin:end])
+            out.append(OpStmts(run, run[0].span))
+        out += stmts[end : end + 1]
+        begin = end + 1
     return old if _same_shape(old, out) else SeqStmts(stmts=tuple(out), span=old.span)
-
-
-def _is_operation(stmt: Stmt) -> bool:
-    return stmt.__class__ in OPERATIONS
 
 
 def _same_shape(old: Stmt, new: list[Stmt]) -> bool:

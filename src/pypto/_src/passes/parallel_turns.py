@@ -3,19 +3,28 @@
 The passes rely on it that the turns of ``pl.parallel`` may run in any order. What is reported is
 certain, if the loop has two turns at all: a value that one turn hands on to the next, and parts of
 a tensor that meet in the first two turns and are touched in every turn. Looks at functions in SSA
-form whose calls stand alone; what functions do that are called is not looked at.
+form whose calls stand alone, and through calls at what those functions touch whenever they run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Diagnostic, DiagnosticSeverity, Label, Span
 from pypto._src.ir.enums import ForKind
-from pypto._src.ir.nodes import Expr, TensorType, Var, const_value, valid_part
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    GlobalVar,
+    TensorType,
+    Var,
+    const_value,
+    valid_part,
+)
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
+    AssignStmt,
     ForStmt,
     Function,
     Program,
@@ -25,7 +34,7 @@ from pypto._src.ir.stmts import (
     yielded,
 )
 from pypto._src.ir.user_text import user_name
-from pypto._src.ir.walk import stmts_in, uses, with_room
+from pypto._src.ir.walk import call_order, functions_called, stmts_in, uses, with_room
 from pypto._src.passes.boxes import Affine, combine, encloses, trip_count
 from pypto._src.passes.regions import Block, Site, call_of, read_by, sites_in
 from pypto._src.passes.tensor_parts import TensorParts, moved
@@ -35,15 +44,30 @@ RULE: Final = "parallel-turns"
 _MOST: Final = 32
 """How many accesses to one tensor are compared with each other."""
 
+_NOTHING: Final[Mapping[Expr, Affine]] = {}
+
 
 class _Access(NamedTuple):
-    """What a call touches of a tensor, in every turn of the loop."""
+    """What a call touches of a tensor, whenever the code around it runs."""
 
     root: Var
     offsets: tuple[Affine, ...]
     sizes: tuple[int, ...]
     writes: bool
     span: Span
+
+
+class _Summary(NamedTuple):
+    """What every call of a function does with the tensors that it is given.
+
+    The roots of the accesses are its parameters, the offsets linear forms of them.
+    """
+
+    accesses: Sequence[_Access]
+    positions: Mapping[Expr, int]  # of the parameters
+
+
+_Known: TypeAlias = "Mapping[str, _Summary]"
 
 
 def check_parallel(program: Program | Function) -> list[Diagnostic]:
@@ -62,13 +86,38 @@ def check_parallel(program: Program | Function) -> list[Diagnostic]:
 
 def _findings(program: Program) -> list[Diagnostic]:
     flat = in_flat_form(program)
-    return [] if flat is None else [f for function in flat.functions_ for f in _in(function)]
+    if flat is None:
+        return []
+    known: dict[str, _Summary] = {}
+    results: dict[str, tuple[tuple[int, ...], ...]] = {}
+    found: dict[str, list[Diagnostic]] = {}
+    inner = {name for function in flat.functions_ for name in functions_called(function)}
+    for function in call_order(flat):
+        if function.name not in inner and not _has_parallel(function):
+            continue
+        parts = TensorParts(function, results)
+        found[function.name] = list(_in(function, parts, known))
+        if function.name in inner:
+            summary = known[function.name] = _summary(function, parts, known)
+            results[function.name] = parts.results_in(summary.positions)
+    return [each for function in flat.functions_ for each in found.get(function.name, ())]
 
 
-def _in(function: Function) -> Iterator[Diagnostic]:
+def _summary(function: Function, parts: TensorParts, known: _Known) -> _Summary:
+    positions: dict[Expr, int] = {param: i for i, param in enumerate(function.params)}
+    counts: dict[Var, int] = {}
+    accesses: list[_Access] = []
+    for access in _accesses(parts, parts.turns.root, known):
+        offsets = _resolved(parts, access.offsets, lambda var: var in positions)
+        count = counts[access.root] = counts.get(access.root, 0) + 1
+        if offsets is not None and access.root in positions and count <= _MOST:
+            accesses.append(access._replace(offsets=tuple(offsets)))
+    return _Summary(accesses, positions)
+
+
+def _in(function: Function, parts: TensorParts, known: _Known) -> Iterator[Diagnostic]:
     if not _has_parallel(function):
         return
-    parts = TensorParts(function, {})
     read = _reads(parts.turns.root)
     for site in sites_in(parts.turns.root):
         stmt = site.stmt
@@ -76,7 +125,7 @@ def _in(function: Function) -> Iterator[Diagnostic]:
             continue
         if trip_count(stmt) not in (0, 1):
             yield from _carried(stmt, read)
-            yield from _meetings(parts, site, stmt)
+            yield from _meetings(parts, site, stmt, known)
 
 
 def _has_parallel(function: Function) -> bool:
@@ -136,16 +185,21 @@ def _carried(stmt: ForStmt, read: dict[Var, Span]) -> Iterator[Diagnostic]:
 # --------------------------------------------------------------------------------------------
 
 
-def _meetings(parts: TensorParts, loop: Site, stmt: ForStmt) -> Iterator[Diagnostic]:
+def _meetings(parts: TensorParts, loop: Site, stmt: ForStmt, known: _Known) -> Iterator[Diagnostic]:
     """Yield an error for each tensor that two turns write, or one writes and another one reads."""
     step = const_value(stmt.step)
     if step is None:
         return
     by_root: dict[Var, list[_Access]] = {}
-    for access in _accesses(parts, loop.blocks[0]):
-        known = by_root.setdefault(access.root, [])
-        if len(known) < _MOST:
-            known.append(access)
+    own = {
+        site.stmt.var for site in sites_in(loop.blocks[0]) if isinstance(site.stmt, AssignStmt)
+    }  # a tensor that a turn makes is its own
+    for access in _accesses(parts, loop.blocks[0], known):
+        if access.root in own:
+            continue
+        seen = by_root.setdefault(access.root, [])
+        if len(seen) < _MOST:
+            seen.append(access)
     start = parts.turns.starts[stmt.loop_var]
     for accesses in by_root.values():
         found = next(
@@ -166,8 +220,8 @@ def _report(stmt: ForStmt, first: _Access, second: _Access) -> Diagnostic:
     return _error(stmt, why, first.span, Label(second.span, text))
 
 
-def _accesses(parts: TensorParts, body: Block) -> Iterator[_Access]:
-    """Yield the accesses to parts of tensors that every turn makes."""
+def _accesses(parts: TensorParts, body: Block, known: _Known) -> Iterator[_Access]:
+    """Yield the accesses to parts of tensors that are made whenever ``body`` runs."""
     pending = [*reversed(body.sites)]
     while pending:
         site = pending.pop()
@@ -177,6 +231,10 @@ def _accesses(parts: TensorParts, body: Block) -> Iterator[_Access]:
             isinstance(site.stmt, ForStmt) and _runs(site.stmt)
         ):
             pending += reversed(site.blocks[0].sites)
+        if call is not None and isinstance(call.op, GlobalVar):
+            callee = known.get(call.op.name)
+            if callee is not None:
+                yield from _made_by(callee, call, parts, site.block)
         if call is None or op is None or op.view_of is not None:
             continue
         if any(valid_part(arg.type) is not None for arg in call.args):
@@ -192,6 +250,19 @@ def _accesses(parts: TensorParts, body: Block) -> Iterator[_Access]:
             if offsets is not None and len(sizes) == len(offsets):
                 writes = index in op.writes
                 yield _Access(roots[0], offsets, tuple(sizes), writes, call.span)
+
+
+def _made_by(callee: _Summary, call: Call, parts: TensorParts, block: Block) -> Iterator[_Access]:
+    """Yield what a call of a function touches of its arguments."""
+    for access in callee.accesses:
+        arg = call.args[callee.positions[access.root]]
+        roots, base = parts.roots_of(arg), parts.base(arg)
+        if len(roots) != 1 or base is None:
+            continue
+        by = [parts.bound(form, callee.positions, call, block) for form in access.offsets]
+        offsets = moved(base, tuple(by))
+        if offsets is not None:
+            yield access._replace(root=roots[0], offsets=offsets, span=call.span)
 
 
 def _runs(stmt: ForStmt) -> bool:
@@ -217,15 +288,33 @@ def _offsets(parts: TensorParts, loop: Site, access: _Access, turn: Affine) -> l
     None where that may be another place each time.
     """
     assert isinstance(loop.stmt, ForStmt)
-    body, integers = loop.blocks[0], parts.turns.integers
+    body, home = loop.blocks[0], parts.turns.integers.home
+    return _resolved(
+        parts,
+        access.offsets,
+        lambda var: _is_outside(home.get(var), body),
+        {loop.stmt.loop_var: turn},
+    )
+
+
+def _resolved(
+    parts: TensorParts,
+    offsets: Sequence[Affine],
+    stays: Callable[[Expr], bool],
+    given: Mapping[Expr, Affine] = _NOTHING,
+) -> list[Affine] | None:
+    """Return offsets as they are in first turns, as linear forms of what ``stays``.
+
+    ``given`` has the values of variables that are in another turn. None if one may be another place
+    each time.
+    """
     found: list[Affine] = []
-    for form in access.offsets:
+    for form in offsets:
         while True:
-            inner = [v for v in form.terms if not _is_outside(integers.home.get(v), body)]
-            if not inner:
+            var = next((v for v in form.terms if not stays(v)), None)
+            if var is None:
                 break
-            var = inner[0]
-            value = turn if var is loop.stmt.loop_var else parts.turns.starts.get(var)  # pyright: ignore[reportArgumentType]
+            value = given.get(var) or parts.turns.starts.get(var)  # pyright: ignore[reportArgumentType]
             if value is None:
                 return None
             rest = {atom: factor for atom, factor in form.terms.items() if atom is not var}

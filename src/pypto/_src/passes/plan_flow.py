@@ -7,7 +7,7 @@ what pipes know and what raised flags tell. Event numbers come in `sync_answers`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.ir.enums import PipeType
@@ -17,7 +17,10 @@ from pypto._src.passes.check_flow import Flow
 from pypto._src.passes.check_state import PIPES, Bits, State
 from pypto._src.passes.check_texts import Findings, Triple
 from pypto._src.passes.regions import Block, Site, owner_of
-from pypto._src.passes.sync_plan import Flag, Form, Planner, strongest
+from pypto._src.passes.sync_plan import CLOSING, PRIMED, Flag, Planner, strongest
+
+_S: Final = PipeType.S
+_ALL: Final = PipeType.ALL
 
 
 class RaceError(Exception):
@@ -72,7 +75,7 @@ class PlanFlow(Flow):
         With ``late`` sets stand where they have been moved to make an event free.
         """
         for flag in flags:
-            if flag.form is Form.CLOSING:
+            if flag.form is CLOSING:
                 self.closing.setdefault(flag.block, []).append(Act(flag, flag))
             else:
                 self.before.setdefault(flag.wait_before, []).append(Act(flag, flag))
@@ -85,7 +88,7 @@ class PlanFlow(Flow):
             else:
                 self.after.setdefault(flag.set_after, []).append(Act(flag, flag, sets=True))
         for flag in flags:
-            if flag.form is Form.PRIMED:
+            if flag.form is PRIMED:
                 owner = owner_of(flag.block)
                 self.before.setdefault(owner, []).append(Act(flag, flag, sets=True, primes=True))
                 self.after.setdefault(owner, []).insert(0, Act(flag, flag))
@@ -139,11 +142,11 @@ class PlanFlow(Flow):
             if flag is not None:
                 if act.sets:
                     state.tokens[flag] = state.known[flag.source] | of_pipe[flag.source]
-                elif flag.target == PipeType.S:
-                    state.learn(PipeType.S, state.tokens.pop(flag))
+                elif flag.target == _S:
+                    state.learn(_S, state.tokens.pop(flag))
                 else:
                     state.known[flag.target] |= state.tokens.pop(flag)
-            elif barrier is PipeType.ALL:
+            elif barrier is _ALL:
                 state.known = [self.numbering.all] * PIPES
             elif barrier is not None:
                 state.known[barrier] |= of_pipe[barrier]
@@ -156,9 +159,9 @@ class PlanFlow(Flow):
             if act.of is suspect or act.of in self.dropped:
                 continue
             if flag is not None:
-                if not act.sets and flag.target in (pipe, PipeType.S):
+                if not act.sets and flag.target in (pipe, _S):
                     known |= state.tokens[flag]
-            elif act.barrier is PipeType.ALL:
+            elif act.barrier is _ALL:
                 return self.numbering.all
             elif act.barrier == pipe:
                 known |= self.numbering.of_pipe[pipe]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from operator import is_
-from typing import Any, Final, cast
+from typing import Any, Final
 
+from pypto._src.ir.makers import checked_var, with_args
 from pypto._src.ir.nodes import (
     CONSTANTS,
     Call,
@@ -18,8 +19,6 @@ from pypto._src.ir.nodes import (
     MakeTuple,
     Type,
     Var,
-    checked_var,
-    with_args,
 )
 from pypto._src.ir.stmts import (
     SIMPLE,
@@ -39,7 +38,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, uses
+from pypto._src.ir.walk import Mutator, copy_with, rebuilt_fields, uses
 
 
 class Site:
@@ -266,6 +265,22 @@ class Retype(Mutator):
         """Return the statement with the new expression."""
         return self.each((stmt,))[0]
 
+    def visit_Stmt(self, stmt: Any) -> Stmt:
+        """Return a compound statement, or one that ends a body, with its variables replaced."""
+        changes: dict[str, Any] = {}
+        for name, defines, is_body in rebuilt_fields(stmt.__class__):
+            old = getattr(stmt, name)
+            if old is None:
+                continue
+            if is_body:
+                new = self.body(old)
+            else:
+                replace = self.define if defines else self._other
+                new = self._several(old, replace) if old.__class__ is tuple else replace(old)
+            if new is not old:
+                changes[name] = new
+        return copy_with(stmt, changes) if changes else stmt
+
     def each(self, stmts: Sequence[Any]) -> list[Stmt]:
         """Return the statements with their variables replaced: where the time of a rewrite goes."""
         renamed: dict[Any, Var] = self.renamed
@@ -314,10 +329,18 @@ class Retype(Mutator):
 
     def _other(self, expr: Expr) -> Expr:
         """Return an expression, which stays as it is where no variable in it has changed."""
+        renamed: dict[Any, Var] = self.renamed
+        if expr in renamed:
+            return renamed[expr]
+        if expr.__class__ in _ATOMS:
+            return expr
         if expr.__class__ is MakeTuple:
-            items: Any = cast("MakeTuple", expr).elements
+            whole: Any = expr
+            items: tuple[Any, ...] = whole.elements
             if CONSTANTS.issuperset(map(type, items)):
                 return expr
+            if _ATOMS.issuperset(map(type, items)):
+                return expr if self._changed.isdisjoint(items) else self.visit(expr)
         return expr if self._changed.isdisjoint(uses((expr,))) else self.visit(expr)
 
     def define(self, var: Any) -> Any:

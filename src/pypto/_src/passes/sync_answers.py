@@ -20,7 +20,7 @@ from pypto._src.passes.check_state import PIPES, Bits, State
 from pypto._src.passes.check_texts import Triple
 from pypto._src.passes.plan_flow import Act, PlanFlow, RaceError
 from pypto._src.passes.regions import Site
-from pypto._src.passes.sync_plan import BARRIER, NONE, Flag, Form, Planner, as_written
+from pypto._src.passes.sync_plan import BARRIER, FORWARD, NONE, Flag, Planner, as_written
 from pypto._src.passes.sync_prune import superfluous
 
 
@@ -46,7 +46,7 @@ def answer(
     if all(flag.back == NONE and flag.back_first == NONE for flag in flags):
         return set()
     # Answers to what goes from turn to turn act before that is tried.
-    tried = [f for f in flags if f.form is Form.FORWARD or f.back == f.back_first == NONE]
+    tried = [f for f in flags if f.form is FORWARD or f.back == f.back_first == NONE]
     settled = _EventFlow(planner, function, flags, spare, settled=True)
     return superfluous(settled, [*planner.bars, *tried])
 

@@ -26,7 +26,7 @@ from pypto._src.passes.boxes import trip_count
 from pypto._src.passes.buffers import Accesses, Instruction
 from pypto._src.passes.check_flow import Flow
 from pypto._src.passes.check_paths import Conditions
-from pypto._src.passes.conflicts import History, Need, lifted, meeting
+from pypto._src.passes.conflicts import History, Need, StraightHistory, lifted, meeting
 from pypto._src.passes.regions import Block, Site, owner_of
 
 # --------------------------------------------------------------------------------------------
@@ -50,11 +50,11 @@ def _with(row: Sequence[int], pipe: int, number: int) -> Row:
 
 def _learn(clock: Clock, pipe: int, token: Sequence[int]) -> None:
     """Let ``pipe`` know ``token``; what the scalar pipe waits for, all later instructions do."""
-    if pipe != PipeType.S:
-        clock[pipe] = [a if a > b else b for a, b in zip(clock[pipe], token, strict=True)]
-        return
-    for p, row in enumerate(clock):
-        clock[p] = [a if a > b else b for a, b in zip(row, token, strict=True)]
+    for p in (pipe,) if pipe != _S else range(PIPES):
+        row = clock[p] = clock[p][:]
+        for source, number in enumerate(token):
+            if number > row[source]:
+                row[source] = number
 
 
 def _lowest(clocks: Sequence[Clock]) -> Clock:
@@ -95,6 +95,14 @@ class Form(Enum):
     PRIMED = "set before the loop, wait and set in its body, wait after the loop"
 
 
+# Looking a member up in its class takes CPython 3.11 five times as long as a global.
+FORWARD: Final = Form.FORWARD
+CLOSING: Final = Form.CLOSING
+PRIMED: Final = Form.PRIMED
+_S: Final = PipeType.S
+_ALL: Final = PipeType.ALL
+
+
 NONE: Final = -1
 """For the event of an answer: none is needed."""
 BARRIER: Final = -2
@@ -104,22 +112,13 @@ BARRIER: Final = -2
 class Flag:
     """One set and its wait, before an event number is chosen."""
 
-    __slots__ = (
-        "back",
-        "back_first",
-        "begin",
-        "block",
-        "end",
-        "event",
-        "form",
-        "known",
-        "late",
-        "number",
-        "set_after",
-        "source",
-        "target",
-        "wait_before",
-    )
+    late: Site | None = None  # set before this statement instead
+    begin = end = 0
+    event = -1
+    back: int = NONE  # the event by which the source hears from the target before it sets this
+    back_first: int = NONE  # the same before it raises a PRIMED flag for the first turn
+    known = 0  # the last instruction of the target complete when this is set
+    number = 0  # the first instruction of the target behind the wait; 0 in a loop
 
     def __init__(
         self, form: Form, source: int, target: int, set_after: Site, wait_before: Site
@@ -130,13 +129,12 @@ class Flag:
         self.set_after = set_after
         self.wait_before = wait_before  # of a CLOSING flag: where the next turn needs it
         self.block = wait_before.block  # of a CLOSING or PRIMED flag: the body of its loop
-        self.late: Site | None = None  # set before this statement instead
-        self.begin = self.end = 0
-        self.event = -1
-        self.back = NONE  # the event by which the source hears from the target before it sets this
-        self.back_first = NONE  # the same before it raises a PRIMED flag for the first turn
-        self.known = 0  # the last instruction of the target complete when this is set
-        self.number = 0  # the first instruction of the target behind the wait; 0 in a loop
+
+    def reset(self) -> None:
+        """Forget what an earlier attempt to number the flags has found."""
+        if self.late is not None or self.back != NONE or self.back_first != NONE:
+            self.late, self.back, self.back_first = None, NONE, NONE
+        self.place()
 
     def place(self) -> None:
         """Find where the flag begins and ends in the text, once it is known where its ends stand.
@@ -144,12 +142,13 @@ class Flag:
         ``begin`` is the place of the first set: 8 times the number of its statement, and a bit
         more; ``end`` is that of the last wait.
         """
-        if self.form is Form.PRIMED:
+        form = self.form
+        if form is PRIMED:
             owner = owner_of(self.block)
             self.begin, self.end = 8 * owner.begin + 2, 8 * owner.end + 4
             return
         self.begin = 8 * self.set_after.end + 5 if self.late is None else 8 * self.late.begin + 1
-        forward = self.form is Form.FORWARD
+        forward = form is FORWARD
         self.end = 8 * self.wait_before.begin if forward else 8 * self.block.end - 2
 
 
@@ -206,12 +205,11 @@ class Planner:
     def __init__(self, root: Block, accesses: Accesses) -> None:
         self.root = root
         self.accesses = accesses
-        self.history = History(accesses)
+        self.is_straight: bool = root.is_flat
+        self.history = (StraightHistory if root.is_flat else History)(accesses)
         self.clock: Clock = [[0] * PIPES for _ in range(PIPES)]
         self.count: Row = [0] * PIPES
         self.frames: list[_Frame] = []
-        # Behind an instruction what its pipe knows, and its number.
-        self.after: dict[Site, tuple[Row, int]] = {}
         self.behind: dict[Site, list[Token]] = {}  # behind a compound one what flags of pipes tell
         self.first: dict[Block, dict[int, int]] = {}  # pipe to its first statement in the block
         self.flags: dict[tuple[int, bool, Site | Block], Flag] = {}
@@ -220,11 +218,10 @@ class Planner:
         self.sets: dict[Site, dict[Flag, None]] = {}
         self.carried: dict[Block, list[Flag]] = {}  # by the body of their loop
         self.conditions = Conditions(accesses.integers)
-        self.is_straight: bool = root.is_flat
         self.arms: dict[Block, bool] = {}
         self.log: list[_Added] = []
         self.late: int = 0  # twice the end of the last loop to which a second turn added something
-        self.site: Site = root.sites[0]
+        self.now: Instruction = next(iter(accesses.at.values()))
         self.bars: dict[Site, list[PipeType]] = {}  # before a statement
         self.closing_bars: dict[Block, None] = {}  # of all pipes, at the end of a loop's body
         self.flow: Flow | None = None  # one that has gone through the function, for others
@@ -234,7 +231,7 @@ class Planner:
         """Let all pipes finish before each instruction, and do without flags."""
         self.flags, self.bars, self.closing_bars = {}, {}, {}
         for site in self.accesses.at:
-            self.bars[site] = [PipeType.ALL]
+            self.bars[site] = [_ALL]
 
     def plan(self) -> None:
         """Walk the function."""
@@ -263,23 +260,24 @@ class Planner:
 
     def token(self, site: Site, pipe: int) -> Token:
         """Return what a flag tells that ``pipe`` sets behind a statement."""
-        known = self.after.get(site)
-        return self.behind[site][pipe] if known is None else _with(known[0], pipe, known[1])
+        done = self.accesses.at.get(site)
+        return self.behind[site][pipe] if done is None else _with(done.knows, pipe, done.number)
 
     def _instruction(self, instruction: Instruction) -> None:
         site, pipe = instruction.site, instruction.queue
         clock, count = self.clock, self.count
-        self.site = site
+        self.now = instruction
         latest = self.history.latest(instruction, clock[pipe])
-        same = self.order(instruction, latest, clock, self) if latest else None
+        same = self.order(instruction, latest, self) if latest else None
         if same is not None:
-            self.bar(site, instruction.pipe, clock, count)
-            self._note(site, site, same)
+            self.bar(instruction, clock, count)
+            if not self.is_straight:
+                self._note(site, site, same)
         if instruction.in_order:  # it starts when all before it on its pipe is complete
             clock[pipe] = _with(clock[pipe], pipe, count[pipe])
         count[pipe] += 1
-        self.history.record(instruction, count[pipe])
-        self.after[site] = clock[pipe], count[pipe]
+        instruction.number, instruction.knows = count[pipe], clock[pipe]
+        self.history.record(instruction)
         inner: Site | None = site if self.loops else None
         while inner is not None and pipe not in self.first.setdefault(inner.block, {}):
             self.first[inner.block][pipe] = inner.index
@@ -328,18 +326,18 @@ class Planner:
             carried = self.carried[body] = list(replay.found)
         self.loops -= 1
         for flag in carried:
-            if flag.form is Form.CLOSING:
+            if flag.form is CLOSING:
                 _learn(self.clock, flag.target, self.token(flag.set_after, flag.source))
         if not trips:
             self.clock = _lowest([_skipped(entry, before, self.count), self.clock])
         for flag in carried:
-            if flag.form is Form.PRIMED:  # the last wait; the set before the loop if it never ran
+            if flag.form is PRIMED:  # the last wait; the set before the loop if it never ran
                 token = entry[flag.source][:]
                 token[flag.source] = self.token(flag.set_after, flag.source)[flag.source]
                 _learn(self.clock, flag.target, token)
 
     def order(
-        self, instruction: Instruction, latest: dict[int, Need], clock: Clock, chooser: _Chooser
+        self, instruction: Instruction, latest: dict[int, Need], chooser: _Chooser
     ) -> Need | None:
         """Add the flags that ``instruction`` needs; return what it needs a barrier for.
 
@@ -348,17 +346,16 @@ class Planner:
         pipe = instruction.queue
         if len(latest) == 1:
             [need] = latest.values()
-            if need.pipe == pipe:
+            if need.queue == pipe:
                 return need
             chooser.accept(chooser.choose(need))
             return None
         same = latest.pop(pipe, None)
-        row = clock[pipe]
         choices = [chooser.choose(need) for need in latest.values()]
         if len(choices) > 1:
-            choices = _necessary(row, choices)
+            choices = _necessary(choices)
         if same is not None:
-            if _orders(row, choices, same):
+            if _orders(choices, same):
                 same = None  # the flags order it too
             elif instruction.pipe not in _BARRIERS:
                 return min((same, *latest.values()), key=lambda n: n.site.begin)  # for all pipes
@@ -368,17 +365,18 @@ class Planner:
 
     def choose(self, need: Need) -> _Choice:
         """Return where a flag from an earlier statement stands."""
-        if need.site.block is self.site.block:
-            return need, need.site, self.site, self.token(need.site, need.pipe)
-        met = meeting(need.site, self.site)
+        site = self.now.site
+        if isinstance(need, Instruction) and need.site.block is site.block:
+            return need, need.site, site, _with(need.knows, need.queue, need.number)
+        met = meeting(need.site, site)
         assert met is not None
-        return need, *met, self.token(met[0], need.pipe)
+        return need, *met, self.token(met[0], need.queue)
 
     def accept(self, choice: _Choice) -> None:
         """Add a flag from an earlier statement."""
         need, _, wait_before, token = choice
-        target = self.accesses.at[self.site].queue
-        flag = self.add_flag(Form.FORWARD, choice, target, wait_before)
+        target = self.now.queue
+        flag = self.add_flag(FORWARD, choice, target, wait_before)
         if self.is_straight:
             _learn(self.clock, target, token)
             return
@@ -387,10 +385,9 @@ class Planner:
 
     def _note(self, what: Flag | Site, place: Site, need: Need) -> None:
         """Note what is added before ``place`` for the present instruction."""
-        if self.is_straight:
-            return
-        acts, since, needed = 2 * place.begin, 2 * need.site.begin, 2 * self.site.begin
-        apart = self.in_arm(self.site.block) or need.site.block is not self.site.block
+        acts, since, needed = 2 * place.begin, 2 * need.site.begin, 2 * self.now.site.begin
+        block = self.now.site.block
+        apart = self.in_arm(block) or need.site.block is not block
         self.log.append(_Added(what, acts, since, needed, self.late, apart))
 
     def in_arm(self, block: Block) -> bool:
@@ -407,10 +404,10 @@ class Planner:
     def add_flag(self, form: Form, choice: _Choice, target: int, place: Site | Block) -> Flag:
         """Return the flag of this form with a wait at ``place``, set late enough for ``choice``."""
         need, set_after, wait_before, token = choice
-        key = (need.pipe * PIPES + target, form is Form.PRIMED, place)
+        key = (need.queue * PIPES + target, form is PRIMED, place)
         flag = self.flags.get(key)
         if flag is None:
-            flag = self.flags[key] = Flag(form, need.pipe, target, set_after, wait_before)
+            flag = self.flags[key] = Flag(form, need.queue, target, set_after, wait_before)
             flag.known = token[target]
             if not self.loops:
                 flag.number = self.count[target] + 1
@@ -433,14 +430,14 @@ class Planner:
             number = self.behind[site][earlier.target][earlier.target] + 1
         return flag.known >= number
 
-    def bar(self, site: Site, pipe: PipeType, clock: Clock, count: Row) -> None:
-        """Add a barrier before a statement of ``pipe``."""
-        kind = pipe if pipe in _BARRIERS else PipeType.ALL
-        kinds = self.bars.get(site)
-        if kinds is None:
-            self.bars[site] = [kind]
+    def bar(self, instruction: Instruction, clock: Clock, count: Row) -> None:
+        """Add a barrier before an instruction: of its pipe, if that has one."""
+        kind = instruction.pipe if instruction.pipe in _BARRIERS else _ALL
+        site = instruction.site
+        if site in self.bars:
+            self.bars[site].append(kind)
         else:
-            kinds.append(kind)
+            self.bars[site] = [kind]
         pass_bar(clock, kind, count)
 
     def suspects(self) -> list[Flag | Site]:
@@ -479,15 +476,16 @@ _BARRIERS: Final = (PipeType.V, PipeType.M)
 
 def strongest(kinds: Sequence[PipeType]) -> Sequence[PipeType]:
     """Return the barriers that do for all of ``kinds``."""
-    return (PipeType.ALL,) if PipeType.ALL in kinds else kinds
+    return (_ALL,) if _ALL in kinds else kinds
 
 
 def pass_bar(clock: Clock, kind: PipeType, count: Row) -> None:
     """Let ``clock`` pass a barrier when ``count`` instructions have been given."""
-    if kind is not PipeType.ALL:
-        clock[kind] = _with(clock[kind], kind, count[kind])
+    if kind is _ALL:
+        clock[:] = [count[:]] * PIPES
         return
-    clock[:] = [count[:]] * PIPES
+    row = clock[kind] = clock[kind][:]
+    row[kind] = count[kind]
 
 
 def learn_inside(
@@ -502,33 +500,31 @@ def learn_inside(
             _learn(other, pipe, token)
 
 
-def _orders(row: Row, choices: Iterable[_Choice], need: Need) -> bool:
-    """True if who knows ``row`` and waits for the flags knows that a need is met."""
-    pipe, number = need.pipe, need.number
-    if row[pipe] >= number:
-        return True
+def _orders(choices: Iterable[_Choice], need: Need) -> bool:
+    """True if who waits for the flags knows that a need is met."""
+    pipe, number = need.queue, need.number
     for _, _, _, token in choices:  # noqa: SIM110 of few, thousands of times
         if token[pipe] >= number:
             return True
     return False
 
 
-def _necessary(row: Row, choices: list[_Choice]) -> list[_Choice]:
+def _necessary(choices: list[_Choice]) -> list[_Choice]:
     """Return the choices without those whose need the others meet, the latest sets preferred."""
     choices.sort(key=_latest_first)
     kept: list[_Choice] = []
     for choice in choices:
-        if not _orders(row, kept, choice[0]):
+        if not kept or not _orders(kept, choice[0]):
             kept.append(choice)
-    for choice in [*kept]:
+    for choice in [*kept] if len(kept) > 1 else ():
         others = [c for c in kept if c is not choice]
-        if _orders(row, others, choice[0]):
+        if _orders(others, choice[0]):
             kept = others
     return kept
 
 
 def _latest_first(choice: _Choice) -> tuple[int, int]:
-    return -choice[1].end, choice[0].pipe
+    return -choice[1].end, choice[0].queue
 
 
 class _Replay:
@@ -554,13 +550,13 @@ class _Replay:
         """Walk a block with the flags and barriers that it has so far."""
         for site in block.sites:
             for flag in self.planner.waits.get(site, ()):
-                if flag.form is not Form.CLOSING and flag in self.tokens:
+                if flag.form is not CLOSING and flag in self.tokens:
                     _learn(self.clock, flag.target, self.tokens[flag])
             for kind in self.planner.bars.get(site, ()):
                 pass_bar(self.clock, kind, self.count)
             self._site(site)
             for flag in self.planner.sets.get(site, ()):
-                if flag.form is not Form.PRIMED:
+                if flag.form is not PRIMED:
                     self.tokens[flag] = _token(self.clock, self.count, flag.source)
 
     def _site(self, site: Site) -> None:
@@ -582,9 +578,9 @@ class _Replay:
         latest = self.planner.history.latest_of_turns(
             instruction, known, self.body, tensors=not self.independent
         )
-        same = self.planner.order(instruction, latest, self.clock, self) if latest else None
+        same = self.planner.order(instruction, latest, self) if latest else None
         if same is not None:
-            self.planner.bar(instruction.site, instruction.pipe, self.clock, self.count)
+            self.planner.bar(instruction, self.clock, self.count)
             self._note(instruction.site, instruction.site, same)
         if instruction.in_order:
             self.clock[pipe] = _with(self.clock[pipe], pipe, self.count[pipe])
@@ -594,7 +590,7 @@ class _Replay:
         assert self.instruction is not None
         set_after = lifted(need.site, self.body)
         wait_before = lifted(self.instruction.site, self.body)
-        token = self.planner.token(set_after, need.pipe)
+        token = self.planner.token(set_after, need.queue)
         return need, set_after, wait_before, token
 
     def accept(self, choice: _Choice) -> None:
@@ -604,9 +600,9 @@ class _Replay:
         target = self.instruction.queue
         first = self.planner.first[self.body][target]
         if set_after.index < wait.index or wait.index <= first:
-            flag = self.planner.add_flag(Form.CLOSING, choice, target, self.body)
+            flag = self.planner.add_flag(CLOSING, choice, target, self.body)
         else:
-            flag = self.planner.add_flag(Form.PRIMED, choice, target, wait)
+            flag = self.planner.add_flag(PRIMED, choice, target, wait)
         self.found[flag] = None
         self._note(flag, wait, need)
         learn_inside(self.clock, self.frames, target, token, self.body.depth)
@@ -614,7 +610,7 @@ class _Replay:
     def _note(self, what: Flag | Site, place: Site, need: Need) -> None:
         """Note what is added before ``place``, or at the end of the body."""
         assert self.instruction is not None
-        closing = isinstance(what, Flag) and what.form is Form.CLOSING
+        closing = isinstance(what, Flag) and what.form is CLOSING
         acts = 2 * (self.body.end if closing else place.begin) - 1
         since, needed = 2 * need.site.begin, 2 * self.body.end + 1
         block = self.instruction.site.block
@@ -647,17 +643,17 @@ class _Replay:
         body = site.blocks[0]
         carried = self.planner.carried.get(body, ())
         for flag in carried:
-            if flag.form is Form.PRIMED:
+            if flag.form is PRIMED:
                 self.tokens[flag] = _token(self.clock, self.count, flag.source)
         entry = self.clock[:]
         self.frames.append(_Frame(site, [entry]))
         self.run(body)
         self.frames.pop()
         for flag in carried:
-            if flag.form is Form.CLOSING:
+            if flag.form is CLOSING:
                 _learn(self.clock, flag.target, self.tokens[flag])
         if not trip_count(stmt):
             self.clock = _lowest([entry, self.clock])
         for flag in carried:
-            if flag.form is Form.PRIMED:
+            if flag.form is PRIMED:
                 _learn(self.clock, flag.target, self.tokens[flag])

@@ -27,7 +27,7 @@ from pypto._src.passes.check_paths import Counter, Turn
 from pypto._src.passes.check_state import PIPES, State
 from pypto._src.passes.plan_flow import PlanFlow, RaceError
 from pypto._src.passes.regions import Block, Site, owner_of
-from pypto._src.passes.sync_plan import NONE, Flag, Form, Planner
+from pypto._src.passes.sync_plan import CLOSING, FORWARD, NONE, PRIMED, Flag, Planner
 
 Suspect: TypeAlias = "Flag | Site"
 """A flag, or the barriers before a statement."""
@@ -90,9 +90,9 @@ class _Places:
     def add(self, suspect: Suspect) -> None:
         """File a suspect."""
         site = _acts_at(suspect)
-        if isinstance(suspect, Flag) and suspect.form is not Form.FORWARD:
+        if isinstance(suspect, Flag) and suspect.form is not FORWARD:
             self.carried.setdefault(owner_of(suspect.block), []).append(suspect)
-        if not isinstance(suspect, Flag) or suspect.form is not Form.CLOSING:
+        if not isinstance(suspect, Flag) or suspect.form is not CLOSING:
             self.local.setdefault(site, []).append(suspect)
         for each in (site, *_around(site)):
             self.sites.add(each)
@@ -117,7 +117,7 @@ class _Trials:
         self.flow = flow
         self.kinds = [_Places() for _ in range(3)]
         for suspect in suspects:
-            kind = 0 if isinstance(suspect, Site) else 1 if suspect.form is Form.FORWARD else 2
+            kind = 0 if isinstance(suspect, Site) else 1 if suspect.form is FORWARD else 2
             self.kinds[kind].add(suspect)
         self.needed: set[Suspect] = set()
         self.most = _WORK * len(flow.accesses.at) + _LEAST
@@ -182,7 +182,7 @@ class _Trials:
         for suspect in places.local.get(site, ()):
             if suspect in self.needed:
                 continue
-            if not isinstance(suspect, Flag) or suspect.form is not Form.PRIMED:
+            if not isinstance(suspect, Flag) or suspect.form is not PRIMED:
                 suspects.append(suspect)
             elif self._try(suspect, site, fronts) is _Verdict.NEEDED:  # here, whatever else it does
                 self.needed.add(suspect)
@@ -336,7 +336,7 @@ def _acts_at(suspect: Suspect) -> Site:
     """
     if isinstance(suspect, Site):
         return suspect
-    if suspect.form is not Form.FORWARD or suspect.back == NONE:
+    if suspect.form is not FORWARD or suspect.back == NONE:
         return suspect.wait_before
     return suspect.set_after if suspect.late is None else suspect.late
 

@@ -19,7 +19,7 @@ from pypto._src.ir.enums import CoreType
 from pypto._src.ir.nodes import Call, Expr, TensorType, Var, const_value, same_dims
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Stmt
-from pypto._src.ir.user_text import user_name
+from pypto._src.ir.user_text import user_call, user_name
 from pypto._src.ir.walk import calls_in, copy_with, stmts_in, uses
 from pypto._src.ops import tensor_math
 from pypto._src.ops.conversion import core_of
@@ -102,11 +102,13 @@ class Waiting:
             self.flush()
             if not self._fits(var, call):
                 raise PassError(
-                    f"the tensors of {call.op.name} do not broadcast", call.span, slug="tensor-tile"
+                    f"the tensors of {user_call(call)} do not broadcast",
+                    call.span,
+                    slug="tensor-tile",
                 )
         if is_reduction(call) and reduced_axis(call) < -2:
             raise PassError(
-                f"{call.op.name} along dimension {reduced_axis(call)} of "
+                f"{user_call(call)} along dimension {reduced_axis(call)} of "
                 f"{len(shape_of(call.args[0]))}: a kernel reduces one of the last two",
                 call.span,
                 hint="pl.transpose the tensor before the with pl.incore()",
@@ -375,7 +377,7 @@ class Waiting:
 
     def _only_vector(self, call: Call) -> None:
         if self.is_cube:
-            raise self._mixed(call.span, f"{call.op.name} is vector work")
+            raise self._mixed(call.span, f"{user_call(call)} is vector work")
 
     def _only_vector_copy(self, source: Var, span: Span) -> None:
         if self.is_cube:

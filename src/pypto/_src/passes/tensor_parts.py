@@ -21,7 +21,15 @@ from pypto._src.ir.nodes import (
     same_dims,
 )
 from pypto._src.ir.opdef import INTS, OpDef, aliased, op_of
-from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, WhileStmt, yielded
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    ReturnStmt,
+    WhileStmt,
+    yielded,
+)
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.passes.boxes import Affine, combine
 from pypto._src.passes.first_turns import FirstTurns
@@ -59,6 +67,32 @@ class TensorParts:
     def roots_of(self, value: Expr) -> tuple[Var, ...]:
         """Return the parameters and new tensors that a value may be."""
         return tuple(r for key in keys(value) for r in self.roots.get(key, ()))
+
+    def returned(self) -> list[tuple[Var, ...]]:
+        """Return the tensors that each result may be."""
+        found: list[tuple[Var, ...]] = [() for _ in self.function.return_types]
+        for site in sites_in(self.turns.root):
+            if isinstance(site.stmt, ReturnStmt):
+                for i, value in enumerate(site.stmt.value[: len(found)]):
+                    found[i] += self.roots_of(value)
+        return found
+
+    def results_in(self, positions: Mapping[Expr, int]) -> tuple[tuple[int, ...], ...]:
+        """Return for each result the parameters that it may be, by their ``positions``."""
+        return tuple(
+            tuple(dict.fromkeys(positions[r] for r in roots if r in positions))
+            for roots in self.returned()
+        )
+
+    def bound(
+        self, form: Affine, positions: Mapping[Expr, int], call: Call, block: Block
+    ) -> Affine:
+        """Return a linear form of a callee's parameters as one of the arguments of a call."""
+        found = Affine(form.constant, {})
+        for atom, factor in form.terms.items():
+            arg = call.args[positions[atom]]
+            found = combine(found, self.turns.integers.form(arg, block), factor)
+        return found
 
     def _roots(self) -> dict[Key, tuple[Var, ...]]:
         """Return which parameters and new tensors each tensor may be, on any way."""

@@ -31,12 +31,11 @@ from pypto._src.ir.stmts import (
     Function,
     IfStmt,
     Program,
-    ReturnStmt,
 )
 from pypto._src.ir.walk import call_order
 from pypto._src.ops import tensor_math
 from pypto._src.ops.rules import called, dims
-from pypto._src.passes.boxes import Affine, combine
+from pypto._src.passes.boxes import Affine
 from pypto._src.passes.covers import Cover, missing, repeated, shifted, union
 from pypto._src.passes.regions import Block, Site, call_of, read_by, sites_in
 from pypto._src.passes.tensor_parts import TensorParts, moved
@@ -220,7 +219,9 @@ class _Tensors(TensorParts):
         base = self.base(arg)
         if part.sides is None or base is None:
             return _ALL
-        at = moved(base, tuple([self._bound(s.base, callee, call, block) for s in part.sides]))
+        at = moved(
+            base, tuple([self.bound(s.base, callee.positions, call, block) for s in part.sides])
+        )
         if at is None:
             return _ALL
         sides = [
@@ -231,14 +232,6 @@ class _Tensors(TensorParts):
         if trips is None or volume is None or any(side.cover is None for side in sides):
             return Part(tuple(sides), None)
         return Part(tuple(sides), volume * trips)
-
-    def _bound(self, form: Affine, callee: Summary, call: Call, block: Block) -> Affine:
-        """Return a linear form of a callee's parameters as one of the arguments."""
-        found = Affine(form.constant, {})
-        for atom, factor in form.terms.items():
-            arg = call.args[callee.positions[atom]]
-            found = combine(found, self.turns.integers.form(arg, block), factor)
-        return found
 
     def _write(self, site: Site, value: Expr, part: Part) -> None:
         for root in self.roots_of(value):
@@ -297,7 +290,7 @@ class _Tensors(TensorParts):
         if base is None or None in read.sides:
             return Read((), call.op.name, call.span)
         known = [side for side in read.sides if side is not None]
-        bound = tuple([self._bound(form, callee, call, block) for form, _ in known])
+        bound = tuple([self.bound(form, callee.positions, call, block) for form, _ in known])
         sides = self._sure(moved(base, bound), [size for _, size in known], block)
         return Read(sides, call.op.name, call.span)
 
@@ -394,27 +387,14 @@ class _Tensors(TensorParts):
             writes[index] = parts if len(parts) <= _MOST_PARTS else [_ALL]
             reads[index] = self.first_reads.get(param, ())
         positions: dict[Expr, int] = {param: i for i, param in enumerate(self.function.params)}
-        results = tuple(
-            tuple(dict.fromkeys(positions[r] for r in roots if r in positions))
-            for roots in self._returned()
-        )
-        return Summary(writes, reads, results, positions)
-
-    def _returned(self) -> list[tuple[Var, ...]]:
-        """Return the tensors that each result may be."""
-        found: list[tuple[Var, ...]] = [() for _ in self.function.return_types]
-        for site in sites_in(self.turns.root):
-            if isinstance(site.stmt, ReturnStmt):
-                for i, value in enumerate(site.stmt.value[: len(found)]):
-                    found[i] += self.roots_of(value)
-        return found
+        return Summary(writes, reads, self.results_in(positions), positions)
 
     def findings(self, *, is_entry: bool) -> list[Diagnostic]:
         """Return what is wrong with the function; of parts of outputs only if nobody calls it."""
         found = [*self.found.values(), *self._lost()]
         outputs = [r for r, d in self.directions.items() if d is ParamDirection.Out]
         if is_entry:
-            returned = dict.fromkeys(roots for roots in self._returned() if len(roots) == 1)
+            returned = dict.fromkeys(roots for roots in self.returned() if len(roots) == 1)
             outputs += [root for (root,) in returned if root in self.made]
         for root in outputs:
             if root in self.found:

@@ -15,7 +15,14 @@ from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Call, Expr, TileType, Var
 from pypto._src.ir.opdef import aliased, op_of
-from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    BreakStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    ReturnStmt,
+)
 from pypto._src.ops import memory
 from pypto._src.ops.rules import called, dims
 from pypto._src.passes.boxes import trip_count
@@ -63,6 +70,7 @@ class _Tiles:
         self.turns = turns
         self.names = names
         self.states: dict[Var, _State] = {}
+        self.twice: dict[Site, bool] = {}
         self.never = _never(turns)
         self.found: dict[AssignStmt, Diagnostic] = {}
 
@@ -112,21 +120,47 @@ class _Tiles:
             depth = site.block.depth + 1
             if state is not None:
                 state = state._replace(since=min(state.since, depth))
-            elif _turns_twice(site) and value.yields:
+            elif value.yields and self._turns_twice(site):
                 made = self._made_in(site.blocks[0], value.yields[0][1])
-                state = None if made is None else _State(made, depth, later=True)
+                state = None if made is None else made._replace(since=depth, later=True)
             self._hand_on(arg, state)
 
-    def _made_in(self, body: Block, value: Expr) -> AssignStmt | None:
-        """Return the statement of a loop's body itself that makes the tile which it hands on."""
+    def _made_in(self, body: Block, value: Expr, end: int | None = None) -> _State | None:
+        """Return what the tile is that a loop's body hands on, if that makes it in its first turn.
+
+        Looks at the first ``end`` statements of the body, and into branches whose way is decided
+        by the turn, or by what the function is called with.
+        """
         var = aliased(value)
-        for site in reversed(body.sites):
+        for position in reversed(range(len(body.sites) if end is None else end)):
+            site = body.sites[position]
             stmt = site.stmt
             if isinstance(stmt, AssignStmt) and stmt.var is var:
                 if _makes(site):
-                    return stmt
+                    return _State(stmt)
                 var = aliased(stmt.value)
+            elif isinstance(stmt, IfStmt) and any(each is var for each in stmt.return_vars):
+                return self._made_in_branch(site, position, var)
         return None
+
+    def _made_in_branch(self, site: Site, position: int, var: Expr | None) -> _State | None:
+        """Return what a branch, number ``position`` of its block, makes of its result ``var``."""
+        [results] = [value.yields for value in carried(site) if value.return_var is var]
+        arms: list[_State | None] = [None, None]
+        for last, value in results:
+            made = self._made_in(last.block, value) or self._made_in(site.block, value, position)
+            arms[site.blocks.index(last.block)] = made
+        way, stmt = self.turns.ways[site], site.stmt
+        assert isinstance(stmt, IfStmt)
+        if way is not None:
+            return arms[0 if way else 1]
+        first, second = arms
+        if first is not None and second is not None:
+            return first if first.branch is None else second
+        state = first or second
+        if state is None or state.branch is not None or not self.turns.is_free(stmt.condition):
+            return None
+        return state._replace(branch=site, way=first is not None)
 
     def _leave(self, site: Site) -> None:
         never_runs = isinstance(site.stmt, ForStmt) and trip_count(site.stmt) == 0
@@ -151,7 +185,9 @@ class _Tiles:
         loop = self.turns.loop[site.block]
         if way is not None:
             state = arms[0 if way else 1]
-            if state is None or loop is None:
+            if state is None:
+                return self._otherwise(site, arms[1 if way else 0], not way)
+            if loop is None:
                 return state
             return state._replace(since=min(state.since, loop.block.depth + 1))
         unwritten = [(i == 0, state) for i, state in enumerate(arms) if state is not None]
@@ -165,6 +201,31 @@ class _Tiles:
             return state._replace(since=since) if inside else None
         if unwritten and all(state.branch is None for _, state in unwritten):
             return unwritten[0][1]._replace(since=min(state.since for _, state in unwritten))
+        return None
+
+    def _turns_twice(self, site: Site) -> bool:
+        """True if a loop is sure to have a second turn."""
+        known = self.twice.get(site)
+        if known is None:
+            count = trip_count(site.stmt) if isinstance(site.stmt, ForStmt) else None
+            known = self.twice[site] = (count or 0) > 1 and not any(
+                isinstance(inner.stmt, BreakStmt | ReturnStmt) for inner in sites_in(site.blocks[0])
+            )
+        return known
+
+    def _otherwise(self, site: Site, state: _State | None, way: bool) -> _State | None:
+        """Return what the result of a branch is where a later turn of a loop takes the other way.
+
+        ``state`` is what that arm yields.
+        """
+        if state is None or state.branch is not None:
+            return None
+        block = site.block
+        while block.owner is not None and not isinstance(block.owner.stmt, IfStmt):
+            loop = block.owner
+            if self._turns_twice(loop) and self.turns.later(loop, site) is way:
+                return state._replace(since=min(state.since, block.depth), later=True)
+            block = loop.block
         return None
 
     def _state(self, value: Expr) -> _State | None:
@@ -221,11 +282,6 @@ def _hint(state: _State) -> str | None:
         return None
     zero = "0.0" if kind.dtype.is_float() else "0"
     return f"pl.full({dims(kind.shape)}, pl.{kind.dtype.member}, {zero})"
-
-
-def _turns_twice(site: Site) -> bool:
-    count = trip_count(site.stmt) if isinstance(site.stmt, ForStmt) else None
-    return count is not None and count > 1
 
 
 def _in_branch(block: Block, depth: int) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from ctypes import addressof, c_char
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
 
 from pypto._src.dtypes import DataType
@@ -16,9 +18,10 @@ from pypto._src.errors import CallError
 from pypto._src.interp.scalars import wrapper
 from pypto._src.ir.dims import dimension_vars
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, Var
+from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, Var, static_shape
 from pypto._src.ir.stmts import Function
 from pypto._src.lazy import lazy_module
+from pypto._src.run.sizes import Sizes
 from pypto._src.spelling import meant_keyword
 
 if TYPE_CHECKING:
@@ -34,6 +37,14 @@ def is_array(value: object) -> TypeGuard[Array]:
     return isinstance(value, np.ndarray)
 
 
+def address_of(array: Any) -> int:
+    """Return where the bytes of a dense array begin, in a quarter of the time of its ``ctypes``."""
+    try:
+        return addressof(c_char.from_buffer(array))
+    except (TypeError, ValueError, BufferError):  # read-only, empty, or elements that C has not
+        return array.ctypes.data
+
+
 class Bound(NamedTuple):
     """Arguments that fit: NumPy arrays and Python numbers, and the words that kernels take."""
 
@@ -44,24 +55,29 @@ class Bound(NamedTuple):
 class Signature:
     """The parameters of a function, ready to check and convert arguments."""
 
-    def __init__(self, function: Function, writes: Sequence[bool]) -> None:
+    def __init__(
+        self, function: Function, writes: Sequence[bool], given: int | None = None
+    ) -> None:
         """Prepare the checks.
 
         Args:
             function: The function that is called.
             writes: Whether it writes each of its parameters.
+            given: How many of the parameters a call gives, the first ones; all if None.
 
         Raises:
             CallError: a parameter is neither a tensor nor a scalar, or has no NumPy type.
         """
         self.name = function.name
+        self._function = function
         rows = zip(function.params, function.param_directions, writes, strict=True)
-        self._params = [_parameter(function, *row) for row in rows]
+        self._params = [_parameter(function, *row) for row in islice(rows, given)]
         tensors = [(i, p) for i, p in enumerate(self._params) if isinstance(p, _Tensor)]
         # A tensor that is written must not share memory with any other.
-        self._pairs = [
-            (i, j) for i, p in tensors for j, q in tensors if p.writes and (i < j or not q.writes)
+        pairs = [
+            (i, [j for j, q in tensors if i < j or not q.writes]) for i, p in tensors if p.writes
         ]
+        self._pairs = [(i, others) for i, others in pairs if others]
 
     def __str__(self) -> str:
         """Return the call with its parameters: ``main(x: Tensor[[64], FP32], n: ...)``."""
@@ -72,13 +88,14 @@ class Signature:
         """The names of the parameters that a call writes."""
         return [p.name for p in self._params if isinstance(p, _Tensor) and p.writes]
 
-    def random(self, rng: np.random.Generator) -> dict[str, Any]:
+    def random(self, rng: np.random.Generator, given: Mapping[str, int]) -> dict[str, Any]:
         """Return arguments that fit, by name; see `CompiledProgram.random_arguments`.
 
         Raises:
-            CallError: a tensor has a dimension that is not constant.
+            CallError: a size is not given, or one that there is not.
         """
-        return {param.name: param.random(rng) for param in self._params}
+        sizes = Sizes(self._function, given)
+        return {param.name: param.random(rng, sizes) for param in self._params}
 
     def arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """Return arguments, of which some are given by name, in the order of the parameters.
@@ -125,10 +142,12 @@ class Signature:
             value, word = param.bind(arg, dims)
             values.append(value)
             words.append(word)
-        for i, j in self._pairs:
-            first, second = words[i], words[j]
-            if first < second + values[j].nbytes and second < first + values[i].nbytes:
-                self._refuse_overlap(i, j)
+        for i, others in self._pairs:
+            begin = words[i]
+            end = begin + values[i].nbytes
+            for j in others:
+                if words[j] < end and begin < words[j] + values[j].nbytes:
+                    self._refuse_overlap(i, j)
         return Bound(values, words)
 
     def _refuse_overlap(self, i: int, j: int) -> NoReturn:
@@ -139,6 +158,52 @@ class Signature:
             hint=f"pass a copy: {other}.copy()",
             slug="argument-overlap",
         )
+
+
+class Additions:
+    """The tensors behind the parameters that a call gives: passes added them to a kernel.
+
+    They are what it works with in between, and what it returns without having been given it.
+    """
+
+    def __init__(self, function: Function, given: int) -> None:
+        """Find the tensors behind the first ``given`` parameters."""
+        self._function = function
+        self._given = function.params[:given]
+        self._made = [
+            (param, param.type)
+            for param in function.params[given:]
+            if isinstance(param.type, TensorType)
+        ]
+        shapes = [static_shape(kind) for _, kind in self._made]
+        self._shapes = None if None in shapes else [shape for shape in shapes if shape is not None]
+
+    def __bool__(self) -> bool:
+        return bool(self._made)
+
+    def complete(self, bound: Bound) -> Bound:
+        """Return the arguments with new arrays behind them, which hold nothing yet."""
+        values, words = [*bound.values], [*bound.words]
+        shapes = self._shapes
+        if shapes is None:
+            sizes = Sizes(self._function, self._known(bound.values))
+            shapes = [sizes.shape(param, kind) for param, kind in self._made]
+        for (_, kind), shape in zip(self._made, shapes, strict=True):
+            array = np.empty(shape, kind.dtype.numpy)
+            values.append(array)
+            words.append(address_of(array))
+        return Bound(values, words)
+
+    def _known(self, values: Sequence[Any]) -> dict[str, int]:
+        """Return the sizes of the dimensions, and the numbers that may be sizes, by name."""
+        found: dict[str, int] = {}
+        for param, value in zip(self._given, values, strict=True):
+            if isinstance(param.type, TensorType):
+                pairs = zip(param.type.shape, value.shape, strict=True)
+                found |= {dim.name: size for dim, size in pairs if isinstance(dim, Var)}
+            elif isinstance(param.type, ScalarType) and not param.type.dtype.is_float():
+                found[param.name] = max(value, 0)
+        return found
 
 
 class SizeWords:
@@ -261,9 +326,12 @@ class _Scalar:
         self.wrap = wrapper(kind.dtype)
         self.is_float = kind.dtype.is_float()
 
-    def random(self, rng: np.random.Generator) -> Any:
+    def random(self, rng: np.random.Generator, sizes: Sizes) -> Any:
+        if self.is_float:
+            return self.wrap(rng.random() * 2 - 1)
+        given = sizes.number(self.var)
         # One is in range as a size, as an index and as a count.
-        return self.wrap(rng.random() * 2 - 1) if self.is_float else self.wrap(1)
+        return self.wrap(1) if given is None else given
 
     def bind(self, arg: Any, dims: dict[Var, int]) -> tuple[Any, int]:
         value: Any = arg.item() if _is_number_of_numpy(arg) else arg
@@ -307,6 +375,8 @@ class _Tensor:
     ) -> None:
         self.function = function
         self.name = var.name
+        self.var = var
+        self.kind = kind
         self.writes = writes
         self.is_result = direction is ParamDirection.Out
         self.is_float = kind.dtype.is_float()
@@ -327,18 +397,13 @@ class _Tensor:
         sizes = [dim.value if isinstance(dim, ConstInt) else -1 for dim in kind.shape]
         self.shape = None if any(size < 0 for size in sizes) else tuple(sizes)
 
-    def random(self, rng: np.random.Generator) -> Array:
-        if self.shape is None:
-            raise CallError(
-                f"{self.name!r} of {self.function} is {self.text}, which has no constant shape",
-                hint="call it from Python with arrays of your own",
-                slug="argument-shape",
-            )
+    def random(self, rng: np.random.Generator, sizes: Sizes) -> Array:
+        shape = self.shape or sizes.shape(self.var, self.kind)
         if self.is_result:
-            return np.zeros(self.shape, self.dtype)
+            return np.zeros(shape, self.dtype)
         if self.is_float:
-            return (rng.random(self.shape) * 2 - 1).astype(self.dtype)
-        return rng.integers(0, 2 if self.dtype == np.bool_ else 10, self.shape).astype(self.dtype)
+            return (rng.random(shape) * 2 - 1).astype(self.dtype)
+        return rng.integers(0, 2 if self.dtype == np.bool_ else 10, shape).astype(self.dtype)
 
     def bind(self, arg: Any, dims: dict[Var, int]) -> tuple[Array, int]:
         array: Array = arg if type(arg) is np.ndarray else self._import(arg)
@@ -347,11 +412,12 @@ class _Tensor:
         if array.shape != self.shape and not self._fits(array.shape, dims):
             self._refuse_shape(array)
         flags = array.flags
-        if not flags.c_contiguous or not flags.aligned:
-            self._refuse_layout(array)
-        if self.writes and not flags.writeable:
-            self._refuse_read_only(arg)
-        return array, array.ctypes.data
+        if not flags.carray:  # dense, aligned and writeable
+            if not flags.c_contiguous or not flags.aligned:
+                self._refuse_layout(array)
+            if self.writes:
+                self._refuse_read_only(arg)
+        return array, address_of(array)
 
     def _import(self, arg: Any) -> Array:
         """Return an object that speaks DLPack as an array over the same memory."""

@@ -7,8 +7,8 @@ hint. Knows nothing of how it gets here.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 MARK: Final = b"\x01"
 """First byte of a report; texts do not begin with it."""
@@ -29,7 +29,18 @@ class Report(ctypes.Structure):
         ("step", ctypes.c_int64 * 5),
         ("rank", ctypes.c_int64),
         ("shape", ctypes.c_int64 * 5),
+        ("begin", ctypes.c_int64 * 5),
+        ("count", ctypes.c_int64 * 5),
+        ("limit", ctypes.c_int64 * 5),
     )
+
+
+class Said(NamedTuple):
+    """What a kernel said of one dimension: it takes ``size`` from ``begin`` on, of ``limit``."""
+
+    begin: int
+    size: int
+    limit: int
 
 
 def words(report: Report) -> tuple[str, str | None]:
@@ -45,16 +56,37 @@ def words(report: Report) -> tuple[str, str | None]:
     shape = report.shape[: report.rank]
     whole = f"{report.tensor.decode()}, a tensor {shape}"
     begin, sizes = report.at // report.size, report.n[5 - report.rank :]
-    first = _coordinates(begin, shape, report.step[5 - report.rank :])
+    said = {
+        axis: Said(*each)
+        for axis, each in enumerate(zip(report.begin, report.count, report.limit, strict=True))
+        if each[2] >= 0
+    }
+    first = _coordinates(begin, shape, report.step[5 - report.rank :], said)
     if first is None:
         reach = sum((n - 1) * step for n, step in zip(report.n, report.step, strict=True)) + 1
-        return f"{kernel}{verb} the elements {begin}:{begin + reach} of {whole}", None
+        box = f"the elements {begin}:{begin + reach}"
+        return f"{kernel}{verb} {box} of {whole}{_of_parts(said)}", None
     box = ", ".join(f"{b}:{b + n}" for b, n in zip(first, sizes, strict=True))
-    return f"{kernel}{verb} [{box}] of {whole}", _hint(first, sizes, shape)
+    text = f"{kernel}{verb} [{box}] of {whole}"
+    parts = {axis: each for axis, each in said.items() if each.limit != shape[axis]}
+    return text + _of_parts(parts), None if parts else _hint(first, sizes, shape)
 
 
-def _coordinates(element: int, shape: Sequence[int], strides: Sequence[int]) -> list[int] | None:
-    """Return where an element is in a dense tensor, None if ``strides`` are not its strides."""
+def _of_parts(said: Mapping[int, Said]) -> str:
+    """Return what the regions are in a part of a tensor that the kernel took."""
+    return "".join(
+        f", {begin}:{begin + size} of the {limit} elements that its part has in dimension {axis}"
+        for axis, (begin, size, limit) in said.items()
+    )
+
+
+def _coordinates(
+    element: int, shape: Sequence[int], strides: Sequence[int], said: Mapping[int, Said]
+) -> list[int] | None:
+    """Return where an element is in a dense tensor, None if ``strides`` are not its strides.
+
+    It is inside of each dimension but the outermost and those of which something is ``said``.
+    """
     found: list[int] = []
     stride = 1
     for axis in range(len(shape) - 1, -1, -1):
@@ -62,7 +94,12 @@ def _coordinates(element: int, shape: Sequence[int], strides: Sequence[int]) -> 
         if size <= 0 or (size > 1 and strides[axis] != stride):
             return None
         stride *= size
-        element, at = (0, element) if axis == 0 else divmod(element, size)
+        at = element if axis == 0 else element % size
+        if axis in said:
+            # A part begins inside of the tensor, and the region as far from there as was said.
+            begin = said[axis].begin
+            at = begin + (element - begin) % size
+        element = (element - at) // size
         found.append(at)
     return found[::-1] or None
 

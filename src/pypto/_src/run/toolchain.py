@@ -60,6 +60,9 @@ ADDRESS = "address,undefined"
 
 THREAD = "thread"
 
+POISON = "poison"
+"""No sanitizer of the compiler: tiles and tensors begin as NaN (-1 in integers), not as zeros."""
+
 _CLANG_NAMES = {ADDRESS: "asan", THREAD: "tsan"}
 _RUNTIMES: dict[tuple[Kind, str], tuple[str, ...]] = {
     ("gcc", ADDRESS): ("libasan.so",),
@@ -115,7 +118,10 @@ class Toolchain:
     @property
     def flags(self) -> tuple[str, ...]:
         """The flags that make a shared object of one C++ source."""
-        mode = (*_SANITIZE, *self._sanitizers()) if self.sanitize else _FAST
+        if self.sanitize == POISON:
+            mode = (*_FAST, "-DPTO_POISON")
+        else:
+            mode = (*_SANITIZE, *self._sanitizers()) if self.sanitize else _FAST
         return (*_COMMON, *mode, *self.tuning)
 
     def _sanitizers(self) -> tuple[str, ...]:
@@ -147,8 +153,8 @@ def find_toolchain(*, sanitize: bool | str | None = None) -> Toolchain | None:
 
     Args:
         sanitize: Build with the sanitizers `ADDRESS` (or True) or `THREAD`. The object then loads
-            only into a process started with `sanitizer_environment`. If None, ``PYPTO_SANITIZE``
-            decides.
+            only into a process started with `sanitizer_environment`; with `POISON` into every one.
+            If None, ``PYPTO_SANITIZE`` decides.
 
     Raises:
         ToolchainError: ``PYPTO_CXX`` is set and does not work, or ``PYPTO_SANITIZE`` is set in a
@@ -164,7 +170,8 @@ def find_toolchain(*, sanitize: bool | str | None = None) -> Toolchain | None:
     if wanted == knobs.SANITIZE.unset:
         return found
     found = replace(found, sanitize=wanted)
-    _check_loaded(found)
+    if wanted != POISON:
+        _check_loaded(found)
     return found
 
 
@@ -203,7 +210,7 @@ def sanitizer_environment(toolchain: Toolchain) -> dict[str, str]:
     A sanitizer has to be loaded before everything else, and the C++ library with it, whose
     exceptions it wants to see.
     """
-    if not toolchain.sanitize:
+    if not toolchain.sanitize or toolchain.sanitize == POISON:
         return {}
     which = ADDRESS if toolchain.sanitize is True else toolchain.sanitize
     variable = "DYLD_INSERT_LIBRARIES" if sys.platform == "darwin" else "LD_PRELOAD"

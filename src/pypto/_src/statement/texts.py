@@ -32,6 +32,7 @@ from pypto._src.ir.nodes import (
     Var,
     same_type,
 )
+from pypto._src.ir.text_rules import view_fields
 from pypto._src.statement.words import (
     CONSTANT,
     DTYPE_WORD,
@@ -50,7 +51,6 @@ _NATURAL: Final = {
     ConstBool: DataType.BOOL,
 }
 """Element types of constants that are written without one."""
-_VIEW_DEFAULTS: Final = TileView()
 
 
 def alike(a: Type, b: Type) -> bool:
@@ -169,19 +169,21 @@ class TypePrinter:
         return ", ".join(fields)
 
     def tile_view(self, view: TileView, shape: Sequence[Expr]) -> str | None:
-        fields: list[str] = []
+        # The first list of the type says the valid shape where it is another one than the type's.
         shown = bool(view.valid_shape) and self.dims(view.valid_shape) != self.dims(shape)
-        if view.valid_shape and not shown:  # else the first list of the type says it
-            fields.append(f"valid_shape={self.dims(view.valid_shape)}")
-        if view.stride:
-            fields.append(f"stride={self.dims(view.stride)}")
-        if view.start_offset is not None:
-            fields.append(f"start_offset={self.inline(view.start_offset)}")
-        for name in ("blayout", "slayout", "fractal", "pad"):
-            value = getattr(view, name)
-            if value != getattr(_VIEW_DEFAULTS, name):
-                fields.append(f"{name}={value.name if isinstance(value, Enum) else value}")
+        fields = [
+            f"{name}={self._field(value)}"
+            for name, value in view_fields(view)
+            if not (shown and name == "valid_shape")
+        ]
         return None if shown and not fields else ", ".join(fields)
+
+    def _field(self, value: Any) -> str:
+        if isinstance(value, tuple):
+            return self.dims(cast("tuple[Expr, ...]", value))
+        if isinstance(value, Expr):
+            return self.inline(value)
+        return value.name if isinstance(value, Enum) else str(value)
 
     def memref(self, memref: MemRef) -> str:
         address = self.inline(memref.addr_)

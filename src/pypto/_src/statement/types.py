@@ -47,6 +47,7 @@ from pypto._src.ir.nodes import (
     same_dims,
     scalar_type,
 )
+from pypto._src.ir.unique import unique, unique_array
 from pypto._src.statement import form
 from pypto._src.statement.scanner import (
     MARK,
@@ -326,9 +327,9 @@ class TypeReader:
                 f"there is no element type {word!r}", at, hint=hint, cls=ParserTypeError
             )
         if text.startswith("tensor"):
-            return TensorType(lists[0], dtype)
+            return unique_array(TensorType, lists[0], dtype)
         view = None if lists[0] == lists[1] else TileView(lists[0])
-        return TileType(lists[1], dtype, None, view)
+        return unique(TileType(lists[1], dtype, None, view))
 
     def general_type(self, word: str) -> Type:
         """Read a type after ``tensor<``, ``tile<`` or ``tuple<``."""
@@ -361,8 +362,9 @@ class TypeReader:
         def make() -> Type:
             if word == "tensor":
                 lies = None if view is None else TensorView(**view)
-                return TensorType(shapes[0], dtype, memref, lies)
-            return TileType(shapes[1], dtype, memref, _tile_view(shapes[0], shapes[1], view))
+                return unique(TensorType(shapes[0], dtype, memref, lies))
+            tile_view = _tile_view(shapes[0], shapes[1], view)
+            return unique(TileType(shapes[1], dtype, memref, tile_view))
 
         return self.checked(make, first)
 

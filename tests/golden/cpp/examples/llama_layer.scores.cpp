@@ -4,6 +4,17 @@
 
 using namespace pto;
 
+static inline __aicore__ int64_t region_begin(
+    int64_t dimension, int64_t begin, int64_t size, int64_t limit)
+{
+#if defined(PTO_CPU_NATIVE)
+    if (begin < 0 || begin > limit - size) {
+        pto::cpu::fail_region(dimension, begin, size, limit);
+    }
+#endif
+    return begin;
+}
+
 __aicore__ __attribute__((always_inline)) void runScores(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -66,13 +77,13 @@ __aicore__ __attribute__((always_inline)) void runScores(__gm__ int64_t* args)
     TASSIGN(_t0, 0x0);
 
     // Function body
-    TASSIGN(q_64x128Global, q + 0 * 512 + column);
+    TASSIGN(q_64x128Global, q + 0 * 512 + region_begin(1, column, 128, 512));
     TLOAD(mat_q, q_64x128Global);
     set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID0);
     TMOV(left, mat_q);
     for (int64_t n = 0; n < keys; n += 64) {
-        TASSIGN(k_64x128Global, k + n * 512 + column);
+        TASSIGN(k_64x128Global, k + n * 512 + region_begin(1, column, 128, 512));
         TLOAD(mat_k, k_64x128Global);
         set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
         wait_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID1);
@@ -87,7 +98,7 @@ __aicore__ __attribute__((always_inline)) void runScores(__gm__ int64_t* args)
         set_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
         set_flag(PIPE_M, PIPE_MTE1, EVENT_ID0);
         wait_flag(PIPE_M, PIPE_FIX, EVENT_ID0);
-        TASSIGN(s_64x64Global, s + 0 * 256 + n);
+        TASSIGN(s_64x64Global, s + 0 * 256 + region_begin(1, n, 64, 256));
         TSTORE(s_64x64Global, _t0);
         set_flag(PIPE_FIX, PIPE_M, EVENT_ID0);
         wait_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID0);

@@ -4,6 +4,17 @@
 
 using namespace pto;
 
+static inline __aicore__ int64_t region_begin(
+    int64_t dimension, int64_t begin, int64_t size, int64_t limit)
+{
+#if defined(PTO_CPU_NATIVE)
+    if (begin < 0 || begin > limit - size) {
+        pto::cpu::fail_region(dimension, begin, size, limit);
+    }
+#endif
+    return begin;
+}
+
 __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -179,7 +190,7 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
     // Function body
     set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
     for (int64_t r = 0; r < 64; r += 16) {
-        TASSIGN(s_16x64Global, s + r * 256 + keys - 64);
+        TASSIGN(s_16x64Global, s + r * 256 + region_begin(1, keys - 64, 64, 256));
         TLOAD(_t0, s_16x64Global);
         set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
         wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
@@ -200,7 +211,7 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
         TASSIGN(largest_iter, 0x5000);
         largest_iter = largest_0;
         for (int64_t n_0 = 0; n_0 < keys - 64; n_0 += 64) {
-            TASSIGN(s_16x64Global, s + r * 256 + n_0);
+            TASSIGN(s_16x64Global, s + r * 256 + region_begin(1, n_0, 64, 256));
             TLOAD(_t3, s_16x64Global);
             set_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
             wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
@@ -227,7 +238,7 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
         TASSIGN(total_iter, 0x9080);
         total_iter = total_0;
         for (int64_t n_1 = 0; n_1 < keys - 64; n_1 += 64) {
-            TASSIGN(s_16x64Global, s + r * 256 + n_1);
+            TASSIGN(s_16x64Global, s + r * 256 + region_begin(1, n_1, 64, 256));
             TLOAD(_t6, s_16x64Global);
             set_flag(PIPE_MTE2, PIPE_V, EVENT_ID3);
             wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID3);
@@ -249,7 +260,7 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
         }
         set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
         for (int64_t n_2 = 0; n_2 < keys - 64; n_2 += 64) {
-            TASSIGN(s_16x64Global, s + r * 256 + n_2);
+            TASSIGN(s_16x64Global, s + r * 256 + region_begin(1, n_2, 64, 256));
             TLOAD(_t9, s_16x64Global);
             set_flag(PIPE_MTE2, PIPE_V, EVENT_ID4);
             wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID4);
@@ -266,7 +277,7 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
             TCVT(weights_0, _t11, RoundMode::CAST_ROUND);
             set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
             wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-            TASSIGN(p_16x64Global, p + r * 256 + n_2);
+            TASSIGN(p_16x64Global, p + r * 256 + region_begin(1, n_2, 64, 256));
             TSTORE(p_16x64Global, weights_0);
             set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
             wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID4);
@@ -278,7 +289,7 @@ __aicore__ __attribute__((always_inline)) void runSoftmax(__gm__ int64_t* args)
         TCVT(weights_1, _t12, RoundMode::CAST_ROUND);
         set_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
         wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID1);
-        TASSIGN(p_16x64Global, p + r * 256 + keys - 64);
+        TASSIGN(p_16x64Global, p + r * 256 + region_begin(1, keys - 64, 64, 256));
         TSTORE(p_16x64Global, weights_1);
         wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID1);
     }

@@ -4,6 +4,17 @@
 
 using namespace pto;
 
+static inline __aicore__ int64_t region_begin(
+    int64_t dimension, int64_t begin, int64_t size, int64_t limit)
+{
+#if defined(PTO_CPU_NATIVE)
+    if (begin < 0 || begin > limit - size) {
+        pto::cpu::fail_region(dimension, begin, size, limit);
+    }
+#endif
+    return begin;
+}
+
 __aicore__ __attribute__((always_inline)) void runValues(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -108,7 +119,7 @@ __aicore__ __attribute__((always_inline)) void runValues(__gm__ int64_t* args)
         TASSIGN(acc_iter, 0x0);
         acc_iter = acc_0;
         for (int64_t n = 64; n < keys; n += 64) {
-            TASSIGN(p_64x64Global, p + row * 256 + n);
+            TASSIGN(p_64x64Global, p + row * 256 + region_begin(1, n, 64, 256));
             TLOAD(mat_p_1, p_64x64Global);
             set_flag(PIPE_MTE2, PIPE_MTE1, EVENT_ID2);
             wait_flag(PIPE_MTE1, PIPE_MTE2, EVENT_ID0);

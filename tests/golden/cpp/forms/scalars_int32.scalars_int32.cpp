@@ -44,6 +44,13 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_abs(T a)
+{
+    const uint64_t bits = static_cast<uint64_t>(a);
+    return static_cast<T>(a < 0 ? 0 - bits : bits);
+}
+
 __aicore__ __attribute__((always_inline)) void runScalarsInt32(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -94,7 +101,7 @@ __aicore__ __attribute__((always_inline)) void runScalarsInt32(__gm__ int64_t* a
     int32_t k_1 = (k_0 & a) | (b ^ k_0);
     int32_t k_2 = (k_1 > a ? k_1 : a) - (k_1 < b ? k_1 : b);
     int32_t k_3 = (k_2 << 2) + (a >> 1);
-    int32_t k_4 = k_3 + ~a + -b + (a < 0 ? -a : a);
+    int32_t k_4 = k_3 + ~a + -b + int_abs<int32_t>(a);
     int32_t k_6;
     if (a < b || a >= k_4) {
         int32_t k_5 = k_4 + 1;

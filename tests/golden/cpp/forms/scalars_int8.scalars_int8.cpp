@@ -44,6 +44,13 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_abs(T a)
+{
+    const uint64_t bits = static_cast<uint64_t>(a);
+    return static_cast<T>(a < 0 ? 0 - bits : bits);
+}
+
 __aicore__ __attribute__((always_inline)) void runScalarsInt8(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -94,7 +101,7 @@ __aicore__ __attribute__((always_inline)) void runScalarsInt8(__gm__ int64_t* ar
     int8_t k_1 = static_cast<int8_t>(static_cast<int8_t>(k_0 & a) | static_cast<int8_t>(b ^ k_0));
     int8_t k_2 = static_cast<int8_t>((k_1 > a ? k_1 : a) - (k_1 < b ? k_1 : b));
     int8_t k_3 = static_cast<int8_t>(static_cast<int8_t>(k_2 << 2) + static_cast<int8_t>(a >> 1));
-    int8_t k_4 = static_cast<int8_t>(static_cast<int8_t>(static_cast<int8_t>(k_3 + static_cast<int8_t>(~a)) + static_cast<int8_t>(-b)) + static_cast<int8_t>(a < 0 ? -a : a));
+    int8_t k_4 = static_cast<int8_t>(static_cast<int8_t>(static_cast<int8_t>(k_3 + static_cast<int8_t>(~a)) + static_cast<int8_t>(-b)) + int_abs<int8_t>(a));
     int8_t k_6;
     if (a < b || a >= k_4) {
         int8_t k_5 = static_cast<int8_t>(k_4 + 1);

@@ -4,6 +4,17 @@
 
 using namespace pto;
 
+static inline __aicore__ int64_t region_begin(
+    int64_t dimension, int64_t begin, int64_t size, int64_t limit)
+{
+#if defined(PTO_CPU_NATIVE)
+    if (begin < 0 || begin > limit - size) {
+        pto::cpu::fail_region(dimension, begin, size, limit);
+    }
+#endif
+    return begin;
+}
+
 static inline __aicore__ int64_t view_begin(int64_t begin, int64_t size, int64_t limit)
 {
 #if defined(PTO_CPU_NATIVE)
@@ -53,7 +64,7 @@ __aicore__ __attribute__((always_inline)) void runWindows(__gm__ int64_t* args)
     TLOAD(_t0, x_8x32Global);
     set_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_MTE3, EVENT_ID0);
-    TASSIGN(out_8x32Global, out + 0 * 64 + n);
+    TASSIGN(out_8x32Global, out + 0 * 64 + region_begin(1, n, 32, 64));
     TSTORE(out_8x32Global, _t0);
     pipe_barrier(PIPE_ALL);
 }

@@ -27,8 +27,29 @@ struct Told {
     int64_t at, size;  // bytes from the begin of the tensor, and of an element; size 0: `at` begins n[0] of n[1] elements
     int64_t n[5], step[5];
     int64_t rank, shape[5];
+    // What the kernel said of single dimensions, where the transfer alone does not show that it leaves them: the outermost
+    // first, a limit of -1 where it said nothing.
+    int64_t begin[5], count[5], limit[5];
+    PTO_LEAST void clear()
+    {
+        *this = Told{};
+        mark[0] = 1;
+        bytes = static_cast<int32_t>(sizeof(*this));
+        for (int64_t& one : limit) {
+            one = -1;
+        }
+    }
 };
 inline thread_local Told told = {};
+
+// True if the kernel has said that the transfer to come leaves a dimension. No tensor is known then (the count is negative), so
+// that no other transfer pays for asking; they are known again after that.
+PTO_LEAST inline bool take_refusal()
+{
+    const bool refused = extents.count < 0;
+    extents.count = refused ? -extents.count : extents.count;
+    return refused;
+}
 
 // True if a region at `place` elements from the begin of a tensor stays in each of its dimensions. Where a dimension has a larger
 // stride than all inner ones, these together stay within one step of it, whatever shape the tensor is seen in. Of other
@@ -51,6 +72,7 @@ PTO_COLD inline bool keeps_dimensions(int64_t place, Sizes n, Sizes step, bool d
 // returns where the one begins that the transfer begins in; else records an error and returns 0.
 PTO_LEAST inline uintptr_t another_origin(const Asked& asked, uintptr_t origin)
 {
+    const bool refused = take_refusal();
     const uintptr_t at = reinterpret_cast<uintptr_t>(asked.at);
     const Extent* around = nullptr;
     const Extent* tensor = nullptr;
@@ -63,14 +85,17 @@ PTO_LEAST inline uintptr_t another_origin(const Asked& asked, uintptr_t origin)
         }
     }
     if (tensor == nullptr && around != nullptr) {
-        return around->begin;
+        if (!refused) {
+            return around->begin;
+        }
+        tensor = around;
     }
     if (core_state.code != kOk) {
         return 0;  // the first error is kept, and perhaps told
     }
-    told = Told{};
-    told.mark[0] = 1;
-    told.bytes = static_cast<int32_t>(sizeof(told));
+    if (!refused) {
+        told.clear();
+    }
     told.verb = asked.verb;
     told.kernel = extents.kernel;
     told.size = asked.size;
@@ -94,9 +119,7 @@ PTO_LEAST inline uintptr_t another_origin(const Asked& asked, uintptr_t origin)
 PTO_LEAST inline void report_range(const char* verb, int64_t begin, int64_t size, int64_t limit)
 {
     if (core_state.code == kOk) {
-        told = Told{};
-        told.mark[0] = 1;
-        told.bytes = static_cast<int32_t>(sizeof(told));
+        told.clear();
         told.verb = verb;
         told.kernel = extents.kernel;
         told.at = begin;
@@ -115,6 +138,24 @@ inline void fail_index(int64_t index, int64_t limit) { detail::report_range("pl.
 inline void fail_view(int64_t begin, int64_t size, int64_t limit)
 {
     detail::report_range("pl.view takes", begin, size, limit);
+}
+// Has the transfer to come refused: in one dimension of `limit` elements, of its tensor or of a part of that, it takes `size`
+// from `begin` on.
+PTO_LEAST inline void fail_region(int64_t dimension, int64_t begin, int64_t size, int64_t limit)
+{
+    if (detail::extents.count == 0 || dimension > 4) {
+        return;
+    }
+    const bool is_first = detail::extents.count > 0;
+    detail::extents.count = is_first ? -detail::extents.count : detail::extents.count;
+    if (detail::core_state.code == detail::kOk) {
+        if (is_first) {
+            detail::told.clear();
+        }
+        detail::told.begin[dimension] = begin;
+        detail::told.count[dimension] = size;
+        detail::told.limit[dimension] = limit;
+    }
 }
 }  // namespace cpu
 

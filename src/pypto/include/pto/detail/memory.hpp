@@ -229,6 +229,16 @@ PTO_INLINE unsigned char* resolve(uint64_t addr, int64_t bytes)
 // What a launcher needs. All functions act on the calling thread.
 namespace cpu {
 
+// Fills all tile memory of this thread with one byte.
+inline void poison(uint8_t byte)
+{
+    detail::held.count = 0;
+    if (unsigned char* base = detail::scratch()) {
+        std::memset(base, byte, static_cast<std::size_t>(detail::kScratchBytes));
+    }
+}
+
+// What a launch begins with. With PTO_POISON tile memory then holds NaN, which shows where it is read unwritten.
 inline void reset_error()
 {
     detail::core_state.code = detail::kOk;
@@ -236,6 +246,9 @@ inline void reset_error()
     detail::extents.count = 0;
     detail::extents.kernel = nullptr;
     detail::held.count = 0;
+#if defined(PTO_POISON)
+    poison(0xff);
+#endif
 }
 // Gives the kernel a name for messages: a string literal.
 inline void name_kernel(const char* name) { detail::extents.kernel = name; }
@@ -277,15 +290,6 @@ inline void set_subblock(uint32_t idx, uint32_t num)
 {
     detail::core_state.sub_idx = idx;
     detail::core_state.sub_num = num;
-}
-
-// Fills all tile memory of this thread with one byte.
-inline void poison(uint8_t byte)
-{
-    detail::held.count = 0;
-    if (unsigned char* base = detail::scratch()) {
-        std::memset(base, byte, static_cast<std::size_t>(detail::kScratchBytes));
-    }
 }
 
 }  // namespace cpu

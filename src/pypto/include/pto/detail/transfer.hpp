@@ -104,6 +104,10 @@ PTO_LIGHT inline bool in_tensor(const Region& region)
 // the innermost is looked at by in_tensor, as most tensors have two.
 PTO_COLD inline bool in_some_tensor(Region region, const Asked& asked, bool dn, bool flat)
 {
+    if (region.bytes == 0) {
+        take_refusal();
+        return true;
+    }
     do {
         const int64_t place = static_cast<int64_t>(region.begin - region.origin) / region.size;
         if (in_tensor(region) && (flat || extents.count == 0 || keeps_dimensions(place, asked.n, asked.step, dn))) {
@@ -127,7 +131,7 @@ PTO_INLINE bool inside(const G& g, const GlobalLines<G>& lines, const char* verb
                         size,
                         flat && lines.step[inner] == 1 ? lines.step[outer] : 0,
                         lines.n[inner]};
-    return region.bytes == 0 || (flat && in_tensor(region)) ||
+    return (flat && in_tensor(region)) ||
            in_some_tensor(region, Asked{g.data(), size, g.GetShapes(), g.GetStrides(), verb}, dn, flat);
 }
 

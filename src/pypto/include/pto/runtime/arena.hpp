@@ -63,6 +63,9 @@ public:
         }
         live_ += size;
         peak_ = live_ > peak_ ? live_ : peak_;
+#if defined(PTO_POISON)
+        std::memset(block, 0xff, static_cast<size_t>(size));  // NaN, so that nobody reads it unseen
+#endif
         return block;
     }
 

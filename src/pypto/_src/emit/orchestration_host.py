@@ -1,0 +1,137 @@
+"""Host functions on their way to C++: what the parts of the orchestration's generator share.
+
+Owns the names, what each tensor and scalar variable stands for, and the lines of a body with the
+comments that name the user's. Refuses to know statements, calls and the entry's arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from pypto._src.emit.cpp_context import RESERVED
+from pypto._src.emit.cpp_types import ScalarText
+from pypto._src.emit.orchestration_roots import Choices, Results, tensor_roots, written_roots
+from pypto._src.emit.orchestration_types import scalar_type
+from pypto._src.emit.task_runtime import WORDS
+from pypto._src.emit.writer import CodeEmitter, Names, source_comment
+from pypto._src.errors import EmitError
+from pypto._src.ir.enums import CoreType
+from pypto._src.ir.nodes import Expr, MakeTuple, TupleGetItemExpr, Var, const_value
+from pypto._src.ir.stmts import Function, Program, Stmt
+
+_RESERVED: Final = RESERVED | WORDS | {"float_to_u64"}
+
+
+class Handle(NamedTuple):
+    """A tensor of the runtime: the C++ object, and where the host may read its elements."""
+
+    text: str
+    pointer: str = ""  # typed pointer, "" where the elements exist on the device only
+    base: str = ""  # distance in elements of the first element from the pointer, "" for none
+    strides: tuple[str, ...] = ()
+    level: int = 0  # how many loops and branches of the text its object is declared in at most
+    is_choice: bool = False  # the object that a pointer points to at the time
+
+    @property
+    def alone(self) -> str:
+        """The text where the tensor stands alone."""
+        return self.text[1:-1] if self.is_choice else self.text
+
+    @property
+    def address(self) -> str:
+        """The text of the object's address."""
+        return self.text[2:-1] if self.is_choice else f"&{self.text}"
+
+
+class File:
+    """What the functions of one file number and write together."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.results = Results(program)
+        self.ids: dict[str, int] = {}
+        self.cores: dict[str, CoreType] = {}
+        self.tasks = 0
+        self.names = Names(_RESERVED)  # of functions
+        self.functions: dict[str, str] = {}  # C++ names of the host functions that are called
+        self.text = CodeEmitter()  # of those functions, callees first
+        self.helpers: dict[str, None] = {}
+        self.path: list[str] = []  # functions that are being written, the entry first
+
+
+class Host:
+    """The state of the generator for one function."""
+
+    def __init__(self, file: File, function: Function) -> None:
+        self.file = file
+        self.function = function
+        self.names = Names(_RESERVED)
+        self.scalars = ScalarText(self.name)
+        self.handles: dict[Var, Handle] = {}
+        self.tuples: dict[Var, tuple[Handle, ...]] = {}
+        self.roots = tensor_roots(function, file.results)
+        self.choices = Choices(function, file.results)
+        self.written = written_roots(function, file.program, self.roots, self.choices)
+        self.types: dict[str, str] = {}  # of the variables of the text that may be assigned
+        self.level = 0  # how many loops and branches the next line is in
+        self.body = CodeEmitter(1)
+        self._line: str | None = None
+
+    def name(self, var: Var) -> str:
+        """Return the C++ name of a scalar."""
+        name = self.names.get(var)
+        if name is None:
+            raise EmitError(f"the value of {var.name!r} is not known on the host", var.span)
+        return name
+
+    def handle(self, value: Expr) -> Handle:
+        """Return the handle of a tensor expression."""
+        if isinstance(value, Var) and value in self.handles:
+            return self.handles[value]
+        if isinstance(value, TupleGetItemExpr) and isinstance(value.tuple, Var):
+            items = self.tuples.get(value.tuple)
+            if items is not None:
+                return items[value.index]
+        raise EmitError("a tensor stands here that the orchestration does not have", value.span)
+
+    def sizes(self, values: Iterable[Expr]) -> list[str]:
+        """Return the entries of a list of ``uint64_t``."""
+        return [self._size(value) for value in values]
+
+    def _size(self, value: Expr) -> str:
+        known = const_value(value)
+        if known is not None:
+            return str(known)
+        return f"static_cast<uint64_t>({self.scalars.text(value)})"
+
+    def declare_array(self, out: CodeEmitter, name: str, values: Sequence[str]) -> str:
+        """Write an array of ``uint64_t``; return its name, which is like ``name``."""
+        name = self.names.fresh(name)
+        out.emit_line(f"uint64_t {name}[{len(values)}] = {{{', '.join(values)}}};")
+        return name
+
+    def declare_scalar(self, var: Var, text: str | None = None) -> None:
+        """Write the definition of a scalar variable; without ``text`` it has no value yet."""
+        name = self.names.register(var)
+        kind = self.types[name] = scalar_type(var)
+        self.body.emit_line(f"{kind} {name};" if text is None else f"{kind} {name} = {text};")
+
+    def comment(self, stmt: Stmt) -> None:
+        """Say which line of the source the lines to come are for, unless the last ones are, too."""
+        text = source_comment(stmt.span)
+        if text is not None and text != self._line:
+            self.body.emit_line(f"// {text}")
+            self._line = text
+
+
+def elements(value: Expr) -> tuple[Expr, ...]:
+    """Return what a list operand of a call has."""
+    assert isinstance(value, MakeTuple)
+    return value.elements
+
+
+def source_name(value: Expr) -> str:
+    """Return the name of a variable in the user's source, without what SSA form appended."""
+    return re.sub(r"_\d+$", "", value.name) if isinstance(value, Var) else "a tensor"

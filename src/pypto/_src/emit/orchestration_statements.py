@@ -1,0 +1,117 @@
+"""The statements of an orchestration, in order; what it has not is refused at the user's line.
+
+Owns which statement writes what. Refuses to know the text of calls (`orchestration_tasks`), of ops
+(`orchestration_tensors`), and how loops and branches hand values on (`orchestration_flow`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pypto._src.emit.orchestration_flow import Flow
+from pypto._src.emit.orchestration_host import Host
+from pypto._src.emit.orchestration_tasks import Tasks
+from pypto._src.emit.orchestration_tensors import no_copy, write_op
+from pypto._src.errors import EmitError, PyptoError
+from pypto._src.ir.nodes import Call, Expr, GlobalVar, ScalarType, TensorType, Var
+from pypto._src.ir.opdef import op_of
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    ReturnStmt,
+    ScopeStmt,
+    Stmt,
+    WhileStmt,
+    YieldStmt,
+    statements,
+)
+from pypto._src.ops import tensor_math
+
+
+class Statements:
+    """Writes the body of a host function.
+
+    Args:
+        host: The state of the generator.
+        function: Returns the C++ name of another host function, which it has written then.
+    """
+
+    def __init__(self, host: Host, function: Callable[[Function], str]) -> None:
+        self._host = host
+        self._tasks = Tasks(host, function)
+        self._flow = Flow(host, self.write)
+        self._assigned: set[Var] = set()
+
+    def write(self, body: Stmt | None) -> None:
+        """Write the statements of a body.
+
+        Raises:
+            EmitError: one has no form for the device's runtime; the error points at it.
+        """
+        for stmt in statements(body):
+            try:
+                self._write(stmt)
+            except PyptoError as error:
+                raise error.at(stmt.span) from None
+
+    def _write(self, stmt: Stmt) -> None:
+        match stmt:
+            case AssignStmt():
+                self._assign(stmt)
+            case EvalStmt():
+                self._host.comment(stmt)
+                self._tasks.write(_kernel_call(stmt.expr))
+            case ForStmt():
+                self._flow.counted(stmt)
+            case WhileStmt():
+                self._flow.conditional(stmt)
+            case IfStmt():
+                self._flow.branch(stmt)
+            case ScopeStmt():
+                self.write(stmt.body)
+            case ReturnStmt() | YieldStmt():
+                pass  # written by what they belong to
+            case _:
+                raise EmitError(
+                    f"an orchestration has no {type(stmt).__name__.removesuffix('Stmt').lower()}: "
+                    "it would leave a scope of the runtime",
+                    hint="write the loop's condition without it",
+                    slug="emit-orchestration",
+                )
+
+    def _assign(self, stmt: AssignStmt) -> None:
+        host, var, value = self._host, stmt.var, stmt.value
+        if var in self._assigned:
+            raise EmitError(
+                f"{var.name!r} is assigned twice",
+                hint="run the passes first: PassManager.get_strategy().run_passes(program)",
+                slug="emit-ssa",
+            )
+        self._assigned.add(var)
+        if var in host.handles:
+            return  # a tensor made here and returned: it is an argument of the entry
+        host.comment(stmt)
+        if isinstance(value, Call) and isinstance(value.op, GlobalVar):
+            self._tasks.write(value, var)
+        elif isinstance(value, Call):
+            write_op(host, var, value)
+        elif isinstance(var.type, TensorType):
+            host.handles[var] = host.handle(value)
+        elif isinstance(var.type, ScalarType):
+            host.declare_scalar(var, host.scalars.text(value))
+        else:
+            raise EmitError(f"an orchestration has no variable of {type(var.type).__name__}")
+
+
+def _kernel_call(value: Expr) -> Call:
+    if isinstance(value, Call) and isinstance(value.op, GlobalVar):
+        return value
+    if isinstance(value, Call) and op_of(value) is tensor_math.assemble:
+        raise no_copy(value)
+    raise EmitError(
+        "a statement of an orchestration is a kernel call or an assignment",
+        slug="emit-orchestration",
+    )

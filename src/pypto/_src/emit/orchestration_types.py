@@ -1,0 +1,50 @@
+"""What element types and scalars are called in the C++ of an orchestration, and which it has not.
+
+Knows types only; the names are those of the device's runtime.
+"""
+
+from __future__ import annotations
+
+from pypto._src.dtypes import DataType
+from pypto._src.emit.cpp_types import c_type
+from pypto._src.emit.task_runtime import DTYPES, ON_DEVICE
+from pypto._src.errors import EmitError
+from pypto._src.ir.nodes import Expr, Var, dtype_of
+
+
+def element_type(var: Var) -> str:
+    """Return the runtime's name for what a tensor variable holds.
+
+    Raises:
+        EmitError: the runtime has no tensors of such elements.
+    """
+    dtype = dtype_of(var)
+    if dtype not in ON_DEVICE:
+        raise EmitError(
+            f"the runtime has no tensors of {dtype.member}, {var.name!r} is one",
+            var.span,
+            slug="emit-dtype",
+        )
+    return f"DataType::{DTYPES[dtype]}"
+
+
+def scalar_type(var: Var) -> str:
+    """Return the C++ type of a scalar variable.
+
+    Raises:
+        EmitError: the host's C++ has no arithmetic on it.
+    """
+    dtype = dtype_of(var)
+    if dtype.is_float() and dtype not in (DataType.FP32, DataType.FP64):
+        raise no_scalar(dtype, var)
+    return c_type(dtype)
+
+
+def no_scalar(dtype: DataType, at: Expr) -> EmitError:
+    """Return the error for a scalar that the host has not."""
+    return EmitError(
+        f"the host computes with no scalars of {dtype.member}",
+        at.span,
+        hint="use pl.FP32 and cast in the kernel",
+        slug="emit-dtype",
+    )

@@ -1,0 +1,110 @@
+"""Rows of a column's bytes that may be computed to their end, valid or not.
+
+Where the assembler plans memory, a reshape has the valid part that its type says: a number. So the
+row of a column [N, 1] whose valid part is known when the kernel runs is taken whole, as long as
+nothing sees more of it than the column does. What elementwise ops compute behind the valid part has
+no meaning, and nothing reads it. Finds such rows; writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pypto._src.ir.nodes import Call, Expr, TileType, Var, const_value, same_dims
+from pypto._src.ir.opdef import aliased, op_of
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt
+from pypto._src.ir.walk import exprs_in, stmts_in, uses
+from pypto._src.ops.layout import effective_view, is_column
+from pypto._src.ops.valid import same_part
+
+
+def whole_rows(function: Function) -> dict[Var, TileType]:
+    """Return the rows that may be computed whole, with their types as whole tiles."""
+    found = _Rows()
+    for stmt in stmts_in(function.body):
+        if isinstance(stmt, AssignStmt) and isinstance(stmt.value, Call):
+            found.assign(stmt.var, stmt.value)
+        elif found.any:
+            found.refuse(uses(exprs_in(stmt)))
+            if isinstance(stmt, ForStmt | WhileStmt):
+                found.refuse(uses([arg.initValue for arg in stmt.iter_args]))
+    return {var: _whole(var) for var in found.rows()}
+
+
+class _Rows:
+    """Rows in groups: those that elementwise ops compute from each other are whole together."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Var, Var] = {}
+        self._refused: set[Var] = set()  # of a group, any member
+
+    @property
+    def any(self) -> bool:
+        """True once there is a row."""
+        return bool(self._parent)
+
+    def assign(self, var: Var, call: Call) -> None:
+        """Take note of a call and its result."""
+        op, source = op_of(call), aliased(call)
+        if isinstance(source, Var) and op is not None and op.view_of is not None:
+            if varies(var) and _is_column(source) and not _is_column(var):
+                self._parent[var] = var
+            elif not (varies(var) and _is_column(var) and source in self._parent):
+                self.refuse(uses([call]))
+            return
+        rows = [arg for arg in call.args if isinstance(arg, Var) and arg in self._parent]
+        if not rows:
+            return
+        tiles = [arg for arg in call.args if isinstance(arg.type, TileType)]
+        together = op is not None and op.valid is same_part and varies(var)
+        if together and all(self._is_like(tile, var) for tile in tiles):
+            self._parent[var] = self._root(rows[0])
+            for row in rows[1:]:
+                self._join(row, rows[0])
+        else:
+            self.refuse(rows)
+
+    def refuse(self, variables: Iterable[Var]) -> None:
+        """Take note that something else reads variables."""
+        self._refused.update(var for var in variables if var in self._parent)
+
+    def rows(self) -> Iterator[Var]:
+        """Yield the rows of groups of which none was refused."""
+        refused = {self._root(var) for var in self._refused}
+        return (var for var in self._parent if self._root(var) not in refused)
+
+    def _is_like(self, tile: Expr, var: Var) -> bool:
+        """True if an operand is a row of a group, or whole, and has the shape of the result."""
+        assert isinstance(tile.type, TileType)
+        assert isinstance(var.type, TileType)
+        if not same_dims(tile.type.shape, var.type.shape):
+            return False
+        return tile in self._parent or not varies(tile)
+
+    def _root(self, var: Var) -> Var:
+        while self._parent[var] is not var:
+            self._parent[var] = self._parent[self._parent[var]]
+            var = self._parent[var]
+        return var
+
+    def _join(self, a: Var, b: Var) -> None:
+        first, second = self._root(a), self._root(b)
+        if first is not second:
+            self._parent[second] = first
+
+
+def varies(tile: Expr) -> bool:
+    """True for a tile whose valid part is known only at run time."""
+    kind = tile.type
+    if not isinstance(kind, TileType):
+        return False
+    return any(const_value(dim) is None for dim in effective_view(kind).valid_shape)
+
+
+def _is_column(tile: Expr) -> bool:
+    return isinstance(tile.type, TileType) and is_column(tile.type)
+
+
+def _whole(var: Var) -> TileType:
+    assert isinstance(var.type, TileType)
+    return TileType(var.type.shape, var.type.dtype, memref=var.type.memref)

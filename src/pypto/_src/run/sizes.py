@@ -1,0 +1,127 @@
+"""The sizes of arguments that nobody has made yet: what symbolic dimensions are, given their names.
+
+Knows signatures and numbers; knows nothing of arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NoReturn
+
+from pypto._src.diagnostics import Span, spelled_like
+from pypto._src.errors import CallError
+from pypto._src.interp.evaluate import evaluate
+from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, Var, symbols_of_type
+from pypto._src.ir.stmts import Function, ReturnStmt
+from pypto._src.ir.text import python_print
+from pypto._src.ir.walk import uses
+
+
+class SizeMissingError(CallError):
+    """Nobody gave the sizes called ``names``."""
+
+    slug = "size-missing"
+
+    def __init__(self, message: str, span: Span, names: Sequence[str]) -> None:
+        rows = ", ".join(f"{name!r}: 64" for name in names)
+        super().__init__(message, span, hint=f"sizes={{{rows}}}")
+        self.names = names
+
+
+class Sizes:
+    """The sizes of the tensors of one function, and the numbers that are sizes."""
+
+    def __init__(self, function: Function, given: Mapping[str, int]) -> None:
+        """Give each named size its value.
+
+        Args:
+            function: Its parameters say which names there are.
+            given: Sizes by the names of dimensions, and of parameters that are integers.
+
+        Raises:
+            CallError: there is no such name, a dimension has none, or its size is not given or
+                makes no sense.
+        """
+        self._function = function
+        self._values = {var: given[var.name] for var in self._vars() if var.name in given}
+        known = {var.name for var in self._values}
+        for name, size in given.items():
+            if name not in known:
+                self._refuse_name(name)
+            if size < 0:
+                raise CallError(f"the size {name!r} is {size}", slug="argument-range")
+
+    def number(self, param: Var) -> int | None:
+        """Return what an integer parameter is given as, None if nothing."""
+        return self._values.get(param)
+
+    def shape(self, param: Var, kind: TensorType) -> tuple[int, ...]:
+        """Return the sizes of a parameter's dimensions."""
+        return tuple(self._size(param, axis, dim) for axis, dim in enumerate(kind.shape))
+
+    def _vars(self) -> Iterator[Var]:
+        """Yield what may be given, in the order of the parameters."""
+        for param in self._function.params:
+            if isinstance(param.type, TensorType):
+                yield from uses(symbols_of_type(param.type))
+            elif isinstance(param.type, ScalarType) and not param.type.dtype.is_float():
+                yield param
+
+    def _refuse_name(self, name: str) -> NoReturn:
+        names = list(dict.fromkeys(var.name for var in self._vars()))
+        if not names:
+            raise CallError(
+                f"{self._function.name} has no size {name!r}: all its sizes are constant",
+                hint="leave it out",
+                slug="size-name",
+            )
+        near = spelled_like(name, names) or (names[0] if len(names) == 1 else None)
+        raise CallError(
+            f"{self._function.name} has no size {name!r}; it has {', '.join(names)}",
+            hint=None if near is None else f"did you mean {near}?",
+            slug="size-name",
+        )
+
+    def _size(self, param: Var, axis: int, dim: Expr) -> int:
+        if isinstance(dim, ConstInt):
+            if dim.value >= 0:
+                return dim.value
+            raise CallError(
+                f"{self._place(param, axis)} has no name by which its size could be given",
+                param.span,
+                hint=f"{param.name}_{axis} = pl.dynamic('{param.name}_{axis}')",
+                slug="size-unnamed",
+            )
+        missing = next((var for var in uses([dim]) if var not in self._values), None)
+        if missing is not None:
+            raise SizeMissingError(
+                f"{self._function.name} is given no size {missing.name!r}, which "
+                f"{self._place(param, axis)} needs",
+                param.span,
+                self._missing(),
+            )
+        size = self._values[dim] if isinstance(dim, Var) else self._computed(dim)
+        if size < 0:
+            raise CallError(
+                f"{self._place(param, axis)}, {python_print(dim)}, is {size}",
+                param.span,
+                slug="argument-range",
+            )
+        return size
+
+    def _missing(self) -> list[str]:
+        """Return the names of all dimensions whose size nobody gave."""
+        params = self._function.params
+        kinds = [param.type for param in params if isinstance(param.type, TensorType)]
+        found = (var for kind in kinds for var in uses(kind.shape))
+        return list(dict.fromkeys(var.name for var in found if var not in self._values))
+
+    def _place(self, param: Var, axis: int) -> str:
+        return f"dimension {axis} of {param.name!r}"
+
+    def _computed(self, dim: Expr) -> int:
+        """Return the value of an expression of sizes."""
+        names = list(dict.fromkeys(uses([dim])))
+        body = ReturnStmt([dim], dim.span)
+        function = Function("size", names, [dim.type], body, dim.span)
+        return evaluate(function, [self._values[var] for var in names])

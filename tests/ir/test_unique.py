@@ -1,0 +1,206 @@
+"""Plain types are one object for each structure, in a bounded table that keeps no program."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import pypto.language as pl
+from pypto import ir
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.dtypes import DataType
+from pypto._src.ir import opdef, unique
+from pypto._src.ir.nodes import ConstInt, Expr, MemRef, TensorType, TileType, Var, scalar_type
+from pypto._src.ir.unique import Facts, is_plain, unique_array
+from pypto._src.ops.elementwise import add
+
+PLACE = Span("kernel.py", 3, 4, 3, 9)
+FP32, INDEX = DataType.FP32, scalar_type(DataType.INDEX)
+SIZE = Var("n", INDEX)
+MEMORY = MemRef(pl.MemorySpace.Vec, -1, 1024)
+
+
+@pytest.fixture(autouse=True)
+def empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin with tables of this test alone."""
+    monkeypatch.setattr(unique, "TYPES", {})
+    monkeypatch.setattr(unique, "BY_ID", {})
+    monkeypatch.setattr(opdef, "OF_PROGRAMS", {})
+
+
+def tile(view: ir.TileView | None = None, dims: Any = (16, 64)) -> TileType:
+    return TileType(dims, FP32, None, view)
+
+
+PLAIN: list[Callable[[], TileType | TensorType]] = [
+    tile,
+    lambda: tile(dims=[64, 16]),
+    lambda: TileType([16, 64], DataType.FP16),
+    lambda: TensorType([16, 64], FP32),
+    lambda: TensorType([16, -1], FP32),
+    lambda: TensorType([16], FP32),
+    lambda: TensorType([16, 64], FP32, None, ir.TensorView([64, 1])),
+    lambda: TensorType([16, 64], FP32, None, ir.TensorView([64, 1], ir.TensorLayout.DN)),
+    lambda: tile(ir.TileView()),
+    lambda: tile(ir.TileView(valid_shape=[8, 64])),
+    lambda: tile(ir.TileView(stride=[8, 64])),
+    lambda: tile(ir.TileView(start_offset=0)),
+    lambda: tile(ir.TileView(start_offset=32)),
+    lambda: tile(ir.TileView(blayout=ir.TileLayout.col_major)),
+    lambda: tile(ir.TileView(slayout=ir.TileLayout.col_major)),
+    lambda: tile(ir.TileView(fractal=1024)),
+    lambda: tile(ir.TileView(pad=ir.TilePad.zero)),
+]
+"""Types that differ in one thing each."""
+
+OTHERS: list[Callable[[], Any]] = [
+    lambda: tile(dims=[SIZE, 64]),
+    lambda: TensorType([SIZE * 2, 64], FP32),
+    lambda: tile(ir.TileView(valid_shape=[SIZE, 64])),
+    lambda: tile(ir.TileView(start_offset=SIZE)),
+    lambda: TensorType([16, 64], FP32, None, ir.TensorView([SIZE, 1])),
+    lambda: TileType([16, 64], FP32, MEMORY),
+    lambda: tile(dims=[ConstInt(16, DataType.INT32), ConstInt(64)]),
+]
+"""Types with something of a program, or with numbers that are not indices."""
+
+
+def test_one_object_for_each_structure() -> None:
+    """Equal structures give one object, others never the same; the structure stays."""
+    found = [unique.unique(make()) for make in PLAIN]
+    assert len({id(kind) for kind in found}) == len(PLAIN)
+    for make, kind in zip(PLAIN, found, strict=True):
+        again = make()
+        assert unique.unique(again) is kind
+        assert unique.unique(kind) is kind
+        assert is_plain(again)
+        assert again == kind
+        assert str(again) == str(kind)
+    assert unique_array(TileType, [16, 64], FP32) is found[0]
+    assert unique_array(TensorType, [16, 64], FP32) is found[3]
+
+
+@pytest.mark.parametrize("make", OTHERS, ids=range(len(OTHERS)))
+def test_other_types_stay_what_they_are(make: Callable[[], Any]) -> None:
+    """A type with a variable or a place in memory is returned itself, and not kept."""
+    kind = make()
+    assert unique.unique(kind) is kind
+    assert not is_plain(kind)
+    assert unique.TYPES == {}
+
+
+def test_classes_of_users_stay() -> None:
+    """A type of a subclass is not replaced by one of ours."""
+
+    class Mine(TileType):
+        """A tile with a name."""
+
+    kind = Mine([16, 64], FP32)
+    assert unique.unique(kind) is kind
+    assert not is_plain(kind)
+
+
+def test_places_do_not_count() -> None:
+    """The one object has constants without place, whichever program came first."""
+
+    def placed(*numbers: int) -> list[Expr]:
+        return [ConstInt(number, DataType.INDEX, PLACE) for number in numbers]
+
+    view = ir.TileView(placed(8, 64), placed(64, 1), placed(0)[0], pad=ir.TilePad.zero)
+    kind = unique.unique(TileType(placed(16, 64), FP32, None, view))
+    assert isinstance(kind, TileType)
+    assert kind.tile_view is not None
+    parts = kind.tile_view
+    assert parts.start_offset is not None
+    held = [*kind.shape, *parts.valid_shape, *parts.stride, parts.start_offset]
+    assert [dim.value for dim in held if isinstance(dim, ConstInt)] == [16, 64, 8, 64, 64, 1, 0]
+    assert {id(dim.span) for dim in held} == {id(UNKNOWN_SPAN)}
+    assert kind == TileType(placed(16, 64), FP32, None, view)
+    tensor = unique.unique(TensorType(placed(16), FP32, None, ir.TensorView(placed(1))))
+    assert isinstance(tensor, TensorType)
+    assert tensor.tensor_view is not None
+    assert [dim.span for dim in (*tensor.shape, *tensor.tensor_view.stride)] == [UNKNOWN_SPAN] * 2
+
+
+def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full table begins anew: then a structure has another object, equal to the first."""
+    monkeypatch.setattr(unique, "MOST_TYPES", 8)
+    first = unique_array(TileType, [1, 64], FP32)
+    for rows in range(1, 40):
+        unique_array(TileType, [rows, 64], FP32)
+        unique.unique(TensorType([rows, 64], FP32))
+        assert len(unique.TYPES) == len(unique.BY_ID) <= 8
+    again = unique_array(TileType, [1, 64], FP32)
+    assert again is not first
+    assert again == first
+
+
+def test_threads_agree() -> None:
+    """Threads that ask for the same structures get the same objects."""
+    found: list[list[int]] = []
+    start = threading.Barrier(4)
+
+    def ask() -> None:
+        start.wait()
+        found.append([id(unique_array(TileType, [rows, 8], FP32)) for rows in range(1, 500)])
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert found.count(found[0]) == 4
+
+
+def test_facts_are_kept_of_plain_types_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fact of a plain type is found once; one of another type each time, and not kept."""
+    monkeypatch.setattr(unique, "MOST_TYPES", 4)
+    asked: list[Any] = []
+
+    def find(kind: Any, *rest: Any) -> str:
+        asked.append(kind)
+        return f"{kind} {rest}"
+
+    facts = Facts(find)
+    plain, named = unique_array(TileType, [16, 64], FP32), OTHERS[0]()
+    for _ in range(3):
+        assert facts.of(plain, 1) == f"{plain} (1,)"
+        assert facts.of(named) == f"{named} ()"
+    assert [kind is plain for kind in asked] == [True, False, False, False]
+    asked.clear()
+    assert len(gc.get_referrers(named)) <= 1  # this function, where it counts as one
+    for rows in range(1, 40):
+        facts.of(unique_array(TileType, [rows, 64], FP32))
+    facts.of(plain, 1)
+    assert asked.count(plain) == 2  # forgotten when the table was full
+
+
+def test_result_types_hold_for_the_next_program() -> None:
+    """The rule of an op runs once for plain types, whatever programs the operands are from."""
+    add.known.clear()
+    kind = unique_array(TileType, [16, 64], FP32)
+    calls = [add.call([Var("a", kind), Var("b", kind)], {}) for _ in range(3)]
+    assert [call.type for call in calls] == [kind] * 3
+    assert all(call.type is kind for call in calls)
+    assert len(add.known) == 1
+    assert opdef.OF_PROGRAMS == {}
+
+
+def test_named_sizes_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What depends on a variable of a program goes to a small table of all ops, not to the op."""
+    add.known.clear()
+    monkeypatch.setattr(opdef, "MOST_OF_PROGRAMS", 4)
+    for _ in range(20):
+        size = Var("n", INDEX)
+        kind = tile(ir.TileView(valid_shape=[size, 64]))
+        call = add.call([Var("a", kind), Var("b", kind)], {})
+        assert isinstance(call.type, TileType)
+        assert call.type.tile_view is not None
+        assert call.type.tile_view.valid_shape[0] is size
+        assert 0 < len(opdef.OF_PROGRAMS) <= 4
+    assert add.known == {}
