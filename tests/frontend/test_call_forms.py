@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import runpy
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -257,3 +258,36 @@ def test_threads_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(read, range(4)))
     assert found == [[wanted] * 5] * 4
+
+
+@pytest.mark.parametrize("name", ["cast", "sync_src"])
+def test_keywords_of_a_call_do_not_change(name: str) -> None:
+    """Who changes the keywords of a call, which other programs share, is refused."""
+    body = (
+        'c = pl.cast(pl.load(x, [0, 0], [16, 64]), pl.FP16, mode="floor")\n'
+        "pl.system.sync_src(set_pipe=pl.PipeType.M, wait_pipe=pl.PipeType.V, event_id=1)\n"
+        "pl.system.bar_all()"
+    )
+    program = parsed(kernel(body))
+    wanted = ir.python_print(program)
+    calls = [node for node in nodes(program) if isinstance(node, Call)]
+    (keywords,) = [call.kwargs for call in calls if call.op.name.endswith(f".{name}")]
+    (none,) = [call.kwargs for call in calls if call.op.name == "system.bar_all"]
+    before = dict(keywords)
+    for held in (keywords, none):
+        words: Any = held
+        changes: list[Callable[[], object]] = [
+            lambda words=words: words.update(mode=1),
+            lambda words=words: words.__setitem__("mode", 1),
+            lambda words=words: words.pop("mode", None),
+            lambda words=words: words.setdefault("other", 1),
+            lambda words=words: words.__ior__({"mode": 1}),
+            lambda words=words: words.clear(),
+        ]
+        for change in changes:
+            with pytest.raises(TypeError, match=r"change a copy, dict\(call.kwargs\)"):
+                change()
+    mine = copy.copy(keywords)
+    assert type(mine) is dict
+    assert mine == before == keywords
+    assert ir.python_print(parsed(kernel(body))) == wanted

@@ -31,6 +31,56 @@ def kernel(x: pl.Tensor[[16, 32], pl.FP32], out: pl.Out[pl.Tensor[[16, 32], pl.F
 """
 
 
+def hint_for(value: str, before: str = "") -> str | None:
+    """Return the hint of what is stored from `KERNEL`, or assigned ``before``."""
+    text = KERNEL.replace("    out =", f"{before}    out =").replace("VALUE", value)
+    with pytest.raises(PyptoError) as caught:
+        pl.parse(text)
+    return caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        ('(t + t) * "2"', "(t + t) * 2"),
+        ('"2" * (t + t)', "2 * (t + t)"),
+        ('(t) + ("0.5")', "(t) + (0.5)"),
+        ('pl.load(x, ["0", 0], [16, 32])', "[0, 0]"),
+    ],
+    ids=["right", "left", "both", "list"],
+)
+def test_numbers_lose_their_quotes(found: str, wanted: str) -> None:
+    """A number in quotes is hinted without them, whatever brackets stand around it."""
+    assert hint_for(found) == f"write {wanted}"
+
+
+def test_no_float_is_hinted_for_an_op_of_integers() -> None:
+    """A tile full of a number has elements that the op takes, or is not hinted."""
+    assert hint_for("pl.not_(3)") is None
+
+
+def test_a_list_is_not_hinted_as_it_stands() -> None:
+    """What no integer can be meant by has no hint, least of all the same list again."""
+    assert hint_for("pl.load(x, [None, 0], [16, 32])") is None
+
+
+def test_no_tile_of_integers_begins_with_a_fraction() -> None:
+    """A variable that is 0.5 first and a tile of integers later has to be another one."""
+    before = (
+        "    a = 0.5\n    for i in pl.range(2):\n        a = pl.cast(t, pl.INT32, mode='floor')\n"
+    )
+    assert hint_for("t", before) == "assign to another name: a2 = ..."
+
+
+def test_a_second_method_gets_a_free_name() -> None:
+    """The name that is hinted for the second of two methods is no third one's."""
+    method = "    @pl.function\n    def NAME(self, x: pl.Scalar[pl.INT64]):\n        return x\n"
+    methods = "".join(method.replace("NAME", name) for name in ("main", "main", "main2"))
+    with pytest.raises(PyptoError) as caught:
+        pl.parse_program(f"import pypto.language as pl\n\n@pl.program\nclass P:\n{methods}")
+    assert (caught.value.slug, caught.value.hint) == ("function-twice", "write main3")
+
+
 def softmax(x: Array) -> Array:
     e = np.exp(x - x.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import subprocess
@@ -170,6 +171,23 @@ def test_text_inside_another(tmp_path: Path) -> None:
         "error: no definition starts at <string>:2  [no-source]\n"
         "  = hint: put the kernel in a file, or use pl.parse(text)\n",
     )
+
+
+def test_threads_that_parse_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parse that another thread spoilt is begun again; other errors stay."""
+    parse, left = ast.parse, [SystemError("AST constructor recursion depth mismatch")] * 3
+
+    def spoilt(text: str, filename: str, mode: str) -> ast.AST:
+        if left:
+            raise left.pop()
+        return parse(text, filename, mode)
+
+    monkeypatch.setattr(ast, "parse", spoilt)
+    assert isinstance(pl.parse(LOST), Function)
+    assert left == []
+    left += [SystemError("of another kind")] * 1000
+    with pytest.raises(SystemError, match="of another kind"):
+        pl.parse(LOST)
 
 
 def test_text_in_linecache(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from pypto import ir
 from pypto._src.diagnostics import Span
+from pypto._src.ir.base import Keywords
 from pypto._src.ir.makers import (
     checked_binary,
     checked_call,
@@ -418,7 +419,7 @@ TWO_INTS = ir.TupleType((INT, INT))
     ("made", "wanted"),
     [
         (
-            checked_call(OP, (a, b), {"mode": 1}, INT, PLACE),
+            checked_call(OP, (a, b), Keywords(mode=1), INT, PLACE),
             ir.Call(OP, (a, b), {"mode": 1}, INT, PLACE),
         ),
         (checked_tuple((a, b), TWO_INTS, PLACE), ir.MakeTuple((a, b), PLACE)),

@@ -204,3 +204,44 @@ def test_named_sizes_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
         assert call.type.tile_view.valid_shape[0] is size
         assert 0 < len(opdef.OF_PROGRAMS) <= 4
     assert add.known == {}
+
+
+@pytest.mark.parametrize("dims", [(SIZE, 64), (16, 64)], ids=["named", "int32"])
+def test_result_types_hold_no_constant_of_a_call(dims: tuple[Any, ...]) -> None:
+    """Equal sizes of another program find a type: it has neither their places nor their objects."""
+    dtype = DataType.INDEX if dims[0] is SIZE else DataType.INT32
+
+    def made(place: Span) -> tuple[ir.Call, list[Expr]]:
+        items: list[Expr] = [d if isinstance(d, Var) else ConstInt(d, dtype, place) for d in dims]
+        return ir.create_op_call("tensor.create", [ir.MakeTuple(items)], {"dtype": FP32}), items
+
+    for place in (PLACE, Span("other.py", 7, 1)):
+        call, items = made(place)
+        assert isinstance(call.type, TensorType)
+        for dim, item in zip(call.type.shape, items, strict=True):
+            if isinstance(item, Var):
+                assert dim is item
+            else:
+                assert isinstance(dim, ConstInt)
+                assert isinstance(item, ConstInt)
+                assert (dim.value, dim.dtype) == (item.value, item.dtype)
+                assert dim is not item
+                assert dim.span is UNKNOWN_SPAN
+
+
+def test_bytes_do_not_depend_on_the_program_before() -> None:
+    """A program with a size that another one has too is the same bytes after it."""
+
+    def program() -> ir.Function:
+        def create(size: Expr) -> ir.Call:
+            sizes = ir.MakeTuple([SIZE, size])
+            return ir.create_op_call("tensor.create", [sizes], {"dtype": FP32})
+
+        first, second = create(ConstInt(64, DataType.INDEX)), create(ConstInt(64))
+        a, b = Var("a", first.type), Var("b", second.type)
+        body = ir.SeqStmts([ir.AssignStmt(a, first), ir.AssignStmt(b, second)])
+        return ir.Function("f", [SIZE], [], body)
+
+    alone = ir.serialize(program())
+    assert opdef.OF_PROGRAMS
+    assert ir.serialize(program()) == alone

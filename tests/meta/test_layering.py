@@ -20,7 +20,7 @@ LAYERS = """
 diagnostics
 errors
 spelling
-lazy
+lazy python_text
 knobs
 logs testing
 dtypes

@@ -192,6 +192,28 @@ END = "self.copy(x, out)"
                      f"        u = pl.exp(t)\n{WHOLE}",
                      ["unwritten-tile: pl.exp reads t, which nothing has written"],
                      id="written in the first turn of an outer loop only"),
+        pytest.param(f"for i in pl.range(4):\n    for j in pl.range(0, 1 - i):\n        {MADE}"
+                     "        if i == 0:\n            t = pl.load(x, [0, 0], [64, 32])\n"
+                     f"        u = pl.exp(t)\n{WHOLE}",
+                     [], id="written in the only turn in which an inner loop runs"),
+        pytest.param(f"{MADE}for i in pl.range(4):\n    for j in pl.range(0, i):\n"
+                     f"        u = pl.exp(t)\n    t = pl.load(x, [0, 0], [64, 32])\n{WHOLE}",
+                     [], id="read in a loop that the first turn leaves out"),
+        pytest.param(f"{MADE}for i in pl.range(4):\n    k = 0\n    while k < i:\n"
+                     "        u = pl.exp(t)\n        k = k + 1\n"
+                     f"    t = pl.load(x, [0, 0], [64, 32])\n{WHOLE}",
+                     [], id="read in a while loop that the first turn leaves out"),
+        pytest.param(f"{MADE}for i in pl.range(4):\n    for j in pl.range(i, 2):\n"
+                     f"        u = pl.exp(t)\n    t = pl.load(x, [0, 0], [64, 32])\n{WHOLE}",
+                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
+                     id="read in a loop that the first turn runs"),
+        pytest.param(f"{MADE}for i in pl.range(4):\n    for j in pl.range(n):\n"
+                     f"        u = pl.exp(t)\n    t = pl.load(x, [0, 0], [64, 32])\n{WHOLE}",
+                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
+                     id="read in a loop that runs in every turn or in none"),
+        pytest.param("t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
+                     f"    for j in pl.range(0, 1 - i):\n        u = pl.exp(t)\n    {MADE}{WHOLE}",
+                     [], id="made anew behind a loop that later turns leave out"),
         pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
                      f"    u = pl.exp(t)\n    if n > 0:\n        {MADE}{WHOLE}",
                      ["unwritten-tile: pl.exp reads t, which nothing has written where a "

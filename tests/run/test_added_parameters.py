@@ -102,3 +102,36 @@ def test_outputs_stay_the_callers() -> None:
         )
         assert compiled(x, out) is out
         np.testing.assert_allclose(out, _wanted(x, 2), rtol=1e-5)
+
+
+BY_NUMBER = """
+import pypto.language as pl
+Rows = pl.dynamic("{name}")
+
+@pl.function(type=pl.FunctionType.InCore)
+def part(x: pl.Tensor[[Rows, 64], pl.FP32], n: pl.Scalar[pl.INT64]):
+    out = pl.create_tensor([{size}, 64], pl.FP32)
+    for i in pl.range(0, {size}):
+        out = pl.store(pl.load(x, [i, 0], [1, 64]), [i, 0], [1, 64], out)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "rows"), [("Rows", "Rows + n", 12), ("n", "Rows", 16), ("Rows", "n + 8", 4)]
+)
+def test_numbers_below_zero_are_part_of_a_size(name: str, size: str, rows: int) -> None:
+    """A number counts as it is given, also where a dimension has the name of another number."""
+    x = np.random.default_rng(3).random((16, 64)).astype(np.float32)
+    for compiled in _targets(BY_NUMBER.format(name=name, size=size)):
+        np.testing.assert_array_equal(compiled(x, -4), x[:rows])
+
+
+def test_sizes_below_zero_are_refused() -> None:
+    """A result that would have fewer elements than none is an error before anything runs."""
+    x = np.zeros((16, 64), np.float32)
+    for compiled in _targets(BY_NUMBER.format(name="Rows", size="Rows + n"))[1:]:
+        with pytest.raises(CallError) as caught:
+            compiled(x, -20)
+        assert caught.value.message.endswith(", Rows + n, is -4")
+        assert caught.value.slug == "argument-range"

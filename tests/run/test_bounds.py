@@ -160,6 +160,8 @@ def _part(declared: str, sizes: str, rank: int) -> str:
         ("[2, 4, 8, 32]", (2, 4, 8, 32), "1, 2, 8, 32", (0, 3, 0, 0)),
         ("[4, 64, 1]", (4, 64, 1), "1, 32, 1", (0, 40, 0)),  # a column into the next one
         ("[32, 64]", (32, 64), "1, 64", (30, 8)),
+        ("[64, N]", (64, 1), "8, 8", (0, 0)),  # of equal strides nothing follows
+        ("[4, N, 32]", (4, 1, 32), "1, 2, 32", (0, 0, 0)),
     ],
 )
 def test_regions_over_the_end_of_a_dimension_are_errors(
@@ -190,6 +192,43 @@ def test_the_last_region_of_every_dimension_is_there(
     """What ends with its tensor's dimensions is not refused."""
     x = np.zeros(shape, np.float32)
     assert _outcome(_part(declared, sizes, len(shape)), [x, *offsets, x]) == ("ran", "ran")
+
+
+_FIXED = """
+import pypto.language as pl
+N = pl.dynamic("N")
+@pl.function(type=pl.FunctionType.InCore)
+def fixed(
+    x: pl.Tensor[{shape}, pl.FP32],
+    w: pl.Scalar[pl.INT64],
+    out: pl.Out[pl.Tensor[{sizes}, pl.FP32]],
+):
+    for i in pl.range(0, {stop}):
+        tile = pl.load(x, {begin}, {sizes}{valid})
+        out = pl.store(tile, {zeros}, {sizes}, out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "shape", "sizes", "stop", "begin", "valid"),
+    [
+        ("[64, N]", (64, 1), "[8, 8]", "1", "[0, 0]", ""),
+        ("[64, N]", (64, 1), "[8, 8]", "N", "[0, i]", ""),
+        ("[4, N, 32]", (4, 1, 32), "[1, 2, 32]", "N", "[0, i, 0]", ""),
+        ("[64, 1]", (64, 1), "[8, 8]", "1", "[0, 0]", ", valid_shapes=[8, w]"),
+    ],
+)
+def test_regions_beyond_a_single_element_are_errors(
+    declared: str, shape: tuple[int, ...], sizes: str, stop: str, begin: str, valid: str
+) -> None:
+    """Where a dimension has one element, a region that begins there is not sure to end there."""
+    zeros = "[0, 0, 0]" if len(shape) == 3 else "[0, 0]"
+    text = _FIXED.format(
+        shape=declared, sizes=sizes, stop=stop, begin=begin, valid=valid, zeros=zeros
+    )
+    out = np.zeros([int(size) for size in sizes.strip("[]").split(",")], np.float32)
+    found = _outcome(text, [np.zeros(shape, np.float32), 5, out])
+    assert found == ("out-of-bounds", "out-of-bounds")
 
 
 _VIEWS = """

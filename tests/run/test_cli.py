@@ -541,6 +541,50 @@ def test_wrong_sizes_are_refused(
     assert found.splitlines()[-1] == f"pypto run: error: {message}"
 
 
+def test_run_of_one_of_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The function that --entry names runs, though the program has no entry of its own."""
+    path = write(tmp_path, TWO_KERNELS)
+    run = json.loads(
+        output(capsys, "run", path, "--json", "--target", "interpreter", "--entry", "second")
+    )
+    assert run["entry"] == "second"
+
+
+TWO_KERNELS = """\
+import pypto.language as pl
+
+@pl.program
+class Two:
+    @pl.function(type=pl.FunctionType.InCore)
+    def first(self, x: pl.Tensor[[16, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        out[:] = x[:]
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def second(self, x: pl.Tensor[[16, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        out[:] = x[:] * 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"M": 10**17}, "there is no memory for 'x' of rows, [100000000000000000, 64] elements"),
+        ({"M": 10**13}, "there is no memory for 'x' of rows, [10000000000000, 64] elements"),
+        ({"n": 1 << 31}, "the size 'n' is 2147483648, which INT32 does not hold"),
+    ],
+    ids=["address", "memory", "number"],
+)
+def test_sizes_too_large_are_refused(
+    sizes: dict[str, int], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No array of such a size, and no number, is an error of the command line, not a traceback."""
+    given = [f"--size={name}={size}" for name, size in ({"M": 8, "K": 64, "n": 1} | sizes).items()]
+    path = write(tmp_path, ANY_ROWS)
+    found = refused(capsys, "run", path, "--target", "interpreter", *given)
+    assert found.startswith(f"error: {message}")
+    assert found.endswith("  [argument-range]\n")
+
+
 def test_graph_with_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With sizes there is a run to draw; without them the calls are shown as they stand."""
     path = write(tmp_path, ANY_TASKS)

@@ -749,7 +749,8 @@ def _run(args: argparse.Namespace) -> int:
         seed=args.seed,
         options=CppOptions(**dict(args.options)),
     )
-    is_whole = compiled.entry == entry_function(program).name
+    # Where there is no case there need be no entry but the one that is named.
+    is_whole = case is not None and compiled.entry == entry_function(program).name
     if case is not None and is_whole and not args.sizes:
         arguments = case.inputs(np.random.default_rng(args.seed))
     else:

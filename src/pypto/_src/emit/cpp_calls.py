@@ -214,7 +214,8 @@ class Calls:
             begin, size, limit = offsets[axis], sizes[axis], limits[axis]
             if isinstance(begin, ConstInt) and isinstance(size, int) and isinstance(limit, int):
                 continue
-            if not self.kernel.ranges.is_inside(begin, size, limit, place.is_part):
+            is_flat = len(kept) <= 2
+            if not self.kernel.ranges.is_inside(begin, size, limit, place.is_part, is_flat):
                 self.kernel.helpers["region_begin"] = None
                 text = self.kernel.scalar(begin)
                 kept[axis] = self._size(f"region_begin({axis}, {text}, {size}, {limit})")

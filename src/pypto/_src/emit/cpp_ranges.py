@@ -63,15 +63,17 @@ class Ranges:
         if isinstance(value, BinaryExpr | ConstInt | Cast) and dtype_of(var).is_int():
             self._known[var] = self.of(value)
 
-    def is_inside(self, begin: Expr, size: Size, limit: Size, is_part: bool) -> bool:
+    def is_inside(self, begin: Expr, size: Size, limit: Size, is_part: bool, is_flat: bool) -> bool:
         """True if ``begin`` is sure to be inside of a dimension of ``limit`` elements.
 
-        For ``is_part`` true if so are all ``size`` elements from there on.
+        For ``is_part`` true if so are all ``size`` elements from there on. Else the headers see
+        these, but where the dimension has one element: there only in the rows of ``is_flat``
+        tensors, whose length is known at run time.
         """
         if not is_part and (
             (isinstance(begin, ConstInt) and begin.value == 0) or self._ends.get(begin) == limit
         ):
-            return True
+            return size in (1, limit) or (limit > 1 if isinstance(limit, int) else is_flat)
         if is_part and size == limit:
             return isinstance(begin, ConstInt) and begin.value == 0
         if not isinstance(limit, int) or not (isinstance(size, int) or not is_part):

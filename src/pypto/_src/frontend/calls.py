@@ -45,6 +45,7 @@ from pypto._src.frontend.scalars import combine, fits, typed
 from pypto._src.frontend.scope import BROKEN, same_value_type
 from pypto._src.frontend.sizes import number_of
 from pypto._src.frontend.types import annotation_text, type_of
+from pypto._src.ir.base import NO_KEYWORDS
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.makers import checked_call
 from pypto._src.ir.nodes import (
@@ -642,7 +643,7 @@ def _function_call(
         operands.append(_argument(ctx, called, param, value, place, sizes, values))
     results = [_with_sizes(kind, sizes) for kind in called.results]
     kind = _value_type(results)
-    made = checked_call(GlobalVar(called.name), tuple(operands), {}, kind, ctx.span(node))
+    made = checked_call(GlobalVar(called.name), tuple(operands), NO_KEYWORDS, kind, ctx.span(node))
     _note_outputs(ctx, called, operands, made)
     return made
 

@@ -408,6 +408,8 @@ def _of_number(site: Site) -> str | None:
     elif not isinstance(value, int | float):
         return None
     if dtype not in site.op.dtypes:
+        if DataType.FP32 not in site.op.dtypes:
+            return None
         text, dtype = f"pl.cast({text}, pl.FP32)", DataType.FP32
     form = _OF_NUMBERS.get(site.op)
     if form is None:

@@ -442,14 +442,12 @@ def _unquoted(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
     """Return an operation with the number that a string beside the operator holds."""
     if not isinstance(node, ast.BinOp):
         return None
-    texts = [ctx.source.text(node.left), ctx.source.text(node.right)]
-    for index, (place, value) in enumerate(((node.left, left), (node.right, right))):
+    whole = ctx.source.text(node)  # has brackets around an operand, which its own text has not
+    for place, value in ((node.left, left), (node.right, right)):
         number = number_in(value) if isinstance(value, str) else None
-        if number is not None and isinstance(place, ast.Constant):
-            whole = ctx.source.text(node)
-            between = whole[len(texts[0]) : len(whole) - len(texts[1])]
-            texts[index] = str(number)
-            return f"write {texts[0]}{between}{texts[1]}"
+        text = ctx.source.text(place)
+        if number is not None and isinstance(place, ast.Constant) and whole.count(text) == 1:
+            return f"write {whole.replace(text, str(number))}"
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import count
 from typing import Any, Final
 
 from pypto._src.diagnostics import Label, Span
@@ -473,10 +474,12 @@ def refuse_twice(name: str, source: Source, node: ast.ClassDef) -> None:
         span = _name_span(source, method)
         first = known.setdefault(method.name, span)
         if first is not span:
+            names = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+            free = next(n for n in count(2) if f"{method.name}{n}" not in names)
             raise ParserSyntaxError(
                 f"class {name!r} has two methods {method.name!r}, and Python keeps the last alone",
                 span,
-                hint=f"write {method.name}2",
+                hint=f"write {method.name}{free}",
                 slug="function-twice",
                 related=(Label(first, "the first one"),),
             )

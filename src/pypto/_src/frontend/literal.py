@@ -51,6 +51,7 @@ from pypto._src.ir.stmts import (
     seq,
 )
 from pypto._src.ir.text_rules import UNTYPED, value_type
+from pypto._src.python_text import parse_python
 
 _HEADER: Final = re.compile(r"# pypto\.(program|entry|attr): (.*)")
 _INDEX: Final = scalar_type(DataType.INDEX)
@@ -596,7 +597,7 @@ def attribute_of(text: str, values: Values) -> dict[Any, Any]:
 
 def _parsed(text: str) -> ast.stmt | None:
     try:
-        tree = ast.parse(text)
+        tree = parse_python(text)
     except (SyntaxError, ValueError):
         raise Unread("the value of an attribute is no constant") from None
     return tree.body[0] if len(tree.body) == 1 else None

@@ -32,6 +32,7 @@ from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ops import layout, matmul, memory
 from pypto._src.ops.rules import known_size
 from pypto._src.ops.unified import Unified
+from pypto._src.python_text import parse_python
 
 Node: TypeAlias = ast.expr | ast.AugAssign
 """What has operands."""
@@ -297,12 +298,18 @@ def integers_hint(site: Site, param: Param) -> str | None:
     if len(items) == 1 and items_of(items[0]) is not None:
         return f"write {site.ctx.source.text(place.elts[0])}"
     texts = [_as_integer(site.ctx, e, v) for e, v in zip(place.elts, items, strict=True)]
+    if texts == [site.ctx.source.text(element) for element in place.elts]:
+        return None
     return f"write [{', '.join(texts)}]"
 
 
 def _as_integer(ctx: Context, place: ast.expr, value: Any) -> str:
     """Return the text of an integer in place of a value: divided with ``//``, cut or cast."""
     text = ctx.source.text(place)
+    if isinstance(value, str) and value.isascii() and value.isdecimal():
+        return str(int(value))
+    if isinstance(value, str) and isinstance(ctx.names.values.get(value), Var):
+        return value
     is_float = isinstance(value, float)
     if isinstance(value, Expr) and isinstance(value.type, ScalarType):
         is_float = not value.type.dtype.is_int()
@@ -374,7 +381,7 @@ def whole_hint(
     None if the hint is no expression, or nothing works with it.
     """
     try:
-        tree = ast.parse(hint, mode="eval").body
+        tree = parse_python(hint, mode="eval").body
     except SyntaxError:
         return None
     places = node.args if isinstance(node, ast.Call) else sides(node)

@@ -35,6 +35,8 @@ def first_tile(name: str, old: Var, kind: Type) -> str | None:
     number = number_in(value)
     if not isinstance(kind, TileType) or target.strip() != name or number is None:
         return None
+    if isinstance(number, float) and not kind.dtype.is_float():
+        return None
     value = str(float(number)) if kind.dtype.is_float() else value.strip()
     return f"begin with {name} = pl.full({spell_dims(kind.shape)}, pl.{kind.dtype.member}, {value})"
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from pypto._src.diagnostics import Span, SpanDraft, span_of
 from pypto._src.errors import ParserSyntaxError
+from pypto._src.python_text import parse_python
 
 _HEADER = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
 _CLOSING = (")", "]", "}", "#")
@@ -133,7 +134,7 @@ def parse_definition(filename: str, lines: Sequence[str], start: int) -> tuple[S
         header += 1
     text = "".join(lines[start : _block_end(lines, header, indent)])
     try:
-        body: Any = ast.parse(f"if 1:\n{text}" if indent else text).body
+        body: Any = parse_python(f"if 1:\n{text}" if indent else text).body
     except SyntaxError:
         return _find_in_file(filename, lines, start)
     if indent:
@@ -150,7 +151,7 @@ def first_line(node: ast.FunctionDef | ast.ClassDef) -> int:
 def _find_in_file(filename: str, lines: Sequence[str], start: int) -> tuple[Source, ast.stmt]:
     text = "".join(lines)
     try:
-        tree = ast.parse(text, filename)
+        tree = parse_python(text, filename)
     except SyntaxError as error:
         line, column = error.lineno or 1, max(error.offset or 1, 1) - 1
         raise ParserSyntaxError(
@@ -259,7 +260,7 @@ def syntax_tree(code: str, filename: str) -> ast.Module:
         ParserSyntaxError: Python's parser gives it up: nested too deeply, no text at all.
     """
     try:
-        return ast.parse(code, filename)
+        return parse_python(code, filename)
     except (RecursionError, MemoryError):
         raise too_deep(filename) from None
     except ValueError as error:  # a null character, half of a surrogate pair

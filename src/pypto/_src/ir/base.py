@@ -140,6 +140,28 @@ class Node(metaclass=NodeMeta):
         return cls.FIELDS
 
 
+def _refuse(*_: object, **__: object) -> NoReturn:
+    raise TypeError("the keywords of a call are immutable: change a copy, dict(call.kwargs)")
+
+
+_immutable: Any = _refuse
+
+
+class Keywords(dict[str, Any]):
+    """The keywords of a call: a dict that cannot change, since calls of many programs share it."""
+
+    __slots__ = ()
+
+    __setitem__ = __delitem__ = __ior__ = _immutable
+    clear = pop = popitem = setdefault = update = _immutable
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+NO_KEYWORDS: Final = Keywords()
+
+
 def setter(cls: type[Node], name: str) -> Callable[[Any, Any], None]:
     """Return what sets field ``name`` of a new node, in half the time of ``object.__setattr__``."""
     slot = getattr(cls, name, None)

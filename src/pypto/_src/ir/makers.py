@@ -53,7 +53,7 @@ def with_memref(kind: ShapedType, memref: MemRef) -> ShapedType:
 def checked_call(
     op: Op, args: tuple[Expr, ...], kwargs: Mapping[str, Any], kind: Type, span: Span
 ) -> Call:
-    """Return the `Call` of what is known to be fit for one; ``kwargs`` change no more."""
+    """Return the `Call` of what is known to be fit for one; ``kwargs`` are `Keywords`."""
     call = _CallDraft()
     call.op = op
     call.args = args

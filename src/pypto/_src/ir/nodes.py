@@ -16,6 +16,8 @@ from typing import Any, ClassVar, Final, TypeAlias, cast
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir.base import (
+    NO_KEYWORDS,
+    Keywords,
     Node,
     NodeMeta,
     all_of,
@@ -812,7 +814,7 @@ class Call(Expr, metaclass=NodeMeta):
                 check_keyword(key, value)
         _put_op(self, op)
         _put_args(self, as_exprs(args))
-        _put_kwargs(self, dict(kwargs))
+        _put_kwargs(self, Keywords(kwargs) if kwargs else NO_KEYWORDS)
         _put_type(self, UnknownType.get() if kind is None else kind)
         put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 

@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import OpError, OpTypeError
-from pypto._src.ir.base import NodeMeta
+from pypto._src.ir.base import NO_KEYWORDS, Keywords, NodeMeta
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.makers import checked_call
 from pypto._src.ir.nodes import (
@@ -35,7 +35,7 @@ from pypto._src.ir.nodes import (
     caller_span,
     valid_part,
 )
-from pypto._src.ir.unique import is_plain, unique
+from pypto._src.ir.unique import is_plain, unique, with_own_constants
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -410,7 +410,8 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         kind = self.result_type(operands, kwargs)
         if kwargs and not PLAIN_KEYWORDS.issuperset(map(type, kwargs.values())):
             return Call(op, operands, kwargs, kind, span)
-        return checked_call(op, operands, dict(kwargs), kind, span)
+        keywords = Keywords(kwargs) if kwargs else NO_KEYWORDS
+        return checked_call(op, operands, keywords, kind, span)
 
     def result_type(self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any]) -> Type:
         """Return the type that the op's rule gives to a call of ready operands.
@@ -518,10 +519,15 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
 
 
 def _one_object(kind: Type, operands: Sequence[Expr]) -> Type:
-    """Return `unique` of a result type, but the very type of an operand as it is."""
+    """Return `unique` of a result type, but the very type of an operand as it is.
+
+    Others have no constant of a list: equal constants find them, perhaps of the next program.
+    """
     for value in operands:
         if value.type is kind:
             return kind
+    if MakeTuple in map(type, operands) and not is_plain(kind):
+        return with_own_constants(kind)
     return unique(kind)
 
 

@@ -53,6 +53,12 @@ def unique(kind: Type) -> Type:
     return _added(key, _copy(cast("Any", kind))) if found is None else found
 
 
+def with_own_constants(kind: Type) -> Type:
+    """Return a tensor or tile type of the same symbols, and of constants that stand nowhere."""
+    cls = kind.__class__
+    return _copy(cast("Any", kind)) if cls is TileType or cls is TensorType else kind
+
+
 def unique_array(
     cls: type[TensorType | TileType], shape: Sequence[int], dtype: DataType
 ) -> TensorType | TileType:
@@ -143,7 +149,7 @@ def _numbers(items: Any) -> tuple[int, ...] | None:
 
 
 def _copy(kind: TensorType | TileType) -> TensorType | TileType:
-    """Return a plain type of which nothing is part of ``kind``, whose constants stand nowhere.
+    """Return a type that shares no constant with ``kind``, and whose constants stand nowhere.
 
     So which program asked first shows nowhere: neither in places, nor in what shares an object.
     """
@@ -151,8 +157,8 @@ def _copy(kind: TensorType | TileType) -> TensorType | TileType:
         view = kind.tensor_view
         if view is not None:
             view = TensorView(_copies(view.stride), view.layout)
-        return TensorType(_copies(kind.shape), kind.dtype, None, view)
-    return TileType(_copies(kind.shape), kind.dtype, None, _copy_of_view(kind.tile_view))
+        return TensorType(_copies(kind.shape), kind.dtype, kind.memref, view)
+    return TileType(_copies(kind.shape), kind.dtype, kind.memref, _copy_of_view(kind.tile_view))
 
 
 def _copy_of_view(view: TileView | None) -> TileView | None:
@@ -164,4 +170,8 @@ def _copy_of_view(view: TileView | None) -> TileView | None:
 
 
 def _copies(items: Sequence[Expr]) -> tuple[Expr, ...]:
-    return tuple([ConstInt(item.value) for item in items if isinstance(item, ConstInt)])
+    own: list[Any] = [*items]
+    for at, item in enumerate(own):
+        if item.__class__ is ConstInt:
+            own[at] = ConstInt(item.value, item.dtype)
+    return tuple(own)

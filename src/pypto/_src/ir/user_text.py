@@ -18,6 +18,7 @@ from pypto._src.diagnostics import Span, lines_at, text_at
 from pypto._src.ir.nodes import Call, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
+from pypto._src.python_text import parse_python
 
 _DEFINED: Final = re.compile(r"([^\W\d]\w*)\s*(?:$|:|=(?!=)|,)")
 _MADE: Final = re.compile(r"_|\w+_(copy|iter|col|row|tile|mat)\d*$")  # names that passes give
@@ -37,7 +38,7 @@ def user_name(var: Var) -> str:
 
 def _is_expression(text: str) -> bool:
     try:
-        ast.parse(text, mode="eval")
+        parse_python(text, mode="eval")
     except SyntaxError:
         return False
     return True
@@ -53,7 +54,7 @@ def user_call(call: Call) -> str:
     found = None
     for form in (f"({text})", text):  # within brackets an expression may have several lines
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            found = ast.parse(form).body
+            found = parse_python(form).body
             break
     op = op_of(call)
     if not text or not found or op is None:
@@ -101,7 +102,7 @@ def _many_lines(text: str) -> dict[int, tuple[int, int]]:
     """Return the first and last line of each simple statement of several lines, by its lines."""
     found: dict[int, tuple[int, int]] = {}
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parse_python(text)):
             if isinstance(node, ast.stmt) and not hasattr(node, "body"):
                 last = node.end_lineno or node.lineno
                 if last > node.lineno:
@@ -116,7 +117,7 @@ def user_value(stmt: Stmt) -> str | None:
     if not text.isascii():
         return None
     try:
-        node = ast.parse(text).body[0]
+        node = parse_python(text).body[0]
     except (SyntaxError, IndexError):
         return None
     value = node.value if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr) else None
@@ -135,7 +136,7 @@ def resized(text: str, argument: tuple[int, str], sizes: Mapping[int, int]) -> s
     ``argument`` is the position and the name of the list of sizes among the arguments of a call.
     """
     try:
-        node = ast.parse(text, mode="eval").body
+        node = parse_python(text, mode="eval").body
     except SyntaxError:
         return None
     if isinstance(node, ast.Call):

@@ -1,16 +1,18 @@
 """What surely happens when each loop of a function is in its first turn.
 
 A thing that is so in the first turn of all loops around it, and stands in no branch whose way is
-open, is so in every run that gets there. Tells where that holds; says nothing of tiles or tensors.
+open, is so in every run that gets there. Open is a loop inside another one, too, unless it is sure
+to run in the first turn of that one, or runs in all of its turns if in any. Tells where that holds;
+says nothing of tiles or tensors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pypto._src.ir.nodes import Expr, ScalarType, Var
-from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt
+from pypto._src.ir.nodes import Call, Expr, ScalarType, Var, const_value
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt
 from pypto._src.ir.walk import uses
 from pypto._src.passes.boxes import Affine, Integers, combine, trip_count
 from pypto._src.passes.check_paths import Conditions, Turn
@@ -24,7 +26,8 @@ class FirstTurns:
     """The sites of a function in SSA form, and which of them are sure in first turns.
 
     ``integers`` knows the function's integers. A block's *open* depth is that of the innermost
-    branch around it (or the block itself) whose way is not decided, `_OUTSIDE` for none.
+    branch around it (or the block itself) whose way is not decided, or loop that may run in later
+    turns only, `_OUTSIDE` for none.
     """
 
     def __init__(self, function: Function) -> None:
@@ -37,6 +40,7 @@ class FirstTurns:
         self.trips: dict[Block, int | None] = {self.root: 1}  # how often a block runs at most
         self.ways: dict[Site, bool | None] = {}  # of branches, in the first turns around them
         self.starts: dict[Var, Affine] = {}  # of loop variables
+        self.uneven: set[Site] = set()  # loops that may run in some turns of those around them only
         for site in sites_in(self.root):
             self._site(site)
 
@@ -67,8 +71,42 @@ class FirstTurns:
             self.conditions.turns[counter.var] = counter, Turn(first=True)
         count, outer = _count(site), self.trips[block]
         self.trips[body] = None if count is None or outer is None else count * outer
-        if count == 0:
-            self.open[body] = body.depth  # it never runs
+        if self.loop[block] is not None and not self._is_even(stmt):
+            self.uneven.add(site)
+        if count == 0 or (site in self.uneven and not self._runs_first(stmt, block)):
+            self.open[body] = body.depth  # it never runs, or perhaps not yet
+
+    def _is_even(self, stmt: Stmt) -> bool:
+        """True if a loop runs in all turns of the loops around it, or in none."""
+        if not isinstance(stmt, ForStmt):
+            return False
+        return trip_count(stmt) is not None or self._is_fixed([stmt.start, stmt.stop, stmt.step])
+
+    def _is_fixed(self, values: Iterable[Expr]) -> bool:
+        """True if values depend on nothing that a loop defines."""
+        pending, seen = [*values], set[Expr]()
+        while pending:
+            for var in uses([pending.pop()]):
+                if var in seen:
+                    continue
+                seen.add(var)
+                home = self.integers.home.get(var, self.root)
+                if self.loop[home] is None:
+                    continue
+                value = self.integers.values.get(var)
+                if value is None or isinstance(value, Call):
+                    return False
+                pending.append(value)
+        return True
+
+    def _runs_first(self, stmt: Stmt, block: Block) -> bool:
+        """True if a loop has a turn where those around it are in their first ones."""
+        step = const_value(stmt.step) if isinstance(stmt, ForStmt) else None
+        if not isinstance(stmt, ForStmt) or step is None:
+            return False
+        start, stop = (self.integers.form(each, block) for each in (stmt.start, stmt.stop))
+        length = self.at_start(combine(stop, start, -1), block)
+        return length is not None and not length.terms and length.constant * step > 0
 
     def _branch(self, site: Site, stmt: IfStmt) -> None:
         block = site.block

@@ -225,6 +225,8 @@ class _Tiles:
             loop = block.owner
             if self._turns_twice(loop) and self.turns.later(loop, site) is way:
                 return state._replace(since=min(state.since, block.depth), later=True)
+            if loop in self.turns.uneven:
+                return None
             block = loop.block
         return None
 
@@ -241,11 +243,19 @@ class _Tiles:
         state = self.states.get(value) if isinstance(value, Var) else None
         if state is None or not self.turns.is_sure(site.block, state.since):
             return
-        if state.later and _in_branch(site.block, state.since):
+        if state.later and self._in_branch(site.block, state.since):
             return
         known = self.found.get(state.origin)
         if known is None or (state.branch is None and known.severity is DiagnosticSeverity.Warning):
             self.found[state.origin] = self._finding(state, reader, span)
+
+    def _in_branch(self, block: Block, depth: int) -> bool:
+        """True if a block is inside a branch, or a loop that may not run, below ``depth``."""
+        while block.depth > depth and block.owner is not None:
+            if isinstance(block.owner.stmt, IfStmt) or block.owner in self.turns.uneven:
+                return True
+            block = block.owner.block
+        return False
 
     def _finding(self, state: _State, reader: str, span: Span) -> Diagnostic:
         call = state.origin.value
@@ -282,15 +292,6 @@ def _hint(state: _State) -> str | None:
         return None
     zero = "0.0" if kind.dtype.is_float() else "0"
     return f"pl.full({dims(kind.shape)}, pl.{kind.dtype.member}, {zero})"
-
-
-def _in_branch(block: Block, depth: int) -> bool:
-    """True if a block is inside a branch below ``depth``."""
-    while block.depth > depth and block.owner is not None:
-        if isinstance(block.owner.stmt, IfStmt):
-            return True
-        block = block.owner.block
-    return False
 
 
 def _never(turns: FirstTurns) -> dict[Var, AssignStmt]:

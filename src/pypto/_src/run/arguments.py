@@ -186,7 +186,7 @@ class Additions:
         values, words = [*bound.values], [*bound.words]
         shapes = self._shapes
         if shapes is None:
-            sizes = Sizes(self._function, self._known(bound.values))
+            sizes = Sizes.of(self._function, self._known(bound.values))
             shapes = [sizes.shape(param, kind) for param, kind in self._made]
         for (_, kind), shape in zip(self._made, shapes, strict=True):
             array = np.empty(shape, kind.dtype.numpy)
@@ -194,15 +194,15 @@ class Additions:
             words.append(address_of(array))
         return Bound(values, words)
 
-    def _known(self, values: Sequence[Any]) -> dict[str, int]:
-        """Return the sizes of the dimensions, and the numbers that may be sizes, by name."""
-        found: dict[str, int] = {}
+    def _known(self, values: Sequence[Any]) -> dict[Var, int]:
+        """Return the sizes of the dimensions, and the numbers that may be sizes."""
+        found: dict[Var, int] = {}
         for param, value in zip(self._given, values, strict=True):
             if isinstance(param.type, TensorType):
                 pairs = zip(param.type.shape, value.shape, strict=True)
-                found |= {dim.name: size for dim, size in pairs if isinstance(dim, Var)}
+                found |= {dim: size for dim, size in pairs if isinstance(dim, Var)}
             elif isinstance(param.type, ScalarType) and not param.type.dtype.is_float():
-                found[param.name] = max(value, 0)
+                found[param] = value
         return found
 
 
@@ -330,8 +330,14 @@ class _Scalar:
         if self.is_float:
             return self.wrap(rng.random() * 2 - 1)
         given = sizes.number(self.var)
-        # One is in range as a size, as an index and as a count.
-        return self.wrap(1) if given is None else given
+        if given is None:
+            return self.wrap(1)  # in range as a size, as an index and as a count
+        if self.wrap(given) != given:
+            raise CallError(
+                f"the size {self.name!r} is {given}, which {self.dtype.member} does not hold",
+                slug="argument-range",
+            )
+        return given
 
     def bind(self, arg: Any, dims: dict[Var, int]) -> tuple[Any, int]:
         value: Any = arg.item() if _is_number_of_numpy(arg) else arg
@@ -399,6 +405,17 @@ class _Tensor:
 
     def random(self, rng: np.random.Generator, sizes: Sizes) -> Array:
         shape = self.shape or sizes.shape(self.var, self.kind)
+        try:
+            return self._filled(rng, shape)
+        except (ValueError, MemoryError):
+            raise CallError(
+                f"there is no memory for {self.name!r} of {self.function}, "
+                f"{list(shape)} elements of {self.dtype}",
+                slug="argument-range",
+            ) from None
+
+    def _filled(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Return a new array: zeros for a result, else random numbers."""
         if self.is_result:
             return np.zeros(shape, self.dtype)
         if self.is_float:

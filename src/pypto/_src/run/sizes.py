@@ -51,6 +51,13 @@ class Sizes:
             if size < 0:
                 raise CallError(f"the size {name!r} is {size}", slug="argument-range")
 
+    @classmethod
+    def of(cls, function: Function, values: Mapping[Var, int]) -> Sizes:
+        """Return the sizes of a call: ``values`` of dimensions and numbers, whatever they are."""
+        sizes = cls(function, {})
+        sizes._values = dict(values)
+        return sizes
+
     def number(self, param: Var) -> int | None:
         """Return what an integer parameter is given as, None if nothing."""
         return self._values.get(param)

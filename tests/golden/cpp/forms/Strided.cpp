@@ -4,6 +4,17 @@
 
 using namespace pto;
 
+static inline __aicore__ int64_t region_begin(
+    int64_t dimension, int64_t begin, int64_t size, int64_t limit)
+{
+#if defined(PTO_CPU_NATIVE)
+    if (begin < 0 || begin > limit - size) {
+        pto::cpu::fail_region(dimension, begin, size, limit);
+    }
+#endif
+    return begin;
+}
+
 __aicore__ __attribute__((always_inline)) void runStrided(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -51,7 +62,7 @@ __aicore__ __attribute__((always_inline)) void runStrided(__gm__ int64_t* args)
     for (int64_t k = 0; k < K; k += 1) {
         for (int64_t i = 0; i < N; i += 4) {
             for (int64_t j = 0; j < M; j += 16) {
-                TASSIGN(x_1x4x16Global, x + k * x_stride0 + i * M + j);
+                TASSIGN(x_1x4x16Global, x + k * x_stride0 + region_begin(1, i, 4, N) * M + region_begin(2, j, 16, M));
                 TLOAD(tile, x_1x4x16Global);
                 set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
                 wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
@@ -59,7 +70,7 @@ __aicore__ __attribute__((always_inline)) void runStrided(__gm__ int64_t* args)
                 set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
                 set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
                 wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
-                TASSIGN(out_1x4x16Global, out + k * out_stride0 + i * M + j);
+                TASSIGN(out_1x4x16Global, out + k * out_stride0 + region_begin(1, i, 4, N) * M + region_begin(2, j, 16, M));
                 TSTORE(out_1x4x16Global, _t0);
                 set_flag(PIPE_MTE3, PIPE_V, EVENT_ID0);
                 wait_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);

@@ -92,7 +92,7 @@ PTO_LIGHT inline bool in_tensor(const Region& region)
             region.begin + static_cast<uintptr_t>(region.bytes) <= known.of[i].end) {
             const uint64_t place = (region.begin - region.origin) / static_cast<uint64_t>(region.size);
             const uint64_t line = static_cast<uint64_t>(region.line);
-            if (line <= 1 || place % line + static_cast<uint64_t>(region.width) <= line) {
+            if (line == 0 || place % line + static_cast<uint64_t>(region.width) <= line) {
                 return true;
             }
         }
@@ -129,7 +129,7 @@ PTO_INLINE bool inside(const G& g, const GlobalLines<G>& lines, const char* verb
                         reinterpret_cast<uintptr_t>(g.GetOrigin()),
                         lines.span() * size,
                         size,
-                        flat && lines.step[inner] == 1 ? lines.step[outer] : 0,
+                        flat && lines.step[inner] == 1 && G::staticStride[outer] != 1 ? lines.step[outer] : 0,
                         lines.n[inner]};
     return (flat && in_tensor(region)) ||
            in_some_tensor(region, Asked{g.data(), size, g.GetShapes(), g.GetStrides(), verb}, dn, flat);
