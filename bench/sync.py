@@ -27,7 +27,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import ForStmt, Function, Stmt, WhileStmt
 from pypto._src.passes.boxes import trip_count
 from pypto._src.passes.buffers import Accesses, Instruction
-from pypto._src.passes.conflicts import History, Need, meeting, reached
+from pypto._src.passes.conflicts import History, Need, meeting
 from pypto._src.passes.happens_before import check_sync
 from pypto._src.passes.insert_sync import InsertSync, SyncReport, is_sync
 from pypto._src.passes.pipelines import PassManager
@@ -51,7 +51,7 @@ class PerDependence:
         self.root = number(function)
         self.accesses = Accesses(function, self.root)
         self.history = History(self.accesses)
-        self.count = [0] * 7
+        self.count = [0] * 7  # by the number of the pipe
         self.flags: dict[tuple[Site, Site, bool], tuple[int, int]] = {}  # to their pipes
         self.barriers: set[Site] = set()
         self._block(self.root)
@@ -62,8 +62,9 @@ class PerDependence:
             if instruction is not None:
                 needs = earlier(self.history, instruction)
                 self._note(instruction, needs, carried=False)
-                self.count[instruction.pipe] += 1
-                self.history.record(instruction, self.count[instruction.pipe])
+                self.count[instruction.queue] += 1
+                instruction.number = self.count[instruction.queue]
+                self.history.record(instruction)
                 continue
             before = self.count[:]
             for inner in site.blocks:
@@ -82,10 +83,10 @@ class PerDependence:
 
     def _note(self, instruction: Instruction, needs: Iterable[Need], *, carried: bool) -> None:
         for need in needs:
-            if need.pipe == instruction.pipe:
+            if need.queue == instruction.queue:
                 self.barriers.add(instruction.site)
             else:
-                pair = (need.pipe, int(instruction.pipe))
+                pair = (need.queue, instruction.queue)
                 self.flags[need.site, instruction.site, carried] = pair
 
     def counts(self) -> Plain:
@@ -106,10 +107,10 @@ class PerDependence:
 def earlier(history: History, instruction: Instruction) -> Iterator[Need]:
     """Yield all conflicts with instructions that come before in the same turn of all loops."""
     site = instruction.site
-    own = instruction.pipe if instruction.in_order else None
+    own = instruction.queue if instruction.in_order else None
     for by_pipe in history.on_chip(instruction):
-        for pipe, newest in by_pipe.items():
-            need = None if pipe == own else reached(newest, site)
+        for pipe in by_pipe:
+            need = None if pipe == own else by_pipe.reached(pipe, site)
             if need is not None:
                 yield need
     yield from _parts(history, instruction, None)
@@ -119,27 +120,27 @@ def earlier_turn(
     history: History, instruction: Instruction, body: Block, before: list[int]
 ) -> Iterator[Need]:
     """Yield all conflicts with earlier turns of a loop, before which ``before`` were given."""
-    own = instruction.pipe if instruction.in_order else None
+    own = instruction.queue if instruction.in_order else None
     for by_pipe in history.on_chip(instruction):
         for pipe, newest in by_pipe.items():
             if pipe != own and newest.number > before[pipe]:
                 yield newest
     for need in _parts(history, instruction, body):
-        if need.number > before[need.pipe]:
+        if need.number > before[need.queue]:
             yield need
 
 
 def _parts(history: History, instruction: Instruction, body: Block | None) -> Iterator[Need]:
-    own = instruction.pipe if instruction.in_order else None
+    own = instruction.queue if instruction.in_order else None
     for access in instruction.tensors:
         parts = history.tensors.get(access.root)
-        for entry in () if parts is None else parts.listed:
+        for done, box, writes in () if parts is None else parts.listed:
             if (
-                (access.writes or entry.writes)
-                and entry.pipe != own
-                and history.may_conflict(entry, access, instruction.site, body)
+                (access.writes or writes)
+                and done.queue != own
+                and history.may_conflict(done.site, box, instruction.site, access.box, body)
             ):
-                yield Need(entry.pipe, entry.number, entry.site)
+                yield done
 
 
 def _life(first: Site, second: Site, *, carried: bool) -> list[tuple[int, int]]:

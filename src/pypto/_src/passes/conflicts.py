@@ -169,7 +169,7 @@ class History:
         site, block = instruction.site, instruction.site.block
         ordered = instruction.queue if instruction.in_order else None
         found: dict[int, Need] = {}
-        for by_pipe in self._on_chip(instruction):
+        for by_pipe in self.on_chip(instruction):
             for pipe, newest in by_pipe.items():
                 if newest.number <= known[pipe] or pipe == ordered:
                     continue
@@ -188,7 +188,7 @@ class History:
         """Return by pipe the last conflict in earlier turns of the loop that has ``body``."""
         ordered = instruction.queue if instruction.in_order else None
         found: dict[int, Need] = {}
-        for by_pipe in self._on_chip(instruction):
+        for by_pipe in self.on_chip(instruction):
             for pipe, newest in by_pipe.items():
                 old = found.get(pipe)
                 least = known[pipe] if old is None else old.number
@@ -198,7 +198,7 @@ class History:
             self._add_parts(instruction, known, found, body)
         return found
 
-    def _on_chip(self, instruction: Instruction) -> list[ByPipe]:
+    def on_chip(self, instruction: Instruction) -> list[ByPipe]:
         """Return the accesses to on-chip memory that conflict with those of an instruction."""
         chunks = self.chunks
         found = [chunks[chunk][1] for chunk in instruction.reads]
@@ -242,14 +242,14 @@ class History:
                 continue
             old = found.get(pipe)
             if done.number > (known[pipe] if old is None else old.number):
-                if not self._may_conflict(done.site, other, site, box, body):
+                if not self.may_conflict(done.site, other, site, box, body):
                     continue
                 found[pipe] = done
             left.remove(pipe)  # its others come before
             if not left:
                 return
 
-    def _may_conflict(
+    def may_conflict(
         self, done: Site, other: Box | None, site: Site, box: Box | None, body: Block | None
     ) -> bool:
         """True unless an access at ``site`` touches other elements, or stands in another arm.
