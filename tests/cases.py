@@ -384,6 +384,13 @@ def _biased(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ..
     return kernel.let("result", case.op.build([lhs, rhs, bias], {}))
 
 
+def _biased_in_mat(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Add a row that is in Mat memory, where it was loaded to."""
+    left, right, row = shapes
+    lhs, rhs = kernel.tile(left, dtype, LEFT), kernel.tile(right, dtype, RIGHT)
+    return kernel.let("result", case.op.build([lhs, rhs, kernel.tile(row, D.FP32, MAT)], {}))
+
+
 def _moved(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
     """Multiply by what was moved to Left or Right."""
     (shape,) = shapes
@@ -580,7 +587,13 @@ def _casts() -> list[Case]:
                 values = between(-100, 100)
                 row = Case(elementwise.cast, shapes, (source,), attrs=attrs, values=values)
                 rows.append(row)
+    same = {"target_type": D.FP32, "mode": "rint"}
+    rows.append(Case(elementwise.cast, (((16, 32),),), (D.FP32,), attrs=same, reference=_itself))
     return rows
+
+
+def _itself(a: Any) -> Any:
+    return a
 
 
 def _left(a: int, count: int) -> int:
@@ -720,8 +733,13 @@ CASES: list[Case] = [
         values=whole_range,
         reference=lambda a, s: int(a / s) if isinstance(a, int) else a / s,
     ),
-    Case(elementwise.maxs, _ONE, scalars=(0.5,), reference=max),
-    Case(elementwise.mins, _ONE, scalars=(0.5,), reference=min),
+    Case(elementwise.maxs, _ONE, (D.FP16, D.FP32), (0.5,), reference=max),
+    Case(elementwise.mins, _ONE, (D.FP16, D.FP32), (0.5,), reference=min),
+    *[
+        Case(op, _ONE, (dtype,), (-7,), values=whole_range, reference=formula)
+        for op, formula in ((elementwise.maxs, max), (elementwise.mins, min))
+        for dtype in (D.INT16, D.INT32)
+    ],
     Case(elementwise.exp, _ONE, rtol=_CLOSE, reference=np.exp),
     Case(elementwise.log, _ONE, values=positive, rtol=_CLOSE, atol=_CLOSE, reference=np.log),
     Case(elementwise.sqrt, _ONE, values=positive, reference=np.sqrt),
@@ -781,6 +799,14 @@ CASES: list[Case] = [
         rtol={D.FP32: 1e-5, D.FP16: 1e-5, D.BF16: 1e-5},
         atol={D.FP32: 1e-3, D.FP16: 1e-3, D.BF16: 1e-3},
         build=_biased,
+    ),
+    Case(
+        matmul.matmul_bias,
+        (((16, 32), (32, 32), (1, 32)),),
+        (D.FP16,),
+        rtol={D.FP16: 1e-5},
+        atol={D.FP16: 1e-3},
+        build=_biased_in_mat,
     ),
     # A row goes to Left memory in units of 512 bytes.
     Case(

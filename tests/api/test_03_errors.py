@@ -585,7 +585,7 @@ ESCAPES: list[tuple[str, Callable[[], object], tuple[type[Exception], ...], str]
      "defines the function 'f', a program was wanted"),
     ("pl.loads", lambda: pl.loads("no-such-file.py"), (FileNotFoundError,), "no-such-file.py"),
     ("an op in @pl.function", lambda: define(BAD_OP, "bad_op.py"),
-     (d.ParserError, d.ParserTypeError, ValueError), "pl.load misses its argument 'offsets'"),
+     (d.ParserSyntaxError, d.ParserTypeError, ValueError), "pl.load misses its argument 'offsets'"),
     ("an op in @pl.program", lambda: define(BAD_OP_METHOD, "bad_method.py"),
      (d.ParserError, ValueError, errors.OpError), "pl.load misses its argument 'offsets'"),
     ("an op in pl.parse", lambda: pl.parse(BAD_OP), (d.ParserError, ValueError),

@@ -371,7 +371,7 @@ ENUMS: list[tuple[type[Enum], type[Enum], str]] = [
     # Bias is the project's own, for the row that a matrix product begins with.
     (ir.MemorySpace, Enum, "DDR=0 Vec=1 Mat=2 Left=3 Right=4 Acc=5 Bias=6"),
     (ir.PipeType, IntEnum, "MTE1=0 MTE2=1 MTE3=2 M=3 V=4 S=5 FIX=6 ALL=7"),
-    (ir.CoreType, Enum, "CUBE=0 VECTOR=1"),
+    (ir.CoreType, IntEnum, "CUBE=0 VECTOR=1"),
     (ir.TensorLayout, Enum, "ND=0 DN=1 NZ=2"),
     (ir.TileLayout, Enum, "none_box=0 row_major=1 col_major=2"),
     (ir.TilePad, Enum, "null=0 zero=1 max=2 min=3"),
@@ -393,9 +393,14 @@ def test_enums(kind: type[Enum], base: type[Enum], members: str) -> None:
         assert pickle.loads(pickle.dumps(member)) is member
 
 
-def test_pipes_are_numbers() -> None:
-    """A pipe stands where an int may: as keyword of a sync op."""
+def test_pipes_and_cores_are_numbers() -> None:
+    """A pipe stands where an int may: as keyword of a sync op. So does a core."""
     assert (ir.PipeType.V + 0, ir.PipeType(2) is ir.PipeType.MTE3, int(ir.ALL)) == (4, True, 7)
+    assert (ir.CoreType.VECTOR + 0, ir.CoreType(0) is ir.CUBE, f"{ir.VECTOR}") == (
+        1,
+        True,
+        "CoreType.VECTOR",
+    )
 
 
 # ---------------------------------------------------------------------------- 5.2 default views

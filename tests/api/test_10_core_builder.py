@@ -64,7 +64,7 @@ def while_loop(ib: IRBuilder) -> ir.Function:
     ib.begin_while_loop(ir.ConstBool(True), at(2))
     ib.add_while_iter_arg(carried)
     ib.add_while_return_var(last)
-    ib.set_while_loop_condition(carried < n)
+    ib.set_while_loop_condition(cond=carried < n)
     ib.emit(ir.YieldStmt([carried + 1], at(3)))
     ib.end_while_loop(at(4))
     ib.return_([last], at(5))

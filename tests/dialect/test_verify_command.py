@@ -44,6 +44,15 @@ def test_refused_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["verify", str(BROKEN), "--arch", "a5"]) == 0
 
 
+def test_python_is_no_pto(capsys: pytest.CaptureFixture[str]) -> None:
+    """A Python file is not parsed as a text of the assembler: the report says how to get one."""
+    assert cli.main(["verify", "kernel.py"]) == 1
+    assert capsys.readouterr().err == (
+        "error: kernel.py is a Python file, a text of PTO MLIR was wanted  [file]\n"
+        "  = hint: pypto compile kernel.py --backend pto writes such texts\n"
+    )
+
+
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     """``--json`` prints the options and the faults as data."""
     assert cli.main(["verify", str(BROKEN), "--json"]) == 1

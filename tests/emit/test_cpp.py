@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from pypto._src.emit.cpp_types import ScalarText
 from pypto._src.errors import EmitError, EvaluationError
 from pypto._src.ir.enums import FunctionType, ParamDirection, PipeType
 from pypto._src.ir.nodes import (
+    Abs,
     And,
     Eq,
     Expr,
@@ -28,12 +31,16 @@ from pypto._src.ir.nodes import (
     Ge,
     Lt,
     MakeTuple,
+    Max,
+    Min,
     Or,
+    Sub,
     TensorType,
     Var,
     Xor,
     binary,
     scalar_type,
+    unary,
 )
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnStmt, SeqStmts
 from pypto._src.ops import memory, system
@@ -342,6 +349,10 @@ EXPRESSIONS: list[tuple[Any, str]] = [
     (A**B, "int_pow(a, b)"),
     ((A + 1) // (B - 1) % C, "floor_mod(floor_div(a + 1, b - 1), c)"),
     (A * 3000000000, "a * 3000000000LL"),
+    (binary(Min, A, B), "a < b ? a : b"),
+    (binary(Max, A, B) - 3, "(a > b ? a : b) - 3"),
+    (binary(Min, A - B, binary(Max, B, C)), "int_min<int64_t>(a - b, b > c ? b : c)"),
+    (unary(Abs, B - A), "int_abs<int64_t>(b - a)"),
 ]
 
 
@@ -360,7 +371,7 @@ def test_scalar_values(expr: Any) -> None:
     values = [
         a + b * c, (a + b) * c, a - (b - c), a - b - c, a & (b + c), (a << b) + c, (a + b) << c,
         a | (b & c), a | b | c, a ^ (b | c), a, a + 5, ~a * b, a**b, (a + 1) // (b - 1) % c,
-        a * 3000000000,
+        a * 3000000000, min(a, b), max(a, b) - 3, min(a - b, max(b, c)), abs(b - a),
     ]  # fmt: skip
     place = [e for e, _ in EXPRESSIONS]
     [expected] = [v for v, e in zip(values, place, strict=True) if e is expr]
@@ -403,6 +414,26 @@ class K:
             np.testing.assert_array_equal(out, expected, err_msg=f"{a} {b}")
             known = ~np.isnan(expected)
             assert (np.signbit(out) == np.signbit(expected))[known].all(), (a, b)
+
+
+NESTS: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "min": lambda value, n: binary(Min, n, value),
+    "max": lambda value, n: binary(Max, value, n),
+    "abs": lambda value, n: unary(Abs, binary(Sub, value, n)),
+}
+
+
+@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
+@pytest.mark.parametrize("dtype", [DataType.INT64, DataType.INT8, DataType.FP32, DataType.BF16])
+def test_operands_stand_once(dtype: DataType, nest: Callable[[Expr, Expr], Expr]) -> None:
+    """A nest 40 deep is as long as 40 calls, whatever it computes with."""
+    value, n = (Var(name, scalar_type(dtype)) for name in ("value", "n"))
+    whole: Expr = value
+    for _ in range(40):
+        whole = nest(whole, n)
+    text = ScalarText(lambda var: var.name).text(whole)
+    assert len(text) < 40 * 120
+    assert len(re.findall(r"\bvalue\b", text)) <= 2  # twice in the innermost ``a < b ? a : b``
 
 
 def test_conditions_text() -> None:

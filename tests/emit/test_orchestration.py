@@ -95,6 +95,27 @@ def test_whole_text(golden: Callable[[str, str], None]) -> None:
     assert set(result.func_name_to_core_type.values()) == {CoreType.VECTOR}
 
 
+NUMBERS = """\
+k = pl.min(m * 2, pl.max(abs(n - 3), m // n))
+self.scale(x, pl.cast(k, pl.FP32) + abs(pl.min(g, 1.0) - g), out)
+"""
+
+
+def numbers_emitted() -> OrchestrationResult:
+    params = f"x: {BLOCK}, m: pl.INT32, n: pl.INT32, g: pl.FP32, out: pl.Out[{BLOCK}]"
+    return emitted(params, NUMBERS)
+
+
+def test_operands_stand_once() -> None:
+    """Smaller, larger and absolute numbers are calls, each operand written once."""
+    text = numbers_emitted().code
+    quotient = "static_cast<int32_t>(floor_div(m, n))"
+    larger = f"int_max<int32_t>(int_abs<int32_t>(n - 3), {quotient})"
+    assert f"int32_t k = int_min<int32_t>(m * 2, {larger});" in text
+    smaller = "static_cast<float>(float_min(g, 1.0f))"
+    assert f"float_to_u64(static_cast<float>(k) + float_abs<float>({smaller} - g))" in text
+
+
 # A stand-in for the runtime's header: as much as the text uses, with the types that it must have.
 _API = """
 #include <initializer_list>
@@ -192,6 +213,7 @@ def test_size_that_no_tensor_tells() -> None:
     ("emit", "allowed"),
     [
         pytest.param(lambda: emitted(ALL, ALL_BODY, BLOCK), [], id="all"),
+        pytest.param(numbers_emitted, [], id="numbers"),
         # No kernel takes the table, which the host reads through its pointer.
         pytest.param(sizes_emitted, ["-Wno-unused-but-set-variable"], id="sizes"),
     ],

@@ -106,9 +106,9 @@ def test_messages_differ() -> None:
 PROSE = {
     "annotation-undefined-dim", "async-kernel", "cast-mode", "division", "function-on-class",
     "host-branch", "kernel-recursion", "kwargs", "lambda-kernel", "load-acc", "match",
-    "host-tile", "misplaced-range", "out-never-written", "star-args", "step-zero", "text",
-    "tile-comparison", "unsupported", "unsupported-expressions", "unused-result",
-    "while-values-condition", "yield-python", "yield-unnamed",
+    "host-tile", "misplaced-range", "out-never-written", "recursive-kernel", "star-args",
+    "step-zero", "text", "tile-comparison", "unsupported", "unsupported-expressions",
+    "unused-result", "while-values-condition", "yield-python", "yield-unnamed",
 }  # fmt: skip
 """Errors whose hint begins with "write" and goes on in words: there are several ways to do it."""
 
@@ -224,6 +224,8 @@ NO_HINT = {
     "stray-jump": "IR made by hand",
     "string-operand": "the string means nothing",
     "sum-one-dimension": "a scalar is not stored",
+    "tensor-memory": "the data decide",
+    "tensor-negative": "the data decide",
     "text-run": "the user's own Python fails",
 }
 """Errors without a hint, and why no single thing to type is right."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pypto.language as pl
-from pypto import DataType, ir
+from pypto import DataType, backend, codegen, ir, passes, runtime
 from pypto._src.driver import compile_program
-from pypto._src.errors import KeywordError, PyptoError, UnknownNameError
+from pypto._src.errors import CallError, KeywordError, PyptoError, UnknownNameError
 from pypto._src.frontend.messages import recipe
 from pypto._src.ir.nodes import Call
 from pypto._src.ir.user_text import resized, user_call, user_name
@@ -52,6 +53,40 @@ def hint_for(value: str, before: str = "") -> str | None:
 def test_numbers_lose_their_quotes(found: str, wanted: str) -> None:
     """A number in quotes is hinted without them, whatever brackets stand around it."""
     assert hint_for(found) == f"write {wanted}"
+
+
+def test_dimensions_without_a_size_get_different_names() -> None:
+    """Who types the hint for one None after the other does not make one size of two."""
+    text = KERNEL.replace("VALUE", "t").replace("[[16, 32]", "[[None, None]", 1)
+    for name in ("N", "M"):
+        with pytest.raises(PyptoError) as caught:
+            pl.parse(text)
+        assert caught.value.hint == f'write pl.dynamic("{name}")'
+        text = text.replace("None", f'pl.dynamic("{name}")', 1)
+    assert pl.parse(text).name == "kernel"
+
+
+@pytest.mark.parametrize(("call", "form"), [
+    ("recip", "1 / {}"), ("rsqrt", "{} ** -0.5"), ("sqrt", "{} ** 0.5"),
+    ("exp", "2.718281828459045 ** {}"),
+])  # fmt: skip
+def test_operators_are_hinted_where_they_have_a_value(call: str, form: str) -> None:
+    """A number stands for an op of a number; where Python has none, a tile of it does."""
+    assert hint_for(f"pl.add(t, pl.{call}(4.0))") == f"write {form.format('4.0')}"
+    odd = "1000.0" if call == "exp" else "-0.0" if call == "recip" else "-4.0"
+    tile = f"pl.full([16, 32], pl.FP32, {odd})"
+    assert hint_for(f"pl.add(t, pl.{call}({odd}))") == f"write pl.{call}({tile})"
+
+
+@pytest.mark.parametrize(("name", "found"), [
+    ("a b", "'a b'"), ("", "''"), ("class", "Python's word 'class'"), (3, "3"), (None, "None"),
+])  # fmt: skip
+def test_names_of_dimensions(name: Any, found: str) -> None:
+    """A dimension is called what a variable may be called."""
+    with pytest.raises(
+        ValueError, match=f"^the name of a dimension is an identifier, got {found}$"
+    ):
+        pl.dynamic(name)
 
 
 def test_no_float_is_hinted_for_an_op_of_integers() -> None:
@@ -150,6 +185,59 @@ def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
     with pytest.raises(UnknownNameError, match="DataType has no attribute 'FP31'") as caught:
         getattr(DataType, "FP31")  # noqa: B009
     assert caught.value.hint == "did you mean FP32?"
+
+
+@pytest.mark.parametrize(
+    ("owner", "found", "meant"),
+    [
+        (runtime, "compil", "compile"),
+        (passes, "init_memref", "init_mem_ref"),
+        (codegen, "PTOCodgen", "PTOCodegen"),
+        (backend, "BackendTyp", "BackendType"),
+        (ir.op.block, "lod", "load"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_public_names_are_hinted(owner: Any, found: str, meant: str) -> None:
+    """Every public package, and the ops of a level, answer a misspelt name with the right one."""
+    with pytest.raises(UnknownNameError) as caught:
+        getattr(owner, found)
+    assert caught.value.hint == f"did you mean {meant}?"
+    assert caught.value.place.filename == __file__
+    assert not hasattr(owner, "__wrapped__")
+
+
+@pytest.mark.parametrize("strategy", ["Default", "PTOAS"])
+def test_strategies_are_no_strings(strategy: Any) -> None:
+    """A strategy by its name is refused with the names of those that there are."""
+    message = "it is one of OptimizationStrategy.Default, OptimizationStrategy.PTOAS"
+    with pytest.raises(ValueError, match=f"^strategy is '{strategy}'; {message}$"):
+        passes.PassManager.get_strategy(strategy)
+
+
+def test_backends_are_no_strings(tmp_path: Path) -> None:
+    """A backend by its name is refused before anything is written."""
+    wanted = "backend_type is 'cce'; it is one of BackendType.CCE, BackendType.PTO"
+    backend_type: Any = "cce"
+    with pytest.raises(ValueError, match=f"^{wanted}$"):
+        ir.compile(ir.Program([], "P"), tmp_path / "out", backend_type=backend_type)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_pass_takes_programs_only() -> None:
+    """What is no program is the caller's mistake, not one of the compiler."""
+    function: Any = pl.parse(KERNEL.replace("VALUE", "t"))
+    with pytest.raises(CallError) as caught:
+        passes.init_mem_ref()(function)
+    assert caught.value.message == "InitMemRef takes a program, got the function 'kernel'"
+    assert caught.value.hint == 'write ir.Program([kernel], "kernel")'
+
+
+def test_a_text_is_a_string() -> None:
+    """A path or number in place of a text is named as what it is."""
+    text: Any = Path("kernel.py")
+    with pytest.raises(TypeError, match=r"^the text of a kernel is a str, got \w*Path$"):
+        pl.parse(text)
 
 
 def test_a_keyword_that_there_is_not_is_a_type_error() -> None:

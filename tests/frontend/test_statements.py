@@ -191,6 +191,47 @@ def test_yields_of_branches() -> None:
     assert isinstance(branch.then_body, YieldStmt)
 
 
+def test_yields_of_elif() -> None:
+    """A branch that ends with an if of its own yields what that yields."""
+    assert body(
+        N,
+        """
+        if n > 3:
+            x, y = pl.yield_(n, 1)
+        elif n > 2:
+            x, y = pl.yield_(2, n)
+        else:
+            x, y = pl.yield_(n, 3)
+        if n > 5:
+            if n > 6:
+                z = pl.yield_(x)
+            else:
+                z = pl.yield_(y)
+        else:
+            z = pl.yield_(0)
+        return z
+        """,
+    ) == lines("""
+        if n > 3:
+            x, y = pl.yield_(n, 1)
+        else:
+            if n > 2:
+                x_1, y_1 = pl.yield_(2, n)
+            else:
+                x_1, y_1 = pl.yield_(n, 3)
+            x, y = pl.yield_(x_1, y_1)
+        if n > 5:
+            if n > 6:
+                z_1 = pl.yield_(x)
+            else:
+                z_1 = pl.yield_(y)
+            z = pl.yield_(z_1)
+        else:
+            z = pl.yield_(0)
+        return z
+        """)
+
+
 def test_loop_forms() -> None:
     """pl.range has one to three bounds; pl.parallel marks the loop."""
     found = kernel(
@@ -391,6 +432,18 @@ pl.load(x, [0, 0], [64, 64], pl.MemorySpace.Mat)
             "if n > 1:\n    x = pl.yield_(n)\nelse:\n    y = pl.yield_(n)",
             ParserSyntaxError,
             "yield-names",
+        ),
+        (
+            "if n > 1:\n    x = pl.yield_(n)\nelif n > 0:\n    y = pl.yield_(n)\n"
+            "else:\n    y = pl.yield_(n)",
+            ParserSyntaxError,
+            "yield-count",
+        ),
+        (
+            "if n > 1:\n    x = pl.yield_(n)\nelif n > 0:\n    x = pl.yield_(pl.cast(n, pl.FP32))\n"
+            "else:\n    x = pl.yield_(1.0)",
+            ParserTypeError,
+            "yield-type",
         ),
         (
             "if n > 1:\n    pl.yield_(n)\nelse:\n    pl.yield_(n)",

@@ -453,14 +453,14 @@ def test_parameter_directions() -> None:
 # --------------------------------------------------------------------------------------------
 
 
-def test_loop_sum() -> None:
-    """The document's loop_sum, which carries its sum through the loop."""
+@pytest.mark.parametrize("decorator", ["", "@pl.function\n"])
+def test_loop_sum(decorator: str) -> None:
+    """The document's loop_sum, which has no decorator, carries its sum through the loop."""
     whole = pl.parse(
-        """# pypto.program: my_program
+        f"""# pypto.program: my_program
 import pypto.language as pl
 
-@pl.function
-def loop_sum(n: pl.INT64) -> pl.INT64:
+{decorator}def loop_sum(n: pl.INT64) -> pl.INT64:
     sum_init: pl.INT64 = 0
     for i, (sum,) in pl.range(0, n, 1, init_values=(sum_init,)):
         sum = pl.yield_(sum + i)

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from pypto import ir
 from pypto._src.diagnostics import Diagnostic
 from pypto._src.ir import proofs as proofs_module
-from pypto._src.ir.nodes import scalar_type
+from pypto._src.ir.nodes import exprs_of_type, scalar_type
 from pypto._src.ir.proofs import Look, Proofs, Shared
 from pypto._src.ir.stmts import statements
+from pypto._src.ir.unique import unique
 from pypto._src.ir.verify import RULES
 from pypto._src.ir.verify_ssa import look
 from pypto._src.ir.walk import copy_with
@@ -120,17 +121,18 @@ def test_large_expressions_are_looked_at() -> None:
     ]
 
 
-def test_a_proof_lasts() -> None:
+def test_a_proof_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Statements of one form are looked at once, and so is what one function has in its order."""
+    monkeypatch.setattr(Shared, "current", Shared())
 
     class Counting(Proofs):
         def __init__(self) -> None:
             super().__init__()
             self.count = 0
 
-        def _check(self, op: Any, call: Any, var: Any, form: Any) -> bool:
+        def _has_right_type(self, op: Any, call: Any, var: Any) -> bool:
             self.count += 1
-            return super()._check(op, call, var, form)
+            return super()._has_right_type(op, call, var)
 
         def everywhere(self) -> dict[Any, int]:
             self.count += 100
@@ -208,6 +210,10 @@ def test_no_program_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
         )
     table = Shared.current
     assert len(table.forms) > 20
+    assert table.types
+    for kind in table.kept:
+        assert unique(kind) is kind
+        assert all(dim.span.begin_line <= 0 for dim in exprs_of_type(kind))
     stack: list[Any] = [*table.forms, *table.numbers, *table.alone, *table.alone.values()]
     while stack:
         item = stack.pop()
@@ -236,6 +242,7 @@ def test_a_full_table_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         ]
         assert len(Shared.current.forms) <= 12
         assert len(Shared.current.numbers) <= 12
+        assert len(Shared.current.types) == len(Shared.current.kept) <= 12
     assert Shared.current is not first
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import pytest
 
 from pypto import ir
+from pypto._src.driver import compile_program
 from pypto._src.ir.verify import IRVerifier
+from pypto._src.passes.pipelines import PassManager
 
 DEPTH = 60  # doublings: 2**60 leaves as text
 SMALL = 13  # deep enough to be numbered, small enough to be written out
@@ -104,3 +110,97 @@ def test_first_difference() -> None:
         "  left:  x + x + (x + x)\n"
         "  right: (x + x) * (x + x)"
     )
+
+
+def kernel(build: Callable[[ir.IRBuilder, ir.Var], ir.Expr | int]) -> ir.Program:
+    """Return a kernel that fills ``out`` [8, 8] with what ``build`` makes of ``n``."""
+    ib = ir.IRBuilder()
+    with ib.function("f", type=ir.FunctionType.InCore) as f:
+        n = f.param("n", ir.ScalarType(INT64))
+        out = f.param("out", ir.TensorType([8, 8], ir.INT32), direction=ir.ParamDirection.Out)
+        value = ib.let("value", ir.cast(build(ib, n), ir.INT32))
+        tile = ib.let("tile", ir.op.block.full([8, 8], ir.INT32, value))
+        ib.let("stored", ir.op.block.store(tile, [0, 0], [8, 8], out))
+    return ir.Program([f.get_result()], "P")
+
+
+def values(program: ir.Program, n: int) -> list[int]:
+    """Return what a kernel computes: interpreted as built and after the passes, and compiled."""
+    found: list[int] = []
+    lowered = PassManager.get_strategy().run_passes(program)
+    for run in (
+        compile_program(program, "interpreter"),
+        compile_program(lowered, "interpreter"),
+        compile_program(program, "cpu"),
+    ):
+        out = np.zeros((8, 8), np.int32)
+        run(n, out)
+        found.append(int(out[3, 5]))
+    return found
+
+
+def doubled_many_times(_ib: ir.IRBuilder, n: ir.Var) -> ir.Expr:
+    """Return n * 2**40 % 1009 + 7, by doubling; doubled 40 times more, and divided."""
+    value: ir.Expr = n
+    for _ in range(40):
+        value = (value + value) % 1009
+    return shared_again(value) // 2**40 + 7
+
+
+def shared_again(value: ir.Expr) -> ir.Expr:
+    for _ in range(40):
+        value = value + value
+    return value
+
+
+def in_bounds_and_branches(ib: ir.IRBuilder, n: ir.Var) -> ir.Expr:
+    """Return twice the turns of a loop whose end is n shared 40 times, if n is as large as that."""
+    turns: ir.Expr = n
+    for _ in range(40):
+        turns = ir.min_(turns + 1, turns + 2)
+    total = ib.let("total", 0)
+    with ib.if_stmt(turns + turns > 40), ib.for_loop(ib.var("i", n.type), 0, turns, 1):
+        ib.assign(total, total + 2)
+    return total
+
+
+BUILT: list[tuple[Callable[[ir.IRBuilder, ir.Var], ir.Expr], int]] = [
+    (doubled_many_times, 3 * 2**40 % 1009 + 7),
+    (in_bounds_and_branches, 2 * (3 + 40)),
+]
+
+
+@pytest.mark.parametrize(("build", "expected"), BUILT)
+def test_shared_parts_get_names(build: Any, expected: int) -> None:
+    """What is built from shared objects is as long as they are many, and means the same."""
+    program = kernel(build)
+    assert len(ir.python_print(program)) < 12_000
+    assert values(program, 3) == [expected] * 3
+
+
+def test_parts_that_may_be_left_out_stay() -> None:
+    """What ``or`` leaves out is not computed before: a division by zero there is none."""
+
+    def guarded(ib: ir.IRBuilder, n: ir.Var) -> ir.Expr:
+        part: ir.Expr = 100 // n
+        for _ in range(9):
+            part = part + part
+        flag = ib.let("flag", ir.Or(n == 0, part > 0, ir.BOOL))
+        result = ib.let("result", 1)
+        with ib.if_stmt(flag):
+            ib.assign(result, 2)
+        return result
+
+    assert values(kernel(guarded), 0) == [2, 2, 2]
+
+
+def test_small_expressions_stay_as_they_are_built() -> None:
+    """An expression that shares little is the very object in the function."""
+    x = variable()
+    value = shared(x, 6)
+    ib = ir.IRBuilder()
+    with ib.function("f") as f:
+        y = ib.let("y", value)
+        ib.return_stmt([y])
+    [assigned] = [s for s in ir.walk(f.get_result()) if isinstance(s, ir.AssignStmt)]
+    assert assigned.value is value

@@ -13,7 +13,7 @@ import pypto.language as pl
 from pypto import ir
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir import opdef, unique
+from pypto._src.ir import result_types, unique
 from pypto._src.ir.nodes import ConstInt, Expr, MemRef, TensorType, TileType, Var, scalar_type
 from pypto._src.ir.unique import Facts, is_plain, unique_array
 from pypto._src.ops.elementwise import add
@@ -29,7 +29,7 @@ def empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin with tables of this test alone."""
     monkeypatch.setattr(unique, "TYPES", {})
     monkeypatch.setattr(unique, "BY_ID", {})
-    monkeypatch.setattr(opdef, "OF_PROGRAMS", {})
+    monkeypatch.setattr(result_types, "OF_PROGRAMS", {})
 
 
 def tile(view: ir.TileView | None = None, dims: Any = (16, 64)) -> TileType:
@@ -188,13 +188,13 @@ def test_result_types_hold_for_the_next_program() -> None:
     assert [call.type for call in calls] == [kind] * 3
     assert all(call.type is kind for call in calls)
     assert len(add.known) == 1
-    assert opdef.OF_PROGRAMS == {}
+    assert result_types.OF_PROGRAMS == {}
 
 
 def test_named_sizes_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """What depends on a variable of a program goes to a small table of all ops, not to the op."""
     add.known.clear()
-    monkeypatch.setattr(opdef, "MOST_OF_PROGRAMS", 4)
+    monkeypatch.setattr(result_types, "MOST_OF_PROGRAMS", 4)
     for _ in range(20):
         size = Var("n", INDEX)
         kind = tile(ir.TileView(valid_shape=[size, 64]))
@@ -202,7 +202,7 @@ def test_named_sizes_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(call.type, TileType)
         assert call.type.tile_view is not None
         assert call.type.tile_view.valid_shape[0] is size
-        assert 0 < len(opdef.OF_PROGRAMS) <= 4
+        assert 0 < len(result_types.OF_PROGRAMS) <= 4
     assert add.known == {}
 
 
@@ -243,5 +243,5 @@ def test_bytes_do_not_depend_on_the_program_before() -> None:
         return ir.Function("f", [SIZE], [], body)
 
     alone = ir.serialize(program())
-    assert opdef.OF_PROGRAMS
+    assert result_types.OF_PROGRAMS
     assert ir.serialize(program()) == alone

@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "pypto"
 LAYERS = """
 diagnostics
 errors
-spelling
+spelling misuse
 lazy python_text
 knobs
 logs testing
@@ -29,11 +29,11 @@ ir.base ir.enums
 ir.highlight
 ir.nodes
 ir.makers ir.stmts ir.unique
-ir.annotations
+ir.annotations ir.result_types
 ir.opdef
 ir.user_text
 ir.walk
-ir.findings
+ir.findings ir.sharing
 ir.proofs
 ir.verify_ssa
 ir.verify_*
@@ -73,7 +73,7 @@ statement.texts
 statement.form
 statement.*
 statement
-emit.writer emit.columns emit.orchestration_roots emit.task_runtime
+emit.writer emit.columns emit.orchestration_roots emit.task_runtime emit.host_statements
 emit.cpp_types emit.cpp_context emit.cpp_tensors emit.pto_types emit.pto_body
 emit.cpp_* emit.pto_*
 emit.orchestration_*
@@ -95,6 +95,9 @@ checks driver
 outside
 jit
 demo
+commands.programs commands.words
+commands.*
+commands
 cli
 """
 
@@ -229,6 +232,8 @@ def is_reexport(statement: ast.stmt) -> bool:
             return True
         case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=orelse):
             return all(is_reexport(inner) for inner in (*body, *orelse))
+        case ast.If(test=ast.UnaryOp(ast.Not(), ast.Name(id="TYPE_CHECKING")), body=body):
+            return all(is_reexport(inner) for inner in body)
         case _:
             return False
 

@@ -307,9 +307,8 @@ REFUSED = [
         (row, matrix, sums),
         {},
         "memory-space",
-        "pl.gemv_bias takes sums from Bias memory, it is in Acc",
-        "load sums with target_memory=pl.MemorySpace.Mat, then "
-        "pl.move(sums, target_memory=pl.MemorySpace.Bias)",
+        "pl.gemv_bias takes sums from Mat or Bias memory, it is in Acc",
+        "load sums with target_memory=pl.MemorySpace.Mat",
     ),
     Refused(
         matmul.batch_matmul,

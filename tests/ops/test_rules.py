@@ -173,12 +173,13 @@ REFUSED = [
     ),
     Refused(
         elementwise.maxs,
-        (i, 0),
+        (tile("u", [64, 128], D.UINT32), 0),
         {},
         "element-type",
-        "pl.maximum of a tile and a number takes elements of FP16, FP32, i has INT32",
-        label="i is Tile[[64, 128], INT32]",
-        hint="pl.maximum(i, pl.full([64, 128], pl.INT32, 0))",
+        "pl.maximum of a tile and a number takes elements of INT16, INT32, FP16, FP32, "
+        "u has UINT32",
+        label="u is Tile[[64, 128], UINT32]",
+        note="the A2/A3 chip fills no unsigned tile with a number; load one from a tensor",
     ),
     Refused(
         elementwise.exp,
@@ -194,14 +195,6 @@ REFUSED = [
         "element-type",
         "pl.exp takes elements of FP16, FP32, i has INT32",
         hint="pl.cast(i, pl.FP32)",
-    ),
-    Refused(
-        elementwise.cast,
-        (x, D.FP32),
-        {},
-        "cast",
-        "x has elements of FP32 already",
-        hint="use x as it is",
     ),
     Refused(
         elementwise.cast,

@@ -15,7 +15,7 @@ from pypto._src.emit.cpp import CodeGenerator
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import EmitError, OpError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.ir.nodes import TileType, Var
+from pypto._src.ir.nodes import Call, ConstInt, TileType, Var
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
 from pypto._src.ops import select
@@ -145,6 +145,18 @@ class K:
 
 def chosen() -> Program:
     return pl.parse_program(CHOICE)
+
+
+@pytest.mark.parametrize("dtype", [D.FP32, D.FP16, D.INT16])
+def test_a_bare_mode_has_32_bits(dtype: DataType) -> None:
+    """A bare integer that chooses is INT32, whatever the elements are."""
+    tile = Var("t", TileType([16, 32], dtype))
+    named = select.sels.build((tile, tile), {"select_mode": 1})
+    for call in (select.sels.build((tile, tile, 1), {}), named):
+        assert isinstance(call, Call)
+        mode = call.args[2]
+        assert isinstance(mode, ConstInt)
+        assert (mode.value, mode.dtype) == (1, D.INT32)
 
 
 @pytest.mark.parametrize("backend", ["interpreter", "cpu"])

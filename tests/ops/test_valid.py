@@ -89,6 +89,7 @@ OPS: dict[str, Meaning] = {
     "pl.relu(pl.sub(a, b))": lambda a, b: np.maximum(a - b, 0),
     "pl.block.vec_move(a)": lambda a, b: a,
     "pl.cast(pl.cast(a, pl.FP16), pl.FP32)": lambda a, b: a.astype(np.float16),
+    "pl.cast(pl.cast(a, pl.FP32), pl.FP32)": lambda a, b: a,
     "pl.row_expand_add(a, pl.row_sum(b, s))": lambda a, b: a + total(b),
     "pl.row_expand_sub(a, pl.row_max(b, s))": lambda a, b: a - b.max(axis=1, keepdims=True),
     "pl.row_expand_mul(a, pl.row_min(b, s))": lambda a, b: a * b.min(axis=1, keepdims=True),
@@ -560,6 +561,67 @@ def test_computed_sizes_have_names() -> None:
     ir.assert_structural_equal(pl.parse_program(text), program)
 
 
+BETWEEN = {
+    "nothing": "",
+    "a loop": "for j in pl.range(2):\n                a = pl.add(a, a)",
+    "a size of its own": "rest = n - i",
+}
+REGIONS = ["out = pl.store(a, [i, 0], [{}, 64], out)", "out[i : i + {}] = a"]
+
+
+def stored(load: str, between: str, store: str) -> str:
+    """Return a kernel that stores what is valid of ``a``, rows from i on of ``x``."""
+    head = HEADER.partition("        s = ")[0].format(dtype="FP32")
+    lines = ["for i in pl.range(0, n, 16):", *(f"    {line}" for line in (load, between, store))]
+    return head + "".join(f"        {line}\n" for line in (*lines, "return out"))
+
+
+LOAD = "a = pl.load(x, [i, 0], [16, 64], valid_shapes=[{}, 64])"
+
+
+@pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
+@pytest.mark.parametrize("store", REGIONS, ids=["call", "slice"])
+def test_a_size_may_be_computed_twice(between: str, store: str) -> None:
+    """A region of the size that is valid is the valid part, though it is computed once more."""
+    size = "pl.min(n - i, 16)"
+    once = stored(f"rows = {size}\n            {LOAD.format('rows')}", between, store.format(size))
+    twice = stored(LOAD.format(size), between, store.format(size))
+    x, y = tensors()
+    wanted = untouched()
+    wanted[:19] = x[:19] * (4 if "add" in between else 1)
+    for text in (once, twice):
+        for out in on_all_targets(text, x, y, 19, 64):
+            np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("store", REGIONS, ids=["call", "slice"])
+@pytest.mark.parametrize("between", [
+    "n = n - 1", "for j in pl.range(2):\n                n = n - 1",
+    "if m > 3:\n                n = n - 1",
+])  # fmt: skip
+def test_a_size_of_changed_numbers_is_another(between: str, store: str) -> None:
+    """The same words are another size once a number in them has changed, however deep inside."""
+    size = "pl.min(n - i, 16)"
+    with pytest.raises(PyptoError) as caught:
+        pl.parse_program(stored(LOAD.format(size), between, store.format(size)))
+    assert caught.value.slug == "shape-mismatch"
+    assert caught.value.message.endswith("to a region [min(n - i, 16), 64]") or (
+        caught.value.message.endswith("written to a region of size [min(n - i, 16), 64]")
+    )
+
+
+def test_a_variable_that_is_assigned_again_is_no_size() -> None:
+    """A variable that held the size before it was loaded with is not that size any more."""
+    load = LOAD.format("rows")
+    lines = f"rows = pl.min(n - i, 16)\n            rows = rows - 1\n            {load}"
+    with pytest.raises(PyptoError) as caught:
+        pl.parse_program(stored(lines, "", REGIONS[0].format("pl.min(n - i, 16)")))
+    assert caught.value.message == (
+        "pl.store of a tile [16, 64], valid in [rows, 64], to a region [min(n - i, 16), 64]"
+    )
+    assert caught.value.hint == "give the tile's shape as the size of the region: [16, 64]"
+
+
 VARIANCE = """
 import pypto.language as pl
 
@@ -623,3 +685,13 @@ def test_what_is_refused(value: str, valid: str, message: str | None) -> None:
     with pytest.raises(PyptoError, match=message and re.escape(message)) as caught:
         pl.parse_program(source(value, valid))
     assert caught.value.slug in ("valid-shape", "shape-mismatch")
+
+
+def test_larger_than_a_number_is_refused_of_integers() -> None:
+    """It stands for a tile filled with the number, which is valid throughout."""
+    text = source("pl.cast(pl.maximum(a, 3), pl.FP32)", dtype="INT32")
+    words = "pl.maximum of elements of INT32 takes tiles that are valid throughout, a is valid in"
+    with pytest.raises(PyptoError, match=words) as caught:
+        pl.parse_program(text)
+    assert caught.value.slug == "valid-shape"
+    assert caught.value.hint == "write pl.maximum(pl.fillpad(a), 3)"

@@ -9,9 +9,11 @@ import pytest
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
+from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import TileType, Var, static_shape
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.walk import walk
+from pypto._src.ops.layout import tile_spaces
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.legalize_tiles import LegalizeTiles, with_legal_tiles
 from tests.passes.build import FP32, Block, buffer_ids, index, listing, tensor
@@ -210,3 +212,26 @@ def test_unsigned_elements_are_reduced_as_signed_ones() -> None:
         "m_row = adds(m_back_row, pl.const(32768, pl.UINT16))",
         "m = reshape(m_row, [16, 1])",
     ]
+
+
+def test_a_bias_in_mat_memory_is_moved() -> None:
+    """Only Bias memory goes with a product; a bias that is there stays."""
+    block, x = Block(), tensor("x", [64, 64])
+    z, out = tensor("z", [1, 64]), tensor("out", [64, 64])
+    places = (("left", MemorySpace.Left), ("right", MemorySpace.Right))
+    loaded = block.let("t", "block.load", x, [0, 0], [64, 64], target_memory=MemorySpace.Mat)
+    a, b = (block.let(name, "block.move", loaded, target_memory=space) for name, space in places)
+    row = block.let("row", "block.load", z, [0, 0], [1, 64], target_memory=MemorySpace.Mat)
+    p = block.let("p", "block.matmul_bias", a, b, row)
+    bias = block.let("bias", "block.move", row, target_memory=MemorySpace.Bias)
+    q = block.let("q", "block.matmul_bias", a, b, bias)
+    returned = [block.store("r", p, [0, 0], out), block.store("s", q, [0, 0], out)]
+    legal = with_legal_tiles(block.function([x, z, out], returned))
+    assert listing(legal).splitlines()[4:8] == [
+        "p_bias = move(row)",
+        "p = matmul_bias(left, right, p_bias)",
+        "bias = move(row)",
+        "q = matmul_bias(left, right, bias)",
+    ]
+    places_of = tile_spaces(legal)
+    assert {v.name for v, s in places_of.items() if s is MemorySpace.Bias} == {"p_bias", "bias"}

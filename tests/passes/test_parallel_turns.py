@@ -9,26 +9,12 @@ from pypto._src import demo
 from pypto._src.diagnostics import Diagnostic, render
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.parallel_turns import check_parallel
-
-HEAD = """\
-@pl.program
-class Kernels:
-    @pl.function(type=pl.FunctionType.InCore)
-    def kernel(
-        self,
-        x: pl.Tensor[[64, 32], pl.FP32],
-        n: pl.INT64,
-        out: pl.Out[pl.Tensor[[64, 32], pl.FP32]],
-    ):
-"""
+from tests.passes.heads import KERNEL, program_of
 
 
 def findings(body: str) -> list[Diagnostic]:
     """Return what is found in a kernel that goes on with ``body``."""
-    text = HEAD + "".join(f"        {line}\n" for line in body.splitlines())
-    program = pl.parse(text, "kernels.py")
-    assert isinstance(program, Program)
-    return check_parallel(program)
+    return check_parallel(program_of(KERNEL, body))
 
 
 def test_text() -> None:
@@ -93,13 +79,73 @@ READ = "one writes elements of out that others read"
         pytest.param(f"{T}for i in pl.parallel(4):\n    if i == 3:\n"
                      "        out = pl.store(t, [0, 0], [16, 32], out)", [], id="in one turn"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    r = i % 2\n"
-                     "    out = pl.store(t, [r * 16, 0], [16, 32], out)", [], id="not known"),
+                     "    out = pl.store(t, [r * 16, 0], [16, 32], out)", [EACH], id="by parity"),
+        pytest.param(f"{T}for i in pl.parallel(2):\n    r = i % 2\n"
+                     "    out = pl.store(t, [r * 16, 0], [16, 32], out)", [], id="one turn each"),
+        pytest.param(f"{T}for i in pl.parallel(n):\n    r = i % 3\n"
+                     "    out = pl.store(t, [r * 16, 0], [16, 32], out)",
+                     [f"{EACH}, if there are 4 turns or more"], id="by remainder, open bounds"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n"
+                     "    out = pl.store(t, [i // 2 * 16, 0], [16, 32], out)", [EACH],
+                     id="by halves"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n"
+                     "    out = pl.store(t, [pl.min(i, 2) * 16, 0], [16, 32], out)", [EACH],
+                     id="up to an end"),
+        pytest.param(f"{T}for i in pl.parallel(200):\n    j = pl.min(i, 198)\n"
+                     "    out = pl.store(pl.view(t, [1, 8], [0, 0]), [j // 4, j % 4 * 8], "
+                     "[1, 8], out)", [EACH], id="up to a late end"),
+        pytest.param(f"{T}for i in pl.parallel(200):\n"
+                     "    out = pl.store(pl.view(t, [1, 8], [0, 0]), [i // 4, i % 4 * 8], "
+                     "[1, 8], out)", [], id="rows and columns"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n"
+                     "    out = pl.store(t, [pl.min(i * 16, 48), 0], [16, 32], out)", [],
+                     id="an end that is not passed"),
+        pytest.param(f"{T}for i in pl.parallel(2):\n"
+                     "    out = pl.store(t, [i * n, 0], [16, 32], out)", [], id="an open stride"),
+        pytest.param("for i in pl.parallel(2):\n    t = pl.load(out, [i * n + n, 0], [16, 32])\n"
+                     "    out = pl.store(t, [i * n, 0], [16, 32], out)", [READ],
+                     id="an open stride, the rows behind"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n    for j in pl.range(2):\n"
+                     "        out = pl.store(t, [i * 16 + j * 16, 0], [16, 32], out)", [EACH],
+                     id="more rows than a turn has"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n    for j in pl.range(i):\n"
+                     "        out = pl.store(t, [j * 16, 0], [16, 32], out)", [EACH],
+                     id="triangle"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n    for j in pl.range(n):\n"
+                     "        out = pl.store(t, [j * 16, 0], [16, 32], out)", [EACH],
+                     id="open bounds inside"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n    for j in pl.range(i, n):\n"
+                     "        out = pl.store(t, [j * 16, 0], [16, 32], out)", [],
+                     id="bounds inside that turns change"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n    if n > 0:\n"
+                     "        out = pl.store(t, [0, 0], [16, 32], out)", [EACH],
+                     id="on one way"),
+        pytest.param("for i in pl.parallel(4):\n    t = pl.load(x, [0, 0], [16, 32])\n"
+                     "    if n > 0:\n        t = pl.load(out, [48, 0], [16, 32])\n    if n <= 0:\n"
+                     "        out = pl.store(t, [i * 16, 0], [16, 32], out)", [],
+                     id="on two ways that exclude each other"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n    if i < n:\n"
+                     "        out = pl.store(t, [0, 0], [16, 32], out)", [],
+                     id="on ways that turns decide"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n    if i % 2 == 0:\n"
+                     "        out = pl.store(t, [0, 0], [16, 32], out)", [EACH],
+                     id="in each other turn"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n    k = 0\n    for j in pl.range(2):\n"
+                     "        out = pl.store(t, [i * 16 + k, 0], [16, 32], out)\n        k = k + 8",
+                     [EACH], id="a number that counts"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n    k = i * 16\n    for j in pl.range(2):\n"
+                     "        out = pl.store(pl.view(t, [8, 32], [0, 0]), [k, 0], [8, 32], out)\n"
+                     "        k = k + 8", [], id="a number that counts inside"),
+        pytest.param(f"{T}for i in pl.parallel(4):\n    for j in pl.range(4):\n"
+                     "        if j > 0:\n            break\n"
+                     "        out = pl.store(t, [i * 16 + j * 16, 0], [16, 32], out)", [],
+                     id="left early"),
         pytest.param(f"{T}for i in pl.parallel(2):\n    for j in pl.range(2):\n"
                      "        out = pl.store(t, [i * 32 + j * 16, 0], [16, 32], out)", [],
                      id="nested"),
         pytest.param(f"{T}for i in pl.parallel(2):\n    for j in pl.range(i, i + 2):\n"
-                     "        out = pl.store(t, [j * 16, 0], [16, 32], out)", [],
-                     id="a loop that may not run"),
+                     "        out = pl.store(t, [j * 16, 0], [16, 32], out)", [EACH],
+                     id="a loop that each turn moves"),
         pytest.param(f"{T}for i in pl.parallel(2):\n    for j in pl.range(4):\n"
                      "        out = pl.store(t, [j * 16, 0], [16, 32], out)", [EACH],
                      id="all of it in each turn"),
@@ -193,6 +239,7 @@ class Launches:
         out: pl.InOut[pl.Tensor[[64, 32], pl.FP32]],
     ):
 """
+EACH2 = "each writes elements of acc that others write"
 SUMS = "one writes elements of acc that others read"
 
 
@@ -219,8 +266,10 @@ SUMS = "one writes elements of acc that others read"
                      "    self.more(x[i : i + 16], out[i : i + 16])\n"
                      "    self.more(out[i + 16 : i + 32], out[i : i + 16])",
                      ["one writes elements of out that others read"], id="the rows behind"),
-        pytest.param("for i in pl.parallel(4):\n    acc = self.either(i, x[0:16], acc)", [],
+        pytest.param("for i in pl.parallel(4):\n    acc = self.either(i, x[0:16], acc)", [EACH2],
                      id="in a branch"),
+        pytest.param("for i in pl.parallel(2):\n    acc = self.either(i, x[0:16], acc)", [],
+                     id="in one turn"),
         pytest.param("t = pl.create_tensor([16, 32], pl.FP32)\n"
                      "for i in pl.parallel(0, 64, 16):\n    t = self.more(x[i : i + 16], t)",
                      ["one writes elements of t that others read"], id="a tensor for all"),
@@ -236,6 +285,28 @@ def test_launches(body: str, wanted: list[str]) -> None:
     assert isinstance(program, Program)
     start = "the turns of a parallel loop depend on each other: "
     assert [f.message.removeprefix(start) for f in check_parallel(program)] == wanted
+
+
+DYNAMIC = """\
+N = pl.dynamic("N")
+
+
+@pl.program
+class Dynamic:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(self, x: pl.Tensor[[N, 64], pl.FP32], out: pl.Out[pl.Tensor[[N, 64], pl.FP32]]):
+        for i in pl.parallel(4):
+            out = pl.store(pl.load(x, [i * 16, 0], [16, 64]), [{at}, 0], [16, 64], out)
+        return out
+"""
+
+
+def test_sizes_that_are_not_known() -> None:
+    """Rows counted from an open end are the same ones, or others, as any rows."""
+    [found] = check_parallel(pl.parse_program(DYNAMIC.format(at="N - 16")))
+    assert found.message.endswith(EACH)
+    assert check_parallel(pl.parse_program(DYNAMIC.format(at="N - 16 - i * 16"))) == []
+    assert check_parallel(pl.parse_program(DYNAMIC.format(at="pl.min(N - 16, i * 16)"))) == []
 
 
 def test_text_of_a_launch() -> None:

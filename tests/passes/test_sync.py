@@ -15,8 +15,9 @@ from pypto._src.ir.nodes import Call, Var
 from pypto._src.ir.stmts import EvalStmt, ForStmt, Function, Program, Stmt
 from pypto._src.ir.walk import copy_with
 from pypto._src.ops.define import REGISTRY
-from pypto._src.passes import sync_plan
+from pypto._src.passes import sync_plan, sync_prune
 from pypto._src.passes.allocate_memory_addr import with_addresses
+from pypto._src.passes.check_flow import Flow
 from pypto._src.passes.conflicts import History
 from pypto._src.passes.happens_before import FlagIdentity, check_sync
 from pypto._src.passes.init_mem_ref import with_memrefs
@@ -455,6 +456,65 @@ def test_what_is_superfluous_is_left_out_of_long_kernels_too() -> None:
     three, four, many = added(3), added(4), added(100)
     assert many[0] - four[0] == 96 * (four[0] - three[0])
     assert many[1] - four[1] == 96 * (four[1] - three[1])
+
+
+def loops_inside_each_other(depth: int, stop: int | None) -> Function:
+    """Return loops inside each other that load before the next one, and compute and store.
+
+    Loops with a constant ``stop`` do the rest in the innermost one only.
+    """
+    block, x, out, n = Block(), tensor("x", [64, 128]), tensor("out", [64, 128]), index("n")
+
+    def body(inner: Block, i: Var, args: list[Any]) -> Sequence[Var]:
+        a, [last] = inner.load("a", x, [0, 0], [8, 128]), args
+        left[0] -= 1
+        if stop is None or not left[0]:
+            last = inner.store("w", inner.let("b", "block.neg", a), [0, 0], last)
+        return inner.loop({"o": last}, body, stop=stops) if left[0] else [last]
+
+    left, stops = [depth], n if stop is None else stop
+    results = block.loop({"o": out}, body, stop=stops)
+    return with_memrefs(block.function([x, n, out], results))
+
+
+@pytest.mark.parametrize(("stop", "most"), [(2, 4), (None, 16)])
+def test_the_depth_of_loops_does_not_multiply_the_work(
+    stop: int | None, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Turns of loops that are looked at grow as the loops do; if events run out, as their square.
+
+    Where events run out, each loop's flag is tried, with all loops inside.
+    """
+    turns = 0
+    one = Flow._turn  # pyright: ignore[reportPrivateUsage]
+
+    def counted(self: Flow, *args: Any) -> Any:
+        nonlocal turns
+        turns += 1
+        return one(self, *args)
+
+    monkeypatch.setattr(Flow, "_turn", counted)
+
+    def work(depth: int) -> tuple[int, int]:
+        nonlocal turns
+        turns = 0
+        result, _ = with_sync(loops_inside_each_other(depth, stop))
+        planned, turns = turns, 0
+        assert check_sync(result) == []
+        return planned, turns
+
+    few, many = work(6), work(24)
+    assert many[0] <= (most + 1) * few[0]
+    assert many[1] <= 5 * few[1]
+
+
+def test_out_of_work_trials_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little may be gone through to try flags, those that remain are sufficient."""
+    monkeypatch.setattr(sync_prune, "_WORK", 0)
+    for least in (0, 20, 40, 80, 160, 320, 640, 1280):
+        monkeypatch.setattr(sync_prune, "_LEAST", least)
+        for count in (3, 6, 9):
+            assert errors(with_sync(loops_inside_each_other(count, None))[0]) == []
 
 
 def test_branches_balance_their_flags() -> None:

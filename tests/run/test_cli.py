@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from pypto._src import cli, demo
+from pypto._src.commands import demo as demo_command
+from pypto._src.commands import run as run_command
 from pypto._src.demo import relative_error
 from pypto._src.run.toolchain import find_toolchain
 from tests.natively import compiler
@@ -333,6 +335,28 @@ def test_unknown_pass(double: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert hint.startswith("  = hint: one of ConvertToSSA, ")
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("--after", "insert_sync"), "--after InsertSync"),
+        (("--with", "Simplfy"), "--with Simplify"),
+    ],
+)
+def test_misspelt_pass(
+    double: str, words: tuple[str, str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pass under the name of its function, or with a letter less, is hinted as it is called."""
+    assert refused(capsys, "show", double, *words).splitlines()[1] == f"  = hint: {hint}"
+
+
+def test_misspelt_entry(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The hint is a word of the command line."""
+    assert refused(capsys, "run", double, "--entry", "twyce", "--target", "interpreter") == (
+        "error: the program has no function 'twyce'; it has main, twice  [entry]\n"
+        "  = hint: --entry twice\n"
+    )
+
+
 def test_usage_errors(double: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A wrong command line ends with status 2."""
     refused(capsys, status=2)
@@ -439,7 +463,7 @@ def test_too_deep(
     def fail(_text: str) -> None:
         raise RecursionError
 
-    monkeypatch.setattr(cli, "load_case", fail)
+    monkeypatch.setattr(run_command, "load_case", fail)
     assert refused(capsys, "run", double) == (
         "error: the program nests too deeply for this command  [too-deep]\n"
         "  = hint: put inner loops and branches into functions of their own\n"
@@ -647,6 +671,10 @@ def test_several_programs_need_a_name(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "class Twice:" in output(capsys, "show", f"{path}:Twice")
     assert refused(capsys, "show", f"{path}:Thrice") == (
         f"error: {path} defines no 'Thrice'; it defines Double, Twice  [program-name]\n"
+        f"  = hint: name one that it defines: {path}:Twice\n"
+    )
+    assert refused(capsys, "show", f"{path}:Q") == (
+        f"error: {path} defines no 'Q'; it defines Double, Twice  [program-name]\n"
     )
 
 
@@ -664,6 +692,7 @@ def test_a_second_name_is_no_second_program(
         ("x = 1\n", "error: {path} defines no program  [program-name]"),
         ("x = 1\ny = z\n", "error: NameError: name 'z' is not defined  [user-file]"),
         ("x = 1\ndef f(:\n", "error: SyntaxError: invalid syntax  [user-file]"),
+        ("import sys\nsys.exit(3)\n", "error: SystemExit: 3  [user-file]"),
     ],
 )
 def test_files_that_are_no_kernels(
@@ -756,7 +785,7 @@ def test_demo_without_a_compiler(
     example: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a compiler a notice says so, and the interpreter runs alone."""
-    monkeypatch.setattr(cli, "find_toolchain", lambda: None)
+    monkeypatch.setattr(demo_command, "find_toolchain", lambda: None)
     monkeypatch.setattr(demo, "find_toolchain", lambda: None)
     lines = output(capsys, "demo", "right", "-o", str(example)).splitlines()
     assert lines[0].startswith("The examples run in the interpreter only: no C++ compiler")

@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from datetime import datetime
@@ -33,6 +34,7 @@ from pypto._src.ir.roles import core_type, kernels, outermost
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.walk import with_room
 from pypto._src.logs import log_event
+from pypto._src.misuse import not_a_program
 from pypto._src.passes.base import PassContext, VerificationLevel
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import Finished, run
@@ -75,6 +77,11 @@ def compile(  # noqa: A001  the name of the user's documents
             "verification_level is given inside a PassContext: set it there, "
             "PassContext(instruments, verification_level)"
         )
+    if not isinstance(backend_type, BackendType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        names = ", ".join(str(known) for known in BackendType)
+        raise ValueError(f"backend_type is {backend_type!r}; it is one of {names}")
+    if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise not_a_program(program, "ir.compile", sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
     if not is_backend_configured():
         set_backend_type(backend_type)
     folder = Path(output_dir) if output_dir is not None else _default_folder(program)

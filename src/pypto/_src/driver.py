@@ -11,10 +11,10 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from pypto._src import knobs
-from pypto._src.diagnostics import place_of_frame
+from pypto._src.diagnostics import place_of_frame, spelled_like
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.cpp_options import DEFAULT, CppOptions
 from pypto._src.emit.host import host_text
@@ -28,8 +28,8 @@ from pypto._src.ir.roles import Role, outermost, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.ir.walk import functions_called, with_room
-from pypto._src.lazy import lazy_module
 from pypto._src.logs import log_event
+from pypto._src.misuse import not_a_program
 from pypto._src.passes.memory_plan import MemoryPlan
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from pypto._src.run.arguments import Additions, Bound, Signature, SizeWords, is_array
@@ -40,11 +40,6 @@ from pypto._src.run.native import MAX_CHECKED_TENSORS, KernelError, LaunchTensor
 from pypto._src.run.profile import Profile, Timing
 from pypto._src.run.scheduler import NativeHost
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = lazy_module("numpy")
 
 TargetName = Literal["cpu", "interpreter"]
 TARGETS: Final[tuple[TargetName, ...]] = ("cpu", "interpreter")
@@ -103,9 +98,14 @@ class CompiledProgram:
                 to be anything but 1.
 
         Raises:
-            CallError: a dimension has no size or no name, or there is none of such a name.
+            CallError: a dimension has no size or no name, there is none of such a name, or a size
+                or ``seed`` is no integer or negative.
         """
-        return self._signature.random(np.random.default_rng(seed), sizes or {})
+        try:
+            return random_arguments(self, seed, sizes or {})
+        except CallError as error:
+            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            raise
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the program to its end; arguments stand in order, or by the parameters' names.
@@ -160,6 +160,13 @@ class CompiledProgram:
         return f"<CompiledProgram {self.signature} on {self.target}>"
 
 
+def random_arguments(
+    compiled: CompiledProgram, seed: int, sizes: Mapping[str, int]
+) -> dict[str, Any]:
+    """Return what the method of that name does; errors do not say whose call it was."""
+    return compiled._signature.random(seed, sizes)  # pyright: ignore[reportPrivateUsage]
+
+
 def _as_given(result: Any, values: Sequence[Any], args: Sequence[Any]) -> Any:
     if is_array(result):
         for value, arg in zip(values, args, strict=True):
@@ -198,8 +205,17 @@ def compile_program(
         PyptoError: what passes, emitters and compiler report about the program.
         ValueError: ``target`` or ``entry`` is not one that there is.
     """
-    if target not in TARGETS:
-        raise ValueError(f"target is {target!r}; it is one of {', '.join(TARGETS)}")
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    if not isinstance(program, Program | Function):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise not_a_program(program, "runtime.compile", frame)
+    if not isinstance(options, CppOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise CallError(
+            f"options is a {type(options).__name__}, CppOptions was wanted",
+            place_of_frame(frame),
+            hint="options=CppOptions(profile=True)",
+            slug="argument-kind",
+        )
+    check_target(target)
     if strict not in (*ORDERS, True, False):
         raise ValueError(f"strict is {strict!r}; it is a bool or one of {', '.join(ORDERS)}")
     if strict and target != "interpreter":
@@ -223,6 +239,12 @@ def compile_program(
     return _for_interpreter(whole, name, given, Evaluator(whole))
 
 
+def check_target(target: str) -> None:
+    """Raise ValueError for a target that there is not."""
+    if target not in TARGETS:
+        raise ValueError(f"target is {target!r}; it is one of {', '.join(TARGETS)}")
+
+
 def entry_function(program: Program, name: str | None = None) -> Function:
     """Return the function that a call of ``program`` runs; see `compile_program`.
 
@@ -238,7 +260,9 @@ def entry_function(program: Program, name: str | None = None) -> Function:
     if found is not None:
         return found
     if wanted is not None:
-        message, hint = f"the program has no function {wanted!r}; it has {names}", None
+        message = f"the program has no function {wanted!r}; it has {names}"
+        near = spelled_like(wanted, [f.name for f in functions])
+        hint = f"entry={(near or functions[0].name)!r}" if near or len(functions) == 1 else None
     elif not functions:
         message, hint = "the program has no functions", None
     else:

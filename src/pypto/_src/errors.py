@@ -279,12 +279,12 @@ class LostVariableError(ScopeIsolationError, UndefinedVariableError):
     slug = "undefined-name"
 
 
-class ParserOpError(ParserTypeError, OpError):
-    """`OpError` of a call in a kernel's source; whoever catches either class sees it."""
+class ParserOpError(ParserTypeError, ParserSyntaxError, OpError):
+    """`OpError` of a call in a kernel's source; whoever catches any of the classes sees it."""
 
 
-class ParserOpTypeError(ParserTypeError, OpTypeError):
-    """`OpTypeError` of a call in a kernel's source; whoever catches either class sees it."""
+class ParserOpTypeError(ParserTypeError, ParserSyntaxError, OpTypeError):
+    """`OpTypeError` of a call in a kernel's source; whoever catches any of the classes sees it."""
 
 
 def get_error_code(cls: type) -> ErrorCode | None:

@@ -17,9 +17,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, overload
 
 from pypto._src.diagnostics import place_of_frame
-from pypto._src.driver import CompiledProgram, TargetName, compile_program
+from pypto._src.driver import CompiledProgram, TargetName, check_target, compile_program
 from pypto._src.dtypes import MEMBERS, DataType
-from pypto._src.errors import CallError, ParserTypeError
+from pypto._src.errors import CallError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.context import Context, Errors
 from pypto._src.frontend.decorators import unwrapped
 from pypto._src.frontend.environment import (
@@ -38,7 +38,7 @@ from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
 from pypto._src.outside import Outside, Reader, cells_of, names_read
 from pypto._src.passes.pipelines import OptimizationStrategy
-from pypto._src.run.arguments import is_array, type_text
+from pypto._src.run.arguments import as_array, described, is_array, type_text
 from pypto._src.spelling import meant_keyword, refuse_keywords
 
 if TYPE_CHECKING:
@@ -123,6 +123,13 @@ class JitFunction:
         target: TargetName,
         strategy: OptimizationStrategy,
     ) -> None:
+        if isinstance(func, type):
+            raise ParserSyntaxError(
+                f"@pl.jit is for a function, got the class {func.__name__!r}",
+                place_of_frame(frame),
+                hint=f"put @pl.program above class {func.__name__}",
+                slug="no-source",
+            )
         function = unwrapped(func)
         source, node = function_source(function)
         around = function_environment(function, frame)
@@ -171,8 +178,13 @@ class JitFunction:
             CallError, ParserError: as in a call.
         """
         version = self._present()
-        views = zip(version.parameters, version.arranged(args, named), strict=True)
-        return version.lower([version.view(p, a) if isinstance(p, _Array) else a for p, a in views])
+        try:
+            found = zip(version.parameters, version.arranged(args, named), strict=True)
+            views = [version.view(p, a) if isinstance(p, _Array) else a for p, a in found]
+        except CallError as error:
+            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            raise
+        return version.lower(views)
 
     def compile(self, *args: Any, **named: Any) -> CompiledProgram:
         """Return what a call with these arguments runs; it takes them without the constants.
@@ -181,7 +193,11 @@ class JitFunction:
             CallError, ParserError, PyptoError: as in a call.
         """
         version = self._present()
-        return self._make(version, version.arranged(args, named))
+        try:
+            return self._make(version, version.arranged(args, named))
+        except CallError as error:
+            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            raise
 
     def __repr__(self) -> str:
         names = ", ".join(p.name for p in self._version.parameters)
@@ -343,9 +359,9 @@ class _Version:
         if hasattr(arg, "__dlpack__"):
             return np.from_dlpack(cast("Any", arg))
         raise CallError(
-            f"argument {parameter.name!r} of {self.definition.name} is a {type(arg).__name__}; an "
-            "array was wanted",
-            hint=f"np.asarray({parameter.name}, np.float32)",
+            f"argument {parameter.name!r} of {self.definition.name} is {described(arg)}; an array "
+            "was wanted",
+            hint=as_array(parameter.name, arg, "np.float32"),
             slug="argument-kind",
         )
 
@@ -601,9 +617,11 @@ def jit(
         ParserError: the parameters are no parameters of a kernel. Mistakes in the body are found
             by the first call.
         KeywordError: there is another keyword.
+        ValueError: there is no such target.
     """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     refuse_keywords("pl.jit", unknown, ("type", "target", "strategy"), frame)
+    check_target(target)
     options = Options(type, strict_ssa=False)
     if func is None:
 

@@ -12,11 +12,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from enum import Enum
 from operator import attrgetter, is_, itemgetter
 from types import CellType, ModuleType
-from typing import Any, Final, NamedTuple, TypeGuard, cast
+from typing import Any, Final, NamedTuple, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.inline import InlineFunction
+from pypto._src.frontend.lines import Line, walk
 
 Path = tuple[str, ...]
 """A name and the attributes read of it."""
@@ -208,8 +209,11 @@ def names_read(node: ast.FunctionDef) -> dict[str, list[Path]]:
     header = [each.annotation for each in listed if each.annotation is not None]
     header += [] if node.returns is None else [node.returns]
     own = {each.arg for each in listed}
-    for stmt in node.body:
-        own |= {n.id for n in ast.walk(stmt) if _is_assigned(n)}
+    for item in walk(node):
+        if isinstance(item, Line):
+            own.add(item.name)
+        elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+            own.add(item.id)
     found: dict[str, list[Path]] = {}
     for part in header:
         _collect(part, found)
@@ -222,10 +226,6 @@ def names_read(node: ast.FunctionDef) -> dict[str, list[Path]]:
     return found
 
 
-def _is_assigned(node: ast.AST) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-
-
 def _collect(node: ast.AST, found: dict[str, list[Path]]) -> None:
     """Add the names and attributes that a syntax tree reads, in textual order."""
     pending: list[tuple[ast.AST, Path]] = [(node, ())]
@@ -234,6 +234,10 @@ def _collect(node: ast.AST, found: dict[str, list[Path]]) -> None:
         if isinstance(current, ast.Name):
             if isinstance(current.ctx, ast.Load):
                 found.setdefault(current.id, []).append(above)
+        elif isinstance(current, Line):
+            for path in current.paths:
+                name, *attributes = path.split(".")
+                found.setdefault(name, []).append((*attributes,))
         elif isinstance(current, ast.Attribute):
             pending.append((current.value, (current.attr, *above)))
         else:

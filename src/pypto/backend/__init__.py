@@ -1,5 +1,7 @@
 """Backend selection and the description of the chip."""
 
+from typing import TYPE_CHECKING
+
 from pypto._src.backend import (
     Backend,
     Backend910B_CCE,
@@ -15,6 +17,7 @@ from pypto._src.backend import (
     reset_for_testing,
     set_backend_type,
 )
+from pypto._src.lazy import lazy_names
 
 __all__ = [
     "Backend",
@@ -31,3 +34,6 @@ __all__ = [
     "reset_for_testing",
     "set_backend_type",
 ]
+
+if not TYPE_CHECKING:  # a type checker knows the names
+    __getattr__ = lazy_names(__name__, {})  # says what a misspelt one is meant to be

@@ -1,5 +1,7 @@
 """From programs after the passes to text: PTO, C++ kernels, C++ orchestration."""
 
+from typing import TYPE_CHECKING
+
 from pypto._src.build_output import CCECodegen
 from pypto._src.emit.cpp import CodeGenerator, TileCollector
 from pypto._src.emit.cpp_context import CodeContext
@@ -10,6 +12,7 @@ from pypto._src.emit.orchestration import OrchestrationResult, generate_orchestr
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.emit.writer import CodeEmitter
 from pypto._src.ir.roles import core_type as infer_function_core_type
+from pypto._src.lazy import lazy_names
 
 __all__ = [
     "CCECodegen",
@@ -25,3 +28,6 @@ __all__ = [
     "generate_orchestration",
     "infer_function_core_type",
 ]
+
+if not TYPE_CHECKING:  # a type checker knows the names
+    __getattr__ = lazy_names(__name__, {})  # says what a misspelt one is meant to be

@@ -1,5 +1,7 @@
 """Passes over programs, what they require and produce, and the pipelines made of them."""
 
+from typing import TYPE_CHECKING
+
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
 from pypto._src.ir.verify import (
     IRVerifier,
@@ -7,6 +9,7 @@ from pypto._src.ir.verify import (
     SSAErrorType,
     TypeCheckErrorType,
 )
+from pypto._src.lazy import lazy_names
 from pypto._src.passes.allocate_memory_addr import allocate_memory_addr
 from pypto._src.passes.base import (
     CallbackInstrument,
@@ -95,3 +98,6 @@ __all__ = [
     "unroll_loops",
     "verify_properties",
 ]
+
+if not TYPE_CHECKING:  # a type checker knows the names
+    __getattr__ = lazy_names(__name__, {})  # says what a misspelt one is meant to be

@@ -1,7 +1,13 @@
 """Programs that run on this machine: ``compiled = runtime.compile(program); compiled(x, out)``."""
 
+from typing import TYPE_CHECKING
+
 from pypto._src.demo import Case
 from pypto._src.driver import CompiledProgram
 from pypto._src.driver import compile_program as compile
+from pypto._src.lazy import lazy_names
 
 __all__ = ["Case", "CompiledProgram", "compile"]
+
+if not TYPE_CHECKING:  # a type checker knows the names
+    __getattr__ = lazy_names(__name__, {})  # says what a misspelt one is meant to be

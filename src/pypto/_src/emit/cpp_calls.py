@@ -40,7 +40,8 @@ from pypto._src.ir.nodes import (
     dtype_of,
     scalar_type,
 )
-from pypto._src.ir.opdef import PLAIN_KEYWORDS, SCALAR, TILE, OpDef, op_of
+from pypto._src.ir.opdef import SCALAR, TILE, OpDef, op_of
+from pypto._src.ir.result_types import PLAIN_KEYWORDS
 from pypto._src.ops.layout import is_column
 
 
@@ -93,9 +94,10 @@ class Calls:
         op, form, is_plain = FORMS.get((call.op, len(args))) or _form(call)
         remark = self._remark(op, call) if self._hints else ""
         if is_plain and self._names_do:
-            names = [dst, *map(self._given.get, args)]
+            given = map(self._given.get, args)
+            names: list[Any] = [dst, *given] if dst else [*given]
             if None not in names:
-                kernel.body.emit_line(f"{form}({', '.join(filter(None, names))});{remark}")
+                kernel.body.emit_line(f"{form}({', '.join(names)});{remark}")
                 return
         texts = kernel.operands(call.args)
         if isinstance(form, str):

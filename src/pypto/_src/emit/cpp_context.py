@@ -23,7 +23,8 @@ _RESERVED_TEXT: Final = """
     uint32_t uint64_t Shape Stride GlobalTensor Tile TileType BLayout SLayout Layout args
     kernel_entry pto main floor_div floor_mod int_pow float_floor_div float_floor_mod float_max
     float_min float_pow element_index view_begin region_begin loop_step get_block_idx profile_clock
-    profile_add shift_count float_to_int int_abs int_div unsigned_div unsigned_mod"""
+    profile_add shift_count float_to_int int_abs int_div int_max int_min float_abs unsigned_div
+    unsigned_mod"""
 RESERVED: Final = frozenset(_RESERVED_TEXT.split())
 
 
@@ -63,7 +64,10 @@ class CodeContext(Names):
     def declare(self, var: Var) -> str:
         """Give ``var`` a name that nothing has so far, as `sanitize_name` finds it; return it."""
         name = self.unused(var.name)
-        self.register_var(var, name)
+        if var in self.given:
+            self.register_var(var, name)  # which refuses it
+        self.given[var] = name
+        self._taken.add(name)
         return name
 
     def get_var_name(self, var: Var) -> str:

@@ -43,8 +43,9 @@ class Declarations:
         self._kernel = kernel
         self._computed: list[str] = []  # sizes of tensors that are known at run time
         self._arguments: list[str] = []
-        self._tensors: list[list[str]] = []
-        self._tiles: list[list[str]] = []
+        # Tensors and tiles, an empty line after each.
+        self._tensors: list[str] = []
+        self._tiles: list[str] = []
         # By a type, and by what its class depends on, both of which the function keeps.
         self._tile_texts: dict[int, tuple[str, str, str]] = {}
         self._class_texts: dict[tuple[Any, ...], tuple[str, str]] = {}
@@ -58,15 +59,17 @@ class Declarations:
         kernel = self._kernel
         self._unpack_arguments()
         params = [p for p in kernel.function.params if isinstance(p.type, TensorType)]
-        self._tensors = [self._tensor_param(param) for param in params]
-        self._tiles = [self.tile(var) for var in kernel.tiles]
+        for param in params:
+            self._tensors += (*self._tensor_param(param), "")
+        for var in kernel.tiles:
+            self._tiles += (*self.tile(var), "")
 
     def write(self, out: CodeEmitter) -> None:
         """Write the sections of the prologue, those of parts of tensors among them."""
-        tensors = [*self._tensors, *self._kernel.regions.declarations]
-        _section(out, "Unpack arguments", [self._arguments])
-        _section(out, "Shapes and strides", [self._computed])
-        _section(out, "Global tensor declarations", tensors)
+        parts = [line for lines in self._kernel.regions.declarations for line in (*lines, "")]
+        _section(out, "Unpack arguments", [*self._arguments, ""] if self._arguments else ())
+        _section(out, "Shapes and strides", [*self._computed, ""] if self._computed else ())
+        _section(out, "Global tensor declarations", self._tensors + parts)
         _section(out, "Tile type definitions and allocations", self._tiles)
 
     # ----- arguments ------------------------------------------------------------------------
@@ -215,9 +218,7 @@ def _class_text(kind: TileType) -> tuple[str, str]:
     return tile_text(kind, space_of(kind), rows, cols), f"{given[0]}, {given[1]}"
 
 
-def _section(out: CodeEmitter, title: str, groups: Sequence[Sequence[str]]) -> None:
-    groups = [g for g in groups if g]
-    if not groups:
-        return
-    out.emit_line(f"// {title}")
-    out.emit_lines([line for group in groups for line in (*group, "")])
+def _section(out: CodeEmitter, title: str, lines: Sequence[str]) -> None:
+    if lines:
+        out.emit_line(f"// {title}")
+        out.emit_lines(lines)

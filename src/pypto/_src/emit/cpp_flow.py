@@ -12,6 +12,7 @@ from pypto._src.emit.cpp_declarations import Declarations
 from pypto._src.emit.cpp_helpers import UNROLL_LIMIT
 from pypto._src.emit.cpp_kernel import Kernel
 from pypto._src.emit.cpp_tensors import Place, declare_global
+from pypto._src.emit.cpp_types import loop_test
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (
     ConstBool,
@@ -75,14 +76,12 @@ class Flow:
         self._kernel.ranges.enter(stmt, stop)
         known = const_value(self._kernel.folded(stmt.step))
         name = self._context.declare(stmt.loop_var)
-        if known is None or known == 0:
+        if not known:
             self._kernel.helpers["loop_step"] = None
             given = step
             step = self._context.fresh(f"{name}_step")
             self._body.emit_line(f"{kind} {step} = {_cast(kind, f'loop_step({given})')};")
-            test = f"{step} > 0 ? {name} < {stop} : ({step} < 0 && {name} > {stop})"
-        else:
-            test = f"{name} {'<' if known > 0 else '>'} {stop}"
+        test = loop_test(name, stop, step, known)
         turns = self._turns(stmt)
         if (
             self._kernel.options.scheduling_hints

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pypto._src.emit.cpp_types import FLOOR_HELPERS
+from pypto._src.emit.cpp_types import SCALAR_HELPERS
 
 UNROLL_LIMIT: Final = 8
 """Turns of a constant loop up to which a hint asks for unrolling."""
@@ -16,7 +16,7 @@ UNROLL_LIMIT: Final = 8
 
 def _checked(helper: str, symbol: str, of_minus_one: str) -> tuple[str, ...]:
     """Return a division that does not end the process on the CPU where it has no result."""
-    head, brace, *rest = FLOOR_HELPERS[helper]
+    head, brace, *rest = SCALAR_HELPERS[helper]
     return (
         head,
         brace,
@@ -58,25 +58,17 @@ def _division(name: str, symbol: str, of_minus_one: str | None = None) -> tuple[
 
 
 HELPERS: Final[dict[str, tuple[str, ...]]] = {
-    **FLOOR_HELPERS,
+    **SCALAR_HELPERS,
     "floor_div": _checked("floor_div", "//", "static_cast<int64_t>(0 - static_cast<uint64_t>(a))"),
     "floor_mod": _checked("floor_mod", "%", "0"),
     "int_pow": (
-        *FLOOR_HELPERS["int_pow"][:2],
+        *SCALAR_HELPERS["int_pow"][:2],
         "#if defined(PTO_CPU_NATIVE)",
         "    if (n < 0) {",
         "        pto::cpu::fail(\"'**' of integers with a negative exponent\");",
         "    }",
         "#endif",
-        *FLOOR_HELPERS["int_pow"][2:],
-    ),
-    "int_abs": (
-        "template <typename T>",
-        "static inline __aicore__ T int_abs(T a)",
-        "{",
-        "    const uint64_t bits = static_cast<uint64_t>(a);",
-        "    return static_cast<T>(a < 0 ? 0 - bits : bits);",
-        "}",
+        *SCALAR_HELPERS["int_pow"][2:],
     ),
     "int_div": _division("int_div", "/", "static_cast<T>(0 - static_cast<uint64_t>(a))"),
     "unsigned_div": _division("unsigned_div", "//"),

@@ -159,6 +159,9 @@ class _Collector:
     def made(self, value: Expr) -> Call | None:
         return None
 
+    def space(self, tile: Expr) -> MemorySpace | None:
+        return None
+
 
 def _example(op: OpDef[..., Any], attributes: dict[str, Any]) -> Call:
     """Return some call of an op.

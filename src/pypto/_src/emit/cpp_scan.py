@@ -205,9 +205,6 @@ class _Scan:
 
     def _call(self, call: Call) -> None:
         args: Any = call.args
-        if _VARIABLES.issuperset(map(type, args)):
-            self._read.update(args)
-            return
         for arg in args:
             if arg.__class__ in _VARIABLES:
                 self._read.add(arg)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pypto._src.dtypes import DataType
+from pypto._src.emit.writer import RUN_PASSES
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace, PipeType, TileLayout, TilePad
 from pypto._src.ir.nodes import (
@@ -21,6 +22,7 @@ from pypto._src.ir.nodes import (
     BitShiftLeft,
     BitShiftRight,
     BitXor,
+    Call,
     Cast,
     ConstBool,
     ConstFloat,
@@ -86,7 +88,11 @@ def five(dims: Sequence[Any], fill: Any = 1) -> list[Any]:
         EmitError: more than five dimensions.
     """
     if len(dims) > 5:
-        raise EmitError(f"a tensor has {len(dims)} dimensions; kernels take up to 5", slug="rank")
+        raise EmitError(
+            f"a tensor has {len(dims)} dimensions; kernels take up to 5",
+            hint=f"declare the first {len(dims) - 4} dimensions as one",
+            slug="rank",
+        )
     return [fill] * (5 - len(dims)) + list(dims)
 
 
@@ -220,7 +226,7 @@ def _chains(kind: type[BinaryExpr], left: Expr) -> bool:
     return type(left) is kind or kind in (Add, Sub, Mul, FloatDiv)
 
 
-FLOOR_HELPERS: Final = {
+SCALAR_HELPERS: Final = {
     "floor_div": (
         "static inline __aicore__ int64_t floor_div(int64_t a, int64_t b)",
         "{",
@@ -244,6 +250,35 @@ FLOOR_HELPERS: Final = {
         "        base *= base;",
         "    }",
         "    return static_cast<int64_t>(result);",
+        "}",
+    ),
+    "int_abs": (
+        "template <typename T>",
+        "static inline __aicore__ T int_abs(T a)",
+        "{",
+        "    const uint64_t bits = static_cast<uint64_t>(a);",
+        "    return static_cast<T>(a < 0 ? 0 - bits : bits);",
+        "}",
+    ),
+    "int_max": (
+        "template <typename T>",
+        "static inline __aicore__ T int_max(T a, T b)",
+        "{",
+        "    return a > b ? a : b;",
+        "}",
+    ),
+    "int_min": (
+        "template <typename T>",
+        "static inline __aicore__ T int_min(T a, T b)",
+        "{",
+        "    return a < b ? a : b;",
+        "}",
+    ),
+    "float_abs": (
+        "template <typename T>",
+        "static inline __aicore__ T float_abs(T a)",
+        "{",
+        "    return a <= 0 ? static_cast<T>(0 - a) : a;  // -0 becomes 0, too",
         "}",
     ),
     "float_floor_div": (
@@ -302,7 +337,8 @@ FLOOR_HELPERS: Final = {
     ),
 }
 """What C++ has not, or not with the same meaning: floor division, its remainder, powers of
-integers, smaller and larger of floats one of which is not a number."""
+integers, smaller and larger of floats one of which is not a number; and what would have to write
+its operands twice."""
 
 
 _SKIPPING: Final = (And, Or)
@@ -372,8 +408,10 @@ class ScalarText:
                 done.append(self._unary(expr, done.pop()))
             else:
                 raise EmitError(
-                    f"a kernel cannot compute {type(expr).__name__} as a scalar", slug="emit"
-                ).at(expr.span)
+                    f"a kernel cannot compute {type(expr).__name__} as a scalar",
+                    expr.span,
+                    hint=RUN_PASSES if isinstance(expr, Call) else None,
+                )
         return done.pop()
 
     def _name_shared(self, expr: BinaryExpr, parts: _Parts) -> _Parts:
@@ -391,8 +429,7 @@ class ScalarText:
         if self._checked and kind in (BitShiftLeft, BitShiftRight):
             right = self._shift_count(expr, right)
         if kind in (Min, Max):
-            a, b = _wrapped(left, _ORDER + 1), _wrapped(right, _ORDER + 1)
-            return f"{a} {'<' if kind is Min else '>'} {b} ? {a} : {b}", _COND
+            return self._one_of(expr, left, right)
         if kind in _SAME and left == right and not dtype_of(expr.left).is_float():
             return _SAME[kind], _ATOM  # compilers warn of a value compared with itself
         symbol, level = _INFIX[kind]
@@ -404,6 +441,16 @@ class ScalarText:
         if (expr.dtype.is_int() and expr.dtype.get_bit() < 32) or expr.dtype is DataType.BF16:
             return f"static_cast<{c_type(expr.dtype)}>({text})", _ATOM
         return text, level
+
+    def _one_of(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
+        """Return the smaller or the larger of two integers; only short texts stand there twice."""
+        is_min = isinstance(expr, Min)
+        if _is_short(expr.left, left) and _is_short(expr.right, right):
+            a, b = left[0], right[0]
+            return f"{a} {'<' if is_min else '>'} {b} ? {a} : {b}", _COND
+        name = "int_min" if is_min else "int_max"
+        self.helpers[name] = None
+        return f"{name}<{c_type(dtype_of(expr))}>({left[0]}, {right[0]})", _ATOM
 
     def _helper(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
         dtype, kind = dtype_of(expr), type(expr)
@@ -445,8 +492,7 @@ class ScalarText:
     def _unary(self, expr: UnaryExpr, operand: _Parts) -> _Parts:
         parts = self._operator(expr, operand)
         is_narrow = expr.dtype.is_int() and expr.dtype.get_bit() < 32
-        has_type = isinstance(expr, Cast) or (isinstance(expr, Abs) and self._checked)
-        if is_narrow and not has_type:  # as in `_binary`
+        if is_narrow and not isinstance(expr, Cast | Abs):  # as in `_binary`
             return f"static_cast<{c_type(expr.dtype)}>({parts[0]})", _ATOM
         return parts
 
@@ -467,20 +513,24 @@ class ScalarText:
                 return f"~{_wrapped(operand, _UNARY)}", _UNARY
             case Abs() if dtype_of(expr).is_unsigned_int():
                 return operand
-            case Abs() if self._checked and dtype_of(expr).is_int():
-                # Compilers take the usual text for a number that is not negative.
-                self.helpers["int_abs"] = None
-                return f"int_abs<{c_type(expr.dtype)}>({operand[0]})", _ATOM
             case Abs():
-                value = _wrapped(operand, _UNARY + 1)
-                if dtype_of(expr) is DataType.BF16:  # whose negation is a float
-                    value = f"static_cast<float>({operand[0]})"
-                    return f"static_cast<bfloat16_t>({value} <= 0 ? 0 - {value} : {value})", _ATOM
-                if dtype_of(expr) in (DataType.FP16, DataType.FP32, DataType.FP64):
-                    return f"{value} <= 0 ? 0 - {value} : {value}", _COND  # -0 becomes 0, too
-                return f"{value} < 0 ? -{value} : {value}", _COND
+                return self._magnitude(expr, operand), _ATOM
             case _:
                 raise EmitError(f"a kernel has no scalar {type(expr).__name__}").at(expr.span)
+
+    def _magnitude(self, expr: Abs, operand: _Parts) -> str:
+        """Return a call: compilers take ``a < 0 ? -a : a`` for a number that is not negative."""
+        dtype = dtype_of(expr)
+        name = "float_abs" if dtype.is_float() else "int_abs"
+        self.helpers[name] = None
+        if dtype is DataType.BF16:  # whose negation is a float
+            return f"static_cast<bfloat16_t>({name}<float>(static_cast<float>({operand[0]})))"
+        return f"{name}<{c_type(dtype)}>({operand[0]})"
+
+
+def _is_short(value: Expr, parts: _Parts) -> bool:
+    """True for a name or a number."""
+    return isinstance(value, ConstInt) or parts[0].isidentifier()
 
 
 def _is_positive(value: Expr) -> bool:
@@ -509,6 +559,20 @@ def _floating(expr: ConstFloat) -> str:
     if dtype is DataType.FP32 or dtype is DataType.FP64:
         return text
     return f"static_cast<{c_type(dtype)}>({text})"
+
+
+def loop_test(name: str, stop: str, step: str, known: int | None) -> str:
+    """Return the condition under which a loop that counts goes on; never if its step is zero.
+
+    Args:
+        name: The loop's variable.
+        stop: Where the loop ends, as an operand of a comparison.
+        step: What is added to the variable, as an operand of a comparison.
+        known: The step's value where it is constant.
+    """
+    if not known:
+        return f"{step} > 0 ? {name} < {stop} : ({step} < 0 && {name} > {stop})"
+    return f"{name} {'<' if known > 0 else '>'} {stop}"
 
 
 def printed(name: str, dtype: DataType) -> tuple[str, str]:

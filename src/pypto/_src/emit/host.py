@@ -8,19 +8,20 @@ each other, sizes may be known at run time only, and ops on whole tensors go bac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp_context import RESERVED
+from pypto._src.emit.cpp_types import loop_test
 from pypto._src.emit.host_scalars import HostScalars, element_text, from_word, host_type, to_word
+from pypto._src.emit.host_statements import write_statements
 from pypto._src.emit.task_runtime import (
     DTYPES,
     MAKE_PARAM,
     WORDS,
     WORKERS,
     assign_together,
-    loop_test,
 )
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError, PyptoError
@@ -51,11 +52,8 @@ from pypto._src.ir.stmts import (
     IfStmt,
     Program,
     ReturnStmt,
-    ScopeStmt,
     Stmt,
     WhileStmt,
-    YieldStmt,
-    statements,
     yielded,
 )
 from pypto._src.ir.text import python_print
@@ -244,7 +242,7 @@ class _Host:
         self.file.out.increase_indent()
         self.line("(void)line, (void)rt;")
         self._dimensions()
-        self._statements(self.function.body)
+        write_statements(self, self.function.body)
         self.file.out.decrease_indent()
         self.line("}")
 
@@ -322,40 +320,19 @@ class _Host:
 
     # ----- statements -----------------------------------------------------------------------
 
-    def _statements(self, body: Stmt | None) -> None:
-        for stmt in statements(body):
-            self.file.span = stmt.span
-            try:
-                self._statement(stmt)
-            except PyptoError as error:
-                raise error.at(stmt.span) from None
+    def begin(self, stmt: Stmt) -> None:
+        """Let the lines that follow be those of a statement."""
+        self.file.span = stmt.span
 
-    def _statement(self, stmt: Stmt) -> None:
-        match stmt:
-            case AssignStmt():
-                self._say(stmt)
-                self._assign(stmt)
-            case EvalStmt():
-                self._say(stmt)
-                if isinstance(stmt.expr, Call):
-                    self._call(None, stmt.expr)
-            case ForStmt():
-                self._for(stmt)
-            case WhileStmt():
-                self._while(stmt)
-            case IfStmt():
-                self._if(stmt)
-            case ScopeStmt():
-                self._statements(stmt.body)
-            case ReturnStmt():
-                self._return(stmt)
-            case YieldStmt():
-                pass  # written by what it belongs to
-            case _:
-                raise EmitError(
-                    f"a host function has no {type(stmt).__name__.removesuffix('Stmt').lower()} "
-                    "after the passes"
-                )
+    def evaluate(self, stmt: EvalStmt) -> None:
+        """Write a call without a name for its results."""
+        self._say(stmt)
+        if isinstance(stmt.expr, Call):
+            self._call(None, stmt.expr)
+
+    def refuse(self, what: str) -> NoReturn:
+        """Refuse a jump."""
+        raise EmitError(f"a host function has no {what} after the passes")
 
     def _say(self, stmt: Stmt) -> None:
         text = source_comment(stmt.span)
@@ -363,12 +340,15 @@ class _Host:
             self.line(f"// {text}")
             self.comment = text
 
-    def _return(self, stmt: ReturnStmt) -> None:
+    def finish(self, stmt: ReturnStmt) -> None:
+        """Write the results to the parameters that stand for them."""
         self._say(stmt)
         for name, value in zip(self.results, stmt.value, strict=True):
             self.line(f"{name} = {self.value(value)};")
 
-    def _assign(self, stmt: AssignStmt) -> None:
+    def assign(self, stmt: AssignStmt) -> None:
+        """Write an assignment, or give a tensor another name."""
+        self._say(stmt)
         var, value = stmt.var, stmt.value
         if isinstance(value, Call):
             self._call(var, value)
@@ -519,7 +499,8 @@ class _Host:
 
     # ----- control flow ---------------------------------------------------------------------
 
-    def _for(self, stmt: ForStmt) -> None:
+    def counted(self, stmt: ForStmt) -> None:
+        """Write a loop that counts."""
         self._say(stmt)
         self._enter(stmt.iter_args)
         name = self.names.register(stmt.loop_var)
@@ -533,21 +514,23 @@ class _Host:
             self.line(
                 f'if ({step} == 0) pto2_fail(__LINE__, "loop-step", "the step of a loop is zero");'
             )
-        test = loop_test(name, stop, step, known or None)
+        test = loop_test(name, stop, step, known)
         kind = host_type(dtype_of(stmt.loop_var))
         self._block(
             f"for ({kind} {name} = {start}; {test}; {name} += {step})", stmt.body, stmt.iter_args
         )
         self._leave(stmt.iter_args, stmt.return_vars)
 
-    def _while(self, stmt: WhileStmt) -> None:
+    def conditional(self, stmt: WhileStmt) -> None:
+        """Write a loop that goes on as long as a condition holds."""
         self._say(stmt)
         self._enter(stmt.iter_args)
         header = f"while ({self.scalars.text(stmt.condition)})"
         self._block(header, stmt.body, stmt.iter_args)
         self._leave(stmt.iter_args, stmt.return_vars)
 
-    def _if(self, stmt: IfStmt) -> None:
+    def branch(self, stmt: IfStmt) -> None:
+        """Write a branch."""
         self._say(stmt)
         for var in stmt.return_vars:
             self.line(f"{_value_type(var.type)} {self.names.register(var)}{{}};")
@@ -562,7 +545,7 @@ class _Host:
         self.file.out.increase_indent()
         self.line("PTO2_SCOPE(rt) {")
         self.file.out.increase_indent()
-        self._statements(body)
+        write_statements(self, body)
         self._yield(body, targets)
         self.file.out.decrease_indent()
         self.line("}")

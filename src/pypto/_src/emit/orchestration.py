@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
-from pypto._src.emit.cpp_types import FLOOR_HELPERS
+from pypto._src.emit.cpp_types import SCALAR_HELPERS
 from pypto._src.emit.orchestration_entry import Arguments
 from pypto._src.emit.orchestration_host import File, Handle, Host
 from pypto._src.emit.orchestration_statements import Statements
@@ -140,7 +140,7 @@ def _text(host: Host, arguments: Arguments) -> str:
     out = CodeEmitter()
     out.emit_lines((*_HEAD, *arguments.defines, "", *_FLOAT_TO_U64))
     for name in sorted(host.scalars.helpers | host.file.helpers):
-        out.emit_lines(line.replace("__aicore__ ", "") for line in (*FLOOR_HELPERS[name], ""))
+        out.emit_lines(line.replace("__aicore__ ", "") for line in (*SCALAR_HELPERS[name], ""))
     out.append(host.file.text)
     out.emit_lines(
         (

@@ -20,6 +20,7 @@ from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType
 from pypto._src.ir.nodes import Expr, MakeTuple, TupleGetItemExpr, Var, const_value
 from pypto._src.ir.stmts import Function, Program, Stmt
+from pypto._src.ir.user_text import user_name
 
 _RESERVED: Final = RESERVED | WORDS | {"float_to_u64"}
 
@@ -134,4 +135,7 @@ def elements(value: Expr) -> tuple[Expr, ...]:
 
 def source_name(value: Expr) -> str:
     """Return the name of a variable in the user's source, without what SSA form appended."""
-    return re.sub(r"_\d+$", "", value.name) if isinstance(value, Var) else "a tensor"
+    if not isinstance(value, Var):
+        return "a tensor"
+    name = user_name(value)
+    return re.sub(r"_\d+$", "", name) if name == value.name else name

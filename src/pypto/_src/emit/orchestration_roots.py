@@ -5,7 +5,7 @@ Facts about the IR, for the emitter of orchestrations. Knows no text but that of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import ParamDirection
@@ -59,13 +59,18 @@ class Results:
         """
         known = self._known.get(callee)
         if known is None:
-            inner = self if role(callee) is Role.HOST else None
-            roots = tensor_roots(callee, inner)
-            if inner is not None:
-                choices = Choices(callee, inner)
-                roots = {var: root for var, root in roots.items() if not choices.is_chosen(var)}
-            known = self._known[callee] = _result_params(callee, roots)
+            stmts = stmts_in(callee.body)
+            returns = [s for s in stmts if isinstance(s, ReturnStmt) and s.value]
+            known = _result_params(callee, returns, self._roots(callee)) if returns else ()
+            self._known[callee] = known
         return known
+
+    def _roots(self, callee: Function) -> Mapping[Expr, Var]:
+        """Return the parameter or new tensor of each tensor that is one of them all the time."""
+        if role(callee) is not Role.HOST:
+            return tensor_roots(callee)
+        roots, choices = tensor_roots(callee, self), Choices(callee, self)
+        return {var: root for var, root in roots.items() if not choices.is_chosen(var)}
 
     def of_call(self, call: Call) -> tuple[int, ...] | None:
         """Return `of` the function that is called, None if the program is not known to have it."""
@@ -302,12 +307,12 @@ def result_params(callee: Function, program: Program | None = None) -> tuple[int
     return Results(program).of(callee)
 
 
-def _result_params(callee: Function, roots: Mapping[Expr, Var]) -> tuple[int, ...]:
+def _result_params(
+    callee: Function, returns: Sequence[ReturnStmt], roots: Mapping[Expr, Var]
+) -> tuple[int, ...]:
     positions = {param: i for i, param in enumerate(callee.params)}
     found: list[int] = []
-    for stmt in stmts_in(callee.body):
-        if not isinstance(stmt, ReturnStmt):
-            continue
+    for stmt in returns:
         for value in stmt.value:
             root = roots.get(value)
             if root is None or root not in positions:

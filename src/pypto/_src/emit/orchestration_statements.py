@@ -1,18 +1,21 @@
 """The statements of an orchestration, in order; what it has not is refused at the user's line.
 
-Owns which statement writes what. Refuses to know the text of calls (`orchestration_tasks`), of ops
+Owns assignments and tasks. Refuses to know the text of calls (`orchestration_tasks`), of ops
 (`orchestration_tensors`), and how loops and branches hand values on (`orchestration_flow`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
+from pypto._src.emit.host_statements import write_statements
 from pypto._src.emit.orchestration_flow import Flow
 from pypto._src.emit.orchestration_host import Host
 from pypto._src.emit.orchestration_tasks import Tasks
 from pypto._src.emit.orchestration_tensors import no_copy, write_op
-from pypto._src.errors import EmitError, PyptoError
+from pypto._src.emit.writer import RUN_PASSES
+from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import Call, Expr, GlobalVar, ScalarType, TensorType, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
@@ -22,11 +25,8 @@ from pypto._src.ir.stmts import (
     Function,
     IfStmt,
     ReturnStmt,
-    ScopeStmt,
     Stmt,
     WhileStmt,
-    YieldStmt,
-    statements,
 )
 from pypto._src.ops import tensor_math
 
@@ -51,43 +51,46 @@ class Statements:
         Raises:
             EmitError: one has no form for the device's runtime; the error points at it.
         """
-        for stmt in statements(body):
-            try:
-                self._write(stmt)
-            except PyptoError as error:
-                raise error.at(stmt.span) from None
+        write_statements(self, body)
 
-    def _write(self, stmt: Stmt) -> None:
-        match stmt:
-            case AssignStmt():
-                self._assign(stmt)
-            case EvalStmt():
-                self._host.comment(stmt)
-                self._tasks.write(_kernel_call(stmt.expr))
-            case ForStmt():
-                self._flow.counted(stmt)
-            case WhileStmt():
-                self._flow.conditional(stmt)
-            case IfStmt():
-                self._flow.branch(stmt)
-            case ScopeStmt():
-                self.write(stmt.body)
-            case ReturnStmt() | YieldStmt():
-                pass  # written by what they belong to
-            case _:
-                raise EmitError(
-                    f"an orchestration has no {type(stmt).__name__.removesuffix('Stmt').lower()}: "
-                    "it would leave a scope of the runtime",
-                    hint="write the loop's condition without it",
-                    slug="emit-orchestration",
-                )
+    def begin(self, stmt: Stmt) -> None:
+        """Lines say by themselves which statement they are of."""
 
-    def _assign(self, stmt: AssignStmt) -> None:
+    def evaluate(self, stmt: EvalStmt) -> None:
+        """Write a task without a name for its results."""
+        self._host.comment(stmt)
+        self._tasks.write(_kernel_call(stmt.expr))
+
+    def counted(self, stmt: ForStmt) -> None:
+        """Write a loop that counts."""
+        self._flow.counted(stmt)
+
+    def conditional(self, stmt: WhileStmt) -> None:
+        """Write a loop with a condition."""
+        self._flow.conditional(stmt)
+
+    def branch(self, stmt: IfStmt) -> None:
+        """Write a branch."""
+        self._flow.branch(stmt)
+
+    def finish(self, stmt: ReturnStmt) -> None:
+        """What a function returns are arguments of the entry already."""
+
+    def refuse(self, what: str) -> NoReturn:
+        """Refuse a jump."""
+        raise EmitError(
+            f"an orchestration has no {what}: it would leave a scope of the runtime",
+            hint="write the loop's condition without it",
+            slug="emit-orchestration",
+        )
+
+    def assign(self, stmt: AssignStmt) -> None:
+        """Write a task, an op, or the definition of a scalar."""
         host, var, value = self._host, stmt.var, stmt.value
         if var in self._assigned:
             raise EmitError(
                 f"{var.name!r} is assigned twice",
-                hint="run the passes first: PassManager.get_strategy().run_passes(program)",
+                hint=RUN_PASSES,
                 slug="emit-ssa",
             )
         self._assigned.add(var)

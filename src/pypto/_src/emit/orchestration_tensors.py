@@ -13,6 +13,7 @@ from pypto._src.emit.orchestration_types import element_type, scalar_type
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import Call, Expr, Var
 from pypto._src.ir.opdef import op_of
+from pypto._src.ir.user_text import user_call
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops import tensor_math
 
@@ -36,7 +37,7 @@ def write_op(host: Host, var: Var, call: Call) -> None:
         raise no_copy(call)
     else:
         raise EmitError(
-            f"{call.op.name} has no form in an orchestration",
+            f"{user_call(call)} has no form in an orchestration",
             hint="move it into an InCore function and call that",
             slug="emit-op",
         )

@@ -15,6 +15,7 @@ from pypto._src.emit.pto_parts import Parts, Place
 from pypto._src.emit.pto_scalars import Scalars
 from pypto._src.emit.pto_tensors import Tensors
 from pypto._src.emit.pto_types import value_type
+from pypto._src.emit.writer import RUN_PASSES
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (
     Expr,
@@ -71,11 +72,11 @@ class Kernel:
         """Return name and type of a tile variable."""
         found = self.tiles.get(value)
         if found is None:
-            name = value.name if isinstance(value, Var) else "a nested call"
+            name = repr(value.name) if isinstance(value, Var) else "a call inside another"
             raise EmitError(
-                f"{name!r} is no tile that has been defined here",
+                f"{name} is no tile that has been defined here",
                 value.span,
-                hint=None if isinstance(value, Var) else "run passes.flatten_call_expr() first",
+                hint=None if isinstance(value, Var) else RUN_PASSES,
                 slug="emit-undefined",
             )
         return found

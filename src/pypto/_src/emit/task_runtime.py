@@ -49,20 +49,6 @@ WORDS: Final = frozenset({"rt", "arg_count", "Tensor", "PTOParam", "DataType"})
 """Names that a text has from the runtime, so that no variable can be called so."""
 
 
-def loop_test(name: str, stop: str, step: str, known: int | None) -> str:
-    """Return the condition under which a loop that counts goes on.
-
-    Args:
-        name: The loop's variable.
-        stop: Where the loop ends, as an operand of a comparison.
-        step: What is added to the variable, as an operand of a comparison.
-        known: The step's value where it is constant, which is not zero; None elsewhere.
-    """
-    if known is None:
-        return f"{step} > 0 ? {name} < {stop} : {name} > {stop}"
-    return f"{name} {'<' if known > 0 else '>'} {stop}"
-
-
 def assign_together(
     pairs: Sequence[tuple[str, str, str]], names: Names, line: Callable[[str], None]
 ) -> None:

@@ -6,9 +6,13 @@ import linecache
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.ir.nodes import Expr, Var
+
+RUN_PASSES: Final = "run the passes first: PassManager.get_strategy().run_passes(program)"
+"""The hint for what only the passes take out of a program."""
 
 
 class CodeEmitter:
@@ -135,4 +139,5 @@ def source_text(span: Span) -> str:
 
 def camel_case(name: str) -> str:
     """Return ``simple_add`` as ``SimpleAdd``."""
-    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[_\W]+", name) if part)
+    parts = re.sub(r"\W", "_", name).split("_")
+    return "".join([part[:1].upper() + part[1:] for part in parts])

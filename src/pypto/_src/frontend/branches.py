@@ -6,6 +6,7 @@ Owns how names and yields of the branches are brought together. Knows nothing of
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Any
 
 from pypto._src.diagnostics import Label
@@ -44,10 +45,37 @@ def if_(ctx: Context, node: ast.If) -> None:
         orelse = parse_block(ctx, node.orelse, {})
     finally:
         ctx.names.candidates.pop()
+    then, orelse = (
+        _handing_on(then, node.body, orelse.yielded),
+        _handing_on(orelse, node.orelse, then.yielded),
+    )
     _merge(ctx, then, orelse)
     results = _join(ctx, node, then, orelse)
     else_body = body_of(orelse.stmts, span) if node.orelse else None
     ctx.block.append(IfStmt(condition, body_of(then.stmts, span), else_body, tuple(results), span))
+
+
+def _handing_on(block: Block, body: Sequence[ast.stmt], other: Yielded | None) -> Block:
+    """Let a branch that ends with an if of its own, as ``elif`` does, yield what that yields."""
+    last = block.stmts[-1] if block.stmts else None
+    if other is None or block.yielded is not None or not isinstance(last, IfStmt):
+        return block
+    names = [name.id for name in other.names]
+    values = [block.bound.get(name) for name in names]
+    if not names or not all(any(v is var for var in last.return_vars) for v in values):
+        return block
+    nodes = _first_yielded(body[-1]) or list[ast.expr](other.names)
+    yielded = Yielded(other.names, other.kinds, values, nodes, last.span)
+    bound = {name: value for name, value in block.bound.items() if name not in names}
+    return block._replace(bound=bound, yielded=yielded)
+
+
+def _first_yielded(node: ast.stmt) -> list[ast.expr]:
+    """Return what the first branch of an if yields, as the source has it."""
+    while isinstance(node, ast.If):
+        node = node.body[-1]
+    value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+    return value.args if isinstance(value, ast.Call) else []
 
 
 def _merge(ctx: Context, then: Block, orelse: Block) -> None:

@@ -41,7 +41,8 @@ from pypto._src.ir.nodes import (
     UnaryExpr,
     Var,
 )
-from pypto._src.ir.opdef import ATTR, INTS, OFFSETS, PLAIN_KEYWORDS, OpDef, op_of
+from pypto._src.ir.opdef import ATTR, INTS, OFFSETS, OpDef, op_of
+from pypto._src.ir.result_types import PLAIN_KEYWORDS
 from pypto._src.ir.unique import is_plain
 from pypto._src.ops.unified import Unified
 

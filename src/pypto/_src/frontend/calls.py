@@ -45,6 +45,7 @@ from pypto._src.frontend.scalars import combine, fits, typed
 from pypto._src.frontend.scope import BROKEN, same_value_type
 from pypto._src.frontend.sizes import number_of
 from pypto._src.frontend.types import annotation_text, type_of
+from pypto._src.frontend.valid_sizes import with_known_names, with_new_names
 from pypto._src.ir.base import NO_KEYWORDS
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.makers import checked_call
@@ -73,10 +74,9 @@ from pypto._src.ir.nodes import (
     same_type,
     unary,
 )
-from pypto._src.ir.opdef import OpDef
-from pypto._src.ir.stmts import AssignStmt, Function
+from pypto._src.ir.opdef import INTS, OpDef
+from pypto._src.ir.stmts import Function
 from pypto._src.ir.unique import is_plain
-from pypto._src.ir.walk import uses
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.unified import SCALAR_BINARY, SCALAR_UNARY, Unified, unified
 from pypto._src.ops.valid import COMPUTED_SIZE
@@ -154,6 +154,11 @@ def _meant_call(
     found = re.match(r"write (pl\.\w+)\(", error.hint or "")
     if error.slug != "attribute" or found is None or not texts:
         return None
+    op = unified(found[1].removeprefix("pl."))
+    ops = op.candidates if isinstance(op, Unified) else [] if op is None else [op]
+    lists = {sum(param.kind == INTS for param in each.params) for each in ops}
+    if lists == {1} and not isinstance(node.args[0], ast.List | ast.Tuple | ast.Name):
+        texts = [f"[{', '.join(texts)}]"]  # x.reshape(64, 128)
     return f"write {found[1]}({', '.join([ctx.source.text(func.value), *texts])})"
 
 
@@ -194,8 +199,31 @@ def op_call(
             if scalar is not None:
                 return scalar
         form, made = _first_of_form(ctx, key, op, args, kwargs, node, span)
+    return _noted(ctx, form, made, op, args, kwargs)
+
+
+def known_call(
+    ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> Call | None:
+    """Return what `op_call` does where calls of this form are known and give a value, else None."""
+    form, _ = ctx.call_forms.find(op, args, kwargs)
+    if form is None or isinstance(form.type, UnknownType):
+        return None
+    made = form.call(args, kwargs, span)
+    return None if made is None else _noted(ctx, form, made, op, args, kwargs)
+
+
+def _noted(
+    ctx: Context,
+    form: CallForm,
+    made: Call,
+    op: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> Call:
+    """Note what a call does; return it, with numbers for the sizes that are known."""
     if ctx.constants and _has_variable_size(made.type):
-        made = _of_known_sizes(ctx, op, args, kwargs, span) or made
+        made = _of_known_sizes(ctx, op, args, kwargs, made.span) or made
     if form.has_effect and ctx.origins:
         ctx.note_effects(made)
     if form.unplaced:
@@ -220,8 +248,11 @@ def _first_of_form(
         made = op.build(args, kwargs, span)
     except (PyptoError, TypeError, ValueError) as error:
         made = _of_known_sizes(ctx, op, args, kwargs, span)
-        if made is None and getattr(error, "slug", None) == COMPUTED_SIZE:
-            made = _of_named_sizes(ctx, op, args, kwargs, span)
+        slug = getattr(error, "slug", None)
+        if made is None and slug == COMPUTED_SIZE:
+            made = with_new_names(ctx, op, args, kwargs, span)
+        elif made is None and slug == "shape-mismatch":
+            made = with_known_names(ctx, op, args, kwargs, span)
         if made is None:
             raise _refusal(ctx, error, op, args, kwargs, node).at(span) from None
         key = None  # of other arguments than these
@@ -253,49 +284,6 @@ def _has_variable_size(kind: Type) -> bool:
             if dim.__class__ is not ConstInt:
                 return True
     return False
-
-
-def _of_named_sizes(
-    ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
-) -> Call | None:
-    """Return the call with variables for what is computed in its lists, assigned before it.
-
-    ``valid_shapes=[pl.min(m - i, 16), 64]`` means ``valid = pl.min(m - i, 16)`` and its name, since
-    types name valid sizes. None if the op refuses the names as well.
-    """
-    count = len(ctx.block)
-
-    def named(value: Any) -> Any:
-        if not isinstance(value, list | tuple):
-            return value
-        return [_named_size(ctx, item, span) for item in cast("Sequence[Any]", value)]
-
-    sizes = {key: named(value) for key, value in kwargs.items()}
-    try:
-        return op.build(args, sizes, span)
-    except (PyptoError, TypeError, ValueError):
-        del ctx.block[count:]
-        return None
-
-
-def _named_size(ctx: Context, item: Any, span: Span) -> Any:
-    """Return a variable that is ``item``; the one of the same statements before, if it still is."""
-    computed = isinstance(item, Expr) and not isinstance(item, Var | ConstInt)
-    if not computed or not isinstance(item.type, ScalarType):
-        return item
-    used = frozenset(uses([item]))
-    for stmt in ctx.block[: -_MOST_LOOKED_AT - 1 : -1]:
-        if not isinstance(stmt, AssignStmt) or stmt.var in used:
-            break
-        if stmt.var.name == _SIZE_NAME and same_dim(stmt.value, item):
-            return stmt.var
-    var = Var(_SIZE_NAME, item.type, span)
-    ctx.append(var, item, span)
-    return var
-
-
-_SIZE_NAME: Final = "_valid_tmp"
-_MOST_LOOKED_AT: Final = 64  # statements before a load, for the name of its valid size
 
 
 def _of_known_sizes(
@@ -565,6 +553,8 @@ def _call_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | No
     name = text.rpartition(".")[2]
     if callee is print:
         return "store the value in an output, and print that after the call"
+    if callee is len and len(node.args) == 1:
+        return f"write {ctx.source.text(node.args[0])}.shape[0]"
     if callee is sum and len(node.args) == 1 and isinstance(node.args[0], ast.List | ast.Tuple):
         return f"write {' + '.join(ctx.source.text(item) for item in node.args[0].elts)}"
     if hasattr(callee, "__code__"):
@@ -594,8 +584,12 @@ def _pure_call(
 ) -> Any:
     builtin = getattr(callee, "__module__", None) == "builtins"
     if builtin and callee not in _PURE:
+        hint = "print it where the kernel is called" if callee is print else None
         raise UnsupportedFeatureError(
-            f"kernels do not have {ctx.source.text(node.func)}", ctx.span(node), slug="python-call"
+            f"kernels do not have {ctx.source.text(node.func)}",
+            ctx.span(node),
+            hint=hint,
+            slug="python-call",
         )
     return _compute(ctx, callee, args, kwargs, node)
 

@@ -28,6 +28,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.call_forms import CallForms
 from pypto._src.frontend.environment import MISSING, Environment, items_of
+from pypto._src.frontend.lines import Line
 from pypto._src.frontend.messages import describe, did_you_mean
 from pypto._src.frontend.scalars import number
 from pypto._src.frontend.scope import BROKEN, Cascade, Names, reassigned
@@ -189,6 +190,7 @@ class Context:
         "outer",
         "outputs",
         "parts",
+        "paths",
         "returns",
         "self_name",
         "source",
@@ -228,6 +230,8 @@ class Context:
         self.on_tiles: bool | None = None  # True if the function computes with tiles
         self.names = Names()
         self.outer: dict[str, Any] = {}  # names of the environment, looked up once
+        # What paths of names mean, such as pl.FP32, with their first name: a local one may hide it.
+        self.paths: dict[str, tuple[str, Any]] = {}
         self.block: list[Stmt] = []
         self.self_name = ""  # the name of the first parameter of a method
         self.memrefs: dict[Any, MemRef] = {}
@@ -343,6 +347,24 @@ class Context:
             if value is MISSING:
                 return MISSING
         return value
+
+    def at_path(self, path: str) -> Any:
+        """Return what a name means, or a path such as ``pl.FP32``; `MISSING` if it is not plain."""
+        local = self.names.values
+        known = self.paths.get(path)
+        if known is not None and known[0] not in local:
+            return known[1]
+        name, *attributes = path.split(".")
+        if name in local:
+            return MISSING if attributes else local[name]
+        found = MISSING if name == self.self_name else self.lookup(name)
+        for attribute in attributes:
+            if isinstance(found, Expr):
+                return MISSING
+            found = getattr(found, attribute, MISSING)
+        if found is not MISSING:
+            self.paths[path] = name, found
+        return found
 
     def lookup(self, name: str) -> Any:
         """Return what a name means outside the function, `MISSING` if nothing."""
@@ -495,7 +517,7 @@ class Context:
         kind: Type | None = None,
         source: ast.expr | None = None,
     ) -> Var:
-        """Append ``name = value``.
+        """Append ``name = value``; ``node`` is the name, or a line.
 
         ``kind`` is the variable's type if it is not the value's; ``source`` is where the value
         stands, for errors.
@@ -509,7 +531,7 @@ class Context:
             self.check_assignable(name, value, node, source)
         var = self.names.plain.get(name)
         if var is None or var.type is not kind:
-            span = self.span(node)
+            span = self.span(node.place if node.__class__ is Line else node)
             try:
                 var = self.names.define(name, kind, span)
             except ParserTypeError as error:
@@ -674,6 +696,9 @@ def assigned_names(nodes: Sequence[ast.stmt]) -> dict[str, int]:
     stack: list[Any] = [*nodes]
     for node in stack:
         cls = node.__class__
+        if cls is Line:
+            found[node.name] = found.get(node.name, 0) + 1
+            continue
         if cls is Assign:
             for target in node.targets:
                 if target.__class__ is Name:

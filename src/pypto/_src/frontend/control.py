@@ -7,6 +7,7 @@ outside a kernel they do next to nothing, so that a kernel's text stays ordinary
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, TypeVarTuple, overload
 
 from pypto._src.dtypes import DataType
@@ -33,8 +34,10 @@ class DynVar(Size):
     __slots__ = ("name", "var")
 
     def __init__(self, name: str) -> None:
-        if not name.isidentifier():
-            raise ValueError(f"the name of a dimension is an identifier, got {name!r}")
+        is_name = isinstance(name, str) and name.isidentifier()  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not is_name or iskeyword(name):
+            word = "Python's word " if is_name else ""
+            raise ValueError(f"the name of a dimension is an identifier, got {word}{name!r}")
         self.name = name
         self.var = Var(name, scalar_type(DataType.INDEX))
 
@@ -127,8 +130,8 @@ def yield_(*values: Any) -> Any:
     return values[0] if len(values) == 1 else values
 
 
-def cond(condition: Any) -> None:
-    """Give the condition of a `while_` loop, as the first statement of its body."""
+def cond(c: Any) -> None:
+    """Give the condition ``c`` of a `while_` loop, as the first statement of its body."""
 
 
 def const(value: T, dtype: DataType) -> T:

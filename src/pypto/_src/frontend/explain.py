@@ -275,7 +275,10 @@ def _count_hint(site: Site, _error: ParserError, param: Param | None) -> str | N
 
 
 def _inserted(site: Site) -> str | None:
-    """Suggest the call with one more argument: a size, element type or variable that it takes."""
+    """Suggest the call with one more argument: a size, element type or variable that it takes.
+
+    Else with the two that are a whole region: where it begins, and its size.
+    """
     texts = site.texts()
     known = [v for v in site.ctx.names.values.values() if isinstance(v, Var)]
     kinds = [arg.type for arg in site.args if isinstance(arg, Expr)]
@@ -287,6 +290,22 @@ def _inserted(site: Site) -> str | None:
         for value, text in values:
             if site.works([*site.args[:at], value, *site.args[at:]]):
                 return f"write {site.spelled([*texts[:at], text, *texts[at:]])}"
+    return _with_region(site, [shape for shape in shapes if shape is not None], known)
+
+
+def _with_region(site: Site, shapes: Sequence[Sequence[int]], known: Sequence[Var]) -> str | None:
+    """Suggest the call with a region, and where it needs that with a variable behind it."""
+    texts = site.texts()
+    for at in range(len(texts), 0, -1):
+        for shape in shapes:
+            region = [0] * len(shape), list(shape)
+            places = [*texts[:at], *map(str, region), *texts[at:]]
+            args = [*site.args[:at], *region, *site.args[at:]]
+            if site.works(args):
+                return f"write {site.spelled(places)}"
+            last = next((var for var in reversed(known) if site.works([*args, var])), None)
+            if last is not None:
+                return f"write {site.spelled([*places, last.name])}"
     return None
 
 
@@ -412,11 +431,20 @@ def _of_number(site: Site) -> str | None:
             return None
         text, dtype = f"pl.cast({text}, pl.FP32)", DataType.FP32
     form = _OF_NUMBERS.get(site.op)
-    if form is None:
+    if form is None or not (isinstance(value, Expr) or _has_value(form, value)):
         shape = _only_shape(site) or [1, 32 // dtype.bytes]  # one block
         return f"write {site.written}(pl.full({shape}, pl.{dtype.member}, {text}))"
     is_simple = isinstance(site.node.args[0], ast.Name | ast.Constant) or text.startswith("pl.cast")
     return f"write {form.format(text if is_simple or form.endswith(')') else f'({text})')}"
+
+
+def _has_value(form: str, number: float) -> bool:
+    """True if the operator for an op gives a real number where its operand is a constant."""
+    try:
+        found = eval(form.format(f"({number!r})"), {})
+    except (ArithmeticError, NameError):
+        return False
+    return isinstance(found, int | float)
 
 
 def _only_shape(site: Site) -> list[int] | None:

@@ -30,6 +30,7 @@ from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.messages import (
     describe,
     did_you_mean,
+    dtype_like,
     nearest,
     number_in,
     op_elsewhere,
@@ -457,9 +458,21 @@ def _no_operator(
     return InvalidOperationError(
         f"there is no {symbol!r} between {describe(left)} and {describe(right)}",
         ctx.span(node),
-        hint=hint or _unquoted(ctx, node, left, right),
+        hint=hint or _unquoted(ctx, node, left, right) or _as_parameter(ctx, node, left, right),
         slug="no-operator",
     )
+
+
+def _as_parameter(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
+    """Suggest a parameter for an array from outside of the kernel."""
+    if not isinstance(node, ast.BinOp):
+        return None
+    for value, place in ((left, node.left), (right, node.right)):
+        dtype = dtype_like(getattr(value, "dtype", None))
+        if isinstance(place, ast.Name) and dtype is not None and hasattr(value, "__array__"):
+            kind = f"pl.Tensor[{list(value.shape)}, pl.{dtype.member}]"
+            return f"make it a parameter, {place.id}: {kind}"
+    return None
 
 
 @cache

@@ -96,7 +96,8 @@ class Method(Callee):
         """Return what callers need; parses the body if that alone tells the result types.
 
         Raises:
-            ParserTypeError: the function calls itself and does not declare its results.
+            ParserTypeError: the function calls itself and does not declare its results, or is a
+                kernel.
             Cascade: its header has an error.
         """
         self.declare()
@@ -105,6 +106,13 @@ class Method(Callee):
         results = self.context.wanted
         if results is None:
             if self._begun and not self._ended:
+                if self.options.func_type is FunctionType.InCore:
+                    raise ParserTypeError(
+                        f"the kernel {self.name!r} calls itself",
+                        span,
+                        hint="write a loop in place of the recursion",
+                        slug="recursion",
+                    )
                 raise ParserTypeError(
                     f"{self.name} calls itself, so its result types must be declared",
                     span,

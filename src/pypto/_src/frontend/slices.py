@@ -11,7 +11,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
-from pypto._src.errors import ParserError, ParserTypeError, UnsupportedFeatureError
+from pypto._src.errors import OpError, ParserError, ParserTypeError, UnsupportedFeatureError
 from pypto._src.frontend import control
 from pypto._src.frontend.calls import op_call
 from pypto._src.frontend.context import Callee, Context
@@ -19,6 +19,7 @@ from pypto._src.frontend.environment import items_of
 from pypto._src.frontend.messages import describe, spell, spell_dims
 from pypto._src.frontend.repair import loaded_from
 from pypto._src.frontend.sizes import difference, number_of
+from pypto._src.frontend.valid_sizes import known_size
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,
@@ -32,8 +33,9 @@ from pypto._src.ir.nodes import (
     const_value,
     same_dim,
     same_dims,
+    valid_part,
 )
-from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.opdef import OpDef, spelling
 from pypto._src.ir.stmts import EvalStmt, Function
 from pypto._src.ops import memory, tensor, tensor_math
 
@@ -89,7 +91,12 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
     if isinstance(value, Expr) and isinstance(kind, ShapedType):
         _check_fits(ctx, target, region, value, source)
     if isinstance(kind, TileType):
-        stored = op_call(ctx, memory.store, (value, region.begins, region.sizes, base), {}, target)
+        args = (value, region.begins, region.sizes, base)
+        try:
+            stored = op_call(ctx, memory.store, args, {}, target)
+        except ParserError as error:
+            _respell(ctx, error, args, source)
+            raise
     elif isinstance(kind, TensorType):
         stored = op_call(ctx, tensor_math.assemble, (base, value, region.begins), {}, target)
     else:
@@ -98,6 +105,17 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
         ctx.block.append(EvalStmt(stored, ctx.span(target).up_to(ctx.span(source))))
     else:
         ctx.assign(name.id, stored, name, source=source)
+
+
+def _respell(ctx: Context, error: ParserError, args: Sequence[Any], source: ast.expr) -> None:
+    """Let the error of a store speak of what is stored as the user wrote it."""
+    try:
+        with spelling({args[0]: ctx.source.text(source)}):
+            memory.store.build(args, {})
+    except OpError as again:
+        error.label = again.label
+        if again.slug == "dtype-mismatch" and again.hint is not None:
+            error.hint = f"write {again.hint}"
 
 
 # --------------------------------------------------------------------------------------------
@@ -278,6 +296,9 @@ def _check_fits(
     sizes = [as_expr(size) for size in region.sizes]
     if len(sizes) != len(kind.shape) or same_dims(sizes, kind.shape):
         return
+    part = valid_part(kind)
+    if part is not None and same_dims([known_size(ctx, size, part) for size in sizes], part):
+        return
     wanted = {
         axis: const_value(dim)
         for axis, (size, dim) in enumerate(zip(sizes, kind.shape, strict=True))
@@ -419,7 +440,8 @@ def _is_host(home: Context) -> bool:
         node = todo.pop()
         if node.__class__ in _LEAVES or not isinstance(node, ast.AST):
             continue
-        for value in vars(node).values():
+        for field in node._fields:
+            value: Any = getattr(node, field, None)
             if value.__class__ is list:
                 todo += value
             elif isinstance(value, ast.AST):

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from pypto._src.diagnostics import Span, SpanDraft, span_of
 from pypto._src.errors import ParserSyntaxError
+from pypto._src.frontend.lines import syntax_tree_of
 from pypto._src.python_text import parse_python
 
 _HEADER = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
@@ -134,7 +135,7 @@ def parse_definition(filename: str, lines: Sequence[str], start: int) -> tuple[S
         header += 1
     text = "".join(lines[start : _block_end(lines, header, indent)])
     try:
-        body: Any = parse_python(f"if 1:\n{text}" if indent else text).body
+        body: Any = syntax_tree_of(f"if 1:\n{text}" if indent else text).body
     except SyntaxError:
         return _find_in_file(filename, lines, start)
     if indent:
@@ -252,15 +253,15 @@ def _class_starts(cls: type, caller: FrameType, lines: Sequence[str]) -> list[in
     return starts + found
 
 
-def syntax_tree(code: str, filename: str) -> ast.Module:
-    """Return the syntax tree of a whole text.
+def syntax_tree(code: str, filename: str, *, with_lines: bool = False) -> ast.Module:
+    """Return the syntax tree of a whole text, with the lines of `lines` on request.
 
     Raises:
         SyntaxError: it is no Python.
         ParserSyntaxError: Python's parser gives it up: nested too deeply, no text at all.
     """
     try:
-        return parse_python(code, filename)
+        return (syntax_tree_of if with_lines else parse_python)(code, filename)
     except (RecursionError, MemoryError):
         raise too_deep(filename) from None
     except ValueError as error:  # a null character, half of a surrogate pair

@@ -137,10 +137,12 @@ class _Text:
     def __init__(self, code: str, filename: str) -> None:
         self.filename = filename
         self.code = code
+        if not isinstance(code, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"the text of a kernel is a str, got {type(code).__name__}")
         self.lines = code.splitlines(keepends=True)
         # Reports of later stages, too, show lines of the text. No time stamp: not re-read.
         linecache.cache[filename] = (len(code), None, self.lines, filename)
-        self.tree = syntax_tree(code, filename)
+        self.tree = syntax_tree(code, filename, with_lines=not is_printed_text(code))
         self.source = Source(filename, self.lines, 0, code.isascii())
         self.header: _Header
         self.names: dict[str, Any] = {
@@ -210,10 +212,17 @@ class _Text:
 
     def _kernel(self, node: ast.stmt, plain: list[ast.stmt]) -> bool:
         """Parse a decorated definition after executing ``plain``; False if it is not just that."""
-        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or len(node.decorator_list) != 1:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or len(node.decorator_list) > 1:
+            return False
+        # Document 003 writes the functions of a text with a header without decorators.
+        bare = isinstance(node, ast.FunctionDef) and is_printed_text(self.code)
+        if not node.decorator_list and not bare:
             return False
         self._execute(plain)
-        made = self._decoration(node.decorator_list[0])
+        if node.decorator_list:
+            made = self._decoration(node.decorator_list[0])
+        else:
+            made = decorators.function, Options(FunctionType.Opaque, strict_ssa=False)
         kernel = None if made is None else self._made(node, *made)
         if kernel is not None:
             self.names[node.name] = kernel

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableError
 from pypto._src.frontend.context import Context
-from pypto._src.frontend.control import Tuple
+from pypto._src.frontend.control import DynVar, Tuple
 from pypto._src.frontend.environment import MISSING, items_of, plain_value
 from pypto._src.frontend.messages import (
     cast_hint,
@@ -43,6 +43,7 @@ from pypto._src.ir.nodes import (
     TupleType,
     Type,
     UnknownType,
+    Var,
     as_expr,
     same_valid_part,
     scalar_type,
@@ -285,7 +286,7 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr | int]:
             raise ParserTypeError(
                 f"a dimension is an integer, got {describe(item)}",
                 ctx.span(_part(node, len(found))),
-                hint=_integer_hint(ctx, node, len(found), item),
+                hint=_integer_hint(ctx, node, len(found), dims),
                 slug="annotation",
             )
         if isinstance(item, int) and item < 0 and item != DYNAMIC_DIM:
@@ -300,13 +301,15 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr | int]:
     return found
 
 
-def _integer_hint(ctx: Context, node: ast.expr, index: int, found: Any) -> str | None:
-    """Return the integer that a float is meant to be, where a list is written out."""
-    place = _part(node, index)
+def _integer_hint(ctx: Context, node: ast.expr, index: int, dims: Sequence[Any]) -> str | None:
+    """Return what a dimension that is no integer is meant to be, where a list is written out."""
+    place, found = _part(node, index), plain_value(dims[index])
     if isinstance(found, str) and found.isidentifier() and place is not node:
         return f'write pl.dynamic("{found}")'
     if (found is None or found is ...) and place is not node:
-        return 'write pl.dynamic("N")'
+        others = {dim.name for dim in dims if isinstance(dim, DynVar | Var)}
+        name = next(letter for letter in "NMKL" if letter not in others or letter == "L")
+        return f'write pl.dynamic("{name}")'
     if place is node or not isinstance(found, float):
         return None
     return f"write {integer_text(ctx, place, found)}"

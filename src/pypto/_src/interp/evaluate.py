@@ -56,7 +56,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.user_text import user_call
+from pypto._src.ir.user_text import size_text, user_call
 from pypto._src.ir.walk import nesting, room
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import tile_spaces
@@ -252,7 +252,7 @@ class Plan:
     def _tensor_binder(self, param: Var, kind: TensorType) -> Store:
         slot, dtype = self._slot(param), kind.dtype.numpy
         checks: list[Callable[[Env, int], bool]] = [self._dimension(dim) for dim in kind.shape]
-        wanted = f"Tensor[[{', '.join(_dim_text(d) for d in kind.shape)}], {kind.dtype.member}]"
+        wanted = f"Tensor[[{', '.join(map(size_text, kind.shape))}], {kind.dtype.member}]"
 
         def bind(env: Env, value: Any) -> None:
             array: Any = value
@@ -755,9 +755,3 @@ def _then_poison(run: Run, slots: Sequence[int]) -> Run:
         return signal
 
     return both
-
-
-def _dim_text(dim: Expr) -> str:
-    if isinstance(dim, ConstInt):
-        return str(dim.value)
-    return dim.name if isinstance(dim, Var) else "?"

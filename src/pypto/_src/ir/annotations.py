@@ -6,10 +6,12 @@ The objects only carry what stood in the annotation, and wrap an expression at r
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.nodes import Expr, ScalarType, TensorType, TileType
 
 if TYPE_CHECKING:
     from pypto._src.ir.static import Elements
@@ -31,11 +33,16 @@ class _Wrapper:
         expr: Any = None,
         layout: Any = None,
         extras: tuple[Any, ...] = (),
+        *,
+        memref: Any = None,
+        tensor_view: Any = None,
+        tile_view: Any = None,
     ) -> None:
         self.shape: Any = shape
         self.dtype: Any = dtype
         self.layout = layout
-        self.extras = extras
+        given = (memref, tensor_view, tile_view)
+        self.extras = (*extras, *[part for part in given if part is not None])
         self._expr = expr
 
     @classmethod
@@ -92,6 +99,44 @@ class Scalar(_Wrapper):
     def annotation(cls, items: Any) -> Any:
         """Return the annotation of a scalar with element type ``items``."""
         return cls(items)
+
+
+def unwrapped(
+    args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """Return arguments with the expressions in place of what wraps them, None if nothing does.
+
+    Raises:
+        ValueError: one is an annotation (RuntimeError for scalars).
+    """
+    if not any(map(_wraps, args)) and not any(map(_wraps, kwargs.values())):
+        return None
+    return [_bare(arg) for arg in args], {key: _bare(arg) for key, arg in kwargs.items()}
+
+
+def _wraps(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(isinstance(item, _Wrapper) for item in cast("Sequence[Any]", value))
+    return isinstance(value, _Wrapper)
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_bare(item) for item in cast("Sequence[Any]", value)]
+    return value.unwrap() if isinstance(value, _Wrapper) else value
+
+
+def wrapped(value: Expr) -> Any:
+    """Return a tensor, tile or scalar expression wrapped as such, any other as it is."""
+    match value.type:
+        case TensorType(shape=shape, dtype=dtype):
+            return Tensor(shape, dtype, value)
+        case TileType(shape=shape, dtype=dtype):
+            return Tile(shape, dtype, value)
+        case ScalarType(dtype=dtype):
+            return Scalar(dtype, value)
+        case _:
+            return value
 
 
 class _Direction:

@@ -84,6 +84,7 @@ from pypto._src.ir.nodes import (
     same_type,
     unary,
 )
+from pypto._src.ir.sharing import named_parts
 from pypto._src.ir.ssa import to_ssa
 from pypto._src.ir.ssa_jumps import lower_function_jumps
 from pypto._src.ir.stmts import (
@@ -242,6 +243,9 @@ class FunctionBuilder(Block):
     def get_result(self, *, ssa: bool = False) -> Function:
         """Return the function, after its block.
 
+        Parts that an expression has many times, as ``x = x + x`` done often in Python, are given
+        variables.
+
         With ``ssa`` every variable is assigned once: iter_args, yields, return_vars and else
         branches are supplied for variables that loops and branches assign, and break, continue
         and early return become conditions.
@@ -259,7 +263,9 @@ class FunctionBuilder(Block):
 
     def _finish(self) -> Function:
         body = self._body()
-        return Function(self._name, self._params, self._return_types, body, self._span, self._kind)
+        return named_parts(
+            Function(self._name, self._params, self._return_types, body, self._span, self._kind)
+        )
 
 
 class _LoopBuilder(_WithResults):

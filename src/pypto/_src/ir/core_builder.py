@@ -161,9 +161,9 @@ class IRBuilder:
         """Let ``var`` take the next result of the while loop."""
         self._open(build.WhileLoopBuilder).add_return_var(var)
 
-    def set_while_loop_condition(self, condition: Operand) -> None:
+    def set_while_loop_condition(self, cond: Operand) -> None:
         """Replace the condition of the while loop, by one that reads its iter_args."""
-        self._open(build.WhileLoopBuilder).set_condition(condition)
+        self._open(build.WhileLoopBuilder).set_condition(cond)
 
     def end_while_loop(self, end_span: Span) -> WhileStmt:
         """Close the while loop, append it to the block around it, and return it.

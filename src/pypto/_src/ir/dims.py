@@ -28,8 +28,11 @@ def dimension_vars(function: Function) -> tuple[Var, ...]:
     """
     found: dict[Var, None] = {}
     for param in function.params:
-        if isinstance(param.type, TensorType):
-            found |= dict.fromkeys(uses(symbols_of_type(param.type)))
+        symbols = symbols_of_type(param.type) if isinstance(param.type, TensorType) else ()
+        if symbols:
+            found |= dict.fromkeys(uses(symbols))
+    if not found:
+        return ()
     given = set(function.params)
     return tuple(var for var in found if var not in given)
 

@@ -68,11 +68,14 @@ class _Named(Enum, metaclass=_Meta):
         return f"{type(self).__name__}.{self.name}"
 
 
-class CoreType(_Named):
-    """The two kinds of cores."""
+class CoreType(IntEnum, metaclass=_Meta):
+    """The two kinds of cores. A member is its number, as one of `PipeType` is."""
 
     CUBE = 0
     VECTOR = 1
+
+    def __str__(self) -> str:
+        return f"CoreType.{self.name}"
 
 
 class TensorLayout(_Named):

@@ -959,10 +959,12 @@ def same_dim(a: Expr, b: Expr) -> bool:
     if isinstance(a, ConstInt):
         return isinstance(b, ConstInt) and a.value == b.value
     stack: list[tuple[Expr, Expr]] = [(a, b)]
+    seen: set[tuple[int, int]] = set()  # a part may stand in many places
     while stack:
         x, y = stack.pop()
-        if x is y:
+        if x is y or (id(x), id(y)) in seen:
             continue
+        seen.add((id(x), id(y)))
         if type(x) is not type(y):
             return False
         match x, y:

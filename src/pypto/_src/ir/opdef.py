@@ -14,6 +14,8 @@ from typing import Any, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import OpError, OpTypeError
+from pypto._src.ir import result_types
+from pypto._src.ir.annotations import unwrapped, wrapped
 from pypto._src.ir.base import NO_KEYWORDS, Keywords, NodeMeta
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.makers import checked_call
@@ -22,7 +24,6 @@ from pypto._src.ir.nodes import (
     ConstFloat,
     ConstInt,
     Expr,
-    IterArg,
     MakeTuple,
     Op,
     ScalarType,
@@ -35,7 +36,7 @@ from pypto._src.ir.nodes import (
     caller_span,
     valid_part,
 )
-from pypto._src.ir.unique import is_plain, unique, with_own_constants
+from pypto._src.ir.result_types import PLAIN_KEYWORDS, known_as, one_object
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -144,6 +145,10 @@ class Let(Protocol):
 
     def made(self, value: Expr) -> Call | None:
         """Return the call that a variable was assigned in the program, None if it is no such."""
+        ...
+
+    def space(self, tile: Expr) -> MemorySpace | None:
+        """Return the memory that a tile is in, None where nothing tells."""
         ...
 
 
@@ -286,7 +291,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     offsets: frozenset[int]  # those of them that are lists of offsets
     attributes: frozenset[str]  # the names of the others
     names: tuple[str, ...]  # of all parameters
-    known: dict[tuple[Any, ...], tuple[Type, Any]]  # see `result_type`
+    known: dict[tuple[Any, ...], tuple[Type, Any]]  # see `result_types`
 
     def __init__(self, name: str, **facts: Any) -> None:
         params: tuple[Param, ...] = facts.get("params", ())
@@ -341,8 +346,14 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         return [p.name for p in self.params if p.kind == ATTR]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Build the call, in the way of `build`; a span may follow as last argument."""
-        given, values, span = with_span(args, kwargs)
+        """Build the call, in the way of `build`; a span may follow as last argument.
+
+        Of wrapped operands, ``pl.Tile(expr=...)``, it is wrapped, too.
+        """
+        bare = unwrapped(args, kwargs)
+        given, values, span = with_span(*(bare or (args, kwargs)))
+        if bare is not None:
+            return cast("R", of_wrapped(self, given, values, span or caller_span()))
         return self.build(given, values, span or caller_span())
 
     @property
@@ -423,29 +434,18 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         Raises:
             OpError: the rule refuses them.
         """
-        found = _known_as(self, operands, kwargs)
+        found = known_as(self, operands, kwargs)
         if found is None:
-            return _one_object(self._type_of(operands, kwargs), operands)
+            return one_object(self._type_of(operands, kwargs), operands)
         key, kept = found
         known = self.known.get(key)
         if known is None:
-            known = OF_PROGRAMS.get((self, key))
-        return self._first(operands, kwargs, key, kept) if known is None else known[0]
-
-    def _first(
-        self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any], key: Any, kept: Sequence[Any]
-    ) -> Type:
-        """Return the type of the first call with ``key``, and keep it with what the key names."""
-        known = _one_object(self._type_of(operands, kwargs), operands), kept
-        if all(map(is_plain, kept)):
-            if len(self.known) >= _MOST_KNOWN:
-                self.known.clear()
-            self.known[key] = known
-        else:
-            if len(OF_PROGRAMS) >= MOST_OF_PROGRAMS:
-                OF_PROGRAMS.clear()
-            OF_PROGRAMS[self, key] = known
-        return known[0]
+            known = result_types.OF_PROGRAMS.get((self, key))
+        if known is not None:
+            return known[0]
+        kind = one_object(self._type_of(operands, kwargs), operands)
+        result_types.keep(self, key, kind, kept)
+        return kind
 
     def _type_of(self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any]) -> Type:
         params = self.operands
@@ -518,77 +518,6 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         return values
 
 
-def _one_object(kind: Type, operands: Sequence[Expr]) -> Type:
-    """Return `unique` of a result type, but the very type of an operand as it is.
-
-    Others have no constant of a list: equal constants find them, perhaps of the next program.
-    """
-    for value in operands:
-        if value.type is kind:
-            return kind
-    if MakeTuple in map(type, operands) and not is_plain(kind):
-        return with_own_constants(kind)
-    return unique(kind)
-
-
-_MOST_KNOWN: Final = 1024
-"""How many result types an op remembers; then it begins anew."""
-
-MOST_OF_PROGRAMS: Final = 256
-OF_PROGRAMS: Final[dict[tuple[Any, ...], tuple[Type, Any]]] = {}
-"""The same for calls with named or computed sizes, of all ops. It keeps variables of programs, but
-few, and neither statements nor functions."""
-
-
-_DEEPEST: Final = 4
-"""How many calls inside each other are known by what is in them."""
-
-
-def _known_as(
-    op: Any, operands: Sequence[Expr], kwargs: Mapping[str, Any], deepest: int = _DEEPEST
-) -> tuple[tuple[Any, ...], list[Any]] | None:
-    """Return what a result type depends on, and the objects whose identity stands in it.
-
-    The memory of a nested call's result follows from all that its own type depends on. Of what is
-    computed among `OFFSETS` no type depends. None where a type may depend on more.
-    """
-    parts: list[Any] = []
-    kept: list[Any] = []
-    values: Sequence[Any] = operands
-    for at, value in enumerate(values):
-        cls = value.__class__
-        if cls is MakeTuple:
-            items = value.elements
-            parts.append((None, len(items)))  # else a number behind a list could be one of it
-            for item in items:
-                if item.__class__ is ConstInt:
-                    parts.append(item.value)
-                    parts.append(id(item.type))
-                    kept.append(item.type)
-                else:
-                    part = item.type if at in op.offsets else item
-                    parts.append((id(part),))
-                    kept.append(part)
-            continue
-        if cls is ConstInt or cls is ConstFloat:
-            parts.append(value.value)
-        elif cls is Call and value.op.__class__ is OpDef and deepest:
-            inner = _known_as(value.op, value.args, value.kwargs, deepest - 1)
-            if inner is None:
-                return None
-            parts.append((value.op, inner[0]))
-            kept += inner[1]
-        elif cls is not Var and cls is not IterArg:
-            return None
-        parts.append(id(value.type))
-        kept.append(value.type)
-    for key, value in kwargs.items():
-        if value.__class__ not in PLAIN_KEYWORDS:
-            return None
-        parts.append((key, value.__class__, value))
-    return tuple(parts), kept
-
-
 def _counted(names: Sequence[str]) -> str:
     """Return the arguments of an op in words: ``2 arguments (lhs, rhs)``."""
     if not names:
@@ -605,6 +534,23 @@ def with_span(
     if span is None and args and isinstance(args[-1], Span):
         return args[:-1], named, args[-1]
     return args, named, span
+
+
+def of_wrapped(
+    op: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> Any:
+    """Return the call of an op whose operands were wrapped, wrapped.
+
+    Raises:
+        OpTypeError: an operand is of the wrong kind, such as a tile where a tensor stands.
+        OpError: anything else that the op refuses.
+    """
+    try:
+        return wrapped(op(*args, **kwargs, span=span))
+    except OpError as error:
+        if error.slug not in ("no-overload", "argument-kind"):
+            raise
+        raise OpTypeError(error.message, hint=error.hint, slug=error.slug) from None
 
 
 def op_of(value: object) -> OpDef[..., Any] | None:
@@ -658,9 +604,6 @@ _WORDS: Final = {
     ATTR: "a value without type",
 }
 """What errors call the kinds of parameters."""
-
-PLAIN_KEYWORDS: Final = frozenset({bool, int, float, str, DataType, MemorySpace, PipeType})
-"""What keywords hold that are known by their class and value."""
 
 ROUND_MODES: Final = {
     "none": 0,
@@ -722,7 +665,7 @@ def _check_kind(op: OpDef[..., Any], param: Param, value: Expr) -> None:
             if not (isinstance(item.type, ScalarType) and item.type.dtype.is_int()):
                 raise OpError(
                     f"argument {param.name!r} of {op.name} holds integers, "
-                    f"got a value of {_spell(item.type)}",
+                    f"got {_of_constant(item)}",
                     slug="argument-kind",
                 )
 
@@ -730,6 +673,11 @@ def _check_kind(op: OpDef[..., Any], param: Param, value: Expr) -> None:
 def _shown(value: Any) -> str:
     """Return a value as errors show it: types by their names."""
     return value.__name__ if isinstance(value, type) else repr(value)
+
+
+def _of_constant(value: Expr) -> str:
+    """Return a constant as it is, and the type of what is no constant."""
+    return str(value.value) if isinstance(value, ConstFloat) else f"a value of {_spell(value.type)}"
 
 
 def _spell(kind: Type) -> str:

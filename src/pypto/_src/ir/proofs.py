@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
+from operator import is_
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from pypto._src.dtypes import DataType
@@ -32,7 +33,6 @@ from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
     GlobalVar,
-    IRNode,
     IterArg,
     MakeTuple,
     ScalarType,
@@ -50,9 +50,17 @@ from pypto._src.ir.nodes import (
     scalar_type,
     symbols_of_type,
 )
-from pypto._src.ir.opdef import OFFSETS, PLAIN_KEYWORDS, OpDef, op_of
-from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, statements
-from pypto._src.ir.unique import structure
+from pypto._src.ir.opdef import OFFSETS, OpDef, op_of
+from pypto._src.ir.result_types import PLAIN_KEYWORDS
+from pypto._src.ir.stmts import (
+    SEQUENCES,
+    AssignStmt,
+    EvalStmt,
+    Function,
+    Stmt,
+    statements,
+)
+from pypto._src.ir.unique import TYPES, structure
 from pypto._src.ir.walk import uses
 
 INDEX_TYPE: Final = scalar_type(DataType.INDEX)
@@ -92,11 +100,11 @@ MOST_SHARED: Final = 8192
 class Shared:
     """What is found of forms that belong to no program, and the numbers of their parts.
 
-    Holds ops, numbers, element types, enumerations and texts of keywords, and no node but ops; and
-    of calls without operands the keywords of the first one, for which the compiler's own calls are
-    known again by identity. When it is full the next run begins another one. Whether a form is in
-    it is never more than a matter of time, and a thread that adds what another one is adding adds
-    the same.
+    Holds ops, numbers, element types, enumerations and texts of keywords, and no node but ops; of
+    calls without operands the keywords of the first one, for which the compiler's own calls are
+    known again by identity; and plain types (`ir.unique`), for the same reason. When it is full the
+    next run begins another one. Whether a form is in it is never more than a matter of time, and a
+    thread that adds what another one is adding adds the same.
     """
 
     current: ClassVar[Shared]
@@ -106,13 +114,16 @@ class Shared:
         self.alone: dict[tuple[Any, ...], object] = {}  # as in `Proofs`, with what keeps the parts
         self._met_alone: set[tuple[Any, ...]] = set()  # the forms of these
         self.numbers: dict[Any, int] = {}
+        self.types: dict[tuple[Any, ...], int] = {}  # those of plain types, by `_known_as`
+        self.nowhere: dict[int, int] = {}  # as in `Proofs`
+        self.kept: list[Type] = []  # whose parts `types` names by their identity
         self._next = count(1)
 
     @staticmethod
     def with_room() -> Shared:
         """Return what this process knows, or a new one if that is full."""
         found = Shared.current
-        if len(found.forms) + len(found.numbers) >= MOST_SHARED:
+        if max(len(found.forms) + len(found.numbers), len(found.types)) >= MOST_SHARED:
             found = Shared.current = Shared()
         return found
 
@@ -127,6 +138,12 @@ class Shared:
         """Remember a form that is right, if there is room."""
         if len(self.forms) < MOST_SHARED:
             self.forms.add(form)
+
+    def add_type(self, key: tuple[Any, ...], kind: Type, number: int) -> None:
+        """Remember the number of a type whose parts are those of ``kind``, a plain one."""
+        if len(self.types) < MOST_SHARED:
+            self.kept.append(kind)
+            self.types[key] = number
 
     def add_alone(self, form: tuple[Any, ...], key: tuple[Any, ...], call: Call) -> None:
         """Remember a right call without operands, if it is the first one of its form."""
@@ -149,7 +166,7 @@ class Proofs:
     def __init__(self) -> None:
         self._shared = Shared.with_room()
         self._looks: dict[Function, Look] = {}
-        self._right: dict[tuple[int, ...], tuple[Sequence[IRNode], Look]] = {}
+        self._right: dict[tuple[int, int], tuple[Function, Look]] = {}  # by `_ends`
         self._forms: set[tuple[Any, ...]] = set()
         self._alone: dict[tuple[Any, ...], Call] = {}  # with one of them, which keeps its parts
         self._numbers: dict[Any, int] = {}
@@ -173,8 +190,8 @@ class Proofs:
         """
         found = self._looks.get(function)
         if found is None:
-            same = self._right.get(tuple(map(id, _content(function))))
-            if same is not None:
+            same = self._right.get(_ends(function))
+            if same is not None and _have_same_content(function, same[0]):
                 found = self._looks[function] = same[1]
         return found
 
@@ -184,8 +201,7 @@ class Proofs:
         if found is None:
             found = self._looks[function] = look(function, self)
             if not found.wrong:
-                content = _content(function)
-                self._right[tuple(map(id, content))] = content, found
+                self._right[_ends(function)] = function, found
         return found
 
     # ----- statements -----------------------------------------------------------------------
@@ -204,6 +220,7 @@ class Proofs:
         call stands in another are added to ``nested``.
         """
         forms, types, keywords, symbols = self._forms, self._types, self._keywords, self._symbols
+        common = self._shared.forms
         alone, met, number_of = self._shared.alone, self._alone, known.get
         for at in range(begin, len(stmts)):
             stmt = stmts[at]
@@ -241,7 +258,11 @@ class Proofs:
                         if form is None or not self._is_right(value, var, form):
                             return at
                         nested.append(stmt)
-                if form not in forms and (form is None or not self._is_right(value, var, form)):
+                if (
+                    form not in common
+                    and form not in forms
+                    and (form is None or not self._is_right(value, var, form))
+                ):
                     return at
             elif not self._is_right_scalar(value, var, known):
                 return at
@@ -304,31 +325,25 @@ class Proofs:
 
     def _is_right(self, call: Call, var: Var | None, form: tuple[Any, ...]) -> bool:
         """True if the type of a call fits, and that of the variable which takes its value."""
-        if form not in self._forms:
-            op = op_of(call)
-            if op is None or not self._check(op, call, var, form):
-                return False
-            self._forms.add(form)
+        if form in self._shared.forms or form in self._forms:
+            return True
+        op = op_of(call)
+        if op is None:
+            return False
+        if not self._is_right_nowhere(op, form) and not self._has_right_type(op, call, var):
+            return False
+        self._forms.add(form)
+        if min(form[1:]) >= _NOTHING:
+            self._shared.add(form)
         return True
-
-    def _check(
-        self, op: OpDef[..., Any], call: Call, var: Var | None, form: tuple[Any, ...]
-    ) -> bool:
-        of_no_program = min(form[1:]) >= _NOTHING
-        if of_no_program and form in self._shared.forms:
-            return True
-        if self._is_right_nowhere(op, form) or self._has_right_type(op, call, var):
-            if of_no_program:
-                self._shared.add(form)
-            return True
-        return False
 
     def _is_right_nowhere(self, op: OpDef[..., Any], form: tuple[Any, ...]) -> bool:
         """True if that is right without places in memory, which do not matter to the op."""
-        nowhere = self._nowhere
-        if op.placed or not nowhere:
+        if op.placed:
             return False
-        return tuple([nowhere.get(part, part) for part in form]) in self._forms
+        own, common = self._nowhere, self._shared.nowhere
+        nowhere = tuple([own.get(part) or common.get(part, part) for part in form])
+        return nowhere in self._shared.forms or nowhere in self._forms
 
     def _has_right_type(self, op: OpDef[..., Any], call: Call, var: Var | None) -> bool:
         if not PLAIN_KEYWORDS.issuperset(map(type, call.kwargs.values())):
@@ -360,13 +375,27 @@ class Proofs:
         """Return the number of a type; those that agree but in the place in memory share it."""
         number = self._types.get(id(kind))
         if number is None:
-            self._kept.append(kind)
             key = _known_as(kind)
-            number = self._numbers.get(key)
+            number = self._shared.types.get(key) or self._numbers.get(key)
             if number is None:
-                number = self._number_of(key, _plain_key(kind))
-                self._describe(kind, key, number)
+                number = self._number_of_type(kind, key)
             self._types[id(kind)] = number
+            self._kept.append(kind)
+        return number
+
+    def _number_of_type(self, kind: Type, key: tuple[Any, ...]) -> int:
+        plain = _plain_key(kind)
+        number = self._number_of(key, plain)
+        if number < 0:
+            self._describe(kind, key, number)
+        elif plain is not None:
+            if _is_in_usual_memory(kind):
+                nowhere = self._shared.number((*plain[:-1], None))
+                if nowhere is not None:
+                    self._shared.nowhere[number] = nowhere
+            keeper = _keeper_of_parts(kind, plain)
+            if keeper is not None:
+                self._shared.add_type(key, keeper, number)
         return number
 
     def symbols_of(self, number: int) -> Collection[Var]:
@@ -374,10 +403,9 @@ class Proofs:
         return self._symbols.get(number, ())
 
     def _describe(self, kind: Type, key: tuple[Any, ...], number: int) -> None:
-        if number < 0:
-            symbols = symbols_of_type(kind)
-            if symbols:
-                self._symbols[number] = tuple(uses(symbols))
+        symbols = symbols_of_type(kind)
+        if symbols:
+            self._symbols[number] = tuple(uses(symbols))
         if _is_in_usual_memory(kind):
             nowhere = self._numbers.get((*key[:-1], None))
             if nowhere is not None:
@@ -479,8 +507,23 @@ class Proofs:
         return number
 
 
-def _content(function: Function) -> tuple[IRNode, ...]:
-    return *function.params, *statements(function.body)
+def _ends(function: Function) -> tuple[int, int]:
+    """Return the identities of the first and the last statement of a function."""
+    first: Any = function.body
+    last: Any = first
+    while first.__class__ in SEQUENCES and first.stmts:
+        first = first.stmts[0]
+    while last.__class__ in SEQUENCES and last.stmts:
+        last = last.stmts[-1]
+    return id(first), id(last)
+
+
+def _have_same_content(one: Function, other: Function) -> bool:
+    """True for functions of the same parameters and statements, however these are grouped."""
+    a, b = statements(one.body), statements(other.body)
+    if len(a) != len(b) or len(one.params) != len(other.params):
+        return False
+    return all(map(is_, a, b)) and all(map(is_, one.params, other.params))
 
 
 def _agree(a: Type, b: Type) -> bool:
@@ -519,6 +562,15 @@ def _plain_key(kind: Type) -> tuple[Any, ...] | None:
         scalar: Any = kind
         return ScalarType, scalar.dtype
     return (UnknownType,) if kind.__class__ is UnknownType else None
+
+
+def _keeper_of_parts(kind: Type, plain: tuple[Any, ...]) -> Type | None:
+    """Return the plain type that no program owns and whose parts `_known_as` names for ``kind``."""
+    if kind.__class__ is ScalarType:
+        scalar: Any = kind
+        return kind if scalar_type(scalar.dtype) is kind else None
+    known: Any = TYPES.get(plain[0])
+    return known if known is not None and _known_as(known)[:-1] == _known_as(kind)[:-1] else None
 
 
 def _is_in_usual_memory(kind: Type) -> bool:

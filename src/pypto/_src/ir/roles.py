@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 from pypto._src.ir.enums import CoreType, FunctionType, PipeType
 from pypto._src.ir.nodes import Call, IRNode, Op
 from pypto._src.ir.opdef import op_of
-from pypto._src.ir.stmts import EvalStmt, Function, Program, ScopeStmt
-from pypto._src.ir.walk import calls_of, children, functions_called, stmts_in
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ScopeStmt
+from pypto._src.ir.walk import calls_of, children, functions_called, is_flat, stmts_in
 
 
 class Role(Enum):
@@ -59,11 +60,14 @@ def core_type(function: Function) -> CoreType:
     """
     pipes: set[PipeType | None] = set()
     known: set[Op] = set()  # the ops that have one pipe or none, whatever the call
-    for stmt in stmts_in(function.body):
-        alone = stmt.expr if isinstance(stmt, EvalStmt) else None
-        if isinstance(alone, Call) and not alone.args and alone.op in known:
-            continue  # flags and barriers are half the statements of a kernel
-        for call in calls_of(stmt):
+    stmts: Any = stmts_in(function.body)
+    for stmt in stmts:
+        value: Any = stmt.value if stmt.__class__ is AssignStmt else None
+        value = stmt.expr if stmt.__class__ is EvalStmt else value
+        is_alone = value.__class__ is Call and is_flat(value)
+        if is_alone and value.op in known:
+            continue
+        for call in (value,) if is_alone else calls_of(stmt):
             op = op_of(call)
             if op is None or op in known:
                 continue

@@ -193,7 +193,13 @@ class _Rewrite(Mutator):
         for stmt in block.stmts:
             self._stmt = stmt
             if isinstance(stmt, AssignStmt):
-                out.append(self._assign(stmt))
+                old, value = stmt.var, self._present(stmt.value)
+                kind = old.type
+                if kind is not value.type:
+                    kind = self._kind(kind, value.type)
+                var = self._define(old, kind)
+                same = var is old and value is stmt.value
+                out.append(stmt if same else checked_assign(var, value, stmt.span))
             elif stmt.__class__ in SIMPLE:
                 out.append(self._operation(stmt))
             else:
@@ -208,16 +214,6 @@ class _Rewrite(Mutator):
             values = self._all_present(stmt.value, 0)
             return stmt if values is stmt.value else copy_with(stmt, {"value": values})
         return self.rebuild(stmt)
-
-    def _assign(self, stmt: AssignStmt) -> Stmt:
-        old, value = stmt.var, self._present(stmt.value)
-        kind = old.type
-        if kind is not value.type:
-            kind = self._kind(kind, value.type)
-        var = self._define(old, kind)
-        if var is old and value is stmt.value:
-            return stmt
-        return checked_assign(var, value, stmt.span)
 
     def _region(self, region: Region) -> Stmt:
         match region.stmt:
@@ -388,8 +384,6 @@ class _Rewrite(Mutator):
             new = checked_call(expr.op, args, expr.kwargs, kind, expr.span)
             return new if id(kind) in self._plain else self._typed(new)
         if isinstance(expr, MakeTuple):
-            if CONSTANTS.issuperset(map(type, expr.elements)):
-                return expr
             items = self._all_present(expr.elements, depth)
             same = items is expr.elements
             return expr if same else self._typed(checked_tuple(items, expr.type, expr.span))
@@ -406,14 +400,19 @@ class _Rewrite(Mutator):
         now: Any = self._now
         same = True
         new: list[Expr] = []
-        for expr in exprs:
-            cls = expr.__class__
+        each: Any
+        for each in exprs:
+            cls = each.__class__
             if cls is Var or cls is IterArg:
-                item = now[expr]
+                item = now[each]
+            elif cls in CONSTANTS or (
+                cls is MakeTuple and CONSTANTS.issuperset(map(type, each.elements))
+            ):
+                item = each
             else:
-                item = expr if cls in CONSTANTS else self._present(expr, depth + 1)
+                item = self._present(each, depth + 1)
             new.append(item)
-            if item is not expr:
+            if item is not each:
                 same = False
         return exprs if same else tuple(new)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, cast
@@ -33,6 +34,7 @@ from pypto._src.ir.nodes import (
     as_exprs,
     put_span,
 )
+from pypto._src.misuse import uncompiled
 
 _put = object.__setattr__
 
@@ -339,6 +341,10 @@ class Function(IRNode, metaclass=NodeMeta):
         _put(self, "func_type", type)
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
+    def __call__(self, *_args: Any, **_named: Any) -> Any:
+        """Refuse: what runs is what ``pypto.runtime.compile`` makes of it."""
+        raise uncompiled("function", self.name, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+
     def with_body(
         self,
         body: Stmt,
@@ -421,6 +427,10 @@ class Program(IRNode, metaclass=NodeMeta):
         _put(self, "entry", entry)
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
+    def __call__(self, *_args: Any, **_named: Any) -> Any:
+        """Refuse: what runs is what ``pypto.runtime.compile`` makes of it."""
+        raise uncompiled("program", self.name, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+
     @property
     def functions(self) -> dict[GlobalVar, Function]:
         """The functions by their global variable, in name order."""
@@ -467,12 +477,14 @@ def statements(body: Stmt | None) -> tuple[Stmt, ...]:
     """Return the statements of a body, with nested sequences flattened."""
     if body is None:
         return ()
-    if body.__class__ not in _SEQUENCES:
+    if body.__class__ not in SEQUENCES:
         return (body,)
     outer: Any = body
     inner: tuple[Any, ...] = outer.stmts
-    if _SEQUENCES.isdisjoint(map(type, inner)):
+    if body.__class__ is OpStmts or SEQUENCES.isdisjoint(map(type, inner)):
         return inner
+    if len(inner) == 1 and inner[0].__class__ is OpStmts:  # a normal body
+        return inner[0].stmts
     out: list[Stmt] = []
     stack: list[Any] = list(reversed(inner))
     while stack:
@@ -486,7 +498,7 @@ def statements(body: Stmt | None) -> tuple[Stmt, ...]:
     return tuple(out)
 
 
-_SEQUENCES: Final[frozenset[type]] = frozenset({SeqStmts, OpStmts})
+SEQUENCES: Final[frozenset[type]] = frozenset({SeqStmts, OpStmts})
 OPERATIONS: Final[frozenset[type]] = frozenset({AssignStmt, EvalStmt})
 """The statements that `OpStmts` holds."""
 SIMPLE: Final[frozenset[type]] = OPERATIONS | {YieldStmt, ReturnStmt, BreakStmt, ContinueStmt}
@@ -498,7 +510,7 @@ def final_yield(body: Stmt | None) -> YieldStmt | None:
     stack = [body]
     while stack:
         last = stack.pop()
-        if last.__class__ in _SEQUENCES:
+        if last.__class__ in SEQUENCES:
             stack += cast("SeqStmts", last).stmts
         elif last is not None:
             return last if isinstance(last, YieldStmt) else None

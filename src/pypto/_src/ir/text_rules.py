@@ -101,7 +101,9 @@ def deduced_type(
     """Return the type that an op's rule gives, None if it refuses the operands."""
     try:
         return op.type_of(Operands(op, tuple(args), kwargs))
-    except Exception:  # the rule expects operands that were checked
+    except Exception:
+        # Broken programs are printed too, as when a pass fails, and a rule may fail in any way with
+        # operands that nobody has checked. With None the text states the type, so nothing is lost.
         return None
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from pypto._src.diagnostics import Span, lines_at, text_at
-from pypto._src.ir.nodes import Call, Var
+from pypto._src.ir.nodes import BinaryExpr, Call, ConstInt, Expr, UnaryExpr, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.python_text import parse_python
@@ -24,6 +24,7 @@ _DEFINED: Final = re.compile(r"([^\W\d]\w*)\s*(?:$|:|=(?!=)|,)")
 _MADE: Final = re.compile(r"_|\w+_(copy|iter|col|row|tile|mat)\d*$")  # names that passes give
 _LONGEST: Final = 60  # of an expression that stands for a name
 _LONGEST_SLICE: Final = 30
+_MOST_PARTS: Final = 12  # of the expression of a size
 
 
 def user_name(var: Var) -> str:
@@ -34,6 +35,25 @@ def user_name(var: Var) -> str:
         return defined[1]
     whole = text and len(text) <= _LONGEST and _MADE.match(var.name)
     return text if whole and _is_expression(text) else var.name
+
+
+def size_text(dim: Expr) -> str:
+    """Return a dimension for a message: ``64``, ``n``, ``n + 1``; ``?`` where that is long."""
+    if isinstance(dim, ConstInt):
+        return str(dim.value)
+    if isinstance(dim, Var):
+        return user_name(dim) if dim.name.startswith("_") else dim.name
+    pending, count = [dim], 0
+    while pending:
+        part = pending.pop()
+        count += 1
+        if count > _MOST_PARTS:
+            return "?"
+        if isinstance(part, BinaryExpr):
+            pending += (part.left, part.right)
+        elif isinstance(part, UnaryExpr):
+            pending.append(part.operand)
+    return str(dim)
 
 
 def _is_expression(text: str) -> bool:

@@ -284,8 +284,9 @@ _VARIABLES: Final = frozenset({Var, IterArg})
 
 def _expressions(stmt: Stmt) -> list[Expr]:
     """Return every expression of one statement once, but variables and whole numbers."""
-    held = held_by(stmt)
-    if _VARIABLES.issuperset(map(type, held)):
+    held = [expr for expr in held_by(stmt) if expr.__class__ not in _VARIABLES]
+    held = [e for e in held if e.__class__ is not ConstInt or e.type is not INDEX_TYPE]
+    if not held:
         return []
     first = held[0]  # if it is the only one, most often a call of a function of the program
     if len(held) == 1 and isinstance(first, Call) and _VARIABLES.issuperset(map(type, first.args)):

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import is_
-from typing import Any, Final, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 from pypto._src.ir.base import Field, FieldKind, draft, setter
 from pypto._src.ir.nodes import (
@@ -58,6 +58,9 @@ _DEEP: Final = 60
 
 _LEAVES: Final = (Var, ConstInt, ConstFloat, ConstBool)
 _ATOMS: Final = frozenset({Var, ConstInt, ConstFloat, ConstBool})
+_VALUES: Final = _ATOMS | {IterArg}
+"""What has no operands."""
+_VARIABLES: Final = frozenset({Var, IterArg})
 
 # --------------------------------------------------------------------------------------------
 # What is known of node classes
@@ -227,6 +230,13 @@ class Mutator:
     for statements that are nested deeper than Python's calls may be, see `with_room`.
     """
 
+    _named: ClassVar[dict[type, str]] = {}
+    """For each class of nodes the name of the method that replaces them: a fact of a subclass."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._named = {}
+
     def __init__(self) -> None:
         self._methods: dict[type, Callable[[Any], Any] | None] = {}  # None: stays as it is
         self._redefined: dict[Var, Var] = {}  # iter_args copied for a new init value
@@ -234,11 +244,12 @@ class Mutator:
         self._ready: dict[int, list[Any]] = {}  # by identity, the operands rebuilt beforehand
 
     def _method(self, cls: type[IRNode]) -> Callable[[Any], Any]:
-        for base in cls.__mro__:
-            found = getattr(self, f"visit_{base.__name__}", None)
-            if found is not None:
-                return found
-        return self.rebuild
+        name = self._named.get(cls)
+        if name is None:
+            names = [f"visit_{base.__name__}" for base in cls.__mro__]
+            name = next((name for name in names if hasattr(type(self), name)), "rebuild")
+            self._named[cls] = name
+        return getattr(self, name)
 
     def visit(self, node: Any) -> Any:
         """Return the replacement of ``node``."""
@@ -493,13 +504,15 @@ def defined_by(stmt: Stmt) -> Sequence[Var]:
 
 def held_by(stmt: Stmt) -> Sequence[Expr]:
     """Return what `exprs_in` gives, and the init values of what a loop carries."""
-    if isinstance(stmt, AssignStmt):
-        return (stmt.value,)
-    if isinstance(stmt, EvalStmt):
-        return (stmt.expr,)
-    found = _EXPRS[stmt.__class__](stmt)
-    if isinstance(stmt, ForStmt | WhileStmt):
-        found += [arg.initValue for arg in stmt.iter_args]
+    given: Any = stmt
+    cls = stmt.__class__
+    if cls is AssignStmt:
+        return (given.value,)
+    if cls is EvalStmt:
+        return (given.expr,)
+    found = _EXPRS[cls](stmt)
+    if cls is ForStmt or cls is WhileStmt:
+        found += [arg.initValue for arg in given.iter_args]
     return found
 
 
@@ -511,12 +524,13 @@ def calls_in(body: Stmt) -> Iterator[Call]:
 
 def calls_of(stmt: Stmt) -> Sequence[Call]:
     """Return the calls of one statement, as `calls_in`, without those of its bodies."""
-    value = stmt.value if isinstance(stmt, AssignStmt) else None
-    value = stmt.expr if isinstance(stmt, EvalStmt) else value
-    if isinstance(value, Call) and is_flat(value):
+    given: Any = stmt
+    value: Any = given.value if stmt.__class__ is AssignStmt else None
+    value = given.expr if stmt.__class__ is EvalStmt else value
+    if value.__class__ is Call and is_flat(value):
         return (value,)
     held = held_by(stmt)
-    if _ATOMS.issuperset(map(type, held)):
+    if _VALUES.issuperset(map(type, held)):
         return ()
     stack: list[IRNode] = [*held]
     stack.reverse()
@@ -551,16 +565,17 @@ def uses(exprs: Iterable[IRNode]) -> Iterator[Var]:
 
 def occurring(stmt: Stmt) -> Sequence[Var]:
     """Return the variables in what `held_by` gives for a statement, in any order."""
-    value = stmt.value if isinstance(stmt, AssignStmt) else None
-    value = stmt.expr if isinstance(stmt, EvalStmt) else value
-    if not isinstance(value, Call):
+    given: Any = stmt
+    value: Any = given.value if stmt.__class__ is AssignStmt else None
+    value = given.expr if stmt.__class__ is EvalStmt else value
+    if value.__class__ is not Call:
         return [*uses(held_by(stmt))]
     found: list[Var] = []
     others: list[Expr] = []
     for arg in value.args:
-        if isinstance(arg, Var):
+        if arg.__class__ in _VARIABLES:
             found.append(arg)
-        elif isinstance(arg, MakeTuple):
+        elif arg.__class__ is MakeTuple:
             if not CONSTANTS.issuperset(map(type, arg.elements)):
                 others.append(arg)
         elif arg.__class__ not in CONSTANTS:
@@ -574,13 +589,14 @@ def variable_names(function: Function) -> set[str]:
     They are what it defines, and the sizes that its parameters give.
     """
     symbols = [expr for param in function.params for expr in symbols_of_type(param.type)]
-    found: list[Expr] = [*function.params, *uses(symbols)]
-    for stmt in stmts_in(function.body):
-        if isinstance(stmt, AssignStmt):
-            found.append(stmt.var)
+    names = {var.name for var in (*function.params, *uses(symbols))}
+    stmts: Any = stmts_in(function.body)
+    for stmt in stmts:
+        if stmt.__class__ is AssignStmt:
+            names.add(stmt.var.name)
         elif stmt.__class__ is not EvalStmt:
-            found += _EXPRS[stmt.__class__](stmt)
-    return {expr.name for expr in found if isinstance(expr, Var)}
+            names.update([e.name for e in _EXPRS[stmt.__class__](stmt) if isinstance(e, Var)])
+    return names
 
 
 class ParentStmtAnalysis:
@@ -617,9 +633,11 @@ def ops_called(body: Stmt) -> dict[Op, Call]:
     Who asks for facts of ops need not look at every call: a long body calls few ops often.
     """
     found: dict[Op, Call] = {}
-    for stmt in stmts_in(body):
-        value = stmt.value if isinstance(stmt, AssignStmt) else None
-        if isinstance(value, Call) and is_flat(value):
+    stmts: Any = stmts_in(body)
+    for stmt in stmts:
+        value: Any = stmt.value if stmt.__class__ is AssignStmt else None
+        value = stmt.expr if stmt.__class__ is EvalStmt else value
+        if value.__class__ is Call and is_flat(value):
             if value.op not in found:
                 found[value.op] = value
         else:
@@ -630,10 +648,11 @@ def ops_called(body: Stmt) -> dict[Op, Call]:
 
 def is_flat(call: Call) -> bool:
     """True if the operands are variables, constants and tuples of these, as most are."""
-    for arg in call.args:
-        if arg.__class__ in _ATOMS:
+    args: Any = call.args
+    for arg in args:
+        if arg.__class__ in _VALUES:
             continue
-        if not isinstance(arg, MakeTuple) or not _ATOMS.issuperset(map(type, arg.elements)):
+        if arg.__class__ is not MakeTuple or not _VALUES.issuperset(map(type, arg.elements)):
             return False
     return True
 

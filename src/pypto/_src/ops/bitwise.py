@@ -23,12 +23,12 @@ from pypto._src.ir.nodes import (
     const_value,
     static_shape,
 )
-from pypto._src.ir.opdef import Composite, CppSite, Let, OpDef, Operands, PtoSite
+from pypto._src.ir.opdef import Composite, CppSite, Let, Operands, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
-from pypto._src.ops.elementwise import beside
+from pypto._src.ops.elementwise import beside, on_filled
 from pypto._src.ops.layout import is_column, reshape
-from pypto._src.ops.memory import create_tile, full, scratch_like
+from pypto._src.ops.memory import create_tile, scratch_like
 from pypto._src.ops.rules import (
     called,
     check_same_dtype,
@@ -53,6 +53,8 @@ BITS: Final = INTEGERS | {D.INT8, D.UINT8}
 """Element types of logic and of shifts by a tile."""
 BITS_AND_NUMBER: Final = BITS - {D.UINT32}
 """Element types of logic with a number: the assembler fills no tile of UINT32 with it."""
+NARROW: Final = BITS - {D.INT32, D.UINT32}
+"""Element types of logic that the chip has; with 32 bits it stands for something else."""
 REMAINDERS: Final = frozenset({D.FP32, D.INT32})
 
 
@@ -143,25 +145,6 @@ def xor(lhs: Tile, rhs: Tile, tmp: Tile | None = None) -> Tile:
 # --------------------------------------------------------------------------------------------
 
 
-def _on_filled(on_tiles: OpDef[..., Any]) -> Composite:
-    """Return what logic with a number stands for where elements have 32 bits.
-
-    y = ands(x, 7)  ->  n = full(...); y = and_(x, n)
-    """
-
-    def expand(call: Call, let: Let) -> Expr | None:
-        tile, number, *scratch = call.args
-        kind = tile.type
-        assert isinstance(kind, TileType)
-        if kind.dtype.bytes <= 2:
-            return None
-        words = {"dtype": kind.dtype}
-        filled = full.call([MakeTuple(kind.shape), number], words, call.span)
-        return on_tiles.call([tile, let("filled", filled), *scratch], {}, call.span)
-
-    return expand
-
-
 def _bits_and_number(o: Operands) -> Type:
     """Return the type of logic on a tile and a number: [R, C], s -> [R, C]."""
     dtype = o.tile(0).dtype
@@ -191,7 +174,7 @@ def _number_and_scratch(o: Operands) -> Type:
     dtypes=BITS_AND_NUMBER,
     in_place=(),  # the assembler wants source and result apart, here and below
     numpy=lambda lhs, rhs: lhs & beside(lhs, rhs),
-    composite=_on_filled(and_),
+    composite=on_filled(and_, NARROW),
     pto="pto.tands",
     isa="TANDS",
 )
@@ -206,7 +189,7 @@ def ands(lhs: Tile, rhs: Scalar) -> Tile:
     dtypes=BITS_AND_NUMBER,
     in_place=(),
     numpy=lambda lhs, rhs: lhs | beside(lhs, rhs),
-    composite=_on_filled(or_),
+    composite=on_filled(or_, NARROW),
     pto="pto.tors",
     isa="TORS",
 )
@@ -224,7 +207,7 @@ def ors(lhs: Tile, rhs: Scalar) -> Tile:
     writes=(2,),
     in_place=(),
     numpy=lambda lhs, rhs, _scratch: lhs ^ beside(lhs, rhs),
-    composite=_on_filled(xor),
+    composite=on_filled(xor, NARROW),
     pto="pto.txors",
     isa="TXORS",
 )

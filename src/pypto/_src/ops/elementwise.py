@@ -6,17 +6,17 @@ has the tile's element type. 16-bit floats are computed in 32 bits and rounded o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
-from pypto._src.errors import OpError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Call, ConstInt, Expr, MakeTuple, TileType, Type
-from pypto._src.ir.opdef import ROUND_MODES, CppSite, Let, Operands, PtoSite
+from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, dtype_of
+from pypto._src.ir.opdef import ROUND_MODES, Composite, CppSite, Let, OpDef, Operands, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
 from pypto._src.ops.layout import reshape, tile_type
+from pypto._src.ops.memory import full
 from pypto._src.ops.rules import (
     CASTS,
     RoundMode,
@@ -24,7 +24,6 @@ from pypto._src.ops.rules import (
     called,
     cast_operand,
     check_operands,
-    dims,
     members,
     one_tile,
     operand_name,
@@ -33,7 +32,7 @@ from pypto._src.ops.rules import (
     two_tiles,
 )
 from pypto._src.ops.unsigned import on_signed
-from pypto._src.ops.valid import same_part
+from pypto._src.ops.valid import refuse_part, same_part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -221,26 +220,49 @@ def divs(lhs: Tile, rhs: Scalar) -> Tile:
 
 def _extreme(o: Operands) -> Type:
     kind = o.tile(0)
-    if kind.dtype.is_int():  # the assembler has only the form with two tiles
-        name, number = operand_name(o, 0), o.args[1]
-        value = number.value if isinstance(number, ConstInt) else operand_name(o, 1)
-        filled = f"pl.full({dims(kind.shape)}, pl.{kind.dtype.member}, {value})"
+    if kind.dtype.is_unsigned_int():  # of two tiles it exists
         refuse(
             o,
             f"{called(o.op)} of a tile and a number takes elements of {members(o.op.dtypes)}, "
-            f"{name} has {kind.dtype.member}",
+            f"{operand_name(o, 0)} has {kind.dtype.member}",
             "element-type",
-            f"{called(o.op)}({name}, {filled})" if kind.dtype in FILLED else None,
+            note="the A2/A3 chip fills no unsigned tile with a number; load one from a tensor",
             shown=(0,),
         )
     return tile_and_scalar(o)
 
 
+def _extreme_part(o: Operands, kind: Type) -> Type:
+    if o.tile(0).dtype.is_int():
+        refuse_part(o)
+    return same_part(o, kind)
+
+
+def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Composite:
+    """Return what an op of a tile and a number stands for, but with elements of ``alone``.
+
+    y = maxs(x, 7)  ->  n = full(...); y = maximum(x, n)
+    """
+
+    def expand(call: Call, let: Let) -> Expr | None:
+        tile, number, *scratch = call.args
+        kind = tile.type
+        assert isinstance(kind, TileType)
+        if kind.dtype in alone:
+            return None
+        words = {"dtype": kind.dtype}
+        filled = full.call([MakeTuple(kind.shape), number], words, call.span)
+        return on_tiles.call([tile, let("filled", filled), *scratch], {}, call.span)
+
+    return expand
+
+
 @block_op(
     overload="maximum",
     types=_extreme,
-    valid=same_part,
-    dtypes=FLOATS,
+    valid=_extreme_part,
+    dtypes=FILLED,
+    composite=on_filled(maximum, FLOATS),  # the assembler has integers only of two tiles
     numpy=lambda lhs, rhs: _larger(lhs, beside(lhs, rhs)),
     pto="pto.tmaxs",
     isa="TMAXS",
@@ -253,8 +275,9 @@ def maxs(lhs: Tile, rhs: Scalar) -> Tile:
 @block_op(
     overload="minimum",
     types=_extreme,
-    valid=same_part,
-    dtypes=FLOATS,
+    valid=_extreme_part,
+    dtypes=FILLED,
+    composite=on_filled(minimum, FLOATS),
     numpy=lambda lhs, rhs: _smaller(lhs, beside(lhs, rhs)),
     pto="pto.tmins",
     isa="TMINS",
@@ -407,14 +430,7 @@ def relu(tile: Tile) -> Tile:
 def _cast_type(o: Operands) -> Type:
     check_operands(o)
     kind, target = o.tile(0), _dtype(attribute(o, "target_type"))
-    name = operand_name(o, 0)
-    if kind.dtype is target:
-        raise OpError(
-            f"{name} has elements of {target.member} already",
-            hint=f"use {name} as it is",
-            slug="cast",
-        )
-    if target not in CASTS[kind.dtype]:
+    if target is not kind.dtype and target not in CASTS[kind.dtype]:
         refuse(
             o,
             f"{called(o.op)} from {kind.dtype.member} to {target.member} does not exist; "
@@ -423,6 +439,14 @@ def _cast_type(o: Operands) -> Type:
             cast_operand(o, 0, target),
         )
     return tile_type(kind.shape, target, MemorySpace.Vec, "the result")
+
+
+def _is_copy(call: Call) -> bool:
+    """True for a cast of a tile that has such elements already.
+
+    TCVT would round floats to integers on the chip, and leave them alone on the CPU.
+    """
+    return dtype_of(call.args[0]) is call.kwargs["target_type"]
 
 
 def _dtype(value: Any) -> DataType:
@@ -485,6 +509,8 @@ def _to_integer(x: Array, target: DataType) -> Array:
 
 def _cast(tile: Array, target_type: Any, mode: RoundMode = "round") -> Array:
     target = _dtype(target_type)
+    if tile.dtype == target.numpy:
+        return tile.copy()
     if tile.dtype.kind in "iu":
         if target.is_float():
             return tile.astype(np.float32).astype(target.numpy)
@@ -496,6 +522,11 @@ def _cast(tile: Array, target_type: Any, mode: RoundMode = "round") -> Array:
 
 
 def _emit_cast_pto(site: PtoSite) -> None:
+    if _is_copy(site.call):
+        site.emit(
+            f"pto.tmov ins({site.args[0]} : {site.arg_types[0]}) outs({site.dst} : {site.dst_type})"
+        )
+        return
     mode = _round_name(site.call.kwargs.get("mode", "round"))
     site.emit(
         f"pto.tcvt ins({site.args[0]} {{rmode = #pto<round_mode {mode}>}} : {site.arg_types[0]}) "
@@ -504,6 +535,9 @@ def _emit_cast_pto(site: PtoSite) -> None:
 
 
 def _emit_cast_cpp(site: CppSite) -> None:
+    if _is_copy(site.call):
+        site.emit(f"TMOV({site.dst}, {site.args[0]});")
+        return
     mode = _round_name(site.call.kwargs.get("mode", "round"))
     site.emit(f"TCVT({site.dst}, {site.args[0]}, RoundMode::CAST_{mode});")
 
@@ -522,6 +556,6 @@ def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
     ``mode`` rounds floats to integers: "rint" to the nearest, ties to even; "round" to the
     nearest, ties away from zero; "floor", "ceil"; "trunc" and "none" toward zero; "odd" to the odd
     neighbour. Between floats the nearest value is taken, ties to even. Integers of 32 and 64 bits
-    saturate, narrower ones wrap; NaN gives 0.
+    saturate, narrower ones wrap; NaN gives 0. A tile that has such elements stays as it is.
     """
     ...

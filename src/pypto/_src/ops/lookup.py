@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
-from pypto._src.diagnostics import UNKNOWN_SPAN, Span, spelled_like
-from pypto._src.errors import OpError
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span, place_of_frame, spelled_like, text_at
+from pypto._src.errors import OpError, UnknownNameError
 from pypto._src.ir.nodes import Call, Operand, as_exprs
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.serialize import deserialize as deserialize
@@ -27,6 +28,7 @@ from pypto._src.ops import (
 )
 from pypto._src.ops.define import BY_PYTHON_NAME, REGISTRY
 from pypto._src.ops.unified import Unified, named
+from pypto._src.spelling import did_you_mean
 
 FAMILIES: Final = (
     bitwise,
@@ -109,7 +111,13 @@ class Level:
     def __getattr__(self, name: str) -> OpDef[..., Any] | Unified:
         op = named(self._level, name)
         if op is None:
-            raise AttributeError(f"there is no op {name!r} in {self._level}")
+            message = f"there is no op {name!r} in {self._level}"
+            if name.startswith("_"):  # which Python itself asks for
+                raise AttributeError(message)
+            place = place_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+            text = text_at(place)
+            prefix = text.removesuffix(name) if text.endswith(f".{name}") else ""
+            raise UnknownNameError(message, place, did_you_mean(name, dir(self), prefix))
         return op
 
     def __dir__(self) -> list[str]:

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
+    Call,
     ConstInt,
+    Expr,
     TileType,
     Type,
     const_value,
     same_dim,
     same_dims,
 )
-from pypto._src.ir.opdef import Operands
+from pypto._src.ir.opdef import Let, Operands
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import Tile, block_op
+from pypto._src.ops.define import REGISTRY, Tile, block_op
 from pypto._src.ops.layout import tile_type
 from pypto._src.ops.rules import (
     broadcast,
@@ -43,6 +45,7 @@ else:
 
 D = DataType
 OPERANDS: Final = frozenset({D.INT8, D.FP16, D.BF16, D.FP32})
+BIAS: Final = frozenset({MemorySpace.Bias, MemorySpace.Mat})
 LARGEST: Final = 4095
 """The largest M, K and N of one product."""
 
@@ -161,6 +164,19 @@ def _accumulated(o: Operands, result: TileType) -> Type:
     return result
 
 
+def _with_moved_bias(call: Call, let: Let) -> Expr | None:
+    """Return what a product with a bias in Mat memory stands for.
+
+    y = matmul_bias(a, b, c)  ->  d = move(c, Bias); y = matmul_bias(a, b, d)
+    """
+    lhs, rhs, bias = call.args
+    if let.space(bias) is not MemorySpace.Mat:
+        return None
+    words = {"target_memory": MemorySpace.Bias, "transpose": False}
+    moved = REGISTRY["block.move"].call([bias], words, call.span)
+    return Call(call.op, [lhs, rhs, let("bias", moved)], {}, call.type, call.span)
+
+
 def _times(lhs: Array, rhs: Array) -> Array:
     if lhs.dtype.kind == "i":
         # Products of 8-bit integers add up exactly in 53 bits, and floats have the fast product.
@@ -211,8 +227,9 @@ def matmul_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
     types=_matmul_bias_type,
     dtypes=OPERANDS,
     space=MemorySpace.Acc,
-    spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: MemorySpace.Bias},
+    spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: BIAS},
     in_place=(),
+    composite=_with_moved_bias,
     numpy=lambda lhs, rhs, bias: _times(lhs, rhs) + bias,
     pto="pto.tmatmul.bias",
     isa="TMATMUL_BIAS",
@@ -220,8 +237,8 @@ def matmul_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
 def matmul_bias(lhs: Tile, rhs: Tile, bias: Tile) -> Tile:
     """Return the product of ``lhs`` [M, K] and ``rhs`` [K, N] plus ``bias`` [1, N] in each row.
 
-    ``bias`` has the element type of the result, FP32 or INT32, and is in Bias memory: loaded to
-    Mat, then moved.
+    ``bias`` has the element type of the result, FP32 or INT32. It is loaded to Mat memory, and
+    moved to Bias memory here unless it is there.
     """
     ...
 
@@ -274,8 +291,9 @@ def gemv_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
     types=_gemv_bias_type,
     dtypes=OPERANDS,
     space=MemorySpace.Acc,
-    spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: MemorySpace.Bias},
+    spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: BIAS},
     in_place=(),
+    composite=_with_moved_bias,
     numpy=lambda lhs, rhs, bias: _times(lhs, rhs) + bias,
     pto="pto.tgemv.bias",
     isa="TGEMV_BIAS",

@@ -353,9 +353,10 @@ def _store_type(o: Operands) -> Type:
         )
     whole = same_dims(_long(tile.shape), _long(shapes))
     if not whole and (part is None or not same_dims(part, shapes)):
+        valid = "" if part is None else f", valid in {dims(part)},"
         refuse(
             o,
-            f"{called(o.op)} of a tile {dims(tile.shape)} to a region {dims(shapes)}",
+            f"{called(o.op)} of a tile {dims(tile.shape)}{valid} to a region {dims(shapes)}",
             "shape-mismatch",
             _fitting(o),
         )

@@ -108,7 +108,7 @@ def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
     ``mode`` rounds floats to integers: "rint" to the nearest, ties to even; "round" to the
     nearest, ties away from zero; "floor", "ceil"; "trunc" and "none" toward zero; "odd" to the odd
     neighbour. Between floats the nearest value is taken, ties to even. Integers of 32 and 64 bits
-    saturate, narrower ones wrap; NaN gives 0.
+    saturate, narrower ones wrap; NaN gives 0. A tile that has such elements stays as it is.
     """
     ...
 

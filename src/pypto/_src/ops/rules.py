@@ -7,12 +7,13 @@ thing to type.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pypto._src.diagnostics import Label
 from pypto._src.dtypes import MEMBERS, DataType
-from pypto._src.errors import OpError
+from pypto._src.errors import EvaluationError, OpError
 from pypto._src.ir.enums import MemorySpace, TileLayout
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,
@@ -36,8 +37,11 @@ from pypto._src.ops.define import ARITHMETIC
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from pypto._src.ir import user_text
 else:
     np = lazy_module("numpy")
+    user_text = lazy_module("pypto._src.ir.user_text")  # errors alone need it
 
 RoundMode = int | str
 """How a cast rounds: none, rint, round, floor, ceil, trunc or odd."""
@@ -66,13 +70,7 @@ def called(op: OpDef[..., Any]) -> str:
 
 def dims(shape: Sequence[Expr]) -> str:
     """Return a shape as text: ``[64, n]``."""
-    return f"[{', '.join(_dim(d) for d in shape)}]"
-
-
-def _dim(dim: Expr) -> str:
-    if isinstance(dim, ConstInt):
-        return str(dim.value)
-    return dim.name if isinstance(dim, Var) else "?"
+    return f"[{', '.join(map(user_text.size_text, shape))}]"
 
 
 def known_size(dim: Expr) -> int | None:
@@ -235,10 +233,12 @@ def check_space(
     allowed = op.operand_spaces(kwargs).get(index)
     if allowed is None or space in allowed:
         return
-    target = next(iter(allowed))
+    hint = _space_hint(name, space, next(iter(allowed))) if len(allowed) == 1 else None
+    if len(allowed) > 1 and MemorySpace.Mat in allowed:
+        hint = f"load {name} with target_memory=pl.MemorySpace.Mat"
     raise OpError(
         f"{called(op)} takes {name} from {names_of(allowed)} memory, it is in {space.name}",
-        hint=_space_hint(name, space, target) if len(allowed) == 1 else None,
+        hint=hint,
         slug="memory-space",
     )
 
@@ -482,9 +482,30 @@ def attribute(o: Operands, name: str) -> Any:
 # --------------------------------------------------------------------------------------------
 
 
+def new_array(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return memory for a tensor whose sizes are known when the program runs.
+
+    Raises:
+        EvaluationError: a size is negative, or there is not so much memory (slugs ``tensor-size``
+            and ``out-of-memory``, as in the runtime of compiled programs).
+    """
+    try:
+        return np.empty(tuple(shape), dtype)
+    except ValueError:
+        sizes = [int(size) for size in shape]
+        raise EvaluationError(
+            f"a tensor of the sizes {sizes} cannot be made", slug="tensor-size"
+        ) from None
+    except MemoryError:
+        count = math.prod(int(size) for size in shape) * dtype.itemsize
+        raise EvaluationError(
+            f"a tensor of {count} bytes cannot be made", slug="out-of-memory"
+        ) from None
+
+
 def poison(shape: Sequence[int], dtype: DataType) -> np.ndarray[Any, Any]:
     """Return memory that nobody has written: NaN for floats, else only the highest bit set."""
-    array = np.empty(tuple(shape), dtype.numpy)
+    array = new_array(shape, dtype.numpy)
     if dtype.is_float():
         array.fill(float("nan"))
     elif dtype is DataType.BOOL:

@@ -8,9 +8,10 @@ that gives bits and a choice between 1 and 0, a choice compares its mask with 0 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (
@@ -621,8 +622,20 @@ def _sels_cpp(site: CppSite) -> None:
         site.emit(line)
 
 
+def _with_mode(
+    args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Let a mode that is a bare integer be INT32, whatever the elements are."""
+    if len(args) == 3 and args[2].__class__ is int:
+        args = [*args[:2], ConstInt(args[2], D.INT32, span)]
+    elif kwargs.get("select_mode").__class__ is int:
+        kwargs = {**kwargs, "select_mode": ConstInt(kwargs["select_mode"], D.INT32, span)}
+    return args, kwargs
+
+
 @block_op(
     types=two_tiles,
+    complete=_with_mode,
     dtypes=STORABLE - {D.UINT64},
     in_place=(),
     columns=(0, 1, RESULT),

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import OpError
+from pypto._src.ir.annotations import unwrapped
 from pypto._src.ir.nodes import (
     Abs,
     BinaryExpr,
     Cast,
+    ConstFloat,
+    ConstInt,
     Expr,
     Max,
     Min,
@@ -39,6 +42,7 @@ from pypto._src.ir.opdef import (
     TILE,
     OpDef,
     kind_of,
+    of_wrapped,
     with_span,
 )
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
@@ -114,9 +118,15 @@ class Unified:
         return f"<{self.text}: {', '.join(op.name for op in self.candidates)}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Build the call; numbers become constants, and a span may follow as last argument."""
-        given, named, found = with_span(args, kwargs)
+        """Build the call; numbers become constants, and a span may follow as last argument.
+
+        Of wrapped operands, ``pl.Tile(expr=...)``, it is wrapped, too.
+        """
+        bare = unwrapped(args, kwargs)
+        given, named, found = with_span(*(bare or (args, kwargs)))
         span = found or caller_span()
+        if bare is not None:
+            return of_wrapped(self, given, named, span)
         scalar = self.scalar_form(given, named, span)
         return self.build(given, named, span) if scalar is None else scalar
 
@@ -127,7 +137,8 @@ class Unified:
         if not args or not _is_scalar(args[0]) or kwargs.keys() - {"target_type"}:
             return None
         if self.name in SCALAR_BINARY and len(args) == 2 and _is_scalar(args[1]):
-            return binary(SCALAR_BINARY[self.name], args[0], args[1], span)
+            lhs, rhs = _typed(args[0], args[1], span), _typed(args[1], args[0], span)
+            return binary(SCALAR_BINARY[self.name], lhs, rhs, span)
         if self.name in SCALAR_UNARY and len(args) == 1:
             return unary(SCALAR_UNARY[self.name], args[0], span)
         if self.name == "cast" and isinstance(args[0], Expr):
@@ -204,6 +215,18 @@ def _is_scalar(value: Any) -> bool:
     if isinstance(value, Expr):
         return isinstance(value.type, ScalarType)
     return isinstance(value, int | float)
+
+
+def _typed(value: Any, other: Any, span: Span) -> Any:
+    """Return a number beside a scalar expression as a constant of the expression's type."""
+    if not isinstance(other, Expr) or not isinstance(other.type, ScalarType):
+        return value
+    dtype = other.type.dtype
+    if value.__class__ is int and dtype.is_int():
+        return ConstInt(value, dtype, span)
+    if value.__class__ is float and dtype.is_float():
+        return ConstFloat(value, dtype, span)
+    return value
 
 
 def _fits(kind: str, value: Any) -> bool:

@@ -8,7 +8,7 @@ only where its definition names one of these rules (`OpDef.valid`); all others r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 from pypto._src.errors import OpError
 from pypto._src.ir.nodes import (
@@ -81,14 +81,19 @@ def valid_or_all(kind: TileType) -> tuple[Expr, ...]:
 
 def _check_composite(o: Operands) -> None:
     """Check that no other ops, which know nothing of valid parts, stand in place of the call."""
+    if o.op.composite is not None and o.tile(0).dtype.is_unsigned_int():
+        refuse_part(o)
+
+
+def refuse_part(o: Operands) -> NoReturn:
+    """Refuse a partly valid tile because of its element type."""
     name, dtype = operand_name(o, 0), o.tile(0).dtype
-    if o.op.composite is not None and dtype.is_unsigned_int():
-        raise OpError(
-            f"{called(o.op)} of elements of {dtype.member} takes tiles that are valid throughout, "
-            f"{name} is valid in part",
-            hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest",
-            slug="valid-shape",
-        )
+    raise OpError(
+        f"{called(o.op)} of elements of {dtype.member} takes tiles that are valid throughout, "
+        f"{name} is valid in part",
+        hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest",
+        slug="valid-shape",
+    )
 
 
 def _differ(o: Operands, first: int, second: int) -> None:

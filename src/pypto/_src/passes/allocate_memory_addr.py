@@ -17,8 +17,8 @@ from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.makers import checked_int, checked_memref
 from pypto._src.ir.nodes import MemRef, const_value, scalar_type
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.stmts import AssignStmt, Function, Program
-from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
+from pypto._src.ir.stmts import AssignStmt, Function
+from pypto._src.passes.base import AnyProgram, IRProperty, IRPropertySet, Pass
 from pypto._src.passes.liveness import definitions
 from pypto._src.passes.memory_advice import Live, advice
 from pypto._src.passes.memory_reuse import (
@@ -26,11 +26,10 @@ from pypto._src.passes.memory_reuse import (
     Buffer,
     aligned,
     buffers,
-    members,
     peak_bytes,
-    replace_memrefs,
     total_bytes,
 )
+from pypto._src.passes.placed import MemoryPass, MemRefs, Placed
 from pypto._src.passes.regions import Block, number, sites_in
 from pypto._src.targets import A2A3, Memory, Target
 
@@ -40,7 +39,7 @@ _LISTED: Final = 5
 _P: Final = IRProperty
 
 
-class AllocateMemoryAddr(Pass):
+class AllocateMemoryAddr(MemoryPass):
     """Give addresses to on-chip buffers, from 0 up in each memory space, aligned for the target."""
 
     requires = IRPropertySet(_P.TypeChecked, _P.SplitIncoreOrch, _P.HasMemRefs, _P.IncoreBlockOps)
@@ -49,16 +48,17 @@ class AllocateMemoryAddr(Pass):
     def __init__(self, target: Target = A2A3) -> None:
         self.target = target
 
-    def run(self, program: Program) -> Program:
+    def go_on(self, given: AnyProgram) -> AnyProgram:
         """Return the program with addresses in all on-chip memory references.
 
         Raises:
             MemoryPlanError: the tiles of a kernel do not fit a memory.
         """
-        return program.with_functions(
+        placed = Placed.of(given)
+        return placed.with_functions(
             [
-                with_addresses(f, self.target) if role(f) is Role.KERNEL else f
-                for f in program.functions_
+                _with_addresses(each, self.target) if role(each.function) is Role.KERNEL else each
+                for each in placed.functions
             ]
         )
 
@@ -73,15 +73,18 @@ _INDEX: Final = scalar_type(DataType.INDEX)
 
 def with_addresses(function: Function, target: Target = A2A3) -> Function:
     """Return ``function`` with addresses; see `AllocateMemoryAddr`."""
-    tiles = members(function)
+    return _with_addresses(MemRefs.in_types(function), target).written()
+
+
+def _with_addresses(given: MemRefs, target: Target) -> MemRefs:
     placed: dict[MemRef, MemRef] = {}
-    for space, found in tiles.items():
+    for space, found in given.tiles.items():
         memory = target.memories[space]
         if _is_placed(found, memory):
             continue
         sizes = {memref: aligned(memref.size_, memory) for memref in found}
         if sum(sizes.values()) > memory.usable_bytes:
-            raise _overflow(function, space, memory)
+            raise _overflow(given.written(), space, memory)
         whole = [memref for memref, size in sizes.items() if size % LINE_BYTES == 0]
         parts = [memref for memref, size in sizes.items() if size % LINE_BYTES]
         address = 0
@@ -89,7 +92,7 @@ def with_addresses(function: Function, target: Target = A2A3) -> Function:
             place = checked_int(address, _INDEX, UNKNOWN_SPAN)
             placed[old] = checked_memref(space, place, old.size_, old.id_, old.span)
             address += sizes[old]
-    return replace_memrefs(function, placed, tiles)
+    return given.replaced(placed)
 
 
 def _is_placed(found: Iterable[MemRef], memory: Memory) -> bool:

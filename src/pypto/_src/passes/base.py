@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from enum import Enum
 from operator import attrgetter
 from threading import local
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from pypto._src import knobs
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
@@ -38,6 +38,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.proofs import Proofs
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
 from pypto._src.ir.walk import calls_of, defined_by, ops_called, stmts_in, walk, with_room
+from pypto._src.misuse import not_a_program
 from pypto._src.targets import A2A3, Target
 
 # --------------------------------------------------------------------------------------------
@@ -320,9 +321,11 @@ def verify_properties(properties: IRPropertySet, program: Program, pass_name: st
     _verify(properties.items, program, "after", pass_name)
 
 
-def _verify(properties: frozenset[IRProperty], program: Program, when: str, pass_name: str) -> None:
+def _verify(
+    properties: frozenset[IRProperty], given: AnyProgram, when: str, pass_name: str
+) -> None:
     checks = [_CHECKS[prop] for prop in _ordered(properties) if prop in _CHECKS]
-    found = [d for check in checks for d in check(program, _active.proofs)]
+    found = [d for check in checks for d in check(written(given), _active.proofs)]
     errors = [d for d in found if d.severity is DiagnosticSeverity.Error]
     if not errors:
         return
@@ -335,6 +338,28 @@ def _verify(properties: frozenset[IRProperty], program: Program, when: str, pass
 # --------------------------------------------------------------------------------------------
 # Passes
 # --------------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+class Unwritten:
+    """A program that a pass hands to the next one before all its statements are made."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program  # with the statements that there are
+
+    def written(self) -> Program:
+        """Return the program; the same one each time."""
+        raise NotImplementedError
+
+
+AnyProgram: TypeAlias = "Program | Unwritten"
+"""What passes hand on inside a pipeline."""
+
+
+def written(given: AnyProgram) -> Program:
+    """Return the program that is handed on."""
+    return given.written() if isinstance(given, Unwritten) else given
 
 
 class Pass:
@@ -368,20 +393,27 @@ class Pass:
         instruments = [] if context is None else context.get_instruments()
         for instrument in instruments:
             instrument.run_before_pass(self, program)
-        result = self._guarded(program)
+        result = self.guarded(lambda: self.run(program), program)
         for instrument in instruments:
             instrument.run_after_pass(self, result)
         return result
 
-    def _guarded(self, program: Program) -> Program:
+    def step(self, given: AnyProgram) -> AnyProgram:
+        """Do what a call does, for pipelines: a pass may hand on what the next one understands."""
+        return self(written(given))
+
+    def guarded(self, action: Callable[[], T], given: AnyProgram) -> T:
+        """Return ``action()``, which is what the pass does, with the errors of a call."""
         try:
-            return with_room(lambda: self.run(program), program)
+            return with_room(action, given.program if isinstance(given, Unwritten) else given)
         except PyptoError:
             raise
         except Exception as error:
+            if not isinstance(given, Program | Unwritten):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise not_a_program(given, self.get_name()) from None
             what = str(error) if isinstance(error, InternalError) else _description(error)
             failure = InternalError(f"pass {self.get_name()} failed: {what}")
-            failure.add_note(f"The IR before {self.get_name()}:\n{_text(program)}")
+            failure.add_note(f"The IR before {self.get_name()}:\n{_text(given)}")
             raise failure from error
 
     def get_name(self) -> str:
@@ -409,11 +441,11 @@ def _description(error: Exception) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _text(program: Program) -> str:
+def _text(given: AnyProgram) -> str:
     from pypto._src.ir.text import python_print
 
     try:
-        return python_print(program)
+        return python_print(written(given))
     except Exception as error:  # the program may be as broken as the pass that gets it
         return f"(cannot be printed: {type(error).__name__}: {error})"
 
@@ -487,7 +519,7 @@ class _Active(local):
 
     def __init__(self) -> None:
         self.contexts: list[PassContext] = []
-        self.proved: tuple[Program | None, frozenset[IRProperty]] = None, frozenset()
+        self.proved: tuple[AnyProgram | None, frozenset[IRProperty]] = None, frozenset()
         self.proofs: Proofs | None = None
 
 
@@ -562,20 +594,21 @@ class PassPipeline:
         if context is not None:
             level = context.get_verification_level()
         claims = _Claims(verified=level is not VerificationLevel.NONE)
+        now: AnyProgram = program
         with claims.active():
             for pass_ in self._passes:
-                before = program
-                claims.tell(program)
+                before = now
+                claims.tell(now)
                 try:
-                    program = pass_(program)
+                    now = pass_.step(now)
                 except Exception:
                     claims.settle()  # whose error says more, if there is one
                     raise
                 if after is not None:
-                    after(pass_, program)
-                claims.add(pass_, program, changed=program is not before)
+                    after(pass_, written(now))
+                claims.add(pass_, now, changed=now is not before)
             claims.settle()
-        return program
+            return written(now)
 
 
 class _Claims:
@@ -588,10 +621,10 @@ class _Claims:
     def __init__(self, *, verified: bool) -> None:
         self._verified = verified
         self._holds: frozenset[IRProperty] = frozenset()
-        self._open: list[tuple[frozenset[IRProperty], Program, str]] = []
+        self._open: list[tuple[frozenset[IRProperty], AnyProgram, str]] = []
         self._proved: frozenset[IRProperty] = frozenset()  # verified of the last program
 
-    def add(self, pass_: Pass, program: Program, *, changed: bool) -> None:
+    def add(self, pass_: Pass, program: AnyProgram, *, changed: bool) -> None:
         """Take in what ``pass_`` returned; verify what it newly claims.
 
         Raises:
@@ -622,7 +655,7 @@ class _Claims:
         finally:
             _active.proved, _active.proofs = outer
 
-    def tell(self, program: Program) -> None:
+    def tell(self, program: AnyProgram) -> None:
         """Say what is verified of ``program``, which the next pass gets."""
         _active.proved = program, self._proved
 

@@ -83,6 +83,10 @@ class Integers:
             case _:
                 pass
 
+    def limit(self, var: Var, low: int, high: int) -> None:
+        """Take note of the closed range of a variable's values."""
+        self.counters[var] = _Counter(None, low, high)
+
     def form(self, expr: Expr, block: Block) -> Affine:
         """Return ``expr``, which stands in ``block``, as a linear form."""
         if isinstance(expr, ConstInt):

@@ -3,16 +3,21 @@
 One `Instruction` for each call that a pipe executes. An on-chip access names chunks: memory
 references, or, once these have addresses, the pieces that the address ranges cut each other into.
 A tensor access names the tensors it may be (a parameter, or one made in the function) and the box
-of elements (`boxes`). Distinct parameters are taken as distinct memory.
+of elements (`boxes`). Distinct parameters are taken as distinct memory, but for those of which it
+is said that calls give them one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 
+from pypto._src.diagnostics import UNKNOWN_SPAN
+from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.makers import checked_var, with_args, with_memref
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,
@@ -41,6 +46,9 @@ Chunk: TypeAlias = Hashable
 """A piece of on-chip memory that is touched whole or not at all."""
 
 
+NO_MEMREFS: Final[Mapping[Var, MemRef]] = MappingProxyType({})
+"""For functions whose types have their memory references."""
+
 Window: TypeAlias = "tuple[Affine, ...] | None"
 """Where a view begins in its tensor: empty for at its beginning, None for not known."""
 
@@ -51,6 +59,18 @@ class TensorAccess(NamedTuple):
     root: Var
     box: Box | None
     writes: bool
+
+
+Distance: TypeAlias = "tuple[int | None, ...] | None"
+"""How far apart two tensors begin, by dimension; None for not known."""
+
+
+class SharedParams(NamedTuple):
+    """Two parameters, by position, that may be one memory: where the second begins in the first."""
+
+    first: int
+    second: int
+    distance: Distance
 
 
 class Instruction:
@@ -241,8 +261,19 @@ class Accesses:
     that end a block or leave a loop early; both in textual order.
     """
 
-    def __init__(self, function: Function, root: Block) -> None:
+    def __init__(
+        self,
+        function: Function,
+        root: Block,
+        shared: Sequence[SharedParams] = (),
+        memrefs: Mapping[Var, MemRef] = NO_MEMREFS,
+    ) -> None:
+        """Look at a function some of whose parameters may be ``shared`` memory.
+
+        The memory references of its tiles are in ``memrefs``, or else in their types.
+        """
         self.integers = Integers(function, root)
+        self._places = _places(function, shared, self.integers, root) if shared else {}
         self.roots: dict[Var, Roots] = {p: (p,) for p in function.params if _is_tensor(p)}
         self.windows: dict[Var, Window] = dict.fromkeys(function.params, ())
         self.written: set[Var] = set()  # tensors
@@ -251,6 +282,8 @@ class Accesses:
         self.jumps: list[Site] = []
         self._boxes: dict[tuple[tuple[int, ...], tuple[int, ...]], Box] = {}  # of constants
         self._memrefs: dict[MemRef, None] = {}
+        self._memref_of: Mapping[Any, MemRef] = memrefs
+        self._stand_ins: dict[tuple[int, MemorySpace], Var] = {}
         self._has_roots: bool = False  # of what is inside the open loop
         self._block(root)
         self._cut()
@@ -289,7 +322,8 @@ class Accesses:
             _roots_of_branch(values, self.roots)
 
     def _assign(self, site: Site, stmt: AssignStmt) -> None:
-        var, value = stmt.var, stmt.value
+        var = stmt.var
+        value: Any = stmt.value
         kind = var.type.__class__
         if kind is ScalarType:
             self.integers.assign(var, value, site.block)
@@ -300,7 +334,7 @@ class Accesses:
                 self.roots[var] = roots or (var,)
             self.windows[var] = self._window(value, source, site.block)
         if value.__class__ is Call:
-            self._call(site, cast("Call", value), var if kind is TileType else None)
+            self._call(site, value, var if kind is TileType else None)
 
     def _call(self, site: Site, call: Call, tile: Var | None) -> None:
         """Take note of what a call does; ``tile`` is its result, if that is a tile."""
@@ -313,38 +347,51 @@ class Accesses:
             return
         pipe = shape.pipe
         if pipe is None:
-            pipe = op.pipe_of(call)
+            pipe = None if op.pipe_rule is None else op.pipe_of(self._in_places(call))
             if pipe is None:
                 return
         reads = self._on_chip(call, shape.reads)
-        writes = self._on_chip(call, shape.writes) if shape.writes else []
+        writes = self._on_chip(call, shape.writes) if shape.writes else ()
         if tile is not None and not shape.is_view:
-            kind: Any = tile.type
-            memref = memref_of(tile) if kind.memref is None else kind.memref
+            memref = self._memref_of.get(tile) or memref_of(tile)
             self._memrefs[memref] = None
-            writes.append(memref)
+            writes = *writes, memref
         tensors = self._tensors(call, shape, site.block) if shape.has_others else ()
         if not (reads or writes or tensors):
             return
         in_order = pipe in _KEEPS_ORDER and completes_in_order(call, pipe)
-        instruction = Instruction(site, call, pipe, in_order, tuple(reads), tuple(writes))
+        instruction = Instruction(site, call, pipe, in_order, reads, writes)
         self.at[site] = instruction
         if tensors:
             instruction.tensors = tensors
 
-    def _on_chip(self, call: Call, indices: Sequence[int]) -> list[Chunk]:
+    def _on_chip(self, call: Call, indices: Sequence[int]) -> tuple[Chunk, ...]:
         """Return the memory references of the tiles among some operands."""
-        args, found = call.args, list[Chunk]()
+        args = call.args
+        found: tuple[Chunk, ...] = ()
         for index in indices:
             arg = args[index]
-            kind = arg.type
-            if isinstance(kind, TileType) and isinstance(arg, Var):
-                memref = kind.memref
-                if memref is None:
-                    memref = memref_of(arg)
+            if arg.type.__class__ is TileType and isinstance(arg, Var):
+                memref = self._memref_of.get(arg) or memref_of(arg)
                 self._memrefs[memref] = None
-                found.append(memref)
+                found = *found, memref
         return found
+
+    def _in_places(self, call: Call) -> Call:
+        """Return a call whose tiles have types that say in which memory they are."""
+        args: list[Expr] = [*call.args]
+        for at, arg in enumerate(args):
+            memref = self._memref_of.get(arg)
+            if memref is None or arg.type.__class__ is not TileType:
+                continue
+            kind: Any = arg.type
+            key = id(kind), memref.memory_space_
+            placed = self._stand_ins.get(key)
+            if placed is None:
+                placed = checked_var("tile", with_memref(kind, memref), UNKNOWN_SPAN)
+                self._stand_ins[key] = placed
+            args[at] = placed
+        return with_args(call, tuple(args))
 
     def _cut(self) -> None:
         """Give the instructions the pieces of the buffers that they touch, if there are any."""
@@ -367,7 +414,10 @@ class Accesses:
             if not isinstance(arg, Var) or not _is_tensor(arg):
                 continue
             box = self._box(call, shape, arg, block)
+            whole = box
             for root in self.roots.get(arg, (arg,)):
+                if self._places:
+                    root, box = _placed(root, whole, self._places)
                 if index in shape.reads:
                     found.append(TensorAccess(root, box, False))
                 if index in shape.writes:
@@ -445,6 +495,67 @@ class Accesses:
         if not base:
             return offsets
         return tuple(combine(b, o, 1) for b, o in zip(base, offsets, strict=True))
+
+
+def heads(shared: Sequence[SharedParams]) -> dict[int, int]:
+    """Return for each parameter that shares memory the first one of those that may be it."""
+    found = {i: i for each in shared for i in (each.first, each.second)}
+    for each in shared:
+        low, high = sorted((found[each.first], found[each.second]))
+        found = {i: low if head == high else head for i, head in found.items()}
+    return found
+
+
+_Places: TypeAlias = "dict[Var, tuple[Var, Sequence[Affine]]]"
+"""By parameter the one whose memory it shares, and where it begins in that."""
+
+
+def _places(
+    function: Function, shared: Sequence[SharedParams], integers: Integers, root: Block
+) -> _Places:
+    """Return the places of parameters that share memory; those of a group in its first one.
+
+    What begins at different places in different calls, or at one that is not known, begins at
+    numbers that are variables: two accesses through one parameter are told apart all the same.
+    """
+    params = function.params
+    found: _Places = {}
+    for member, first in heads(shared).items():
+        kind = params[member].type
+        if member == first or not isinstance(kind, TensorType):
+            continue
+        ways = [each.distance for each in shared if (each.first, each.second) == (first, member)]
+        begins: list[Affine] = []
+        for axis in range(len(kind.shape)):
+            known = [None if way is None else way[axis] for way in ways] or [None]
+            begins.append(_begin(f"begin_{axis}", known, integers, root))
+        found[params[member]] = params[first], begins
+    return found
+
+
+def _begin(name: str, known: Sequence[int | None], integers: Integers, root: Block) -> Affine:
+    """Return where a parameter begins in one dimension: at one of the numbers that are known."""
+    numbers = [number for number in known if number is not None]
+    is_known = len(numbers) == len(known)
+    if is_known and len(set(numbers)) == 1:
+        return Affine(numbers[0], {})
+    var = Var(name, ScalarType(DataType.INDEX), UNKNOWN_SPAN)
+    integers.home[var] = root
+    if is_known:
+        integers.limit(var, min(numbers), max(numbers))
+    return Affine(0, {var: 1})
+
+
+def _placed(root: Var, box: Box | None, places: _Places) -> tuple[Var, Box | None]:
+    """Return a part of a parameter as a part of the one whose memory it shares."""
+    place = places.get(root)
+    if place is None:
+        return root, box
+    first, begins = place
+    if box is None or len(box.offsets) != len(begins):
+        return first, None
+    offsets = tuple([combine(at, by, 1) for at, by in zip(box.offsets, begins, strict=True)])
+    return first, Box(offsets, box.sizes)
 
 
 def _constants(found: Expr) -> tuple[int, ...] | None:

@@ -6,9 +6,10 @@ that it conflicts with. Knows loops only by how deep they nest.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from copy import copy
+from itertools import accumulate, count
 from typing import NamedTuple, TypeAlias
 
 from pypto._src.ir.nodes import Var
@@ -40,10 +41,19 @@ class Bit(NamedTuple):
     loops: tuple[Site, ...]
 
 
+class _Turn(NamedTuple):
+    """The bits of what a loop holds."""
+
+    present: Bits  # about the present turns of all loops, one for each instruction
+    inner: Bits  # about its own present turn, and the turns of loops inside it
+    others: Bits  # all but those about its earlier turns
+
+
 class Numbering:
     """The bits of each instruction: a plane for each loop around it, and one for the turn itself.
 
-    Instructions in more loops have smaller numbers, so a plane is a prefix of the one before.
+    The bits of one instruction stand side by side, those of outer loops higher; instructions in
+    more loops come first.
     """
 
     def __init__(self, accesses: Accesses, flags: int) -> None:
@@ -56,22 +66,31 @@ class Numbering:
         self.instructions: list[Instruction] = [accesses.at[site] for site in ordered]
         self.loops = [loops[site] for site in ordered]
         self.index = {site: i for i, site in enumerate(ordered)}
-        self.planes: int = 1 + (len(self.loops[0]) if ordered else 0)
         self.depths = [len(each) for each in self.loops]
-        self.counts = [sum([n >= p for n in self.depths]) for p in range(self.planes)]
-        self.offsets = [sum(self.counts[:p]) for p in range(self.planes)]
-        self.instruction_bits: int = sum(self.counts)
+        self.bases: list[int] = [0, *accumulate([depth + 1 for depth in self.depths])]
+        self.instruction_bits: int = self.bases.pop()
         self.all: Bits = (1 << (self.instruction_bits + flags)) - 1
         self.of_pipe: list[Bits] = [0] * PIPES  # that a set or barrier of the pipe waits for
         pipes: list[list[int]] = [[] for _ in range(PIPES)]
         for i, instruction in enumerate(self.instructions):
             pipes[instruction.pipe] += self.positions(i)
         self.of_pipe = [_bits(positions) for positions in pipes]
-        inside: dict[Site, list[int]] = {}
-        for i, around in enumerate(self.loops):
-            for loop in around:
-                inside.setdefault(loop, []).append(i)
-        self.inside: dict[Site, Bits] = {loop: _bits(found) for loop, found in inside.items()}
+        self.turns: dict[Site, _Turn] = self._turns()
+
+    def _turns(self) -> dict[Site, _Turn]:
+        """Return the bits of what each loop holds."""
+        inside: dict[Site, tuple[list[int], list[int]]] = {}
+        for base, around in zip(self.bases, self.loops, strict=True):
+            for earlier, loop in zip(count(base + len(around), -1), around, strict=False):
+                if loop not in inside:
+                    inside[loop] = [], []
+                inside[loop][0].append(base)
+                inside[loop][1].append(earlier)
+        found: dict[Site, _Turn] = {}
+        for loop, (bases, highest) in inside.items():
+            present, earlier = _bits(bases), _bits(highest)
+            found[loop] = _Turn(present, earlier - present, ~earlier)
+        return found
 
     def with_flags(self, flags: int) -> Numbering:
         """Return the same numbering with so many flags behind the instructions."""
@@ -79,11 +98,10 @@ class Numbering:
         new.all = (1 << (self.instruction_bits + flags)) - 1
         return new
 
-    def positions(self, index: int) -> list[int]:
+    def positions(self, index: int) -> Sequence[int]:
         """Return the places of all bits of an instruction."""
-        offsets = self.offsets
-        depth = self.depths[index]
-        return [offset + index for offset in offsets[: depth + 1]] if depth else [index]
+        base = self.bases[index]
+        return range(base, base + self.depths[index] + 1)
 
     def every(self, site: Site) -> Bits:
         """Return all bits of an instruction."""
@@ -91,33 +109,40 @@ class Numbering:
 
     def now(self, site: Site) -> int:
         """Return the place of the bit about the present turn of all loops."""
-        index = self.index[site]
-        return self.offsets[self.depths[index]] + index
+        return self.bases[self.index[site]]
 
     def flag(self, number: int) -> Bits:
         """Return the bit about the last wait of flag ``number``."""
         return 1 << (self.instruction_bits + number)
 
-    def meaning(self, position: int) -> Bit:
-        """Return what the bit of an instruction at a place stands for."""
-        plane = max(p for p in range(self.planes) if self.offsets[p] <= position)
-        index = position - self.offsets[plane]
-        return Bit(self.instructions[index], plane, self.loops[index])
+    def meanings(self, bits: Bits) -> list[tuple[int, Bit]]:
+        """Return the places of a set of instructions' bits, and what they stand for.
 
-    def next_turn(self, loop: Site, depth: int, bits: Bits) -> Bits:
-        """Return ``bits`` at the beginning of the next turn of a loop with ``depth`` around it."""
-        inside = self.inside.get(loop, 0)
-        if not inside:
+        What was done in earlier turns of outer loops comes first.
+        """
+        found: list[tuple[int, Bit]] = []
+        for place in places(bits):
+            index = bisect_right(self.bases, place) - 1
+            plane = self.depths[index] - (place - self.bases[index])
+            found.append((place, Bit(self.instructions[index], plane, self.loops[index])))
+        return sorted(found, key=_plane)
+
+    def next_turn(self, loop: Site, bits: Bits) -> Bits:
+        """Return ``bits`` at the beginning of the next turn of a loop.
+
+        Nothing has been done in that turn, so all that has been is complete. What earlier turns did
+        is complete if that was so before, and all that the last one did is: a one that is added to
+        the lowest bit of an instruction is carried as far as that.
+        """
+        turn = self.turns.get(loop)
+        if turn is None:
             return bits
-        done = bits >> self.offsets[depth]
-        kept = bits & ~(inside << self.offsets[depth])
-        for plane in range(depth + 1, self.planes):
-            deep = inside & ((1 << self.counts[plane]) - 1)
-            if not deep:
-                break
-            done &= (bits >> self.offsets[plane]) | (inside ^ deep)
-            kept |= deep << self.offsets[plane]
-        return kept | (done & inside) << self.offsets[depth]
+        present, inner, others = turn
+        return (bits | inner) & (others | (bits & inner) + present)
+
+
+def _plane(found: tuple[int, Bit]) -> int:
+    return found[1].plane
 
 
 def _bits(positions: Sequence[int]) -> Bits:

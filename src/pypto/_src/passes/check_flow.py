@@ -29,7 +29,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_src
 from pypto._src.passes.boxes import Affine, Box, combine, may_overlap, trip_count
 from pypto._src.passes.buffers import Accesses, Instruction, TensorAccess
-from pypto._src.passes.check_bits import Bit, Conflict, Conflicts, Numbering, places
+from pypto._src.passes.check_bits import Bit, Conflict, Conflicts, Numbering
 from pypto._src.passes.check_paths import Conditions, Turn
 from pypto._src.passes.check_state import DOWN, PIPES, TWICE, UP, Key, State, joined
 from pypto._src.passes.check_texts import Findings, Triple
@@ -105,6 +105,8 @@ class Flow:
         self.turns: dict[Site, Turns] = {}  # of outermost loops
         self.visits: dict[Site, dict[tuple[object, ...], _Visit]] = {}
         self.returns: list[State] = []
+        self.turning: bool = False  # a loop is being gone through
+        self.unsettled: bool = False  # one inside it has pending turns
 
     def _find_syncs(self) -> None:
         for site, call in self.accesses.syncs.items():
@@ -248,7 +250,9 @@ class Flow:
 
         Each head is a join of what leads to the beginning of such a turn, so it only loses bits and
         ends somewhere. A loop inside others is met again with ever lower states: it goes on from
-        its heads then, so that the time does not multiply with the depth.
+        its heads then. Only the outermost loop is gone through until all that it holds has settled;
+        in one turn of it, those inside look at each of their turns once. So the time does not
+        multiply with the depth.
         """
         trips = trip_count(stmt)
         if trips == 0:
@@ -256,12 +260,12 @@ class Flow:
         visits = self.visits.setdefault(site, {})
         context = self.conditions.present()
         known = visits.get(context)
-        if known is not None and entry.same(known.entry):
+        if known is not None and not known.pending and entry.same(known.entry):
             return None if known.result is None else known.result.copy()
         turns = self.turns_of(site, trips)
-        visit = _Visit(entry.copy(), {}, {}, None)
+        visit = _Visit(entry.copy(), {}, {}, {}, None)
         if known is not None and _is_lower(entry, known.entry, site):
-            visit = _Visit(visit.entry, known.heads, known.ends, None)
+            visit = known._replace(entry=visit.entry)
         self._fix(site, turns, visit)
         ends = [end for each in visit.ends.values() for end in each]
         if isinstance(stmt, WhileStmt):
@@ -285,16 +289,18 @@ class Flow:
         return known
 
     def _fix(self, site: Site, turns: Turns, visit: _Visit) -> None:
-        """Go through a loop until its heads stay as they are."""
-        pending: dict[Turn, None] = {}
+        """Go through the turns of a loop whose heads have changed, until that ends or once."""
+        heads, pending = visit.heads, visit.pending
         for turn in turns.first():
-            self._lead(site, visit.entry, turn, visit.heads, pending)
-            pending[turn] = None
-        while pending:
-            turn = next(iter(pending))
+            self._lead(site, visit.entry, turn, heads, pending)
+        outermost, unsettled = not self.turning, self.unsettled
+        self.turning = True
+        done = set[Turn]()
+        while turn := next((t for t in pending if t not in done), None):
             del pending[turn]
+            self.unsettled = False
             for last in turns.ways(turn):
-                after, ends = self._turn(site, turn._replace(last=last), visit.heads[turn], turns)
+                after, ends = self._turn(site, turn._replace(last=last), heads[turn], turns)
                 visit.ends[turn._replace(last=last)] = ends
                 if after is None:
                     continue
@@ -302,12 +308,18 @@ class Flow:
                     ends.append(after)
                 if last is not True and turns.trips != 1:
                     state = self._in_next_turn(site, after)
-                    self._lead(site, state, turns.next(turn), visit.heads, pending)
+                    self._lead(site, state, turns.next(turn), heads, pending)
+            if self.unsettled:
+                pending[turn] = None
+            if not outermost:
+                done.add(turn)
+        self.turning = not outermost
+        self.unsettled = unsettled or bool(pending)
 
     def _in_next_turn(self, site: Site, after: State) -> State:
         """Return what holds after a turn, in the terms of the next one."""
-        state, depth = after.copy(), len(self.loops)
-        state.each(lambda bits: self.numbering.next_turn(site, depth, bits))
+        state = after.copy()
+        state.each(lambda bits: self.numbering.next_turn(site, bits))
         return state
 
     def _lead(
@@ -360,8 +372,7 @@ class Flow:
         state.forget(~(1 << self.numbering.now(instruction.site)))
 
     def _races(self, instruction: Instruction, conflict: Conflict, open_: int) -> None:
-        for place in places(open_):
-            bit = self.numbering.meaning(place)
+        for place, bit in self.numbering.meanings(open_):
             loop = _common_loop(bit, instruction)
             wrote = bool(conflict.written >> place & 1)
             if self.findings.knows_race(bit.instruction, instruction, loop):
@@ -468,8 +479,8 @@ class Flow:
         for bits in self.numbering.of_pipe[: PipeType.S] + self.numbering.of_pipe[PipeType.S + 1 :]:
             work |= bits
         last: dict[PipeType, Instruction] = {}
-        for place in places(work & ~state.known[PipeType.S]):
-            instruction = self.numbering.meaning(place).instruction
+        for _, bit in self.numbering.meanings(work & ~state.known[PipeType.S]):
+            instruction = bit.instruction
             known = last.get(instruction.pipe)
             if known is None or known.site.begin < instruction.site.begin:
                 last[instruction.pipe] = instruction
@@ -483,6 +494,7 @@ class _Visit(NamedTuple):
     entry: State
     heads: dict[Turn, State]  # at the beginning of a turn, by what is known of that turn
     ends: dict[Turn, list[State]]  # where a turn leaves the loop
+    pending: dict[Turn, None]  # turns that have not been looked at since their heads have changed
     result: State | None
 
 

@@ -95,9 +95,11 @@ def joined(first: State | None, second: State | None, place: Site) -> State | No
     if first is None or second is None:
         return first if second is None else second
     new = State([a & b for a, b in zip(first.known, second.known, strict=True)])
-    for key in (*first.tokens, *second.tokens):
-        a, b = first.tokens.get(key), second.tokens.get(key)
-        new.tokens[key] = (b if a is None else a if b is None else a & b) or 0
+    tokens, others = first.tokens, second.tokens
+    for key, bits in tokens.items():
+        new.tokens[key] = bits & others[key] if key in others else bits
+    for key, bits in others.items():
+        new.tokens.setdefault(key, bits)
     new.origin = {**second.origin, **first.origin}
     new.split = {**second.split, **first.split}
     for key in (*first.flags, *second.flags):

@@ -51,9 +51,11 @@ from pypto._src.ir.walk import Mutator, copy_with, functions_called, substitute,
 from pypto._src.ops import tensor, tensor_math
 from pypto._src.ops.conversion import core_of
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass, ops_at_hand
+from pypto._src.passes.buffers import SharedParams, tensor_roots
+from pypto._src.passes.call_aliases import call_aliases
 from pypto._src.passes.flatten_call_expr import lift_calls
 from pypto._src.passes.outline_incore_scopes import check_merges
-from pypto._src.passes.regions import call_of
+from pypto._src.passes.regions import call_of, number
 from pypto._src.passes.tensor_groups import COPIES, Waiting
 from pypto._src.passes.tensor_places import Places, new_names
 
@@ -73,22 +75,31 @@ class ConvertTensorToBlockOps(Pass):
             PassError: a kernel does what no tile can do, or both matrix and vector work.
             MemoryPlanError: no tile of the tensors fits the on-chip memory.
         """
-        lowered: dict[str, _Lowered] = {}
-        for function in program.functions_:
-            if role(function) is Role.KERNEL and _has_tensor_ops(function):
-                lowered[function.name] = _Lowering(function).run()
-        if not lowered:
+        found = [f for f in program.functions_ if role(f) is Role.KERNEL and _has_tensor_ops(f)]
+        if not found:
             return program
+        shared = _shared(program)
+        lowered = {f.name: _Lowering(f, shared.get(f.name, ())).run() for f in found}
         out: list[Function] = []
         for function in program.functions_:
-            found = lowered.get(function.name)
-            out.append(_with_arguments(function, lowered) if found is None else found.function)
+            new = lowered.get(function.name)
+            out.append(_with_arguments(function, lowered) if new is None else new.function)
         return program.with_functions(out)
 
 
 def convert_tensor_to_block_ops() -> Pass:
     """Return the pass that turns ops on tensors into ops on tiles, in kernels."""
     return ConvertTensorToBlockOps()
+
+
+def _shared(program: Program) -> dict[str, list[SharedParams]]:
+    """Return the parameters of each kernel that some call gives the same memory."""
+    if all(role(function) is Role.KERNEL for function in program.functions_):
+        return {}
+    flat = program.with_functions([to_ssa(lift_calls(f)) for f in program.functions_])
+    kernels = [f for f in flat.functions_ if role(f) is Role.KERNEL]
+    aliases = call_aliases(flat, {f.name: tensor_roots(f, number(f)) for f in kernels})
+    return {name: [alias.params for alias in found] for name, found in aliases.items()}
 
 
 def _has_tensor_ops(function: Function) -> bool:
@@ -178,11 +189,11 @@ def _bound(function: Function, call: Call) -> dict[Var, Expr]:
 class _Lowering:
     """Rewrites one kernel, statement by statement."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, shared: Sequence[SharedParams]) -> None:
         function = _Flat().function(to_ssa(lift_calls(function)))
         check_merges(function)
         self.function = function
-        self.places = Places(function)
+        self.places = Places(function, shared)
         self.waiting = Waiting(function, self.places)
 
     def run(self) -> _Lowered:

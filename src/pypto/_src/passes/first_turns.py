@@ -30,8 +30,8 @@ class FirstTurns:
     turns only, `_OUTSIDE` for none.
     """
 
-    def __init__(self, function: Function) -> None:
-        self.root = number(function)
+    def __init__(self, function: Function, root: Block | None = None) -> None:
+        self.root = number(function) if root is None else root
         self.arguments: dict[Var, None] = dict.fromkeys(function.params)
         self.integers = Integers(function, self.root)
         self.conditions = Conditions(self.integers)
@@ -70,7 +70,8 @@ class FirstTurns:
         if counter is not None:
             self.conditions.turns[counter.var] = counter, Turn(first=True)
         count, outer = _count(site), self.trips[block]
-        self.trips[body] = None if count is None or outer is None else count * outer
+        is_open = (count is None or outer is None) and 0 not in (count, outer)
+        self.trips[body] = None if is_open else (count or 0) * (outer or 0)
         if self.loop[block] is not None and not self._is_even(stmt):
             self.uneven.add(site)
         if count == 0 or (site in self.uneven and not self._runs_first(stmt, block)):

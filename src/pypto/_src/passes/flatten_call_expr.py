@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
+from pypto._src.ir.makers import checked_var, with_args
 from pypto._src.ir.nodes import (
     CONSTANTS,
     And,
@@ -22,8 +23,8 @@ from pypto._src.ir.nodes import (
     ConstBool,
     Expr,
     IterArg,
+    MakeTuple,
     Or,
-    Type,
     Var,
     scalar_type,
 )
@@ -39,13 +40,14 @@ from pypto._src.ir.stmts import (
     Stmt,
     WhileStmt,
     YieldStmt,
+    checked_assign,
+    checked_eval,
     seq,
     statements,
 )
 from pypto._src.ir.walk import (
     Mutator,
     calls_of,
-    copy_with,
     is_flat,
     map_bodies,
     stmts_in,
@@ -59,6 +61,7 @@ from pypto._src.passes.normalize_stmt_structure import normalized
 from pypto._src.passes.regions import call_of
 
 _P: Final = IRProperty
+_ATOMS: Final = CONSTANTS | {Var}
 
 
 class FlattenCallExpr(Pass):
@@ -100,7 +103,9 @@ def _holds_nested_call(stmt: Stmt) -> bool:
     value = call_of(stmt)
     if value is None:
         return bool(calls_of(stmt))
-    return not is_flat(value) and len(calls_of(stmt)) > 1
+    if is_flat(value):
+        return False
+    return Call in map(type, value.args) or len(calls_of(stmt)) > 1
 
 
 class _Lift(Mutator):
@@ -140,10 +145,10 @@ class _Lift(Mutator):
         match stmt:
             case AssignStmt() if isinstance(stmt.value, Call):
                 call = self._with_operands(stmt.value)
-                return stmt if call is stmt.value else copy_with(stmt, {"value": call})
+                return stmt if call is stmt.value else checked_assign(stmt.var, call, stmt.span)
             case EvalStmt() if isinstance(stmt.expr, Call):
                 call = self._with_operands(stmt.expr)
-                return stmt if call is stmt.expr else copy_with(stmt, {"expr": call})
+                return stmt if call is stmt.expr else checked_eval(call, stmt.span)
             case WhileStmt() if self._has_call(stmt.condition):
                 return self._while(stmt)
             case _:
@@ -196,8 +201,9 @@ class _Lift(Mutator):
         return self._assign(self._with_operands(call))
 
     def _with_operands(self, call: Call) -> Call:
-        args = tuple([self.visit(arg) for arg in call.args])
-        return call if all(map(is_, args, call.args)) else copy_with(call, {"args": args})
+        # Variables but those that are carried stay, and so do constants.
+        args = tuple([a if a.__class__ in _ATOMS else self.visit(a) for a in call.args])
+        return call if all(map(is_, args, call.args)) else with_args(call, args)
 
     def visit_And(self, expr: And) -> Expr:
         """a and f(b)  ->  if a: _t0 = f(b); else: False."""
@@ -229,21 +235,23 @@ class _Lift(Mutator):
         return result
 
     def _assign(self, value: Expr) -> Var:
-        kind: Type = value.type
-        var = Var(self._name(), kind, value.span)
-        self._out.append(AssignStmt(var, value, value.span))
+        var = checked_var(self._name(), value.type, value.span)
+        self._out.append(checked_assign(var, value, value.span))
         return var
 
     def _name(self) -> str:
-        while f"_t{self._count}" in self._taken:
+        while True:
+            name = f"_t{self._count}"
             self._count += 1
-        self._count += 1
-        return f"_t{self._count - 1}"
+            if name not in self._taken:
+                return name
 
     def _has_call(self, expr: Expr) -> bool:
         if isinstance(expr, Call):
             return True
         if isinstance(expr, Var) or expr.__class__ in CONSTANTS:
+            return False
+        if isinstance(expr, MakeTuple) and _ATOMS.issuperset(map(type, expr.elements)):
             return False
         known = self._holds_call.get(expr)
         if known is None:

@@ -5,21 +5,26 @@ Two accesses of the same bytes, one of them a write, that nothing orders are a r
 stands in `check_flow`. Works on any function with memory references, whoever put the flags there.
 
 It decides the sheet's model exactly but for this: ways that conditions exclude may be reported; and
-distinct parameters are taken as distinct memory, turns of a parallel loop as independent.
+distinct parameters are taken as distinct memory where no call in the program gives them one, turns
+of a parallel loop as independent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import Enum
+from typing import NamedTuple
 
-from pypto._src.diagnostics import Diagnostic
+from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.passes.buffers import Accesses
+from pypto._src.ir.user_text import user_name
+from pypto._src.passes.buffers import Accesses, SharedParams, tensor_roots
+from pypto._src.passes.call_aliases import Alias, call_aliases
 from pypto._src.passes.check_flow import Flow
 from pypto._src.passes.check_state import Key
 from pypto._src.passes.check_texts import Findings, Triple
-from pypto._src.passes.regions import number
+from pypto._src.passes.regions import Block, Site, number
 from pypto._src.targets import A2A3, Target
 
 
@@ -52,18 +57,63 @@ def check_sync(
     Raises:
         PassError: a tile has no memory reference: InitMemRef has not run.
     """
-    if isinstance(program, Program):
-        kernels = [f for f in program.functions_ if role(f) is Role.KERNEL]
-        found: list[Diagnostic] = []
-        for kernel in kernels:
-            found += check_sync(kernel, target, identity=identity, every_way=every_way)
-        return found
-    root = number(program)
-    findings = Findings(target.event_ids)
-    key_of = _by_pair if identity is FlagIdentity.PAIR else _by_source
-    accesses = Accesses(program, root)
-    Flow(program, root, accesses, findings, key_of, every_way=every_way).run()
-    return findings.list()
+    check = _Check(target, identity, every_way)
+    if isinstance(program, Function):
+        return check.run(program, number(program)).list()
+    found: list[Diagnostic] = []
+    kernels = [f for f in program.functions_ if role(f) is Role.KERNEL]
+    trees = {kernel: number(kernel) for kernel in kernels}
+    aliases: Mapping[str, Sequence[Alias]] = {}
+    if len(kernels) < len(program.functions_):
+        roots = {kernel.name: tensor_roots(kernel, root) for kernel, root in trees.items()}
+        aliases = call_aliases(program, roots)
+    for kernel, root in trees.items():
+        findings = check.run(kernel, root)
+        found += findings.list()
+        for alias in aliases.get(kernel.name, ()):
+            found += _of_alias(kernel, alias, findings, check.run(kernel, root, [alias.params]))
+    return found
+
+
+class _Check(NamedTuple):
+    """How functions are checked; see `check_sync`."""
+
+    target: Target
+    identity: FlagIdentity
+    every_way: bool
+
+    def run(self, function: Function, root: Block, shared: Sequence[SharedParams] = ()) -> Findings:
+        """Return what is found in a function some of whose parameters are one memory."""
+        findings = Findings(self.target.event_ids)
+        key_of = _by_pair if self.identity is FlagIdentity.PAIR else _by_source
+        accesses = Accesses(function, root, shared)
+        Flow(function, root, accesses, findings, key_of, every_way=self.every_way).run()
+        return findings
+
+
+def _of_alias(
+    kernel: Function, alias: Alias, known: Findings, findings: Findings
+) -> list[Diagnostic]:
+    """Return the races that there are only where a call gives two parameters one memory."""
+    names = [user_name(kernel.params[i]) for i in (alias.params.first, alias.params.second)]
+    what, verb = " and ".join(names), "are" if alias.is_sure else "may be"
+    severity = DiagnosticSeverity.Error if alias.is_sure else DiagnosticSeverity.Warning
+    return [
+        each._replace(
+            severity=severity,
+            message=f"{each.message}: {what} {verb} one tensor where {alias.caller} calls "
+            f"{kernel.name}",
+            related=(*each.related, Label(alias.call.span, f"{what} {verb} one tensor here")),
+        )
+        for key, each in findings.found.items()
+        if key not in known.found and _may_race(key, alias)
+    ]
+
+
+def _may_race(key: tuple[object, ...], alias: Alias) -> bool:
+    """True unless the two statements of a race are known to touch different elements."""
+    sites = [part.begin for part in key if isinstance(part, Site)]
+    return len(sites) < 2 or alias.may_meet(sites[0], sites[1])
 
 
 def _by_pair(triple: Triple) -> Key:

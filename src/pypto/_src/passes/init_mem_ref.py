@@ -15,57 +15,42 @@ from typing import Any, Final, NamedTuple
 
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.makers import checked_memref, with_memref
+from pypto._src.ir.makers import checked_memref
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,
     Expr,
-    IterArg,
     MemRef,
     Op,
-    ShapedType,
     TensorType,
     TileType,
-    Type,
     Var,
     const_value,
     static_shape,
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
-    SIMPLE,
     AssignStmt,
-    ForStmt,
+    EvalStmt,
     Function,
-    Program,
-    ScopeStmt,
     Stmt,
-    WhileStmt,
     YieldStmt,
-    statements,
 )
 from pypto._src.ir.unique import Facts
 from pypto._src.ir.user_text import user_call, user_name
-from pypto._src.ir.walk import variable_names
+from pypto._src.ir.walk import Mutator, copy_with, variable_names
 from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move
-from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
-from pypto._src.passes.buffers import tensor_roots
-from pypto._src.passes.liveness import Carried, Lifetimes, Range, carried
-from pypto._src.passes.normalize_stmt_structure import normal_body
-from pypto._src.passes.regions import (
-    Block,
-    Retype,
-    Site,
-    bodies,
-    number,
-    rewrite,
-)
+from pypto._src.passes.base import AnyProgram, IRProperty, IRPropertySet, Pass, written
+from pypto._src.passes.buffers import Roots, tensor_roots
+from pypto._src.passes.liveness import Carried, Lifetimes, Range, carried, defined, is_data
+from pypto._src.passes.placed import MemoryPass, MemRefs, Placed
+from pypto._src.passes.regions import Block, Site, number, rewrite
 
 _P: Final = IRProperty
 
 
-class InitMemRef(Pass):
+class InitMemRef(MemoryPass):
     """Give every tensor and tile variable a MemRef with address -1.
 
     Numbers count from 0 in the order in which the function defines its buffers. The size is what
@@ -76,13 +61,14 @@ class InitMemRef(Pass):
     produces = IRPropertySet(_P.NormalizedStmtStructure, _P.HasMemRefs)
     invalidates = IRPropertySet(_P.FlattenedSingleStmt)
 
-    def run(self, program: Program) -> Program:
+    def go_on(self, given: AnyProgram) -> AnyProgram:
         """Return the program with a memory reference on every tensor and tile type.
 
         Raises:
             PassError: a loop or branch would have to copy a tile that no move can copy.
         """
-        return program.with_functions([with_memrefs(f) for f in program.functions_])
+        program = written(given)
+        return Placed(program, [_placed(f) for f in program.functions_])
 
 
 def init_mem_ref() -> Pass:
@@ -92,6 +78,10 @@ def init_mem_ref() -> Pass:
 
 def with_memrefs(function: Function) -> Function:
     """Return ``function`` with memory references and normal bodies; see `InitMemRef`."""
+    return _placed(function).written()
+
+
+def _placed(function: Function) -> MemRefs:
     plan = _Plan(function)
     plan.share()
     return _Writer(plan).write()
@@ -126,6 +116,12 @@ class _Plan:
         self.parent: dict[Var, Var] = {}  # of those that are not the representative of their class
         self.space: dict[Var, MemorySpace] = {}  # of classes that are not in vector memory
         self.copies: list[_Copy] = []
+        self.order: list[Var | Site] = [p for p in function.params if is_data(p)]
+        """The tensors and tiles in the order in which their buffers are numbered.
+
+        What a loop carries comes before what it holds, what a loop or branch hands on after it. In
+        between are the statements before which copies may stand.
+        """
 
     @cached_property
     def lifetimes(self) -> Lifetimes:
@@ -201,29 +197,38 @@ class _Plan:
 
     def _visit(self, block: Block, candidates: list[_Copy], products: list[AssignStmt]) -> None:
         """Join views with their tiles; collect copies, and what the matrix unit adds up."""
+        order = self.order
         for site in block.sites:
-            stmt = site.stmt
-            if isinstance(stmt, AssignStmt):
-                value = stmt.value
-                if not isinstance(stmt.var.type, TileType):
-                    continue
-                if isinstance(value, Call) and value.op in _PLAIN:
-                    continue
-                if self._make(stmt) is MemorySpace.Acc:
-                    products.append(stmt)
-            elif site.blocks:
-                self._visit_below(site, candidates, products)
+            stmt: Any = site.stmt
+            if stmt.__class__ is AssignStmt:
+                var, value = stmt.var, stmt.value
+                kind = var.type.__class__
+                if kind is TileType:
+                    order.append(var)
+                    if value.__class__ is Call and value.op in _PLAIN:
+                        continue
+                    if self._make(stmt) is MemorySpace.Acc:
+                        products.append(stmt)
+                elif kind is TensorType:
+                    order.append(var)
+            elif stmt.__class__ is not EvalStmt:
+                order.append(site)
+                if site.blocks:
+                    self._visit_below(site, candidates, products)
 
     def _visit_below(self, site: Site, candidates: list[_Copy], products: list[AssignStmt]) -> None:
-        values = [v for v in carried(site) if isinstance(v.return_var.type, TileType)]
+        handed = carried(site)
+        values = [v for v in handed if isinstance(v.return_var.type, TileType)]
         for value in values:
             if value.iter_arg is not None:
                 init = _variable(value.iter_arg.initValue)
                 self.space[self.find(value.iter_arg)] = self.space_of(init)
                 self.join(value.iter_arg, value.return_var)
                 candidates.append(_Copy(init, value, None))
+        self.order += [value.iter_arg for value in handed if value.iter_arg is not None]
         for inner in site.blocks:
             self._visit(inner, candidates, products)
+        self.order += [value.return_var for value in handed]
         for value in values:
             sources = [(_variable(e), last) for last, e in value.yields]
             if value.iter_arg is None and sources:
@@ -344,7 +349,7 @@ class _Writer:
 
     def __init__(self, plan: _Plan) -> None:
         self.plan = plan
-        self.before: dict[Site, list[Stmt]] = {}
+        self.before: dict[Site, list[AssignStmt]] = {}
         self.inits: dict[Var, Var] = {}  # iter_arg to the copy it starts from
         self.yielded: dict[tuple[Site, int], Var] = {}
         self.count = 0
@@ -354,20 +359,39 @@ class _Writer:
         """The names that are taken; few functions need new ones."""
         return variable_names(self.plan.function)
 
-    def write(self) -> Function:
-        """Return the function of the plan."""
+    def write(self) -> MemRefs:
+        """Return the function of the plan, with its copies, and the memory references."""
         groups: dict[Site, list[_Copy]] = {}
         for copy in self.plan.copies:
             groups.setdefault(copy.site, []).append(copy)
         for site, copies in groups.items():
             copies.sort(key=lambda c: c.value.position)
             self._place(site, copies)
-        function = self.plan.function
-        roots = tensor_roots(function, self.plan.root)  # copies are of tiles
+        plan, function = self.plan, self.plan.function
+        roots = tensor_roots(function, plan.root)  # copies are of tiles
+        found = _Buffers(plan, roots).memrefs(self._order())
         if self.before:
-            function = rewrite(function, self.plan.root, self._edit)
-        types = _Buffers(self.plan, roots).types(_defined(function))
-        return _Assign(types, self.inits).function(function)
+            function = rewrite(function, plan.root, self._edit)
+        if self.inits:
+            start = _Start(self.inits)
+            function = start.function(function)
+            found = {start.now(var): memref for var, memref in found.items()}
+        if not plan.root.is_flat:
+            found = {var: found[var] for var in defined(function)}
+        placed = MemRefs(function, found, is_normal=True)
+        same = function is plan.function
+        return placed.knows(plan.root, vars(plan).get("lifetimes")) if same else placed
+
+    def _order(self) -> list[Var]:
+        """Return the tensors and tiles, copies too, in the order in which they are numbered."""
+        before = self.before
+        found: list[Var] = []
+        for item in self.plan.order:
+            if isinstance(item, Var):
+                found.append(item)
+            elif item in before:
+                found += [stmt.var for stmt in before[item]]
+        return found
 
     def _place(self, site: Site, copies: Sequence[_Copy]) -> None:
         """Order the copies of one moment so that none overwrites what another still reads."""
@@ -423,48 +447,23 @@ class _Writer:
         return [*added, stmt]
 
 
-def _defined(function: Function) -> list[Var]:
-    """Return the tensors and tiles of a function in the order in which their buffers are numbered.
-
-    What a loop carries comes before what it holds, what a loop or branch hands on after it.
-    """
-    found: list[Var] = [*function.params]
-    rest: list[Any] = [*reversed(statements(function.body))]
-    while rest:
-        item = rest.pop()
-        cls = item.__class__
-        if cls is AssignStmt:
-            found.append(item.var)
-        elif isinstance(item, Var):
-            found.append(item)
-        elif cls not in SIMPLE:
-            if isinstance(item, ForStmt | WhileStmt):
-                found += item.iter_args
-            if not isinstance(item, ScopeStmt):
-                rest += reversed(item.return_vars)
-            for body in reversed(bodies(item)):
-                rest += reversed(statements(body))
-    return [var for var in found if isinstance(var.type, ShapedType)]
-
-
 class _Buffers:
     """The memory references of a plan, one for each class of tiles and each set of tensors."""
 
-    def __init__(self, plan: _Plan, roots: Mapping[Var, Sequence[Var]]) -> None:
+    def __init__(self, plan: _Plan, roots: Mapping[Var, Roots]) -> None:
         self.plan = plan
         self.roots = roots
         self.tiles: dict[Var, MemRef] = {}  # by class
-        self.tensors: dict[tuple[int, ...], MemRef] = {}  # by ids of the roots
-        self.known: dict[tuple[int, int], Type] = {}  # by ids of a tensor's type and its MemRef
+        self.tensors: dict[Roots, MemRef] = {}
 
-    def types(self, order: Sequence[Var]) -> dict[Var, Type]:
-        """Return the types of variables with their memory references, numbered in that order."""
+    def memrefs(self, order: Sequence[Var]) -> dict[Var, MemRef]:
+        """Return the memory references of variables, numbered in that order."""
         space, parent, find, tiles = self.plan.space, self.plan.parent, self.plan.find, self.tiles
         sizes = self._sizes(order)
         known: dict[tuple[int, MemorySpace], int] = {}  # by id of a type of the function
-        found: dict[Var, Type] = {}
+        found: dict[Var, MemRef] = {}
         for var in order:
-            kind: Any = var.type
+            kind = var.type
             if kind.__class__ is not TileType:
                 found[var] = self._of_tensor(var)
                 continue
@@ -480,7 +479,7 @@ class _Buffers:
                         size = known[key] = _allocated_bytes(var, where)
                 number = len(tiles) + len(self.tensors)
                 memref = tiles[class_] = checked_memref(where, _NOWHERE, size, number)
-            found[var] = with_memref(kind, memref)
+            found[var] = memref
         return found
 
     def _sizes(self, order: Sequence[Var]) -> dict[Var, int]:
@@ -500,19 +499,14 @@ class _Buffers:
             sizes[class_] = max(size, sizes.get(class_, 0))
         return sizes
 
-    def _of_tensor(self, var: Var) -> Type:
-        kind: Any = var.type
-        key = tuple([id(root) for root in self.roots[var]])
+    def _of_tensor(self, var: Var) -> MemRef:
+        key = self.roots[var]
         memref = self.tensors.get(key)
         if memref is None:
             number = len(self.tiles) + len(self.tensors)
-            memref = checked_memref(MemorySpace.DDR, _NOWHERE, _DENSE_BYTES.of(kind), number)
+            memref = checked_memref(MemorySpace.DDR, _NOWHERE, _DENSE_BYTES.of(var.type), number)
             self.tensors[key] = memref
-        both = id(kind), id(memref)
-        found = self.known.get(both)
-        if found is None:
-            found = self.known[both] = with_memref(kind, memref)
-        return found
+        return memref
 
 
 _NOWHERE: Final = ConstInt(-1)
@@ -558,18 +552,21 @@ def _constant_sizes(shape: Sequence[Expr]) -> str:
     return f"take blocks of constant size, then the rest in tiles [{rest}]"
 
 
-class _Assign(Retype):
-    """Puts the memory reference on each type, lets loops start from copies, makes bodies normal."""
+class _Start(Mutator):
+    """Lets loops start from copies."""
 
-    def __init__(self, types: Mapping[Var, Type], inits: Mapping[Var, Var]) -> None:
-        super().__init__(types.get)
+    def __init__(self, inits: Mapping[Var, Var]) -> None:
+        super().__init__()
         self._inits = inits
 
-    def initial(self, var: IterArg) -> Expr:
-        """Return the copy that the loop starts with, or else what it started with before."""
+    def define(self, var: Any) -> Any:
+        """Return an iter_arg that starts from its copy, if it has one."""
         start = self._inits.get(var)
-        return super().initial(var) if start is None else self.visit(start)
+        if start is None:
+            return super().define(var)
+        new = self._redefined[var] = copy_with(var, {"initValue": start})
+        return new
 
-    def body(self, stmt: Stmt) -> Stmt:
-        """Return the body with its variables replaced, as `NormalizeStmtStructure` has it."""
-        return normal_body(stmt, self.each(statements(stmt)))
+    def now(self, var: Var) -> Var:
+        """Return what has taken the place of a variable."""
+        return self._redefined.get(var, var)

@@ -12,25 +12,26 @@ flag that might be raised again too early waits for an answer (`sync_prune`, `sy
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from heapq import heapify, heappop, heappush, heapreplace
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.ir.enums import PipeType
-from pypto._src.ir.makers import checked_call
 from pypto._src.ir.nodes import Call
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.stmts import Function, Program, ReturnStmt, Stmt, YieldStmt, checked_eval
+from pypto._src.ir.stmts import Function, ReturnStmt, Stmt, YieldStmt, checked_eval
 from pypto._src.ir.walk import map_bodies
 from pypto._src.logs import log_event
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
-from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.base import AnyProgram, IRProperty, IRPropertySet
 from pypto._src.passes.buffers import SYNC_OPS, Accesses
+from pypto._src.passes.call_aliases import call_aliases
 from pypto._src.passes.normalize_stmt_structure import normal_body, normal_function
+from pypto._src.passes.placed import MemoryPass, MemRefs, Placed
 from pypto._src.passes.plan_flow import is_sufficient
 from pypto._src.passes.regions import Block, Site, call_of, number, owner_of
 from pypto._src.passes.sync_answers import answer
@@ -63,7 +64,7 @@ class SyncReport(NamedTuple):
     answers: int = 0  # more flags: a pipe hears that the last wait for an event is over
 
 
-class InsertSync(Pass):
+class InsertSync(MemoryPass):
     """Order all conflicting accesses of kernels; functions that synchronise by hand stay.
 
     With ``by_source`` flags with one source have different events, whoever waits for them: safe
@@ -78,22 +79,31 @@ class InsertSync(Pass):
         self.reports: dict[str, SyncReport] = {}
         """By function name, of the last run."""
 
-    def run(self, program: Program) -> Program:
+    def go_on(self, given: AnyProgram) -> AnyProgram:
         """Return the program with flags and barriers in its kernels."""
         self.reports = {}
-        return program.with_functions([self._function(f) for f in program.functions_])
-
-    def _function(self, function: Function) -> Function:
-        if role(function) is not Role.KERNEL:
-            return normal_function(function)
-        root = number(function)
-        accesses = Accesses(function, root)
-        if accesses.syncs:
-            return normal_function(function)
-        result, self.reports[function.name] = _with_sync(
-            function, root, accesses, self.target, self.by_source
+        placed = Placed.of(given)
+        kernels = [each for each in placed.functions if role(each.function) is Role.KERNEL]
+        found = {each: Accesses(each.function, each.root, (), each.of) for each in kernels}
+        if len(kernels) < len(placed.functions):
+            roots = {each.function.name: accesses.roots for each, accesses in found.items()}
+            aliases = call_aliases(placed.program, roots)
+            for each in kernels:
+                shared = [alias.params for alias in aliases.get(each.function.name, ())]
+                if shared and not found[each].syncs:
+                    found[each] = Accesses(each.function, each.root, shared, each.of)
+        return placed.with_functions(
+            [self._function(each, found.get(each)) for each in placed.functions]
         )
-        return result
+
+    def _function(self, given: MemRefs, accesses: Accesses | None) -> MemRefs:
+        function = given.function
+        if accesses is None or accesses.syncs:
+            return given if given.is_normal else given.within(normal_function(function))
+        result, self.reports[function.name] = _with_sync(
+            function, given.root, accesses, self.target, self.by_source
+        )
+        return given.within(result)
 
 
 def insert_sync(*, by_source: bool = False) -> InsertSync:
@@ -253,7 +263,7 @@ class _Writer:
         """Number the flags; ``kept`` has numbers of events that no flag of a pair may take."""
         self.root = root
         self.target = target
-        self.bars = {site: list(kinds) for site, kinds in planner.bars.items()}
+        self.bars = planner.bars
         self.closing_bars = dict(planner.closing_bars)
         self.replaced: list[Flag] = []  # by a barrier
         pairs: dict[tuple[int, int], list[Flag]] = {}
@@ -380,6 +390,10 @@ class _Writer:
         return text.write(function), report
 
 
+_Beside: TypeAlias = "defaultdict[Site, list[Stmt]]"
+"""New statements by the one beside which they stand."""
+
+
 class _Text:
     """The statements of flags and barriers, by the statements beside which they stand.
 
@@ -395,9 +409,9 @@ class _Text:
         closing_bars: Iterable[Block],
     ) -> None:
         self.root = root
-        self.before: dict[Site, list[Stmt]] = {}
-        self.after: dict[Site, list[Stmt]] = {}
-        self.closing: dict[Site, list[Stmt]] = {}  # by the last statement of a block
+        self.before = defaultdict[Site, list[Stmt]](list)
+        self.after = defaultdict[Site, list[Stmt]](list)
+        self.closing = defaultdict[Site, list[Stmt]](list)  # by the last statement of a block
         before, after = self.before, self.after
         primed = [flag for flag in flags if flag.form is PRIMED]
         for flag in primed:
@@ -448,10 +462,10 @@ class _Text:
         blocks = iter(site.blocks)
         return map_bodies(site.stmt, lambda body: self._body(body, next(blocks)))
 
-    def _wait(self, where: dict[Site, list[Stmt]], flag: Flag, site: Site) -> None:
+    def _wait(self, where: _Beside, flag: Flag, site: Site) -> None:
         self._put(where, site, _flag(flag.source, flag.target, flag.event)[1])
 
-    def _set(self, where: dict[Site, list[Stmt]], flag: Flag, back: int, site: Site) -> None:
+    def _set(self, where: _Beside, flag: Flag, back: int, site: Site) -> None:
         """Put what raises a flag, behind an answer of the target or the barrier for it."""
         if back == BARRIER:
             self._put(where, site, _barrier(PipeType.ALL))
@@ -460,14 +474,12 @@ class _Text:
                 self._put(where, site, like)
         self._put(where, site, _flag(flag.source, flag.target, flag.event)[0])
 
-    def _put(self, where: dict[Site, list[Stmt]], site: Site, like: Call) -> None:
-        """Put a copy of a call beside a statement."""
-        span = site.stmt.span
-        stmt = checked_eval(checked_call(like.op, (), like.kwargs, like.type, span), span)
-        if site in where:
-            where[site].append(stmt)
-        else:
-            where[site] = [stmt]
+    def _put(self, where: _Beside, site: Site, call: Call) -> None:
+        """Put a statement that makes a call beside another one.
+
+        Statements share their calls: where they stand they say themselves.
+        """
+        where[site].append(checked_eval(call, site.stmt.span))
 
 
 @cache

@@ -20,6 +20,7 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import OpError, PassError
+from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.makers import checked_var
 from pypto._src.ir.nodes import (
     CONSTANTS,
@@ -48,7 +49,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.unique import Facts
 from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import map_bodies, occurring, stmts_in, variable_names
-from pypto._src.ops.layout import is_column, reshape, tile_spaces
+from pypto._src.ops.layout import is_column, reshape, space_in, tile_spaces
 from pypto._src.ops.rules import called
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.regions import Block, Site, call_of, number, rewrite
@@ -86,12 +87,12 @@ def with_legal_tiles(function: Function) -> Function:
     Raises:
         OpError: an op gets a tile from a memory that it does not take it from.
     """
-    tile_spaces(function)  # not every tile tells by its type where it is
+    spaces = tile_spaces(function)  # not every tile tells by its type where it is
     concerned = _concerned(function)
     if not concerned:
         return function
     root = number(function)
-    rows = _Rows(function, concerned)
+    rows = _Rows(function, concerned, spaces)
     legal = rewrite(function, root, rows.edit)
     return legal if legal is function else _without_unused(legal, rows.candidates)
 
@@ -138,11 +139,18 @@ _COLUMN_LENGTH: Final = Facts(column_length)
 class _Rows:
     """Rewrites statements; remembers for each column the row of the same bytes."""
 
-    def __init__(self, function: Function, concerned: Container[Stmt]) -> None:
+    def __init__(
+        self,
+        function: Function,
+        concerned: Container[Stmt],
+        spaces: dict[Var, MemorySpace],
+    ) -> None:
         self._function = function
         self._concerned = concerned
+        self.spaces = spaces
         self.rows: dict[Var, list[tuple[Block, Var]]] = {}
         self.candidates: dict[Var, None] = {}  # to be dropped if nobody reads them
+        self._row_shapes: dict[int, MakeTuple] = {}
         self.made: dict[Var, Call] = {}  # composite calls as the program has them, by result
 
     @cached_property
@@ -191,6 +199,9 @@ class _Rows:
         """Return the statement that gives a part of what replaces ``stmt`` a name."""
         var = self._name(stmt.var, value.type, name)
         self.candidates[var] = None
+        space = space_in(self.spaces, value)
+        if space is not None:
+            self.spaces[var] = space
         return _assign(var, value, stmt.span)
 
     def _on_target(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
@@ -200,25 +211,25 @@ class _Rows:
         op = op_of(call)
         if op is None or op.level != "block":
             return [stmt]
-        kinds = [stmt.var.type, *[arg.type for arg in call.args]]
-        found = [_COLUMN_LENGTH.of(kind) for kind in kinds if kind.__class__ is TileType]
-        if not any(found):
-            return [stmt]
-        tiles = {i: arg.type for i, arg in enumerate(call.args) if isinstance(arg.type, TileType)}
-        if isinstance(stmt.var.type, TileType):
-            tiles[RESULT] = stmt.var.type
-        lengths = {index: _COLUMN_LENGTH.of(kind) for index, kind in tiles.items()}
-        if all(n is None or index in op.columns for index, n in lengths.items()):
+        length_of = _COLUMN_LENGTH.of
+        tiles = [(i, arg.type) for i, arg in enumerate(call.args) if arg.type.__class__ is TileType]
+        if stmt.var.type.__class__ is TileType:
+            tiles.append((RESULT, stmt.var.type))
+        lengths = {index: length_of(kind) for index, kind in tiles}
+        for index, length in lengths.items():
+            if length is not None and index not in op.columns:
+                break
+        else:
             return [stmt]
         # An op that takes some columns gives them a meaning of their own, which rows do not have.
         length = lengths.get(RESULT)
-        if op.columns or length is None or any(n != length for n in lengths.values()):
-            raise _refused(call, tiles.values(), stmt.span)
+        if op.columns or length is None or {*lengths.values()} != {length}:
+            raise _refused(call, [kind for _, kind in tiles], stmt.span)
         return self._on_rows(site, stmt, call, length)
 
     def _on_rows(self, site: Site, stmt: AssignStmt, call: Call, length: int) -> list[Stmt]:
         out: list[Stmt] = []
-        shape = MakeTuple([1, length])
+        shape = self._row_shape(length)
         args: list[Expr] = []
         op = op_of(call)
         assert op is not None
@@ -248,11 +259,19 @@ class _Rows:
         for block, row in known:
             if block.begin <= site.begin <= block.end:
                 return row
-        call = reshape.call([column, MakeTuple([1, _COLUMN_LENGTH.of(column.type) or 0])], {}, span)
+        shape = self._row_shape(_COLUMN_LENGTH.of(column.type) or 0)
+        call = reshape.call([column, shape], {}, span)
         row = self._name(column, call.type)
         known.append((site.block, row))
         out.append(_assign(row, call, span))
         return row
+
+    def _row_shape(self, length: int) -> MakeTuple:
+        """Return the list [1, N], one object for each N."""
+        found = self._row_shapes.get(length)
+        if found is None:
+            found = self._row_shapes[length] = MakeTuple([1, length])
+        return found
 
     def _name(self, like: Var, kind: Type, suffix: str = "row") -> Var:
         name, count = f"{like.name}_{suffix}", 0
@@ -280,13 +299,17 @@ class _Let:
     def made(self, value: Expr) -> Call | None:
         return self._rows.made.get(value) if isinstance(value, Var) else None
 
+    def space(self, tile: Expr) -> MemorySpace | None:
+        return space_in(self._rows.spaces, tile)
+
 
 def _assign(var: Var, value: Expr, span: Span) -> Stmt:
     return checked_assign(var, value, span)
 
 
-def _refused(call: Call, tiles: Iterable[TileType], span: Span) -> PassError:
-    shapes = ", ".join(str(list(static_shape(kind) or ())) for kind in tiles)
+def _refused(call: Call, tiles: Iterable[Type], span: Span) -> PassError:
+    kinds = [kind for kind in tiles if isinstance(kind, TileType)]
+    shapes = ", ".join(str(list(static_shape(kind) or ())) for kind in kinds)
     with_what = f" (its tiles are {shapes})" if shapes else ""
     column = next(
         (e for e in call.args if isinstance(e, Var) and column_length(e.type) is not None), None
@@ -311,16 +334,14 @@ def _without_unused(function: Function, candidates: dict[Var, None]) -> Function
     """Drop what the pass made, and composite calls of the program, where nothing reads it."""
     made: dict[Var, AssignStmt] = {}
     readers: dict[Any, int] = dict.fromkeys(candidates, 0)
-    for stmt in stmts_in(function.body):
+    stmts: Any = stmts_in(function.body)
+    for stmt in stmts:
         call = call_of(stmt)
-        if call is None or not _ATOMS.issuperset(map(type, call.args)):
-            variables: Sequence[Any] = occurring(stmt)
-        else:
-            variables = () if candidates.keys().isdisjoint(call.args) else call.args
-        for var in variables:
+        args = occurring(stmt) if call is None else call.args
+        for var in args if _ATOMS.issuperset(map(type, args)) else occurring(stmt):
             if var in readers:
                 readers[var] += 1
-        if isinstance(stmt, AssignStmt) and stmt.var in candidates:
+        if stmt.__class__ is AssignStmt and stmt.var in readers:
             made[stmt.var] = stmt
     unused = [var for var in made if not readers[var]]
     dropped: dict[Var, None] = {}

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.makers import with_memref
-from pypto._src.ir.nodes import MemRef, TileType, Type, Var
+from pypto._src.ir.nodes import MemRef, Var
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.stmts import Function, Program
-from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
-from pypto._src.passes.liveness import Range, defined, live_ranges, peak
-from pypto._src.passes.regions import Block, Retype, number
+from pypto._src.ir.stmts import Function
+from pypto._src.passes.base import AnyProgram, IRProperty, IRPropertySet, Pass
+from pypto._src.passes.liveness import Range, peak
+from pypto._src.passes.placed import MemoryPass, MemRefs, Placed
+from pypto._src.passes.regions import Block
 from pypto._src.passes.storage import Item, Placement, plan
 from pypto._src.targets import A2A3, Memory, Target
 
@@ -36,7 +36,7 @@ class Buffer(NamedTuple):
     tiles: tuple[Var, ...]  # in order of definition
 
 
-class MemoryReuse(Pass):
+class MemoryReuse(MemoryPass):
     """Share buffers in those memory spaces that the function would otherwise overflow.
 
     ``always`` shares wherever lifetimes allow.
@@ -48,14 +48,15 @@ class MemoryReuse(Pass):
         self.target = target
         self.always = always
 
-    def run(self, program: Program) -> Program:
+    def go_on(self, given: AnyProgram) -> AnyProgram:
         """Return the program with fewer buffers where memory is short."""
-        return program.with_functions(
+        placed = Placed.of(given)
+        return placed.with_functions(
             [
-                with_shared_buffers(f, self.target, always=self.always)
-                if role(f) is Role.KERNEL
-                else f
-                for f in program.functions_
+                _with_shared(each, self.target, always=self.always)
+                if role(each.function) is Role.KERNEL
+                else each
+                for each in placed.functions
             ]
         )
 
@@ -76,17 +77,21 @@ def with_shared_buffers(
     function: Function, target: Target = A2A3, *, always: bool = False
 ) -> Function:
     """Return ``function`` with shared buffers; see `MemoryReuse`."""
-    tiles = members(function)
+    return _with_shared(MemRefs.in_types(function), target, always=always).written()
+
+
+def _with_shared(given: MemRefs, target: Target, *, always: bool) -> MemRefs:
+    tiles = given.tiles
     full = [space for space in tiles if _overflows(tiles[space], target.memories[space])]
     wanted = list(tiles) if always else full
     if not wanted:
-        return function
-    ranges = live_ranges(function, number(function))
+        return given
+    ranges = given.lifetimes.ranges
     merged: dict[MemRef, MemRef] = {}
     for space in wanted:
         found = _buffers(tiles[space], ranges)
         merged.update(_shared(found, target.memories[space], always=always))
-    return replace_memrefs(function, merged, tiles)
+    return given.replaced(merged)
 
 
 def _shared(found: Sequence[Buffer], memory: Memory, *, always: bool) -> dict[MemRef, MemRef]:
@@ -111,55 +116,15 @@ def _overflows(found: Iterable[MemRef], memory: Memory) -> bool:
     return total_bytes([memref.size_ for memref in found], memory) > memory.usable_bytes
 
 
-def replace_memrefs(
-    function: Function, merged: Mapping[MemRef, MemRef], tiles: Members | None = None
-) -> Function:
-    """Return ``function`` with other memory references of tiles; ``tiles`` has them, if known.
-
-    Of types that are equal then there is one object, as far as those of one shape share that.
-    """
-    types: dict[Var, Type] = {}
-    known: dict[tuple[int, ...], Type] = {}
-    for found in (members(function) if tiles is None else tiles).values():
-        for old, variables in found.items():
-            memref = merged.get(old)
-            if memref is None or memref is old:
-                continue
-            for var in variables:
-                kind: Any = var.type
-                key = (id(memref), id(kind.shape), id(kind.dtype), id(kind.tile_view))
-                new = known.get(key)
-                if new is None:
-                    new = known[key] = with_memref(kind, memref)
-                types[var] = new
-    return Retype(types.get).function(function) if types else function
-
-
-Members: TypeAlias = "dict[MemorySpace, dict[MemRef, list[Var]]]"
-
-
-def members(function: Function) -> Members:
-    """Return the tiles of each on-chip buffer, by memory space, in order of definition."""
-    found: Members = {}
-    for var in defined(function):
-        kind = var.type
-        memref = kind.memref if isinstance(kind, TileType) else None
-        if memref is not None:
-            buffers = found.get(memref.memory_space_)
-            if buffers is None:
-                buffers = found[memref.memory_space_] = {}
-            tiles = buffers.get(memref)
-            if tiles is None:
-                buffers[memref] = [var]
-            else:
-                tiles.append(var)
-    return found
+def replace_memrefs(function: Function, merged: Mapping[MemRef, MemRef]) -> Function:
+    """Return ``function`` with other memory references for those that ``merged`` has."""
+    return MemRefs.in_types(function).replaced(merged).written()
 
 
 def buffers(function: Function, root: Block) -> dict[MemorySpace, list[Buffer]]:
     """Return the on-chip buffers of each memory space in order of first definition."""
-    ranges = live_ranges(function, root)
-    return {space: _buffers(found, ranges) for space, found in members(function).items()}
+    found = MemRefs.in_types(function).knows(root, None)
+    return {space: _buffers(tiles, found.lifetimes.ranges) for space, tiles in found.tiles.items()}
 
 
 def _buffers(found: Mapping[MemRef, Sequence[Var]], ranges: Mapping[Var, Range]) -> list[Buffer]:
@@ -193,14 +158,14 @@ def peak_bytes(found: Sequence[Buffer], memory: Memory) -> tuple[int, int]:
 
 
 class _Slot:
-    """Buffers that share their bytes; ``end`` is the last time at which one is needed."""
+    """Buffers that share their bytes, needed from ``begin`` to ``end`` for the last time."""
 
-    __slots__ = ("buffers", "end", "range", "size")
+    __slots__ = ("begin", "buffers", "end", "range", "size")
 
     def __init__(self, buffer: Buffer) -> None:
         self.size = buffer.memref.size_
         self.range = buffer.range.copy()
-        self.end = self.range.ends[-1]
+        self.begin, self.end = self.range.begins[-1], self.range.ends[-1]
         self.buffers = [buffer]
 
     def take(self, buffer: Buffer) -> None:
@@ -209,7 +174,7 @@ class _Slot:
             self.range.add(other.begins[0], other.ends[0])
         else:
             self.range = self.range.absorb(other)
-        self.end = self.range.ends[-1]
+        self.begin, self.end = self.range.begins[-1], self.range.ends[-1]
         self.buffers.append(buffer)
         size = buffer.memref.size_
         self.size = size if size > self.size else self.size
@@ -268,7 +233,7 @@ def _slots(found: Sequence[Buffer], order: Iterable[int], most: int | None = Non
         range_ = buffer.range
         begin = range_.begins[0]
         for slot in slots if len(slots) <= _MOST_SLOTS else slots[-_MOST_SLOTS:]:
-            if slot.end < begin or not slot.range.meets(range_):
+            if slot.end < begin or (slot.begin > begin and not slot.range.meets(range_)):
                 slot.take(buffer)
                 break
         else:

@@ -1,73 +1,36 @@
 """Parallel loops whose turns are not independent: what one writes, another one writes or reads.
 
 The passes rely on it that the turns of ``pl.parallel`` may run in any order. What is reported is
-certain, if the loop has two turns at all: a value that one turn hands on to the next, and parts of
-a tensor that meet in the first two turns and are touched in every turn. Looks at functions in SSA
-form whose calls stand alone, and through calls at what those functions touch whenever they run.
+certain, if the loop has so many turns at all: a value that one turn hands on to the next, and parts
+of a tensor that meet in two of the first turns, or of the last ones, on one way of all conditions.
+Looks at functions in SSA form whose calls stand alone, and through calls at what those functions
+touch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Diagnostic, DiagnosticSeverity, Label, Span
 from pypto._src.ir.enums import ForKind
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    GlobalVar,
-    TensorType,
-    Var,
-    const_value,
-    valid_part,
-)
-from pypto._src.ir.opdef import op_of
-from pypto._src.ir.stmts import (
-    AssignStmt,
-    ForStmt,
-    Function,
-    Program,
-    ScopeStmt,
-    WhileStmt,
-    YieldStmt,
-    yielded,
-)
+from pypto._src.ir.nodes import Expr, TensorType, Var, const_value
+from pypto._src.ir.stmts import ForStmt, Function, Program, WhileStmt, YieldStmt, yielded
 from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import call_order, functions_called, stmts_in, uses, with_room
-from pypto._src.passes.boxes import Affine, combine, encloses, trip_count
-from pypto._src.passes.regions import Block, Site, call_of, read_by, sites_in
-from pypto._src.passes.tensor_parts import TensorParts, moved
+from pypto._src.passes.boxes import Affine, combine, trip_count
+from pypto._src.passes.regions import Block, Site, read_by, sites_in
+from pypto._src.passes.tensor_parts import TensorParts
+from pypto._src.passes.turn_accesses import Access, TurnAccesses
 from pypto._src.passes.unwritten import in_flat_form
 
 RULE: Final = "parallel-turns"
-_MOST: Final = 32
+_FIRST: Final = 64
+_LAST: Final = 16
+"""How many turns of a loop are looked at, at its beginning and at its end."""
+_MOST: Final = 1024
 """How many accesses to one tensor are compared with each other."""
-
-_NOTHING: Final[Mapping[Expr, Affine]] = {}
-
-
-class _Access(NamedTuple):
-    """What a call touches of a tensor, whenever the code around it runs."""
-
-    root: Var
-    offsets: tuple[Affine, ...]
-    sizes: tuple[int, ...]
-    writes: bool
-    span: Span
-
-
-class _Summary(NamedTuple):
-    """What every call of a function does with the tensors that it is given.
-
-    The roots of the accesses are its parameters, the offsets linear forms of them.
-    """
-
-    accesses: Sequence[_Access]
-    positions: Mapping[Expr, int]  # of the parameters
-
-
-_Known: TypeAlias = "Mapping[str, _Summary]"
 
 
 def check_parallel(program: Program | Function) -> list[Diagnostic]:
@@ -88,7 +51,7 @@ def _findings(program: Program) -> list[Diagnostic]:
     flat = in_flat_form(program)
     if flat is None:
         return []
-    known: dict[str, _Summary] = {}
+    known: dict[str, TensorParts] = {}
     results: dict[str, tuple[tuple[int, ...], ...]] = {}
     found: dict[str, list[Diagnostic]] = {}
     inner = {name for function in flat.functions_ for name in functions_called(function)}
@@ -98,24 +61,14 @@ def _findings(program: Program) -> list[Diagnostic]:
         parts = TensorParts(function, results)
         found[function.name] = list(_in(function, parts, known))
         if function.name in inner:
-            summary = known[function.name] = _summary(function, parts, known)
-            results[function.name] = parts.results_in(summary.positions)
+            known[function.name] = parts
+            results[function.name] = parts.results_in({p: i for i, p in enumerate(function.params)})
     return [each for function in flat.functions_ for each in found.get(function.name, ())]
 
 
-def _summary(function: Function, parts: TensorParts, known: _Known) -> _Summary:
-    positions: dict[Expr, int] = {param: i for i, param in enumerate(function.params)}
-    counts: dict[Var, int] = {}
-    accesses: list[_Access] = []
-    for access in _accesses(parts, parts.turns.root, known):
-        offsets = _resolved(parts, access.offsets, lambda var: var in positions)
-        count = counts[access.root] = counts.get(access.root, 0) + 1
-        if offsets is not None and access.root in positions and count <= _MOST:
-            accesses.append(access._replace(offsets=tuple(offsets)))
-    return _Summary(accesses, positions)
-
-
-def _in(function: Function, parts: TensorParts, known: _Known) -> Iterator[Diagnostic]:
+def _in(
+    function: Function, parts: TensorParts, known: Mapping[str, TensorParts]
+) -> Iterator[Diagnostic]:
     if not _has_parallel(function):
         return
     read = _reads(parts.turns.root)
@@ -185,156 +138,126 @@ def _carried(stmt: ForStmt, read: dict[Var, Span]) -> Iterator[Diagnostic]:
 # --------------------------------------------------------------------------------------------
 
 
-def _meetings(parts: TensorParts, loop: Site, stmt: ForStmt, known: _Known) -> Iterator[Diagnostic]:
+def _meetings(
+    parts: TensorParts, loop: Site, stmt: ForStmt, known: Mapping[str, TensorParts]
+) -> Iterator[Diagnostic]:
     """Yield an error for each tensor that two turns write, or one writes and another one reads."""
     step = const_value(stmt.step)
     if step is None:
         return
-    by_root: dict[Var, list[_Access]] = {}
-    own = {
-        site.stmt.var for site in sites_in(loop.blocks[0]) if isinstance(site.stmt, AssignStmt)
-    }  # a tensor that a turn makes is its own
-    for access in _accesses(parts, loop.blocks[0], known):
-        if access.root in own:
-            continue
-        seen = by_root.setdefault(access.root, [])
-        if len(seen) < _MOST:
-            seen.append(access)
+    count = trip_count(stmt)
+    turns = range(_FIRST if count is None else count)
+    looked = [*turns] if len(turns) <= _FIRST + _LAST else [*turns[:_FIRST], *turns[-_LAST:]]
+    touched = TurnAccesses(parts, known, loop.blocks[0])
     start = parts.turns.starts[stmt.loop_var]
+    for turn in looked:
+        if touched.is_exhausted and turn > 1:
+            break
+        touched.add_turn(turn, stmt.loop_var, combine(start, Affine(turn * step, {}), 1))
+    by_root: dict[Var, list[Access]] = {}
+    for access in touched.found:
+        by_root.setdefault(access.root, []).append(access)
     for accesses in by_root.values():
-        found = next(
-            _met(parts, loop, accesses, (start, combine(start, Affine(step, {}), 1))), None
-        )
+        found = _met(_distinct(accesses, looked[:2])) or _met(_distinct(accesses, looked))
         if found is not None:
-            yield _report(stmt, *found)
+            first, second = found
+            least = 1 + max(first.turn, second.turn) if count is None else 2
+            yield _report(stmt, first, second, least)
 
 
-def _report(stmt: ForStmt, first: _Access, second: _Access) -> Diagnostic:
+def _report(stmt: ForStmt, first: Access, second: Access, least: int) -> Diagnostic:
+    """Return an error about two accesses, a warning where they need more than two turns to meet."""
     name = user_name(first.root)
-    if first is second:
-        return _error(stmt, f"each writes elements of {name} that others write", first.span, None)
-    if second.writes:
-        why, text = f"one writes elements of {name} that others write", "another write"
+    label: Label | None = None
+    if first.order == second.order and second.writes:
+        why = f"each writes elements of {name} that others write"
+    elif second.writes:
+        why = f"one writes elements of {name} that others write"
+        label = Label(second.span, "another write")
     else:
-        why, text = f"one writes elements of {name} that others read", "the read"
-    return _error(stmt, why, first.span, Label(second.span, text))
+        why = f"one writes elements of {name} that others read"
+        label = Label(second.span, "the read")
+    if least <= 2:
+        return _error(stmt, why, first.span, label)
+    found = _error(stmt, f"{why}, if there are {least} turns or more", first.span, label)
+    return found._replace(severity=DiagnosticSeverity.Warning)
 
 
-def _accesses(parts: TensorParts, body: Block, known: _Known) -> Iterator[_Access]:
-    """Yield the accesses to parts of tensors that are made whenever ``body`` runs."""
-    pending = [*reversed(body.sites)]
-    while pending:
-        site = pending.pop()
-        call = call_of(site.stmt)
-        op = None if call is None else op_of(call)
-        if isinstance(site.stmt, ScopeStmt) or (
-            isinstance(site.stmt, ForStmt) and _runs(site.stmt)
-        ):
-            pending += reversed(site.blocks[0].sites)
-        if call is not None and isinstance(call.op, GlobalVar):
-            callee = known.get(call.op.name)
-            if callee is not None:
-                yield from _made_by(callee, call, parts, site.block)
-        if call is None or op is None or op.view_of is not None:
-            continue
-        if any(valid_part(arg.type) is not None for arg in call.args):
-            continue  # a store of so much as is known when it runs
-        for index in sorted(op.reads | op.writes):
-            arg = call.args[index]
-            roots = parts.roots_of(arg) if isinstance(arg.type, TensorType) else ()
-            box, base = parts.box(call, op, index, site.block), parts.base(arg)
-            if len(roots) != 1 or box is None or base is None:
-                continue
-            offsets = moved(base, box[0])
-            sizes = [size for size in box[1] if size is not None]
-            if offsets is not None and len(sizes) == len(offsets):
-                writes = index in op.writes
-                yield _Access(roots[0], offsets, tuple(sizes), writes, call.span)
-
-
-def _made_by(callee: _Summary, call: Call, parts: TensorParts, block: Block) -> Iterator[_Access]:
-    """Yield what a call of a function touches of its arguments."""
-    for access in callee.accesses:
-        arg = call.args[callee.positions[access.root]]
-        roots, base = parts.roots_of(arg), parts.base(arg)
-        if len(roots) != 1 or base is None:
-            continue
-        by = [parts.bound(form, callee.positions, call, block) for form in access.offsets]
-        offsets = moved(base, tuple(by))
-        if offsets is not None:
-            yield access._replace(root=roots[0], offsets=offsets, span=call.span)
-
-
-def _runs(stmt: ForStmt) -> bool:
-    return bool(trip_count(stmt))
-
-
-def _met(
-    parts: TensorParts, loop: Site, accesses: list[_Access], turns: tuple[Affine, Affine]
-) -> Iterator[tuple[_Access, _Access]]:
-    """Yield the writes of one turn that meet an access of another one, with that."""
-    places = [[_offsets(parts, loop, access, turn) for turn in turns] for access in accesses]
-    for first, (here, later) in zip(accesses, places, strict=True):
-        if not first.writes:
-            continue
-        for second, (other_here, other_later) in zip(accesses, places, strict=True):
-            if _meet(first, here, second, other_later) or _meet(first, later, second, other_here):
-                yield first, second
-
-
-def _offsets(parts: TensorParts, loop: Site, access: _Access, turn: Affine) -> list[Affine] | None:
-    """Return where an access is in one turn and in the first turns of the loops inside it.
-
-    None where that may be another place each time.
-    """
-    assert isinstance(loop.stmt, ForStmt)
-    body, home = loop.blocks[0], parts.turns.integers.home
-    return _resolved(
-        parts,
-        access.offsets,
-        lambda var: _is_outside(home.get(var), body),
-        {loop.stmt.loop_var: turn},
-    )
-
-
-def _resolved(
-    parts: TensorParts,
-    offsets: Sequence[Affine],
-    stays: Callable[[Expr], bool],
-    given: Mapping[Expr, Affine] = _NOTHING,
-) -> list[Affine] | None:
-    """Return offsets as they are in first turns, as linear forms of what ``stays``.
-
-    ``given`` has the values of variables that are in another turn. None if one may be another place
-    each time.
-    """
-    found: list[Affine] = []
-    for form in offsets:
-        while True:
-            var = next((v for v in form.terms if not stays(v)), None)
-            if var is None:
-                break
-            value = given.get(var) or parts.turns.starts.get(var)  # pyright: ignore[reportArgumentType]
-            if value is None:
-                return None
-            rest = {atom: factor for atom, factor in form.terms.items() if atom is not var}
-            form = combine(Affine(form.constant, rest), value, form.terms[var])
-        found.append(form)
+def _distinct(accesses: Sequence[Access], turns: Sequence[int]) -> list[Access]:
+    """Return the accesses of some turns, of each as many; of those that are alike the first."""
+    most = _MOST // max(len(turns), 1)
+    found: list[Access] = []
+    for turn, each in groupby(accesses, key=lambda access: access.turn):
+        if turn in turns:
+            unlike: dict[Hashable, Access] = {}
+            for access in each:
+                key = _place(access), access.sizes, access.writes, access.ways
+                unlike.setdefault(key, access)
+            found += [*unlike.values()][:most]
     return found
 
 
-def _is_outside(home: Block | None, body: Block) -> bool:
-    return home is not None and not encloses(body, home)
+def _place(access: Access) -> Hashable:
+    return tuple([(o.constant, frozenset(o.terms.items())) for o in access.offsets])
 
 
-def _meet(
-    first: _Access, here: list[Affine] | None, second: _Access, there: list[Affine] | None
-) -> bool:
-    """True if two boxes surely have an element in common."""
-    if here is None or there is None or len(here) != len(there):
+def _met(accesses: Sequence[Access]) -> tuple[Access, Access] | None:
+    """Return a write and another access in another turn that meets it, the first ones in the text.
+
+    Prefers what meets in the earliest turns.
+    """
+    writes = [access for access in accesses if access.writes]
+    best: tuple[Access, Access] | None = None
+    for group in _comparable(accesses):
+        for first, second in _overlapping(group):
+            for one, other in ((first, second), (second, first)):
+                if one.writes and (best is None or _rank(one, other) < _rank(*best)):
+                    best = one, other
+    return best if writes else None
+
+
+def _rank(first: Access, second: Access) -> tuple[int, ...]:
+    return (
+        max(first.turn, second.turn) > 1,
+        first.order,
+        second.order,
+        second.writes,
+        max(first.turn, second.turn),
+        first.turn,
+    )
+
+
+def _comparable(accesses: Sequence[Access]) -> Iterable[list[Access]]:
+    """Return the accesses in groups whose offsets are a constant number apart."""
+    groups: dict[Hashable, list[Access]] = {}
+    for access in accesses:
+        key = tuple([frozenset(offset.terms.items()) for offset in access.offsets])
+        groups.setdefault(key, []).append(access)
+    return groups.values()
+
+
+def _overlapping(group: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
+    """Yield the accesses that meet.
+
+    Goes along the dimension in which most begin apart, with those that have not ended.
+    """
+    axes = range(len(group[0].offsets))
+    axis = max(axes, key=lambda i: len({a.offsets[i].constant for a in group}), default=None)
+    if axis is None:
+        return
+    open_: list[Access] = []
+    for access in sorted(group, key=lambda each: each.offsets[axis].constant):
+        begin = access.offsets[axis].constant
+        open_ = [a for a in open_ if a.offsets[axis].constant + a.sizes[axis] > begin]
+        yield from [(other, access) for other in open_ if _meet(other, access)]
+        open_.append(access)
+
+
+def _meet(first: Access, second: Access) -> bool:
+    """True if two turns have to touch one element in order, on one way of all conditions."""
+    if first.turn == second.turn or not (first.writes or second.writes):
         return False
-    for a, b, size, other in zip(here, there, first.sizes, second.sizes, strict=True):
-        distance = combine(a, b, -1)
-        if distance.terms or not -size < distance.constant < other:
-            return False
-    return True
+    if not (first.ways <= second.ways or second.ways <= first.ways):
+        return False
+    places = zip(first.offsets, second.offsets, first.sizes, second.sizes, strict=True)
+    return all(-size < a.constant - b.constant < other for a, b, size, other in places)

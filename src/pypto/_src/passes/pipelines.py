@@ -6,6 +6,7 @@ Knows which passes there are and in which order they run, nothing of what they d
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from enum import Enum
 from threading import get_ident
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.text import python_print
+from pypto._src.misuse import not_a_program
 from pypto._src.passes.allocate_memory_addr import AllocateMemoryAddr
 from pypto._src.passes.base import Pass, PassPipeline
 from pypto._src.passes.common_subexpr import CommonSubexpr
@@ -85,6 +87,9 @@ class PassManager:
         strategy: OptimizationStrategy = OptimizationStrategy.Default,
         optional: Sequence[str | Pass] = (),
     ) -> None:
+        if strategy not in PIPELINES:
+            names = ", ".join(str(known) for known in PIPELINES)
+            raise ValueError(f"strategy is {strategy!r}; it is one of {names}")
         self.strategy = strategy
         named = [(name, make()) for name, make in PIPELINES[strategy]]
         place = next(i for i, (name, _) in enumerate(named) if name == "RunVerifier")
@@ -101,7 +106,7 @@ class PassManager:
         """Return the manager of ``strategy``; see the class for ``optional``.
 
         Raises:
-            ValueError: no optional pass has that name.
+            ValueError: there is no such strategy, or no optional pass of that name.
         """
         return cls(strategy, optional)
 
@@ -125,6 +130,8 @@ class PassManager:
             ValueError: ``dump_ir`` without ``output_dir``.
             PyptoError: what a pass or the verifier reports about the program.
         """
+        if not isinstance(input_ir, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise not_a_program(input_ir, "run_passes", sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         pipeline = PassPipeline(self.passes)
         if not dump_ir:
             return pipeline.run(input_ir)

@@ -132,7 +132,9 @@ class _Trials:
             for places in self.kinds:
                 if site in places.sites:
                     self._at(site, places, fronts)
-            if site.index < last and flow.steps <= self.most:
+            if flow.steps > self.most:
+                break
+            if site.index < last:
                 if behind is None or len(flow.dropped) > dropped:
                     behind = self._advance(site, fronts)
                 fronts = behind
@@ -169,7 +171,9 @@ class _Trials:
         for site in block.sites[: last + 1]:
             if site in places.sites:
                 undecided += self._at(site, places, fronts)
-            if site.index < last and self.flow.steps <= self.most:
+            if self.flow.steps > self.most:
+                break
+            if site.index < last:
                 fronts = self._advance(site, fronts)
         return undecided
 
@@ -282,6 +286,7 @@ class _Trials:
         self.flow.conditions.assumed = dict(way.assumed)
         self.flow.splits = way.splits
         self.flow.loops = [OpenLoop([], [])] * way.depth
+        self.flow.turning = False
 
     # ----- bodies -------------------------------------------------------------------------------
 

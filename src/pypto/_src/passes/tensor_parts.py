@@ -14,10 +14,10 @@ from pypto._src.ir.nodes import (
     Expr,
     GlobalVar,
     MakeTuple,
+    ScalarType,
     TensorType,
     TupleGetItemExpr,
     Var,
-    const_value,
     same_dims,
 )
 from pypto._src.ir.opdef import INTS, OpDef, aliased, op_of
@@ -33,7 +33,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.passes.boxes import Affine, combine
 from pypto._src.passes.first_turns import FirstTurns
-from pypto._src.passes.regions import Block, Site, sites_in
+from pypto._src.passes.regions import Block, Site, number, sites_in
 
 Key: TypeAlias = "tuple[Var, int]"
 """A tensor variable, with -1; or one element of a variable that is a tuple."""
@@ -45,8 +45,8 @@ Results: TypeAlias = "Mapping[str, tuple[tuple[int, ...], ...]]"
 """By the name of a function, for each of its results the parameters that it may be."""
 
 
-class TensorParts:
-    """The tensors of one function.
+class TensorRoots:
+    """Which tensors the variables of one function name.
 
     ``roots`` has the parameters and new tensors that a variable may be on any way, ``made`` the
     new tensors that have no value yet, ``computed`` those that have one.
@@ -55,14 +55,11 @@ class TensorParts:
     def __init__(self, function: Function, results: Results) -> None:
         self.function = function
         self.results = results
-        self.turns = FirstTurns(function)
+        self.root = number(function)
         self.params = [p for p in function.params if isinstance(p.type, TensorType)]
         self.made: dict[Var, Call] = {}
         self.computed: dict[Var, Call] = {}
         self.roots = self._roots()
-        self.windows: dict[Key, Window] = {(p, -1): () for p in self.params}
-        for site in sites_in(self.turns.root):
-            self._note_window(site)
 
     def roots_of(self, value: Expr) -> tuple[Var, ...]:
         """Return the parameters and new tensors that a value may be."""
@@ -71,7 +68,7 @@ class TensorParts:
     def returned(self) -> list[tuple[Var, ...]]:
         """Return the tensors that each result may be."""
         found: list[tuple[Var, ...]] = [() for _ in self.function.return_types]
-        for site in sites_in(self.turns.root):
+        for site in sites_in(self.root):
             if isinstance(site.stmt, ReturnStmt):
                 for i, value in enumerate(site.stmt.value[: len(found)]):
                     found[i] += self.roots_of(value)
@@ -84,16 +81,6 @@ class TensorParts:
             for roots in self.returned()
         )
 
-    def bound(
-        self, form: Affine, positions: Mapping[Expr, int], call: Call, block: Block
-    ) -> Affine:
-        """Return a linear form of a callee's parameters as one of the arguments of a call."""
-        found = Affine(form.constant, {})
-        for atom, factor in form.terms.items():
-            arg = call.args[positions[atom]]
-            found = combine(found, self.turns.integers.form(arg, block), factor)
-        return found
-
     def _roots(self) -> dict[Key, tuple[Var, ...]]:
         """Return which parameters and new tensors each tensor may be, on any way."""
         users: dict[Key, list[Key]] = {}
@@ -103,10 +90,10 @@ class TensorParts:
             for source in sources:
                 users.setdefault(source, []).append(target)
 
-        for site in sites_in(self.turns.root):
+        for site in sites_in(self.root):
             stmt = site.stmt
             match stmt:
-                case AssignStmt(var=var, value=value):
+                case AssignStmt(var=var, value=value) if var.type.__class__ is not ScalarType:
                     for index, sources in self.sources(value).items():
                         hand_on((var, index), sources)
                     if isinstance(var.type, TensorType) and isinstance(value, Call):
@@ -148,6 +135,27 @@ class TensorParts:
             found = [[k for i in params for k in keys(value.args[i])] for params in results]
             return {-1: found[0]} if len(found) == 1 else dict(enumerate(found))
         return {-1: keys(value)}
+
+
+class TensorParts(TensorRoots):
+    """Which tensors, and which parts of them, the variables of one function name."""
+
+    def __init__(self, function: Function, results: Results) -> None:
+        super().__init__(function, results)
+        self.turns = FirstTurns(function, self.root)
+        self.windows: dict[Key, Window] = {(p, -1): () for p in self.params}
+        for site in sites_in(self.root):
+            self._note_window(site)
+
+    def bound(
+        self, form: Affine, positions: Mapping[Expr, int], call: Call, block: Block
+    ) -> Affine:
+        """Return a linear form of a callee's parameters as one of the arguments of a call."""
+        found = Affine(form.constant, {})
+        for atom, factor in form.terms.items():
+            arg = call.args[positions[atom]]
+            found = combine(found, self.turns.integers.form(arg, block), factor)
+        return found
 
     def _window(self, value: Expr, block: Block) -> Window:
         """Return where a tensor begins in the one whose memory it is."""
@@ -199,6 +207,15 @@ class TensorParts:
     def box(
         self, call: Call, op: OpDef[..., object], index: int, block: Block
     ) -> tuple[tuple[Affine, ...], tuple[int | None, ...]] | None:
+        """Return `region` with numbers for its sizes, None for a size that is none."""
+        found = self.region(call, op, index, block)
+        if found is None:
+            return None
+        return found[0], tuple([None if s.terms else s.constant for s in found[1]])
+
+    def region(
+        self, call: Call, op: OpDef[..., object], index: int, block: Block
+    ) -> tuple[tuple[Affine, ...], tuple[Affine, ...]] | None:
         """Return offsets and sizes of the part of an operand that a call touches, None for any.
 
         The names of the operands say it: ``indices`` of one element, ``offsets`` and ``shapes`` (or
@@ -206,7 +223,7 @@ class TensorParts:
         """
         indices = self._ints(call, op, block, "indices")
         if indices is not None:
-            return indices, (1,) * len(indices)
+            return indices, (Affine(1, {}),) * len(indices)
         offsets, sizes = self._ints(call, op, block, "offsets"), None
         if offsets is not None:
             sizes = self._ints(call, op, block, "valid_shapes")
@@ -215,16 +232,27 @@ class TensorParts:
             offsets = self._ints(call, op, block, "offset")
             read = [call.args[i].type for i in sorted(op.reads)]
             if len(read) == 1 and isinstance(read[0], TensorType):
-                form = self.turns.integers.form
-                sizes = tuple([form(dim, block) for dim in read[0].shape])
+                sizes = self._shape(read[0], block)
         else:
             kind = call.args[index].type
             if isinstance(kind, TensorType):
-                sizes = tuple([const_value(dim) for dim in kind.shape])
+                sizes = self._shape(kind, block)
                 return (Affine(0, {}),) * len(sizes), sizes
         if offsets is None or sizes is None or len(offsets) != len(sizes):
             return None
-        return offsets, tuple([None if s.terms else s.constant for s in sizes])
+        return offsets, sizes
+
+    def view_region(
+        self, call: Call, op: OpDef[..., object], block: Block
+    ) -> tuple[tuple[Affine, ...], tuple[Affine, ...]] | None:
+        """Return offsets and sizes of the part of a tensor that a view is."""
+        offsets, kind = self._ints(call, op, block, "offset"), call.type
+        if offsets is None or not isinstance(kind, TensorType):
+            return None
+        return offsets, self._shape(kind, block)
+
+    def _shape(self, kind: TensorType, block: Block) -> tuple[Affine, ...]:
+        return tuple([self.turns.integers.form(dim, block) for dim in kind.shape])
 
 
 def _same_shape(first: Var, second: Var) -> bool:

@@ -7,7 +7,7 @@ returns it, ``tmp_<N>`` if not. Which ops are done together is decided elsewhere
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pypto._src.errors import PassError
@@ -15,17 +15,18 @@ from pypto._src.ir.nodes import Expr, TensorType, Var, exprs_of_type, same_dims
 from pypto._src.ir.stmts import Function, ReturnStmt, statements
 from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import Mutator, uses, walk
-from pypto._src.passes.buffers import tensor_roots
+from pypto._src.passes.buffers import SharedParams, heads, tensor_roots
 from pypto._src.passes.regions import number
 
 
 class Places:
     """Where the tensors of one kernel lie, and what they are called at present.
 
-    ``added`` and ``temporaries`` are the new parameters.
+    ``added`` and ``temporaries`` are the new parameters; of the old ones some may be ``shared``
+    memory.
     """
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, shared: Sequence[SharedParams] = ()) -> None:
         self.name = new_names(function)
         self._now: dict[Var, Var] = {}  # the present name of each tensor variable
         self.buffer: dict[Var, Var] = {}  # what stands for the memory of a name
@@ -42,7 +43,19 @@ class Places:
         for param in function.params:
             if isinstance(param.type, TensorType):
                 self.buffer[param] = param
+        self._share(function.params, shared)
         self._results(function)
+
+    def _share(self, params: Sequence[Var], shared: Sequence[SharedParams]) -> None:
+        """Let parameters that may be one memory be parts of one buffer, or the same one."""
+        for member, head in heads(shared).items():
+            if member == head:
+                continue
+            self.buffer[params[member]] = params[head]
+            ways = [each.distance for each in shared if each[:2] == (head, member)]
+            is_same = same_dims(shape_of(params[head]), shape_of(params[member]))
+            if not is_same or not ways or any(way is None or any(way) for way in ways):
+                self.part.add(params[member])
 
     def _results(self, function: Function) -> None:
         """Make the parameters of what the kernel returns and did not get."""

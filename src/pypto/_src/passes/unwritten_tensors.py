@@ -39,6 +39,8 @@ from pypto._src.passes.boxes import Affine
 from pypto._src.passes.covers import Cover, missing, repeated, shifted, union
 from pypto._src.passes.regions import Block, Site, call_of, read_by, sites_in
 from pypto._src.passes.tensor_parts import TensorParts, moved
+from pypto._src.passes.turn_accesses import turns_text
+from pypto._src.passes.turn_tensors import NOTHING, TurnFindings, region_text, turn_findings
 
 OUTPUT: Final = "out-never-written"
 PATH: Final = "out-not-always-written"
@@ -102,12 +104,18 @@ def unwritten_tensors(
     ``names`` has what the source calls the values of calls.
     """
     known: dict[str, Summary] = {}
-    found: dict[str, list[Diagnostic]] = {}
+    looked: dict[str, _Tensors] = {}
     for function in call_order(program):
-        looked = _Tensors(function, known, names)
-        known[function.name] = looked.summary()
-        found[function.name] = looked.findings(is_entry=function.name not in inner)
-    return [each for function in program.functions_ for each in found[function.name]]
+        looked[function.name] = _Tensors(function, known, names)
+        known[function.name] = looked[function.name].summary()
+    turns = turn_findings(program, inner, looked)
+    return [
+        each
+        for function in program.functions_
+        for each in looked[function.name].findings(
+            turns.get(function.name, NOTHING), is_entry=function.name not in inner
+        )
+    ]
 
 
 class _Write(NamedTuple):
@@ -356,11 +364,12 @@ class _Tensors(TensorParts):
             known.append(_with(known[-1], self.writes[root][len(known) - 1].part))
         return known[count]
 
-    def _add(self, root: Var, read: Read, what: str) -> None:
+    def _add(self, root: Var, read: Read, what: str, when: str = "") -> None:
         if root in self.found:
             return
         name = self._name(root)
         text = f"{read.reader} reads {what}{name}, which nothing has written"
+        text = f"{text} where {when}" if when else text
         hint = None
         if root in self.made:
             label = Label(self.made[root].span, f"{name} is made here and has no value yet")
@@ -389,9 +398,12 @@ class _Tensors(TensorParts):
         positions: dict[Expr, int] = {param: i for i, param in enumerate(self.function.params)}
         return Summary(writes, reads, self.results_in(positions), positions)
 
-    def findings(self, *, is_entry: bool) -> list[Diagnostic]:
+    def findings(self, turns: TurnFindings, *, is_entry: bool) -> list[Diagnostic]:
         """Return what is wrong with the function; of parts of outputs only if nobody calls it."""
-        found = [*self.found.values(), *self._lost()]
+        for root, (access, box) in turns.reads.items():
+            what = f"{region_text(box)} of "
+            self._add(root, Read((), access.reader, access.span), what, turns_text(access.around))
+        found = [*turns.outside, *self.found.values(), *self._lost()]
         outputs = [r for r, d in self.directions.items() if d is ParamDirection.Out]
         if is_entry:
             returned = dict.fromkeys(roots for roots in self.returned() if len(roots) == 1)
@@ -400,6 +412,8 @@ class _Tensors(TensorParts):
             if root in self.found:
                 continue
             finding = self._unwritten(root, is_entry)
+            if finding is None and root in turns.left:
+                finding = self._part_of(root, f"nothing writes {region_text(turns.left[root])}")
             if finding is not None:
                 found.append(finding)
         return found
@@ -425,9 +439,7 @@ class _Tensors(TensorParts):
 
     def _unwritten(self, root: Var, is_entry: bool) -> Diagnostic | None:
         writes = self.writes.get(root, [])
-        what = f"{'result' if root in self.made else 'output'} {self._name(root)!r}"
-        what = f"{what} of {self.function.name}"
-        span = self.made[root].span if root in self.made else root.span
+        what, span = self._output(root)
         if not writes:
             error = DiagnosticSeverity.Error
             return Diagnostic(error, OUTPUT, 0, f"{what} is never written", span)
@@ -447,8 +459,16 @@ class _Tensors(TensorParts):
                 related=(Label(site.stmt.condition.span, "the condition"),),
             )
         left = self._left(root, [write.part for write in writes])
-        if left is None:
-            return None
+        return None if left is None else self._part_of(root, left)
+
+    def _output(self, root: Var) -> tuple[str, Span]:
+        """Return an output in words, and where it stands."""
+        what = f"{'result' if root in self.made else 'output'} {self._name(root)!r}"
+        span = self.made[root].span if root in self.made else root.span
+        return f"{what} of {self.function.name}", span
+
+    def _part_of(self, root: Var, left: str) -> Diagnostic:
+        what, span = self._output(root)
         hint = None if root in self.made else f"write {root.name}: pl.InOut[...]"
         text = f"{what} is written in part only: {left}"
         return Diagnostic(DiagnosticSeverity.Warning, PART, 0, text, span, hint=hint)

@@ -29,6 +29,7 @@ from pypto._src.passes.boxes import trip_count
 from pypto._src.passes.first_turns import FirstTurns
 from pypto._src.passes.liveness import carried
 from pypto._src.passes.regions import Block, Site, call_of, sites_in
+from pypto._src.passes.unwritten_turns import Reads, unwritten_reads
 
 RULE: Final = "unwritten-tile"
 _ALWAYS: Final = 1 << 30
@@ -57,7 +58,13 @@ def unwritten_tiles(function: Function, names: Mapping[Call, str]) -> list[Diagn
     """
     turns = FirstTurns(function)
     makes_any = any(_makes(site) for site in sites_in(turns.root))
-    return _Tiles(turns, names).findings() if makes_any else []
+    if not makes_any:
+        return []
+    tiles = _Tiles(turns, names)
+    tiles.look()
+    if any(site.is_loop for site in sites_in(turns.root)):
+        tiles.look_at(unwritten_reads(turns))
+    return list(tiles.found.values())
 
 
 def _makes(site: Site) -> bool:
@@ -74,7 +81,8 @@ class _Tiles:
         self.never = _never(turns)
         self.found: dict[AssignStmt, Diagnostic] = {}
 
-    def findings(self) -> list[Diagnostic]:
+    def look(self) -> None:
+        """Find what first turns show, and what all turns have in common."""
         pending = [*reversed(self.turns.root.sites)]
         after: set[Site] = set()
         while pending:
@@ -88,7 +96,24 @@ class _Tiles:
                 self._enter(site)
                 pending.append(site)
                 pending += [inner for block in reversed(site.blocks) for inner in block.sites[::-1]]
-        return list(self.found.values())
+
+    def look_at(self, reads: Reads) -> None:
+        """Add what other turns show; where they have all been looked at, that is all there is."""
+        if reads.is_complete:
+            self.found = {
+                origin: found
+                for origin, found in self.found.items()
+                if origin in reads.found and found.span == reads.found[origin].span
+            }
+        spans = {found.span for found in self.found.values()}
+        for origin, (reader, span, when) in reads.found.items():
+            known = self.found.get(origin)
+            if known is None and span in spans and not reads.is_complete:
+                continue
+            if known is None or known.severity is DiagnosticSeverity.Warning:
+                found = self._finding(_State(origin), reader, span)
+                text = f"{found.message} where {when}" if when else found.message
+                self.found[origin] = found._replace(message=text)
 
     def _simple(self, site: Site) -> None:
         stmt, call = site.stmt, call_of(site.stmt)
@@ -174,10 +199,21 @@ class _Tiles:
                 state = self._state(ends[0]) if ends else None
                 if state is not None and not never_runs and state.since < _ALWAYS:
                     state = None  # as it is in the first turn
+                if state is not None and not never_runs and site in self.turns.uneven:
+                    state = None if self._in_later(site) else self._in_first(site, state)
             elif isinstance(site.stmt, IfStmt):
                 yields = {last.block: self._present(e) for last, e in value.yields}
                 state = self._merged(site, [yields.get(block) for block in site.blocks])
             self._hand_on(var, state)
+
+    def _in_later(self, loop: Site) -> bool:
+        """True if a loop may run in later turns of those around it only."""
+        [body] = loop.blocks
+        return self.turns.open[body] >= body.depth
+
+    def _in_first(self, loop: Site, state: _State) -> _State:
+        """Return a state as it is where the loops around one are in their first turns."""
+        return state._replace(since=min(state.since, loop.block.depth))
 
     def _merged(self, site: Site, arms: list[_State | None]) -> _State | None:
         """Return what the result of a branch is, given what its arms yield."""
@@ -243,6 +279,8 @@ class _Tiles:
         state = self.states.get(value) if isinstance(value, Var) else None
         if state is None or not self.turns.is_sure(site.block, state.since):
             return
+        if self.turns.trips[site.block] == 0:
+            return  # it never does
         if state.later and self._in_branch(site.block, state.since):
             return
         known = self.found.get(state.origin)

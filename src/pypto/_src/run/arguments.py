@@ -18,9 +18,11 @@ from pypto._src.errors import CallError
 from pypto._src.interp.scalars import wrapper
 from pypto._src.ir.dims import dimension_vars
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, Var, static_shape
+from pypto._src.ir.nodes import ConstInt, ScalarType, TensorType, Var, static_shape
 from pypto._src.ir.stmts import Function
+from pypto._src.ir.user_text import size_text
 from pypto._src.lazy import lazy_module
+from pypto._src.ops.rules import new_array
 from pypto._src.run.sizes import Sizes
 from pypto._src.spelling import meant_keyword
 
@@ -43,6 +45,18 @@ def address_of(array: Any) -> int:
         return addressof(c_char.from_buffer(array))
     except (TypeError, ValueError, BufferError):  # read-only, empty, or elements that C has not
         return array.ctypes.data
+
+
+def described(arg: object) -> str:
+    """Return what an argument is that is no array."""
+    return "None" if arg is None else f"a {type(arg).__name__}"
+
+
+def as_array(name: str, arg: object, dtype: str) -> str:
+    """Return how an argument that is no array becomes one, or how one is made."""
+    if isinstance(arg, int | float | list | tuple):
+        return f"np.asarray({name}, {dtype})"
+    return f"pass a NumPy array of {dtype}"
 
 
 class Bound(NamedTuple):
@@ -88,12 +102,20 @@ class Signature:
         """The names of the parameters that a call writes."""
         return [p.name for p in self._params if isinstance(p, _Tensor) and p.writes]
 
-    def random(self, rng: np.random.Generator, given: Mapping[str, int]) -> dict[str, Any]:
+    def random(self, seed: int, given: Mapping[str, int]) -> dict[str, Any]:
         """Return arguments that fit, by name; see `CompiledProgram.random_arguments`.
 
         Raises:
-            CallError: a size is not given, or one that there is not.
+            CallError: a size is not given, or one that there is not, or makes no sense.
         """
+        try:
+            rng = np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            raise CallError(
+                f"seed is {seed!r}, an integer of 0 or more was wanted",
+                hint="seed=0",
+                slug="argument-kind",
+            ) from None
         sizes = Sizes(self._function, given)
         return {param.name: param.random(rng, sizes) for param in self._params}
 
@@ -189,7 +211,7 @@ class Additions:
             sizes = Sizes.of(self._function, self._known(bound.values))
             shapes = [sizes.shape(param, kind) for param, kind in self._made]
         for (_, kind), shape in zip(self._made, shapes, strict=True):
-            array = np.empty(shape, kind.dtype.numpy)
+            array = new_array(shape, kind.dtype.numpy)
             values.append(array)
             words.append(address_of(array))
         return Bound(values, words)
@@ -290,13 +312,7 @@ def type_text(kind: TensorType | ScalarType) -> str:
     """Return a type as signatures show it: ``Tensor[[64, n], FP32]``."""
     if isinstance(kind, ScalarType):
         return f"Scalar[{kind.dtype.member}]"
-    return f"Tensor[[{', '.join(_dim_text(dim) for dim in kind.shape)}], {kind.dtype.member}]"
-
-
-def _dim_text(dim: Expr) -> str:
-    if isinstance(dim, ConstInt):
-        return str(dim.value)
-    return dim.name if isinstance(dim, Var) else "?"
+    return f"Tensor[[{', '.join(map(size_text, kind.shape))}], {kind.dtype.member}]"
 
 
 def _parameter(
@@ -440,11 +456,11 @@ class _Tensor:
         """Return an object that speaks DLPack as an array over the same memory."""
         if is_array(arg):
             return np.asarray(arg)  # a subclass, such as a memory map
-        found = f"argument {self.name!r} of {self.function} is a {type(arg).__name__}"
+        found = f"argument {self.name!r} of {self.function} is {described(arg)}"
         if not hasattr(arg, "__dlpack__"):
             raise CallError(
                 f"{found}; {self.text} was wanted",
-                hint=f"np.asarray({self.name}, {_dtype_text(self.dtype)})",
+                hint=as_array(self.name, arg, _dtype_text(self.dtype)),
                 slug="argument-kind",
             )
         try:

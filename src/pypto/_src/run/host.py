@@ -19,8 +19,8 @@ from pypto._src.interp.evaluate import Env, Eval, Evaluator, Plan, Store
 from pypto._src.ir.nodes import Call, ScalarType, TensorType, Var, const_value
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.lazy import lazy_module
 from pypto._src.ops import tensor
+from pypto._src.ops.rules import new_array
 from pypto._src.run.arguments import Bound, SizeWords, is_array, type_text, word_of
 from pypto._src.run.effects import Effects
 from pypto._src.run.graph import Access, Buffer, Region, TaskGraph, thread_count
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     Array = np.ndarray[Any, Any]
-else:
-    np = lazy_module("numpy")
 
 
 SHORT_S: Final = 40e-6
@@ -293,7 +291,14 @@ def _item(args: Sequence[Any], index: int, _env: Env) -> Any:
 def _create(call: Call, shape: Eval) -> Eval:
     assert isinstance(call.type, TensorType)
     dtype = call.type.dtype.numpy
-    return lambda env: Buffer(np.empty(shape(env), dtype)).whole()
+
+    def create(env: Env) -> Region:
+        try:
+            return Buffer(new_array(shape(env), dtype)).whole()
+        except EvaluationError as error:
+            raise error.at(call.span) from None
+
+    return create
 
 
 def _view(call: Call, evals: Sequence[Eval]) -> Callable[[Env], Region]:

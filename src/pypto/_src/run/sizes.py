@@ -5,8 +5,9 @@ Knows signatures and numbers; knows nothing of arrays.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pypto._src.diagnostics import Span, spelled_like
 from pypto._src.errors import CallError
@@ -28,6 +29,28 @@ class SizeMissingError(CallError):
         self.names = names
 
 
+def _whole(name: str, size: Any) -> int:
+    """Return a size as an integer."""
+    try:
+        found = operator.index(size)
+    except TypeError:
+        plain = size is None or isinstance(size, float | str)
+        found = repr(size) if plain else f"a {type(size).__name__}"
+        near = int(size) if isinstance(size, float) and size.is_integer() else 64
+        raise CallError(
+            f"the size {name!r} is {found}, an integer was wanted",
+            hint=f"sizes={{{name!r}: {near}}}",
+            slug="argument-kind",
+        ) from None
+    if found < 0:
+        raise CallError(
+            f"the size {name!r} is {found}, 0 or more was wanted",
+            hint=f"sizes={{{name!r}: {-found}}}",
+            slug="argument-range",
+        )
+    return found
+
+
 class Sizes:
     """The sizes of the tensors of one function, and the numbers that are sizes."""
 
@@ -43,13 +66,18 @@ class Sizes:
                 makes no sense.
         """
         self._function = function
-        self._values = {var: given[var.name] for var in self._vars() if var.name in given}
+        if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise CallError(
+                f"sizes is a {type(given).__name__}, a dict of names and integers was wanted",
+                hint=f"sizes={{{next((var.name for var in self._vars()), 'N')!r}: 64}}",
+                slug="argument-kind",
+            )
+        sizes = {name: _whole(name, size) for name, size in given.items()}
+        self._values = {var: sizes[var.name] for var in self._vars() if var.name in sizes}
         known = {var.name for var in self._values}
-        for name, size in given.items():
+        for name in sizes:
             if name not in known:
                 self._refuse_name(name)
-            if size < 0:
-                raise CallError(f"the size {name!r} is {size}", slug="argument-range")
 
     @classmethod
     def of(cls, function: Function, values: Mapping[Var, int]) -> Sizes:
@@ -82,7 +110,7 @@ class Sizes:
                 hint="leave it out",
                 slug="size-name",
             )
-        near = spelled_like(name, names) or (names[0] if len(names) == 1 else None)
+        near = spelled_like(str(name), names) or (names[0] if len(names) == 1 else None)
         raise CallError(
             f"{self._function.name} has no size {name!r}; it has {', '.join(names)}",
             hint=None if near is None else f"did you mean {near}?",

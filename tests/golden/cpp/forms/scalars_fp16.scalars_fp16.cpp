@@ -4,6 +4,12 @@
 
 using namespace pto;
 
+template <typename T>
+static inline __aicore__ T float_abs(T a)
+{
+    return a <= 0 ? static_cast<T>(0 - a) : a;  // -0 becomes 0, too
+}
+
 static inline __aicore__ double float_floor_div(double a, double b)
 {
     double q = a / b;
@@ -112,7 +118,7 @@ __aicore__ __attribute__((always_inline)) void runScalarsFp16(__gm__ int64_t* ar
     // Function body
     half k_0 = (a + b) * (a - b) / (b * b + static_cast<half>(1.0f));
     half k_1 = k_0 + static_cast<half>(static_cast<float>(float_floor_div(a, static_cast<half>(3.0f)))) + static_cast<half>(static_cast<float>(float_floor_mod(b, static_cast<half>(0.75f)))) + static_cast<half>(static_cast<float>(float_pow(b, static_cast<half>(3.0f))));
-    half k_2 = static_cast<half>(static_cast<float>(float_max(k_1, a))) - static_cast<half>(static_cast<float>(float_min(k_1, b))) + (a <= 0 ? 0 - a : a) - -b;
+    half k_2 = static_cast<half>(static_cast<float>(float_max(k_1, a))) - static_cast<half>(static_cast<float>(float_min(k_1, b))) + float_abs<half>(a) - -b;
     half k_4;
     if (a < b || a >= k_2) {
         half k_3 = k_2 + static_cast<half>(1.0f);

@@ -4,6 +4,12 @@
 
 using namespace pto;
 
+template <typename T>
+static inline __aicore__ T float_abs(T a)
+{
+    return a <= 0 ? static_cast<T>(0 - a) : a;  // -0 becomes 0, too
+}
+
 static inline __aicore__ double float_floor_div(double a, double b)
 {
     double q = a / b;
@@ -112,7 +118,7 @@ __aicore__ __attribute__((always_inline)) void runScalarsFp32(__gm__ int64_t* ar
     // Function body
     float k_0 = (a + b) * (a - b) / (b * b + 1.0f);
     float k_1 = k_0 + static_cast<float>(float_floor_div(a, 3.0f)) + static_cast<float>(float_floor_mod(b, 0.75f)) + static_cast<float>(float_pow(b, 3.0f));
-    float k_2 = static_cast<float>(float_max(k_1, a)) - static_cast<float>(float_min(k_1, b)) + (a <= 0 ? 0 - a : a) - -b;
+    float k_2 = static_cast<float>(float_max(k_1, a)) - static_cast<float>(float_min(k_1, b)) + float_abs<float>(a) - -b;
     float k_4;
     if (a < b || a >= k_2) {
         float k_3 = k_2 + 1.0f;

@@ -19,6 +19,18 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_max(T a, T b)
+{
+    return a > b ? a : b;
+}
+
+template <typename T>
+static inline __aicore__ T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -112,7 +124,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
     TMATMUL(acc_0, left, right);
     pipe_barrier(PIPE_M);
     TMATMUL_ACC(acc_1, acc_0, left, right);
-    int64_t r_1 = (floor_mod(-s_0, -5) > -40 ? floor_mod(-s_0, -5) : -40) < 40 ? (floor_mod(-s_0, -5) > -40 ? floor_mod(-s_0, -5) : -40) : 40;
+    int64_t r_1 = int_min<int64_t>(int_max<int64_t>(floor_mod(-s_0, -5), -40), 40);
     using acc_5Type = Tile<TileType::Acc, float, 32, 32, BLayout::ColMajor, -1, -1, SLayout::RowMajor, 1024>;
     acc_5Type acc_5(32, 32);
     TASSIGN(acc_5, 0x0);

@@ -4,6 +4,12 @@
 
 using namespace pto;
 
+template <typename T>
+static inline __aicore__ T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -104,7 +110,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
         acc_3Type acc_3(32, 32);
         TASSIGN(acc_3, 0x1000);
         if (s_0 == s_0 + s_0) {
-            int64_t r_1 = (s_0 > -40 ? s_0 : -40) < 40 ? (s_0 > -40 ? s_0 : -40) : 40;
+            int64_t r_1 = int_min<int64_t>(s_0 > -40 ? s_0 : -40, 40);
             if (3 != (r_1 > 1 ? r_1 : 1) || s_0 < n * s_0) {
             }
             pipe_barrier(PIPE_M);

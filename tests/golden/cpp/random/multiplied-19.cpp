@@ -19,6 +19,12 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -124,7 +130,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
     TMATMUL(acc_3, left, right);
     int64_t s_iter = s_0;
     for (int64_t k1 = 3; k1 > -1; k1 += -1) {
-        int64_t s_1 = (k1 > -40 ? k1 : -40) < 40 ? (k1 > -40 ? k1 : -40) : 40;
+        int64_t s_1 = int_min<int64_t>(k1 > -40 ? k1 : -40, 40);
         s_iter = s_1;
     }
     TASSIGN(y_32x32Global, y + 32 * 64 + floor_mod(s_iter, 3) * 16);

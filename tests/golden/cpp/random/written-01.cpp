@@ -19,6 +19,12 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -265,7 +271,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
             out_4Global = out_3Global;
             r_3 = r_iter;
         } else {
-            int64_t r_2 = (t1_1 > -40 ? t1_1 : -40) < 40 ? (t1_1 > -40 ? t1_1 : -40) : 40;
+            int64_t r_2 = int_min<int64_t>(t1_1 > -40 ? t1_1 : -40, 40);
             i_3 = i_iter;
             j_3 = j_iter;
             out_4Global = outGlobal;

@@ -19,6 +19,12 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -215,7 +221,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
     TROWEXPANDMUL(a_2, _t0, w);
     int64_t s_iter = s_0;
     for (int64_t k1 = n; k1 > -1; k1 += -1) {
-        int64_t s_1 = (s_iter > -40 ? s_iter : -40) < 40 ? (s_iter > -40 ? s_iter : -40) : 40;
+        int64_t s_1 = int_min<int64_t>(s_iter > -40 ? s_iter : -40, 40);
         s_iter = s_1;
     }
     TASSIGN(x_16x32Global, x + 16 * 32 + 0);

@@ -34,6 +34,12 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -221,14 +227,14 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
         TMOV(_t0, b_0);
         pipe_barrier(PIPE_V);
         TMOV(b_2, _t0);
-        int64_t r_2 = (s > -40 ? s : -40) < 40 ? (s > -40 ? s : -40) : 40;
+        int64_t r_2 = int_min<int64_t>(s > -40 ? s : -40, 40);
         TROWEXPANDSUB(_t1, b_0, v);
         set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
         wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
         TASSIGN(out_16x32Global, out + 0 * 32 + 0);
         TSTORE(out_16x32Global, _t1);
         TADDS(i_1, i_0, 3);
-        int64_t r_3 = (r_2 > -40 ? r_2 : -40) < 40 ? (r_2 > -40 ? r_2 : -40) : 40;
+        int64_t r_3 = int_min<int64_t>(r_2 > -40 ? r_2 : -40, 40);
         pipe_barrier(PIPE_V);
         TADD(c_0, b_2, b_2);
         TRESHAPE(v_row, v);

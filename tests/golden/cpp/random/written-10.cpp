@@ -19,6 +19,18 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_max(T a, T b)
+{
+    return a > b ? a : b;
+}
+
+template <typename T>
+static inline __aicore__ T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -263,7 +275,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
                 TNEG(_t3, _t2);
                 set_flag(PIPE_V, PIPE_MTE2, EVENT_ID0);
                 TRESHAPE(b_1, _t3);
-                int64_t r_2 = (floor_mod(r_iter, 3) - 0 > -40 ? floor_mod(r_iter, 3) - 0 : -40) < 40 ? (floor_mod(r_iter, 3) - 0 > -40 ? floor_mod(r_iter, 3) - 0 : -40) : 40;
+                int64_t r_2 = int_min<int64_t>(int_max<int64_t>(floor_mod(r_iter, 3) - 0, -40), 40);
                 pipe_barrier(PIPE_V);
                 TROWEXPANDMUL(_t4, b_1, v);
                 TRESHAPE(_t5, _t4);

@@ -34,6 +34,18 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_max(T a, T b)
+{
+    return a > b ? a : b;
+}
+
+template <typename T>
+static inline __aicore__ T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -237,7 +249,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
     TSTORE(out_16x32Global, _t0);
     TASSIGN(out_16x32Global, out + 0 * 32 + 0);
     TSTORE(out_16x32Global, b);
-    int64_t r_2 = (-4 + floor_div(r_1, -2) > -40 ? -4 + floor_div(r_1, -2) : -40) < 40 ? (-4 + floor_div(r_1, -2) > -40 ? -4 + floor_div(r_1, -2) : -40) : 40;
+    int64_t r_2 = int_min<int64_t>(int_max<int64_t>(-4 + floor_div(r_1, -2), -40), 40);
     using result_2ShapeDim5 = Shape<1, 1, 1, 64, 32>;
     using result_2StrideDim5 = Stride<1, 1, 1, 32, 1>;
     using result_2GlobalType = GlobalTensor<float, result_2ShapeDim5, result_2StrideDim5>;

@@ -19,6 +19,18 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_max(T a, T b)
+{
+    return a > b ? a : b;
+}
+
+template <typename T>
+static inline __aicore__ T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -239,7 +251,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
     b_iter = b_0;
     int64_t r_iter = r_1;
     for (int64_t k1 = 0; k1 < 3; k1 += 2) {
-        int64_t r_2 = (k1 - r_iter - k1 * r_iter > -40 ? k1 - r_iter - k1 * r_iter : -40) < 40 ? (k1 - r_iter - k1 * r_iter > -40 ? k1 - r_iter - k1 * r_iter : -40) : 40;
+        int64_t r_2 = int_min<int64_t>(int_max<int64_t>(k1 - r_iter - k1 * r_iter, -40), 40);
         pipe_barrier(PIPE_V);
         TCVT(b_1, i, RoundMode::CAST_ROUND);
         TRESHAPE(_t1, b_1);

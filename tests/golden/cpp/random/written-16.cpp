@@ -19,6 +19,12 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -250,7 +256,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
             while (t3_iter < 3 && true) {
                 int64_t t3_1 = t3_iter + 1;
                 pipe_barrier(PIPE_ALL);
-                TASSIGN(x_16x32Global, x + floor_mod((s_1 > k1 ? s_1 : k1) < n ? (s_1 > k1 ? s_1 : k1) : n, 4) * 16 * 32 + 0);
+                TASSIGN(x_16x32Global, x + floor_mod(int_min<int64_t>(s_1 > k1 ? s_1 : k1, n), 4) * 16 * 32 + 0);
                 TLOAD(b_2, x_16x32Global);
                 b_iter_2 = b_2;
                 t3_iter = t3_1;

@@ -19,6 +19,12 @@ static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)
     return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;
 }
 
+template <typename T>
+static inline __aicore__ T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
@@ -241,7 +247,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
     pipe_barrier(PIPE_V);
     TNEG(_t2, _t1);
     TRESHAPE(a_2, _t2);
-    int64_t r_2 = (s > -40 ? s : -40) < 40 ? (s > -40 ? s : -40) : 40;
+    int64_t r_2 = int_min<int64_t>(s > -40 ? s : -40, 40);
     TRESHAPE(v_row, v);
     TNEG(w_1_row, v_row);
     TRESHAPE(w_1, w_1_row);

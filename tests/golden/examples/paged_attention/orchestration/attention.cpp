@@ -26,6 +26,12 @@ static inline int64_t floor_div(int64_t a, int64_t b)
     return (q * b != a && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 
+template <typename T>
+static inline T int_min(T a, T b)
+{
+    return a < b ? a : b;
+}
+
 extern "C" {
 
 __attribute__((visibility("default")))
@@ -108,7 +114,7 @@ void aicpu_orchestration_entry(PTO2Runtime* rt, uint64_t* args, int arg_count)
                             // paged_attention.py:165
                             Tensor rows_v = ext_v_cache.view({128, 128}, {static_cast<uint64_t>(first), 0});
                             // paged_attention.py:166
-                            float tokens = static_cast<float>(length - number * 128 < 128 ? length - number * 128 : 128);
+                            float tokens = static_cast<float>(int_min<int64_t>(length - number * 128, 128));
                             // paged_attention.py:167
                             uint64_t s_shapes[2] = {16, 128};
                             Tensor s = make_tensor(s_shapes, 2, DataType::FLOAT32);

@@ -1,0 +1,1 @@
+"""The commands of ``pypto``, a module each: what it takes, what it does, what it prints."""

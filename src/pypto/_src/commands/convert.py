@@ -1,0 +1,48 @@
+"""``pypto convert``: a program in the other of its two textual forms."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pypto._src import build_output
+from pypto._src.commands.programs import load_either
+from pypto._src.commands.words import Commands
+from pypto._src.ir.text import python_print
+from pypto._src.ir.walk import with_room
+from pypto._src.statement.printer import to_statement_text
+
+
+def add(commands: Commands) -> None:
+    """Add the command to the command line."""
+    convert = commands.add_parser(
+        "convert", help="print a program in the other of its two textual forms"
+    )
+    convert.add_argument(
+        "file",
+        metavar="FILE[:NAME]",
+        help="a Python file, which is executed, and the program in it; or a text in statement form",
+    )
+    convert.add_argument(
+        "--to",
+        choices=("statement", "python"),
+        required=True,
+        dest="form",
+        help="the form to print: statements (docs/statement-form.md) or Python",
+    )
+    convert.add_argument("-o", metavar="FILE", dest="output", help="the file to write to")
+    convert.set_defaults(command=_convert)
+
+
+def _convert(args: argparse.Namespace) -> int:
+    program = load_either(args.file)
+    is_python = args.form == "python"
+    write = python_print if is_python else to_statement_text
+    text = with_room(lambda: write(program), program)
+    text = text if text.endswith("\n") else f"{text}\n"
+    if args.output is None:
+        sys.stdout.write(text)
+    else:
+        build_output.write_file(Path(args.output), text)
+    return 0

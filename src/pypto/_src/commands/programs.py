@@ -1,0 +1,169 @@
+"""The programs that a command line names: files are executed, printed texts are read."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pypto._src import demo
+from pypto._src.diagnostics import Span, spelled_like
+from pypto._src.errors import CallError, PyptoError
+from pypto._src.frontend.text import is_printed_text, parse_program
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.jit import JitFunction
+from pypto._src.statement.reader import from_statement_text, is_statement_text
+
+
+def load(text: str) -> Program:
+    """Return the program that ``FILE[:NAME]`` means; the file is executed.
+
+    Raises:
+        PyptoError: the file fails, or has no such program, or several and no name is given.
+        OSError: the file cannot be read.
+    """
+    return load_case(text)[0]
+
+
+def load_case(text: str) -> tuple[Program, demo.Case | None]:
+    """Return the program that ``FILE[:NAME]`` means, and the example's case that it is, if any.
+
+    Raises:
+        PyptoError: as `load` does.
+        OSError: the file cannot be read.
+    """
+    path, name = split(text)
+    variables = _execute(path)
+    found = _programs(variables)
+    names = ", ".join(found)
+    if name is None and len(found) == 1:
+        [name] = found
+    if not found:
+        raise _no_program(path, variables)
+    if name is None:
+        first = next(iter(found))
+        raise CallError(
+            f"{path} defines several programs: {names}",
+            hint=f"name one: {path}:{first}",
+            slug="program-name",
+        )
+    if name not in found:
+        near = spelled_like(name, found) or (names if len(found) == 1 else None)
+        hint = None if near is None else f"name one that it defines: {path}:{near}"
+        what = f"{path} defines no {name!r}; it defines {names}"
+        raise CallError(what, hint=hint, slug="program-name")
+    program = found[name]
+    if not isinstance(program, Program):
+        return Program([program], program.name), None
+    cases: Sequence[demo.Case] = variables.get("CASES", ())
+    return program, next((case for case in cases if case.program is program), None)
+
+
+def load_either(text: str) -> Program:
+    """Return the program of a printed text in either form, or else as `load` does.
+
+    A file that `python_print` wrote is read, not executed: its header has entry and attributes.
+
+    Raises:
+        PyptoError: the text is wrong, or the file fails or has no such program.
+        OSError: the file cannot be read.
+    """
+    path = Path(text)
+    if not path.is_file():
+        return load(text)
+    source = text_of(path)
+    if is_statement_text(source):
+        return from_statement_text(source, str(path))
+    if is_printed_text(source):
+        with suppress(SyntaxError):  # which `load` reports
+            return parse_program(source, str(path))
+    return load(text)
+
+
+def programs_in(path: Path) -> dict[str, Program | Function]:
+    """Execute a file; return its programs by name and, if it has none, its functions.
+
+    Raises:
+        PyptoError: the file fails.
+        OSError: the file cannot be read.
+    """
+    return _programs(_execute(path))
+
+
+def split(text: str) -> tuple[Path, str | None]:
+    """Return file and name of ``FILE[:NAME]``."""
+    head, colon, name = text.rpartition(":")
+    # C:\kernels.py has a colon, too.
+    return (Path(head), name) if colon and name.isidentifier() and head else (Path(text), None)
+
+
+def _no_program(path: Path, variables: Mapping[str, Any]) -> CallError:
+    """Return the error for a file without a program; one of ``@pl.jit`` comes with a call."""
+    jitted = [name for name, value in variables.items() if isinstance(value, JitFunction)]
+    if not jitted:
+        hint = "put @pl.program above a class of functions"
+        return CallError(f"{path} defines no program", hint=hint, slug="program-name")
+    return CallError(
+        f"{path} defines no program: {', '.join(jitted)} is made one by what it is called with",
+        hint=f"program = {jitted[0]}.lower(pl.Tensor[[64, 64], pl.FP32], ...)",
+        slug="program-name",
+    )
+
+
+def _execute(path: Path) -> dict[str, Any]:
+    path.open("rb").close()  # a missing file is our business, one that it opens is not
+    folder = str(path.parent.absolute())
+    sys.path.insert(0, folder)  # as Python does for a script
+    try:
+        return runpy.run_path(str(path))
+    except PyptoError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _failure(path, error) from error
+    finally:
+        if folder in sys.path:
+            sys.path.remove(folder)
+
+
+def _programs(variables: Mapping[str, Any]) -> dict[str, Program | Function]:
+    for kind in (Program, Function):
+        found: dict[int, tuple[str, Program | Function]] = {}
+        for name, value in variables.items():
+            if isinstance(value, kind):
+                found.setdefault(id(value), (name, value))  # a second name is not a second program
+        if kind is Program:  # those of examples, which may be made by a function
+            for case in variables.get("CASES", ()):
+                found.setdefault(id(case.program), (case.name, case.program))
+        if found:
+            return dict(found.values())
+    return {}
+
+
+def _failure(path: Path, error: BaseException) -> PyptoError:
+    """Return what a file raised, at the file's line."""
+    place: Span | None = None
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        column = (error.offset or 1) - 1
+        place = Span(error.filename or str(path), error.lineno, column)
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == str(path):
+            place = Span(str(path), line, -1)
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return PyptoError(f"{type(error).__name__}: {text}", place, slug="user-file")
+
+
+def text_of(path: Path) -> str:
+    """Return what a file holds.
+
+    Raises:
+        PyptoError: it is no text.
+        OSError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise PyptoError(f"{path} is no text: {error}", slug="file") from error

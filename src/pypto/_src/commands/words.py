@@ -1,0 +1,144 @@
+"""What several commands have in common: words of the command line, JSON, times."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, Final, Protocol
+
+from pypto._src import driver
+from pypto._src.driver import CompiledProgram
+from pypto._src.emit.cpp_options import CppOptions
+from pypto._src.run.sizes import SizeMissingError
+
+_CPP_OPTIONS: Final = tuple(field.name for field in fields(CppOptions))
+_SWITCHES: Final = {"": True, "true": True, "false": False}
+"""What may follow the ``=`` of an option."""
+
+
+class Commands(Protocol):
+    """Where a command adds itself to the command line."""
+
+    def add_parser(
+        self,
+        name: str,
+        *,
+        parents: Sequence[argparse.ArgumentParser] = ...,
+        help: str,  # noqa: A002  argparse calls it so
+    ) -> argparse.ArgumentParser:
+        """Return the parser of a new command; ``help`` is its line in the list of commands."""
+        ...
+
+
+def file_words() -> argparse.ArgumentParser:
+    """Return what commands have that read one program."""
+    words = argparse.ArgumentParser(add_help=False)
+    words.add_argument(
+        "file",
+        metavar="FILE[:NAME]",
+        help="a Python file, which is executed, and the program in it if there are several",
+    )
+    return words
+
+
+def json_words() -> argparse.ArgumentParser:
+    """Return what commands have that print JSON on request."""
+    words = argparse.ArgumentParser(add_help=False)
+    words.add_argument("--json", action="store_true", help="print JSON instead of text")
+    return words
+
+
+def cpp_words() -> argparse.ArgumentParser:
+    """Return what commands have that write C++."""
+    words = argparse.ArgumentParser(add_help=False)
+    words.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        type=_cpp_option,
+        dest="options",
+        metavar="NAME[=VALUE]",
+        help="add this to the C++ of the kernels, or leave it out if VALUE is false: "
+        f"{', '.join(_CPP_OPTIONS)}",
+    )
+    return words
+
+
+def size_words() -> argparse.ArgumentParser:
+    """Return what commands have that run on random arguments."""
+    words = argparse.ArgumentParser(add_help=False)
+    words.add_argument(
+        "--size",
+        action="append",
+        default=[],
+        type=_size,
+        dest="sizes",
+        metavar="NAME=N",
+        help="of the random arguments: the size of the dimension of this name, as in "
+        'pl.dynamic("NAME"), or the value of an integer parameter, else 1; once for each',
+    )
+    return words
+
+
+def _cpp_option(text: str) -> tuple[str, bool]:
+    """Return name and value of ``NAME[=VALUE]``, an attribute of `CppOptions`."""
+    name, equals, value = text.partition("=")
+    if name not in _CPP_OPTIONS:
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(_CPP_OPTIONS)}")
+    if value not in _SWITCHES or (equals and not value):
+        raise argparse.ArgumentTypeError(f"{name} is true or false, not {value!r}")
+    return name, _SWITCHES[value]
+
+
+def _size(text: str) -> tuple[str, int]:
+    """Return name and size of ``NAME=N``."""
+    name, _, size = text.partition("=")
+    if not name.isidentifier() or not (size.isascii() and size.isdigit()):
+        raise argparse.ArgumentTypeError(f"a size is given as NAME=64, not {text!r}")
+    return name, int(size)
+
+
+def given_twice(args: argparse.Namespace) -> str | None:
+    """Return what is wrong if one size is given twice."""
+    names = [name for name, _ in args.sizes]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    return None if twice is None else f"--size {twice} is given twice"
+
+
+def random_arguments(
+    compiled: CompiledProgram, sizes: Sequence[tuple[str, int]], seed: int = 0
+) -> dict[str, Any]:
+    """Return random arguments of the sizes that the command line gives.
+
+    Raises:
+        CallError: as `CompiledProgram.random_arguments`, with what to add to the command.
+    """
+    try:
+        return driver.random_arguments(compiled, seed, dict(sizes))
+    except SizeMissingError as error:
+        error.hint = " ".join(f"--size {name}=64" for name in error.names)
+        raise
+
+
+def wrong_option(args: argparse.Namespace, command: str, has_cpp: bool, place: str) -> bool:
+    """Say so if there are options for C++ and the command writes none; then return True."""
+    if not args.options or has_cpp:
+        return False
+    print(f"pypto {command}: error: --option goes with {place}", file=sys.stderr)
+    return True
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON."""
+    print(json.dumps(value, indent=2))
+
+
+def duration(seconds: float) -> str:
+    """Return a time in a unit that leaves one to three digits before the point."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"

@@ -1,0 +1,109 @@
+"""Names for how much of a tile is valid, where a call says it as an expression.
+
+Types name valid sizes, so each is a number or a variable. Knows when a variable is still what an
+expression computes; knows no op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
+from pypto._src.diagnostics import Span
+from pypto._src.errors import PyptoError
+from pypto._src.frontend.context import Context
+from pypto._src.ir.nodes import Call, ConstInt, Expr, ScalarType, Var, same_dim, valid_part
+from pypto._src.ir.stmts import AssignStmt
+from pypto._src.ir.walk import defined_by, stmts_in, uses
+
+_SIZE_NAME: Final = "_valid_tmp"
+_MOST_LOOKED_AT: Final = 64  # statements before a call, for the name of its valid size
+
+
+def with_new_names(
+    ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> Call | None:
+    """Return the call with variables for what is computed in its keywords, assigned before it.
+
+    ``valid_shapes=[pl.min(m - i, 16), 64]`` means ``valid = pl.min(m - i, 16)`` and its name. None
+    if the op refuses the names as well.
+    """
+    count = len(ctx.block)
+
+    def named(item: Any) -> Any:
+        if not _is_computed(item):
+            return item
+        held = next((var for var in _holders(ctx, item) if var.name == _SIZE_NAME), None)
+        if held is None:
+            held = Var(_SIZE_NAME, item.type, item.span)  # by which messages call it
+            ctx.append(held, item, span)
+        return held
+
+    sizes = {key: _each(named, value) for key, value in kwargs.items()}
+    try:
+        return op.build(args, sizes, span)
+    except (PyptoError, TypeError, ValueError):
+        del ctx.block[count:]
+        return None
+
+
+def with_known_names(
+    ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> Call | None:
+    """Return the call with the valid sizes of its tiles for the same computed anew in its lists.
+
+    A tile loaded with ``valid_shapes=[pl.min(8, n), 64]`` is stored to a region of the size
+    ``[pl.min(8, n), 64]``. None if nothing in the lists is such a size, or the op still refuses.
+    """
+    values = (*args, *kwargs.values())
+    parts = (valid_part(value.type) or () for value in values if isinstance(value, Expr))
+    sizes = frozenset(size for part in parts for size in part if isinstance(size, Var))
+    if not sizes:
+        return None
+
+    def known(item: Any) -> Any:
+        return known_size(ctx, item, sizes)
+
+    try:
+        return op.build(
+            [_each(known, arg) for arg in args],
+            {key: _each(known, value) for key, value in kwargs.items()},
+            span,
+        )
+    except (PyptoError, TypeError, ValueError):
+        return None
+
+
+def known_size(ctx: Context, item: Any, sizes: Collection[Expr]) -> Any:
+    """Return the variable among ``sizes`` that is what ``item`` computes, else ``item``."""
+    if not _is_computed(item):
+        return item
+    names = {id(size) for size in sizes}
+    return next((var for var in _holders(ctx, item) if id(var) in names), item)
+
+
+def _each(change: Callable[[Any], Any], value: Any) -> Any:
+    """Return a list with each item changed, anything else as it is."""
+    if not isinstance(value, list | tuple):
+        return value
+    return [change(item) for item in cast("Sequence[Any]", value)]
+
+
+def _is_computed(item: Any) -> bool:
+    computed = isinstance(item, Expr) and not isinstance(item, Var | ConstInt)
+    return computed and isinstance(item.type, ScalarType)
+
+
+def _holders(ctx: Context, item: Expr) -> Iterator[Var]:
+    """Yield the variables that were assigned ``item`` in this block and still are what it is."""
+    used, later = frozenset(uses([item])), set[Var]()
+    left = _MOST_LOOKED_AT
+    for stmt in reversed(ctx.block):
+        inside = [*stmts_in(stmt)]
+        left -= len(inside)
+        defined = {var for each in inside for var in defined_by(each)}
+        if left < 0 or not used.isdisjoint(defined):
+            return
+        if isinstance(stmt, AssignStmt) and stmt.var not in later and same_dim(stmt.value, item):
+            yield stmt.var
+        later |= defined

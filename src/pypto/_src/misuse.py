@@ -1,0 +1,53 @@
+"""What is said of kernels and programs that are used as something else: called, or not yet made.
+
+Knows Python's objects and the user's text; knows nothing of the IR.
+"""
+
+from __future__ import annotations
+
+import re
+from types import FrameType
+from typing import Any, Final
+
+from pypto._src.diagnostics import lines_at, place_of_frame
+from pypto._src.errors import CallError
+
+_CALL: Final = re.compile(r"([\w.]+)(\(.*\))", re.DOTALL)
+
+
+def uncompiled(kind: str, name: str, frame: FrameType) -> CallError:
+    """Return the error for the call, in ``frame``, of a ``kind`` that can only be compiled."""
+    place = place_of_frame(frame)
+    text = _CALL.fullmatch(lines_at(place))
+    compiled, passed = (name, "(...)") if text is None else (text[1], " ".join(text[2].split()))
+    return CallError(
+        f"{kind} {name!r} is called before it is compiled",
+        place,
+        hint=f"write runtime.compile({compiled}){passed}",
+        note="from pypto import runtime",
+        slug="call-uncompiled",
+    )
+
+
+def not_a_program(value: Any, taker: str, frame: FrameType | None = None) -> CallError:
+    """Return the error for what ``taker`` was given, in ``frame``, in place of a program."""
+    kind = type(value).__name__
+    name = str(getattr(value, "__name__", getattr(value, "name", "")))
+    found, hint = f"a {kind}", "put @pl.program above a class of functions"
+    if value is None or isinstance(value, str):
+        found = repr(value)
+    elif isinstance(value, type):
+        found, hint = f"the class {name!r}", f"put @pl.program above class {name}"
+    elif hasattr(value, "__code__") and name.isidentifier():  # else a lambda
+        found, hint = f"the Python function {name!r}", f"put @pl.function above def {name}"
+    elif hasattr(value, "func_type"):
+        found, hint = f"the function {name!r}", f'write ir.Program([{name}], "{name}")'
+    elif kind == "JitFunction":
+        found = f"the pl.jit function {name!r}"
+        hint = f"call {name} itself: it compiles for the arguments it is given"
+    return CallError(
+        f"{taker} takes a program, got {found}",
+        None if frame is None else place_of_frame(frame),
+        hint=hint,
+        slug="no-program",
+    )

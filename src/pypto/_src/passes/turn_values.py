@@ -1,0 +1,206 @@
+"""What the integers and conditions of a function are in one turn of the loops around them.
+
+A value is a linear form of what does not change from turn to turn: arguments, and what is defined
+outside the loops that are gone through. Where that cannot be said nothing is: every value given is
+the one of a run. Knows nothing of tiles and tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Final, cast
+
+from pypto._src.ir.nodes import (
+    And,
+    BinaryExpr,
+    ConstBool,
+    ConstInt,
+    Eq,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Ge,
+    Gt,
+    Le,
+    Lt,
+    Max,
+    Min,
+    Mul,
+    Ne,
+    Not,
+    Or,
+    Pow,
+    ScalarType,
+    UnaryExpr,
+    Var,
+)
+from pypto._src.ir.walk import uses
+from pypto._src.passes.boxes import Affine, Integers, combine
+from pypto._src.passes.regions import Block
+
+COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
+_ZERO: Final = Affine(0, {})
+
+
+class Values:
+    """The values in the present turn.
+
+    ``stays`` tells the variables that are what they are in every turn. Others have the value that
+    they are given by `let`, or none that is known.
+    """
+
+    def __init__(self, integers: Integers, stays: Callable[[Var], bool]) -> None:
+        self.integers = integers
+        self.stays = stays
+        self._given: dict[Expr, Affine | None] = {}
+        self._known: dict[Expr, Affine | None] = {}  # since the last change
+
+    def let(self, var: Var, value: Affine | None) -> None:
+        """Say what a variable is from now on; None for not known."""
+        self._given[var] = value
+        self._known.clear()
+
+    def of(self, expr: Expr, block: Block) -> Affine | None:
+        """Return what an integer that stands in ``block`` is now."""
+        return self.at(self.integers.form(expr, block), block)
+
+    def at(self, form: Affine, block: Block) -> Affine | None:
+        """Return what a linear form is now."""
+        if not form.terms:
+            return form
+        found = Affine(form.constant, {})
+        for atom, factor in form.terms.items():
+            value = self._atom(atom, block)
+            if value is None:
+                return None
+            found = combine(found, value, factor)
+        return found
+
+    def constant(self, expr: Expr, block: Block) -> int | None:
+        """Return what an integer is now if that is a number."""
+        found = self.of(expr, block)
+        return None if found is None or found.terms else found.constant
+
+    def _atom(self, atom: Expr, block: Block) -> Affine | None:
+        if atom in self._given:
+            return self._given[atom]
+        if atom not in self._known:
+            self._known[atom] = None  # what depends on itself has no value
+            self._known[atom] = self._found(atom, block)
+        return self._known[atom]
+
+    def _found(self, atom: Expr, block: Block) -> Affine | None:
+        home = self.integers.home.get(atom, block)
+        if isinstance(atom, Var):
+            value = self.integers.values.get(atom)
+            found = None if value is None else self._computed(value, home)
+        else:
+            found = self._computed(atom, home)
+        if found is None:
+            read = [*uses([atom])]
+            if read and all(self.stays(var) for var in read):
+                return Affine(0, {atom: 1})
+        return found
+
+    def _computed(self, expr: Expr, block: Block) -> Affine | None:
+        """Return what an expression that is no linear form comes to."""
+        if isinstance(expr, Var | ConstInt):
+            return self.of(expr, block)
+        if not isinstance(expr.type, ScalarType) or not expr.type.dtype.is_int():
+            return None
+        if isinstance(expr, UnaryExpr):
+            value = self.constant(expr.operand, block) if _is_int(expr.operand) else None
+            return None if value is None else Affine(_folded(expr, value), {})
+        if not isinstance(expr, BinaryExpr) or not (_is_int(expr.left) and _is_int(expr.right)):
+            return None
+        left, right = self.of(expr.left, block), self.of(expr.right, block)
+        return None if left is None or right is None else _binary(expr, left, right)
+
+    # ----- conditions ---------------------------------------------------------------------------
+
+    def decide(self, condition: Expr, block: Block) -> bool | None:
+        """Return what a condition is now, None if it may be either."""
+        expr = self._resolved(condition)
+        match expr:
+            case ConstBool() | ConstInt():
+                return bool(expr.value)
+            case Not():
+                value = self.decide(expr.operand, block)
+                return None if value is None else not value
+            case And() | Or():
+                sides = [self.decide(expr.left, block), self.decide(expr.right, block)]
+                strong = isinstance(expr, Or)  # the value of one side that decides it
+                if strong in sides:
+                    return strong
+                return None if None in sides else not strong
+            case _:
+                pass
+        if isinstance(expr, COMPARISONS):
+            difference = self._difference(expr, block)
+            if difference is None or difference.terms:
+                return None
+            return bool(_folded(expr, difference.constant, 0))
+        value = self.constant(expr, block) if _is_int(expr) else None
+        return None if value is None else value != 0
+
+    def key(self, condition: Expr, block: Block) -> Hashable:
+        """Return what conditions that are the same now have in common, None if it is not known."""
+        expr = self._resolved(condition)
+        if isinstance(expr, Not | And | Or):
+            operands = [expr.operand] if isinstance(expr, Not) else [expr.left, expr.right]
+            keys = tuple([self.key(operand, block) for operand in operands])
+            return None if None in keys else (type(expr), *keys)
+        if isinstance(expr, COMPARISONS):
+            difference = self._difference(expr, block)
+            if difference is not None:
+                return type(expr), difference.constant, frozenset(difference.terms.items())
+        elif isinstance(expr, Var) and self.stays(expr):
+            return expr
+        return None
+
+    def _difference(self, expr: Expr, block: Block) -> Affine | None:
+        """Return left minus right of a comparison of integers."""
+        sides = cast("BinaryExpr", expr)
+        if not (_is_int(sides.left) and _is_int(sides.right)):
+            return None
+        left, right = self.of(sides.left, block), self.of(sides.right, block)
+        return None if left is None or right is None else combine(left, right, -1)
+
+    def _resolved(self, expr: Expr) -> Expr:
+        while isinstance(expr, Var) and expr in self.integers.values:
+            expr = self.integers.values[expr]
+        return expr
+
+
+def _is_int(expr: Expr) -> bool:
+    return isinstance(expr.type, ScalarType) and expr.type.dtype.is_int()
+
+
+def _folded(expr: Any, *operands: int) -> int:
+    return int(expr.fold(*operands))
+
+
+def _binary(expr: BinaryExpr, left: Affine, right: Affine) -> Affine | None:
+    """Return what an op makes of two linear forms."""
+    if isinstance(expr, Mul) and not (left.terms and right.terms):
+        form, factor = (left, right.constant) if left.terms else (right, left.constant)
+        return combine(_ZERO, form, factor) if factor else _ZERO
+    if isinstance(expr, Min | Max):
+        apart = combine(left, right, -1)
+        if apart.terms:
+            return None
+        return left if (apart.constant < 0) == isinstance(expr, Min) else right
+    if isinstance(expr, FloorDiv | FloorMod) and not right.terms and right.constant:
+        by = right.constant
+        if any(factor % by for factor in left.terms.values()):
+            return None
+        if isinstance(expr, FloorMod):
+            return Affine(left.constant % by, {})
+        terms = {atom: factor // by for atom, factor in left.terms.items()}
+        return Affine(left.constant // by, terms)
+    if left.terms or right.terms or isinstance(expr, Pow):
+        return None
+    try:
+        return Affine(_folded(expr, left.constant, right.constant), {})
+    except (ArithmeticError, ValueError):
+        return None

@@ -1,0 +1,284 @@
+"""Lines that stay text until someone asks: the trees, the programs and the errors are the same."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import pypto.language as pl
+from pypto import ir
+from pypto._src.errors import PyptoError
+from pypto._src.frontend import source
+from pypto._src.frontend.hook import report
+from pypto._src.frontend.lines import Line, syntax_tree_of, walk
+from pypto._src.outside import names_read
+from pypto._src.python_text import parse_python
+from tests.case_files import parts
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+MISTAKES = sorted((ROOT / "tests" / "errors").glob("*.md"))
+KERNEL = """\
+import pypto.language as pl
+
+SIZES = [16, 64]
+ROWS = 16
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        y: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+        for i in pl.range(4):
+            row = i * ROWS
+            a = pl.load(x, [row, 0], [ROWS, 64])
+            b = pl.load(x, [row, 0], SIZES, target_memory=pl.MemorySpace.Vec)
+            pl = pl
+            c = pl.maximum(a, -0.5)
+            c = pl.add(c, b)
+            b = pl.mul(c, 2)
+            z = pl.cast(b, pl.BF16)
+            x2 = pl.cast(z, pl.FP32)
+            if i > 1:
+                x2 = pl.exp(a)
+            y = pl.store(x2, [row, 0], [ROWS, 64], y)
+"""
+
+
+def lines_of(tree: ast.AST) -> list[str]:
+    """Return the names that lines of a tree assign."""
+    return [node.name for node in walk(tree) if isinstance(node, Line)]
+
+
+def dumped(tree: ast.AST) -> str:
+    """Return all of a tree, places included."""
+    return ast.dump(tree, include_attributes=True)
+
+
+CUT = {
+    "alone": ("def f():\n    x = pl.add(a, b)\n", ["x"]),
+    "all arguments": (
+        "if n:\n    x = a.b.c(d, -1, 2.5, [e, 0], f.g, k=[h, 1], w=pl.FP32, m=-3)\n",
+        ["x"],
+    ),
+    "blocks end where they did": (
+        "def f():\n  for i in n:\n    x = a.b(c)\n    long_name = a.b(c, d)\n  y = a.b(x)\nz = 1\n",
+        ["x", "long_name", "y"],
+    ),
+    "in every block": (
+        "def f():\n  if a:\n    b = c.d(e)\n  elif f:\n    g = h.i(j)\n  else:\n    k = l.m(n)\n"
+        "  try:\n    o = p.q(r)\n  except E:\n    s = t.u(v)\n  finally:\n    w = x.y(z)\n"
+        "  match a:\n    case 1:\n      b = c.d(e)\n  with a:\n    b = c.d(e)\n  while a:\n"
+        "    b = c.d(e)\n  else:\n    b = c.d(e)\n",
+        ["b", "g", "k", "o", "s", "w", "b", "b", "b", "b"],
+    ),
+    "among other alphabets": (
+        "def f():\n    g('\u00e9\U0001f600')  # \u00e9\n    x = a.b(c)\n    \u00e9 = d\n"
+        "    y = a.b(\u00e9)\n",
+        ["x"],
+    ),
+    "beside other statements": (
+        "def f():\n    '''Text.'''\n    x = a.b(c)\n    n + 1\n"
+        "    x = a.b(c) # why\n\n    x = a.b(c)\n",
+        ["x", "x"],
+    ),
+}
+WHOLE = {
+    "a string": 'def f():\n    """\n    x = a.b(c)\n    """\n    x = a.b(c)\n',
+    "brackets": "def f():\n    y = g(\n    x = a.b(c)\n    )\n    x = a.b(c)\n",
+    "a continued line": "def f():\n    y = \\\n    x = a.b(c)\n",
+    "module level": "x = a.b(c)\n",
+    "a plain name": "def f():\n    x = a(c)\n",
+    "a method": "def f():\n    x = self.a(c)\n",
+    "a call of a call": "def f():\n    x = a.b(c.d())\n",
+    "letters beyond ASCII": "def f():\n    x = a.b(c)  \n    y = a.b(\u00e9)\n",
+    "a block on a continued line": "if y: \\\n    x = a.b(c)\n",
+    "a lone carriage return": "def f():\r    z\n    x = a.b(c)\n",
+    "carriage returns": "def f():\r\n    x = a.b(c)\r\n",
+    "a keyword for a name": "def f():\n    x = a.b(True)\n    y = a.b(None)\n",
+    "no arguments": "def f():\n    x = a.b()\n",
+    "no new line at the end": "def f():\n    x = a.b(c)",
+}
+NO_PYTHON = {
+    "a keyword assigned": "def f():\n    for = a.b(c)\n",
+    "a keyword given": "def f():\n    x = a.b(if)\n",
+    "a keyword in a path": "def f():\n    x = a.in(c)\n",
+    "a position after a keyword": "def f():\n    x = a.b(c=1, d)\n",
+    "zeros before a number": "def f():\n    x = a.b(007)\n",
+    "an open string": 'def f():\n    x = a.b(c)\n    """\n    x = a.b(c)\n',
+    "an open bracket": "def f():\n    y = (\n    x = a.b(c)\n",
+    "indented without a block": "x = 1\n    x = a.b(c)\n",
+    "two lines in a block of one": "if y: \\\n    x = a.b(c)\n    x = a.b(c)\n",
+    "one column too far": "def f():\n    x = a.b(c)\n     y = a.b(c)\n",
+}
+
+
+@pytest.mark.parametrize(("text", "names"), CUT.values(), ids=CUT)
+def test_cut(text: str, names: list[str]) -> None:
+    """Lines are in the tree where they were; asked for their nodes, they are Python's."""
+    tree = syntax_tree_of(text)
+    assert lines_of(tree) == names
+    assert ast.unparse(syntax_tree_of(text)) == ast.unparse(ast.parse(text))
+    compile(syntax_tree_of(text), "text", "exec")
+    assert dumped(tree) == dumped(ast.parse(text))
+    assert not lines_of(tree)
+
+
+class Renamed(ast.NodeTransformer):
+    """Gives a name another one, wherever it is read or written."""
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """Return the other name."""
+        return ast.copy_location(ast.Name("z" if node.id == "x" else node.id, node.ctx), node)
+
+
+def first_line(text: str) -> Line:
+    """Return the first line of a text."""
+    return next(node for node in walk(syntax_tree_of(text)) if isinstance(node, Line))
+
+
+def test_changed() -> None:
+    """A line whose nodes are changed is an assignment like any other, to the front end too."""
+    text = "def f():\n    x = a.b(x, [x, 0])\n"
+    tree = Renamed().visit(copy.deepcopy(syntax_tree_of(text)))
+    assert ast.unparse(tree) == text.replace("x", "z").rstrip()
+    assert not lines_of(tree)
+    line = first_line(text)
+    line.value = ast.Constant(1)
+    assert ast.unparse(line) == "x = 1"
+    line = first_line(text)
+    line.targets = [ast.Name("y")]
+    assert ast.unparse(line) == "y = a.b(x, [x, 0])"
+
+
+@pytest.mark.parametrize(("text", "names"), CUT.values(), ids=CUT)
+def test_what_lines_read(text: str, names: list[str]) -> None:
+    """The names that a function reads are known without parsing its lines."""
+    function = "def f():\n" + textwrap.indent(text, "  ")
+    cut, whole = syntax_tree_of(function).body[0], ast.parse(function).body[0]
+    assert isinstance(cut, ast.FunctionDef)
+    assert isinstance(whole, ast.FunctionDef)
+    assert len([node for node in walk(cut) if isinstance(node, Line)]) == len(names)
+    found = names_read(cut)
+    assert found == names_read(whole)
+    assert list(found) == list(names_read(whole))
+    assert found
+    assert len([node for node in walk(cut) if isinstance(node, Line)]) == len(names)
+
+
+@pytest.mark.parametrize("text", WHOLE.values(), ids=WHOLE)
+def test_whole(text: str) -> None:
+    """What only seems to be such a line is parsed with its surroundings."""
+    tree = syntax_tree_of(text)
+    assert not lines_of(tree)
+    assert dumped(tree) == dumped(ast.parse(text))
+
+
+@pytest.mark.parametrize("text", NO_PYTHON.values(), ids=NO_PYTHON)
+def test_no_python(text: str) -> None:
+    """The error of a text is that of the whole text."""
+    errors: list[tuple[object, ...]] = []
+    for parse in (syntax_tree_of, ast.parse):
+        with pytest.raises(SyntaxError) as caught:
+            parse(text)
+        errors.append((str(caught.value), caught.value.args))
+    assert errors[0] == errors[1]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_trees_of_examples(path: Path) -> None:
+    """Whole files have the trees that Python gives them, and lines are many."""
+    text = path.read_text(encoding="utf-8")
+    tree = syntax_tree_of(text)
+    assert lines_of(tree)
+    assert dumped(tree) == dumped(ast.parse(text))
+
+
+def outcome(text: str) -> bytes | str:
+    """Return the program of a text with all of its places, or the report of its error."""
+    try:
+        return ir.serialize(pl.parse(text, "lines.py"))
+    except PyptoError as error:
+        return report(error)
+    except SyntaxError as error:
+        return str(error)
+
+
+def both(text: str, monkeypatch: pytest.MonkeyPatch) -> tuple[bytes | str, bytes | str]:
+    """Return the outcome of a text that was cut twice, and of one that was not."""
+    first, again = outcome(text), outcome(text)
+    assert first == again  # a call of a known form is read as the first one
+    with monkeypatch.context() as patch:
+        patch.setattr(source, "syntax_tree_of", parse_python)
+        return first, outcome(text)
+
+
+@pytest.mark.parametrize("path", MISTAKES, ids=lambda path: path.stem)
+def test_errors_are_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel with a mistake has the same report, or is the same program, either way."""
+    cut, whole = both(parts(path)[1], monkeypatch)
+    assert cut == whole
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_programs_are_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples are the same programs, with the same places, either way."""
+    cut, whole = both(path.read_text(encoding="utf-8"), monkeypatch)
+    assert cut == whole
+
+
+MISUSES = {
+    "none": ("", ""),
+    "a name that is hidden": ("pl = pl", "pl = 3"),
+    "a name not defined": ("pl.add(c, b)", "pl.add(c, d)"),
+    "an op that there is not": ("pl.add(c, b)", "pl.plus(c, b)"),
+    "operands that do not fit": ("pl.mul(c, 2)", "pl.mul(c, x)"),
+    "an attribute of a value": ("pl.mul(c, 2)", "c.mul(b)"),
+    "an output that is lost": ("x2 = pl.cast(z, pl.FP32)", "y = pl.cast(b, pl.FP32)"),
+    "a keyword that there is not": ("target_memory", "target"),
+    "another type in a loop": ("row = i * ROWS", "x = pl.full([4, 8], pl.FP32, 0.0)"),
+    "the variable of the loop": ("x2 = pl.cast(z, pl.FP32)", "i = pl.exp(b)"),
+    "a name that is broken": ("row = i * ROWS", "row = i @ ROWS"),
+    "a list of too many": ("[ROWS, 64])", "[ROWS, 64, 1])"),
+    "an argument twice": ("SIZES, target", "SIZES, shapes=SIZES, target"),
+    "a dtype by another path": ("pl.FP32)\n            if", "pl.DataType.FP32)\n            if"),
+}
+
+
+RIGHT = ("", "pl.DataType.FP32)\n            if")
+
+
+@pytest.mark.parametrize(("old", "new"), MISUSES.values(), ids=MISUSES)
+def test_misuses(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names, paths and lists mean in a line's text what they mean in its nodes."""
+    text = KERNEL.replace("            pl = pl\n", "") if old != "pl = pl" else KERNEL
+    text = text.replace(old, new)
+    cut, whole = both(text, monkeypatch)
+    assert cut == whole
+    assert isinstance(cut, bytes) == (new in RIGHT)
+
+
+def test_lines_are_not_parsed_again() -> None:
+    """Of a program whose calls have known forms no line is given to Python's parser."""
+    text = KERNEL.replace("            pl = pl\n", "")
+    pl.parse(text)
+    tree = syntax_tree_of(text)
+    found = [node for node in walk(tree.body[-1]) if isinstance(node, Line)]
+    assert len(found) == 9
+    parsed: list[str] = []
+
+    def refused(line: Line) -> ast.Assign:
+        parsed.append(line.name)
+        raise AssertionError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Line, "_parsed", refused)
+        pl.parse(text)
+    assert not parsed

@@ -1,0 +1,75 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ int16_t* x0 = reinterpret_cast<__gm__ int16_t*>(args[0]);
+    __gm__ int16_t* out = reinterpret_cast<__gm__ int16_t*>(args[1]);
+
+    // Global tensor declarations
+    using x0ShapeDim5 = Shape<1, 1, 1, 16, 1>;
+    using x0StrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using x0GlobalType = GlobalTensor<int16_t, x0ShapeDim5, x0StrideDim5>;
+    x0GlobalType x0Global(x0);
+
+    using outShapeDim5 = Shape<1, 1, 1, 16, 1>;
+    using outStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using outGlobalType = GlobalTensor<int16_t, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    using x0_16x1_dnShapeDim5 = Shape<1, 1, 1, 16, 1>;
+    using x0_16x1_dnStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using x0_16x1_dnGlobalType = GlobalTensor<int16_t, x0_16x1_dnShapeDim5, x0_16x1_dnStrideDim5, Layout::DN>;
+    x0_16x1_dnGlobalType x0_16x1_dnGlobal(x0);
+
+    using out_16x1_dnShapeDim5 = Shape<1, 1, 1, 16, 1>;
+    using out_16x1_dnStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using out_16x1_dnGlobalType = GlobalTensor<int16_t, out_16x1_dnShapeDim5, out_16x1_dnStrideDim5, Layout::DN>;
+    out_16x1_dnGlobalType out_16x1_dnGlobal(out);
+
+    // Tile type definitions and allocations
+    using t0Type = Tile<TileType::Vec, int16_t, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    t0Type t0(16, 1);
+    TASSIGN(t0, 0x0);
+
+    using result_filled_rowType = Tile<TileType::Vec, int16_t, 1, 16, BLayout::RowMajor, -1, -1>;
+    result_filled_rowType result_filled_row(1, 16);
+    TASSIGN(result_filled_row, 0x20);
+
+    using t0_rowType = Tile<TileType::Vec, int16_t, 1, 16, BLayout::RowMajor, -1, -1>;
+    t0_rowType t0_row(1, 16);
+    TASSIGN(t0_row, 0x0);
+
+    using result_rowType = Tile<TileType::Vec, int16_t, 1, 16, BLayout::RowMajor, -1, -1>;
+    result_rowType result_row(1, 16);
+    TASSIGN(result_row, 0x40);
+
+    using resultType = Tile<TileType::Vec, int16_t, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    resultType result(16, 1);
+    TASSIGN(result, 0x40);
+
+    // Function body
+    TASSIGN(x0_16x1_dnGlobal, x0 + 0 + 0);
+    TLOAD(t0, x0_16x1_dnGlobal);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TEXPANDS(result_filled_row, -7);
+    TRESHAPE(t0_row, t0);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    pipe_barrier(PIPE_V);
+    TMAX(result_row, t0_row, result_filled_row);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TRESHAPE(result, result_row);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TASSIGN(out_16x1_dnGlobal, out + 0 + 0);
+    TSTORE(out_16x1_dnGlobal, result);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}

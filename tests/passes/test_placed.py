@@ -1,0 +1,161 @@
+"""In a pipeline statements with memory references are made once, and show nothing of that."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pypto._src.demo import Case, cases
+from pypto._src.errors import InternalError
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.text import python_print
+from pypto._src.passes.allocate_memory_addr import AllocateMemoryAddr
+from pypto._src.passes.base import (
+    AnyProgram,
+    CallbackInstrument,
+    Pass,
+    PassContext,
+    PassPipeline,
+    Unwritten,
+    VerificationLevel,
+    written,
+)
+from pypto._src.passes.init_mem_ref import InitMemRef
+from pypto._src.passes.insert_sync import InsertSync
+from pypto._src.passes.memory_reuse import BasicMemoryReuse
+from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.placed import MemoryPass, MemRefs, Placed
+from pypto._src.passes.regions import Retype
+from tests.passes.build import Block, random_kernel, tensor
+
+EXAMPLES = cases(Path(__file__).parents[2] / "examples")
+
+
+def memory_passes() -> list[Pass]:
+    """Return the passes that hand on programs whose statements are not made."""
+    return [InitMemRef(), BasicMemoryReuse(), InsertSync(), AllocateMemoryAddr()]
+
+
+def one_by_one(passes: Sequence[Pass], program: Program) -> list[str]:
+    """Return the text after each pass, where each is called with a written program."""
+    texts: list[str] = []
+    for each in passes:
+        program = each(program)
+        texts.append(python_print(program))
+    return texts
+
+
+@pytest.fixture
+def writings(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often the statements of functions are made, by name."""
+    count: Counter[str] = Counter()
+    function = Retype.function
+
+    def counted(self: Retype, given: Function) -> Function:
+        count[given.name] += 1
+        return function(self, given)
+
+    monkeypatch.setattr(Retype, "function", counted)
+    return count
+
+
+@pytest.mark.parametrize("case", EXAMPLES, ids=lambda case: case.name)
+def test_examples(case: Case) -> None:
+    """A pipeline makes of an example what its passes make one by one, also where all share."""
+    front = PassManager.get_strategy().passes[:6]
+    program = PassPipeline(front).run(case.program)
+    assert [each.get_name() for each in front][-1] == "LegalizeTiles"
+    wanted = one_by_one(memory_passes(), program)
+    assert python_print(PassPipeline(memory_passes()).run(program)) == wanted[-1]
+    seen: list[str] = []
+    PassPipeline(memory_passes()).run(program, lambda _, now: seen.append(python_print(now)))
+    assert seen == wanted
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(1, 60))
+def test_random_kernels(rng: random.Random, size: int) -> None:
+    """A pipeline makes of a kernel what its passes make one by one; instruments see each step."""
+    program = Program([random_kernel(rng.randrange, size)], "P")
+    wanted = one_by_one(memory_passes(), program)
+    assert python_print(PassPipeline(memory_passes()).run(program)) == wanted[-1]
+    seen: list[str] = []
+    look = CallbackInstrument(after_pass=lambda _, now: seen.append(python_print(now)))
+    with PassContext([look]):
+        PassPipeline(memory_passes()).run(program)
+    assert seen == wanted
+
+
+def test_statements_are_made_once(writings: Counter[str]) -> None:
+    """Four passes make the statements of a kernel once; called one by one, each that changes."""
+    program = Program([random_kernel(random.Random(1).randrange, 40)], "P")
+    [name] = [function.name for function in program.functions_]
+    PassPipeline(memory_passes()).run(program)
+    assert writings == {name: 1}
+    writings.clear()
+    one_by_one(memory_passes(), program)
+    assert writings == {name: 3}
+
+
+def test_what_is_not_asked_for_is_not_made(writings: Counter[str]) -> None:
+    """A step hands on the statements that it got; who asks for the program gets one."""
+    block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    tile = block.let("b", "block.neg", block.load("a", x, [0, 0], [8, 128]))
+    program = Program([block.function([x, out], [block.store("r", tile, [0, 0], out)])], "P")
+    given: AnyProgram = program
+    for each in memory_passes()[:2]:
+        given = each.step(given)
+    assert isinstance(given, Unwritten)
+    assert given.program is program
+    assert not writings
+    assert written(given) is written(given)
+    assert sum(writings.values()) == 1
+
+
+def test_a_program_that_stays_is_itself() -> None:
+    """References that nothing replaces leave functions, and the program, the objects they were."""
+    program = InitMemRef()(Program([random_kernel(random.Random(3).randrange, 10)], "P"))
+    assert Placed.of(program).written() is program
+    [function] = program.functions_
+    memrefs = MemRefs.in_types(function)
+    same = {memref: memref for memref in memrefs.of.values()}
+    assert memrefs.replaced(same).written() is function
+
+
+class Fails(MemoryPass):
+    """Has a defect."""
+
+    def go_on(self, given: AnyProgram) -> AnyProgram:
+        raise KeyError("broken")
+
+
+def test_a_failure_shows_the_references() -> None:
+    """The note of a pass that fails has the program with references that were not written yet."""
+    program = Program([random_kernel(random.Random(4).randrange, 10)], "P")
+    before = python_print(InitMemRef()(program))
+    with (
+        PassContext([], VerificationLevel.NONE),
+        pytest.raises(InternalError, match="pass Fails failed") as caught,
+    ):
+        PassPipeline([InitMemRef(), Fails()]).run(program)
+    assert caught.value.__notes__ == [f"The IR before Fails:\n{before}"]
+
+
+def test_a_failure_behind_a_pass_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements that cannot be made are a defect of the pass that left them to be made."""
+
+    def broken(_: MemRefs) -> Function:
+        raise KeyError("broken")
+
+    monkeypatch.setattr(MemRefs, "written", broken)
+    program = Program([random_kernel(random.Random(4).randrange, 10)], "P")
+    with pytest.raises(InternalError, match="pass InitMemRef failed: KeyError: 'broken'"):
+        PassPipeline([InitMemRef()]).run(program)
+    with pytest.raises(InternalError, match="pass AllocateMemoryAddr failed"):
+        PassPipeline(memory_passes()).run(program)
