@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -745,6 +746,7 @@ def test_namespaces() -> None:
     """The helpers are under two spellings each, all of them listed."""
     assert ir.op.tensor is ir.op.tensor_ops
     assert ir.op.block is ir.op.block_ops
+    assert copy.deepcopy(ir.op.block).add is ir.op.block.add
     assert {*TENSOR_OPS.split(), "create_tensor"} == set(dir(ir.op.tensor))
     with pytest.raises(AttributeError, match="there is no op 'nothing' in tensor"):
         _ = ir.op.tensor.nothing

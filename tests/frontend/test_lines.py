@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import copy
+import sys
 import textwrap
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,8 @@ import pytest
 import pypto.language as pl
 from pypto import ir
 from pypto._src.errors import PyptoError
-from pypto._src.frontend import source
+from pypto._src.frontend import line_calls, lines, source
+from pypto._src.frontend.context import Context
 from pypto._src.frontend.hook import report
 from pypto._src.frontend.lines import Line, syntax_tree_of, walk
 from pypto._src.outside import names_read
@@ -68,6 +72,7 @@ CUT = {
         "if n:\n    x = a.b.c(d, -1, 2.5, [e, 0], f.g, k=[h, 1], w=pl.FP32, m=-3)\n",
         ["x"],
     ),
+    "keywords in names": ("def f():\n    for_x = a.yield_(in_c, None_)\n", ["for_x"]),
     "blocks end where they did": (
         "def f():\n  for i in n:\n    x = a.b(c)\n    long_name = a.b(c, d)\n  y = a.b(x)\nz = 1\n",
         ["x", "long_name", "y"],
@@ -158,6 +163,37 @@ def test_changed() -> None:
     assert ast.unparse(line) == "y = a.b(x, [x, 0])"
 
 
+def test_copied() -> None:
+    """A copy of a line is an assignment: Python may make it before it has its parts."""
+    line = first_line("def f():\n    x = a.b(c, [d, 0])\n")
+    copied = copy.deepcopy(line)
+    assert type(copied) is ast.Assign
+    assert ast.unparse(copied) == "x = a.b(c, [d, 0])"
+
+
+@pytest.fixture
+def many_switches() -> Iterator[None]:
+    """Let Python change between threads all the time."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("many_switches")
+def test_read_by_several_threads() -> None:
+    """A line that several threads make an assignment has its nodes at each moment for all."""
+    text = "def f():\n" + "".join(f"    x{i} = a.b(c, {i})\n" for i in range(400))
+    body = next(n for n in walk(syntax_tree_of(text)) if isinstance(n, ast.FunctionDef)).body
+
+    def read(_: int) -> list[str]:
+        return [ast.unparse(node) for node in body]
+
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(read, range(8)):
+            assert found == text.replace("    ", "").splitlines()[1:]
+
+
 @pytest.mark.parametrize(("text", "names"), CUT.values(), ids=CUT)
 def test_what_lines_read(text: str, names: list[str]) -> None:
     """The names that a function reads are known without parsing its lines."""
@@ -189,6 +225,17 @@ def test_no_python(text: str) -> None:
         with pytest.raises(SyntaxError) as caught:
             parse(text)
         errors.append((str(caught.value), caught.value.args))
+    assert errors[0] == errors[1]
+
+
+def test_no_text() -> None:
+    """The error of a text that cannot be encoded names its place in the whole text."""
+    text = "def f():\n    x = a.b(c)\n    long_name = a.b(c)\n# \ud800\n"
+    errors: list[str] = []
+    for parse in (syntax_tree_of, ast.parse):
+        with pytest.raises(UnicodeEncodeError) as caught:
+            parse(text)
+        errors.append(str(caught.value))
     assert errors[0] == errors[1]
 
 
@@ -265,6 +312,71 @@ def test_misuses(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(cut, bytes) == (new in RIGHT)
 
 
+CHANGING = """\
+class K:
+    rows = 0
+    give = pl.yield_
+
+    @staticmethod
+    def move(by):
+        K.rows += by
+        return K.rows
+
+    @property
+    def next(self):
+        K.rows += 16
+        return K.rows
+
+k = K()
+"""
+READS = {
+    "set by a call": (
+        "a = pl.load(x, [K.rows, 0], [16, 64])",
+        "n = K.move(16)",
+        "a = pl.load(x, [K.rows, 0], [16, 64])",
+    ),
+    "a property": (
+        "a = pl.load(x, [k.next, 0], [16, 64])",
+        "a = pl.load(x, [k.next, 0], [16, 64])",
+    ),
+    "a yield by a local name": (
+        "p = K",
+        "a = pl.load(x, [0, 0], [16, 64])",
+        "for i, (c,) in pl.range(4, init_values=(a,)):",
+        "    b = pl.add(c, c)",
+        "    a = p.give(b)",
+    ),
+}
+
+
+@pytest.mark.parametrize("lines", READS.values(), ids=READS)
+def test_attributes_that_change(lines: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attribute is what it is when its line is parsed, and is read as often as it stands."""
+    header, _, _ = KERNEL.partition("        for i")
+    body = [*lines, "y = pl.store(a, [0, 0], [16, 64], y)"]
+    text = header.replace("SIZES", f"{CHANGING}SIZES")
+    text += "".join(f"        {line}\n" for line in body)
+    cut, whole = both(text, monkeypatch)
+    assert isinstance(whole, bytes)
+    assert cut == whole
+
+
+def test_parsed_by_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line is what it was to who reads its text, if another one makes it an assignment."""
+    call = line_calls._call  # pyright: ignore[reportPrivateUsage]
+
+    def parsed(ctx: Context, node: Line) -> object:
+        made = call(ctx, node)
+        assert node.targets
+        return made
+
+    text = KERNEL.replace("            pl = pl\n", "")
+    before = outcome(text)
+    assert isinstance(before, bytes)
+    monkeypatch.setattr(line_calls, "_call", parsed)
+    assert outcome(text) == before
+
+
 def test_lines_are_not_parsed_again() -> None:
     """Of a program whose calls have known forms no line is given to Python's parser."""
     text = KERNEL.replace("            pl = pl\n", "")
@@ -279,6 +391,6 @@ def test_lines_are_not_parsed_again() -> None:
         raise AssertionError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Line, "_parsed", refused)
+        patch.setattr(lines, "_parsed", refused)
         pl.parse(text)
     assert not parsed

@@ -183,6 +183,21 @@ def test_unchanged_trees_keep_their_identity() -> None:
     assert _Double().visit(stmt) is stmt
 
 
+def test_methods_that_come_later() -> None:
+    """A user's class, or an object of it, may get methods after it was used."""
+
+    class Late(Mutator):
+        """Changes nothing yet."""
+
+    expr = y + 1
+    assert Late().visit(expr) is expr
+    setattr(Late, "visit_ConstInt", _Double.visit_ConstInt)  # noqa: B010  as a user patches
+    assert str(Late().visit(expr)) == "y + 2"
+    alone = _Nothing()
+    setattr(alone, "visit_ConstInt", _Double().visit_ConstInt)  # noqa: B010
+    assert str(alone.visit(expr)) == "y + 2"
+
+
 def test_changes_keep_the_rest() -> None:
     """Only what leads to a change is copied; source ranges stay."""
     span = ir.Span("f.py", 7, 1)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pypto.language as pl
+from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError, OpTypeError
 from pypto._src.ir.enums import MemorySpace, PipeType, TileLayout
@@ -107,6 +108,15 @@ def test_scalars_have_the_same_names() -> None:
     assert str(larger) == "max(i, 3)"
     assert str(pl.max(x, axis=1)) == "pl.block.max(x, axis=1, keepdim=False)"
     assert str(pl.view(x, [4, 32], [8, 0])) == "pl.block.view(x, [4, 32], [8, 0])"
+
+
+def test_a_number_beside_a_scalar_keeps_its_value() -> None:
+    """It has the scalar's type if the type has such a number, and else widens the result."""
+    small = Var("n", scalar_type(D.INT8), UNKNOWN_SPAN)
+    fitting: Any = pl.max(small, -1)
+    wide: Any = pl.max(small, 300)
+    assert (fitting.type, wide.type) == (scalar_type(D.INT8), scalar_type(D.INT64))
+    assert str(wide) == "max(pl.cast(n, pl.INT64), 300)"
 
 
 def test_two_tiles_have_another_op() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pypto._src.demo import Case, cases
 from pypto._src.errors import InternalError
+from pypto._src.frontend.text import parse_program
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text import python_print
 from pypto._src.passes.allocate_memory_addr import AllocateMemoryAddr
@@ -26,9 +27,11 @@ from pypto._src.passes.base import (
     VerificationLevel,
     written,
 )
+from pypto._src.passes.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.init_mem_ref import InitMemRef
 from pypto._src.passes.insert_sync import InsertSync
 from pypto._src.passes.memory_reuse import BasicMemoryReuse
+from pypto._src.passes.normalize_stmt_structure import normalized
 from pypto._src.passes.pipelines import PassManager
 from pypto._src.passes.placed import MemoryPass, MemRefs, Placed
 from pypto._src.passes.regions import Retype
@@ -159,3 +162,64 @@ def test_a_failure_behind_a_pass_is_its_own(monkeypatch: pytest.MonkeyPatch) -> 
         PassPipeline([InitMemRef()]).run(program)
     with pytest.raises(InternalError, match="pass AllocateMemoryAddr failed"):
         PassPipeline(memory_passes()).run(program)
+
+
+def test_a_function_without_tensors_becomes_normal() -> None:
+    """InitMemRef makes bodies normal also where nothing gets a reference; pipelines keep that."""
+    code = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(self, n: pl.Scalar[pl.INT64]) -> pl.Scalar[pl.INT64]:
+        a = n + 1
+        for i in pl.range(4):
+            b = a + i
+            a = b
+        return a
+
+    @pl.function
+    def main(self, n: pl.Scalar[pl.INT64]) -> pl.Scalar[pl.INT64]:
+        m = n + 1
+        return m
+"""
+    program = ConvertToSSA()(parse_program(code))
+    assert normalized(program) is not program
+    for made in (InitMemRef()(program), PassPipeline(memory_passes()).run(program)):
+        assert normalized(made) is made
+
+
+class RunsMore(InsertSync):
+    """Notes the programs that `run` gets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def run(self, program: Program) -> Program:
+        self.seen.append(python_print(program))
+        return super().run(program)
+
+
+class IsCalled(InitMemRef):
+    """Notes the programs that it is called with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Program] = []
+
+    def __call__(self, program: Program) -> Program:
+        self.seen.append(program)
+        return super().__call__(program)
+
+
+def test_a_pipeline_runs_what_a_subclass_does() -> None:
+    """A pass that overrides `run`, or a call, does so in a pipeline too, with a written program."""
+    program = Program([random_kernel(random.Random(2).randrange, 20)], "P")
+    called, runs = IsCalled(), RunsMore()
+    result = PassPipeline([called, BasicMemoryReuse(), runs, AllocateMemoryAddr()]).run(program)
+    wanted = one_by_one(memory_passes(), program)
+    assert called.seen == [program]
+    assert runs.seen == [wanted[1]]
+    assert python_print(result) == wanted[-1]

@@ -8,10 +8,14 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.diagnostics import render
+from pypto._src.dtypes import DataType
+from pypto._src.ir.nodes import ConstBool, ConstInt, Expr, Gt, Or
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.element_boxes import uncovered
 from pypto._src.passes.parallel_turns import check_parallel
-from pypto._src.passes.unwritten import check_unwritten
+from pypto._src.passes.tensor_parts import TensorParts
+from pypto._src.passes.turn_values import Values
+from pypto._src.passes.unwritten import check_unwritten, in_flat_form
 from tests.passes.test_turn_accesses import body
 
 KERNEL = """\
@@ -98,6 +102,7 @@ def test_text_of_a_region_outside_in_a_call() -> None:
 
 
 ROW = "t = pl.full([16, 64], pl.FP32, 0.0)\n"
+WHOLE = "w = pl.full([64, 64], pl.FP32, 0.0)\nout = pl.store(w, [0, 0], [64, 64], out)\n"
 PIECE = "t = pl.full([16, 16], pl.FP32, 0.0)\n"
 BLOCK = "t = pl.full([16, 32], pl.FP32, 0.0)\n"
 PART = "out-partly-written: output 'out' of kernel is written in part only: nothing writes"
@@ -218,6 +223,15 @@ PART = "out-partly-written: output 'out' of kernel is written in part only: noth
                      "        b = pl.load(out, [i * 16 + 16, 0], [16, 64])\n"
                      "        acc = pl.store(b, [i * 16, 0], [16, 64], acc)", [],
                      id="the rows ahead, backwards"),
+        pytest.param(f"{WHOLE}for i in pl.range(300):\n"
+                     "    b = pl.load(x, [i // 70 * 15, 0], [15, 64])\n"
+                     "    acc = pl.store(b, [0, 0], [15, 64], acc)",
+                     ["out-of-bounds: pl.load of [60:75, 0:64] is outside x [60, 64] where i is "
+                      "280"], id="one of many turns"),
+        pytest.param(f"{WHOLE}for i in pl.range(3):\n    k = i + n\n"
+                     + "    k = k // 2 + k % 5\n" * 500
+                     + "    acc = pl.store(pl.load(x, [k, 0], [8, 64]), [k, 0], [8, 64], acc)",
+                     [], id="many values, each of the last one"),
     ],
 )  # fmt: skip
 def test_kernels(body: str, wanted: list[str]) -> None:
@@ -354,3 +368,20 @@ def test_uncovered() -> None:
     assert uncovered(((0, 4), (0, 4)), [((0, 2), (0, 4)), ((2, 4), (0, 3))]) == ((2, 4), (3, 4))
     assert uncovered(((0, 4), (0, 4)), [((0, 2), (0, 4)), ((1, 9), (-1, 4))]) is None
     assert uncovered(((2, 2), (0, 4)), []) is None
+
+
+def test_a_condition_of_many_parts() -> None:
+    """What names another condition twice, and that again, is not gone through for all ways."""
+    whole = in_flat_form(program(KERNEL, WHOLE))
+    assert whole is not None
+    [function] = whole.functions_
+    turns = TensorParts(function, {}).turns
+    values = Values(turns.integers, lambda _: True)
+    positive = Gt(function.params[1], ConstInt(0, DataType.INT64), DataType.BOOL)
+    assert values.decide(Or(positive, ConstBool(True), DataType.BOOL), turns.root) is True
+    assert values.key(positive, turns.root) is not None
+    expr: Expr = positive
+    for _ in range(60):
+        expr = Or(expr, expr, DataType.BOOL)
+    assert values.decide(expr, turns.root) is None
+    assert values.key(expr, turns.root) is None

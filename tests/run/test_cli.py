@@ -554,8 +554,9 @@ def test_constant_sizes_take_none(double: str, capsys: pytest.CaptureFixture[str
         (["--size", "M"], "argument --size: a size is given as NAME=64, not 'M'"),
         (["--size", "M=-1"], "argument --size: a size is given as NAME=64, not 'M=-1'"),
         (["--size", "M=1", "--size", "M=1"], "--size M is given twice"),
+        (["--seed", "-1"], "argument --seed: an integer of 0 or more was wanted, not '-1'"),
     ],
-    ids=["name", "negative", "twice"],
+    ids=["name", "negative", "twice", "seed"],
 )
 def test_wrong_sizes_are_refused(
     words: list[str], message: str, double: str, capsys: pytest.CaptureFixture[str]

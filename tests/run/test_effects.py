@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import pypto.language as pl
+from pypto._src.checks import check_program
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.pipelines import PassManager
 from pypto._src.run.effects import Effects, effects
@@ -29,3 +31,37 @@ def test_branches_may_give_either(program: Program) -> None:
 def test_tensors_made_inside(program: Program) -> None:
     """A tensor made inside is no parameter, neither as the result nor where it is written."""
     assert effects(program)["alone"] == Effects((False, True), ((),))
+
+
+TAKES_TURNS = """\
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def copy(self, a: pl.Tensor[[16, 64], pl.FP32], b: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        t = pl.load(a, [0, 0], [16, 64])
+        b = pl.store(t, [0, 0], [16, 64], b)
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        x: pl.Tensor[[16, 64], pl.FP32],
+        out: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    ) -> pl.Tensor[[16, 64], pl.FP32]:
+        prev = pl.view(x, [16, 64], [0, 0])
+        for i in pl.range(4):
+            cur = pl.view(out, [16, 64], [i * 16, 0])
+            self.copy(prev, cur)
+            prev = cur
+        return prev
+"""
+
+
+def test_what_takes_turns_is_not_one_tensor() -> None:
+    """A name that begins as an input and is an output later on does not make the input one."""
+    found = pl.parse(TAKES_TURNS)
+    assert isinstance(found, Program)
+    for program in (found, PassManager().run_passes(found)):
+        assert effects(program)["main"] == Effects((False, True), ((0, 1),))
+    assert next(check_program(found)).errors == 0

@@ -209,3 +209,11 @@ def promote(a: DataType, b: DataType) -> DataType:
     if a.is_int() and b.is_signed_int() and not a.is_signed_int():
         return b
     return a
+
+
+def fits(value: int, dtype: DataType) -> bool:
+    """True if integer type ``dtype`` has ``value``."""
+    bits = dtype.get_bit()
+    if dtype.is_signed_int():
+        return -(1 << (bits - 1)) <= value < 1 << (bits - 1)
+    return 0 <= value < 1 << min(bits, 63)

@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
     )
     run.add_argument("--target", choices=TARGETS, default="cpu", help="default: %(default)s")
     run.add_argument("--entry", metavar="FUNCTION", help="the function to call")
-    run.add_argument("--seed", type=int, default=0, help="of the arguments; default: %(default)s")
+    run.add_argument("--seed", type=_seed, default=0, help="of the arguments; default: %(default)s")
     run.add_argument(
         "--strict",
         nargs="?",
@@ -53,6 +53,13 @@ def add(commands: Commands) -> None:
         "error; the order of the pipes, by default: %(const)s",
     )
     run.set_defaults(command=_run)
+
+
+def _seed(text: str) -> int:
+    """Return what random numbers begin with, which is not negative."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"an integer of 0 or more was wanted, not {text!r}")
+    return int(text)
 
 
 def _run(args: argparse.Namespace) -> int:

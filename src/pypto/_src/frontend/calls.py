@@ -15,7 +15,7 @@ from types import BuiltinFunctionType
 from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Label, Span
-from pypto._src.dtypes import DataType
+from pypto._src.dtypes import DataType, fits
 from pypto._src.errors import (
     InvalidOperationError,
     ParserError,
@@ -41,7 +41,7 @@ from pypto._src.frontend.messages import (
     recipe,
     spell,
 )
-from pypto._src.frontend.scalars import combine, fits, typed
+from pypto._src.frontend.scalars import combine, typed
 from pypto._src.frontend.scope import BROKEN, same_value_type
 from pypto._src.frontend.sizes import number_of
 from pypto._src.frontend.types import annotation_text, type_of

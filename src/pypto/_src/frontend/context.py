@@ -10,6 +10,7 @@ import ast
 import re
 from ast import Assign, Attribute, Name
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from pypto._src.diagnostics import Label, Span, line_at
@@ -357,12 +358,14 @@ class Context:
         name, *attributes = path.split(".")
         if name in local:
             return MISSING if attributes else local[name]
-        found = MISSING if name == self.self_name else self.lookup(name)
+        found: Any = MISSING if name == self.self_name else self.lookup(name)
+        is_own = isinstance(found, ModuleType) and found.__name__.partition(".")[0] == "pypto"
         for attribute in attributes:
-            if isinstance(found, Expr):
+            # What is computed, as a property is, may be another value each time: it is no path.
+            if isinstance(found, Expr) or not (is_own or attribute in _attributes_of(found)):
                 return MISSING
             found = getattr(found, attribute, MISSING)
-        if found is not MISSING:
+        if found is not MISSING and (is_own or not attributes):  # a call may set other attributes
             self.paths[path] = name, found
         return found
 
@@ -517,7 +520,7 @@ class Context:
         kind: Type | None = None,
         source: ast.expr | None = None,
     ) -> Var:
-        """Append ``name = value``; ``node`` is the name, or a line.
+        """Append ``name = value``; ``node`` is where the name stands.
 
         ``kind`` is the variable's type if it is not the value's; ``source`` is where the value
         stands, for errors.
@@ -531,7 +534,7 @@ class Context:
             self.check_assignable(name, value, node, source)
         var = self.names.plain.get(name)
         if var is None or var.type is not kind:
-            span = self.span(node.place if node.__class__ is Line else node)
+            span = self.span(node)
             try:
                 var = self.names.define(name, kind, span)
             except ParserTypeError as error:
@@ -618,6 +621,11 @@ class Context:
             origin = self.origins.get(call.args[op.view_of])
             if origin is not None:
                 self.origins[call] = origin
+
+
+def _attributes_of(value: Any) -> Mapping[str, Any]:
+    """Return what is set on an object itself."""
+    return getattr(value, "__dict__", {})
 
 
 def _unreachable(ctx: Context, last: ast.stmt, following: ast.stmt) -> ParserError:

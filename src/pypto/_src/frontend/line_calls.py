@@ -14,7 +14,7 @@ from pypto._src.frontend.assignments import assign, assign_value
 from pypto._src.frontend.calls import known_call
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.lines import Line, argument_texts
+from pypto._src.frontend.lines import Line, argument_texts, call_place, name_place
 from pypto._src.frontend.scope import BROKEN
 from pypto._src.ir.nodes import Call, ScalarType
 from pypto._src.ir.opdef import OpDef
@@ -28,11 +28,12 @@ def assign_line(ctx: Context, node: Line) -> None:
     noted = len(ctx.unplaced)
     value = _call(ctx, node)
     if value is not None:
+        end: Any = node  # the line ends with the call
         try:
             if value.type.__class__ is ScalarType:
-                assign_value(ctx, node.name, value, node)
+                assign_value(ctx, node.name, value, name_place(node), end)
             else:
-                ctx.assign(node.name, value, node)
+                ctx.assign(node.name, value, name_place(node), source=end)
             return
         except PyptoError:
             del ctx.unplaced[noted:]
@@ -58,7 +59,7 @@ def _call(ctx: Context, node: Line) -> Call | None:
             return None
         if not kwargs:
             args.append(value)
-    return known_call(ctx, op, args, kwargs, ctx.span(node.call_place))
+    return known_call(ctx, op, args, kwargs, ctx.span(call_place(node)))
 
 
 def _value(ctx: Context, text: str) -> Any:

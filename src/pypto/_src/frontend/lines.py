@@ -18,6 +18,7 @@ import ast
 import re
 from ast import AST, AnnAssign, Assign, AugAssign, Expr, Name, Return, Store, iter_child_nodes
 from collections.abc import Iterator
+from functools import cache
 from keyword import kwlist
 from typing import Any, Final
 
@@ -29,13 +30,21 @@ _ITEM: Final = rf"(?:{_ATOM}|\[{_ATOM}(?:, {_ATOM})*\])"
 _WORD: Final = rf"{_NAME}={_ITEM}"
 _CALLEE: Final = rf"(?!self\.){_NAME}(?:\.{_NAME})+"  # what a method gives, its nodes alone tell
 _LINE: Final = rf"{_NAME} = {_CALLEE}\({_ITEM}(?:, {_ITEM})*(?:, {_WORD})*\)\n"
-# Not longer, since `re` remembers where each line of a run could have ended otherwise.
-_RUN: Final = re.compile(rf"(?<!\\\n)^( +){_LINE}(?:\1{_LINE}){{0,255}}", re.MULTILINE | re.ASCII)
 _PARTS: Final = re.compile(r"( +)(\w+) = ([\w.]+)\((.*)\)\n", re.ASCII)
 _PATHS: Final = re.compile(r"[A-Za-z_][\w.]*(?![\w.=])", re.ASCII)
-_WORDS: Final = re.compile(r"[A-Za-z]+", re.ASCII)
+_WORDS: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _KEYWORDS: Final = frozenset(kwlist)
 _BLOCKS: Final = ("body", "orelse", "handlers", "finalbody", "cases")
+
+
+@cache
+def _runs() -> re.Pattern[str]:
+    """Return what finds runs; not made when this module is imported, since that takes long.
+
+    Runs are not longer, since `re` remembers where each line of a run could have ended otherwise.
+    """
+    run = rf"(?<!\\\n)^( +){_LINE}(?:\1{_LINE}){{0,255}}"
+    return re.compile(run, re.MULTILINE | re.ASCII)
 
 
 argument_texts: Final = re.compile(r"(?:\w+=)?\[[^]]*\]|[^ ,]+").findall
@@ -55,7 +64,8 @@ class Line(Assign):
     """The assignment of a call to a name: ``name = callee(arguments)``, on one line.
 
     ``begin`` is the column of the call. Who reads or sets ``targets`` or ``value`` makes it an
-    assignment like any other.
+    assignment like any other. Another thread may do so at any moment, as functions that are
+    expanded are everybody's: what a line has beside its nodes is read by functions, not methods.
     """
 
     name: str
@@ -66,48 +76,54 @@ class Line(Assign):
     @property
     def targets(self) -> list[ast.expr]:
         """The name, as a list of one node."""
-        return self._parsed().targets
+        return _parsed(self).targets
 
     @targets.setter
     def targets(self, new: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        self._parsed().targets = new
+        _parsed(self).targets = new
 
     @property
     def value(self) -> ast.expr:
         """The node of the call."""
-        return self._parsed().value
+        return _parsed(self).value
 
     @value.setter
     def value(self, new: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        self._parsed().value = new
+        _parsed(self).value = new
 
-    @property
-    def place(self) -> Place:
-        """Where the name stands."""
-        return Place(self.lineno, self.col_offset, self.col_offset + len(self.name))
-
-    @property
-    def call_place(self) -> Place:
-        """Where the call stands."""
-        return Place(self.lineno, self.begin, self.end_col_offset or 0)
-
-    @property
-    def paths(self) -> list[str]:
-        """What the call reads, in the order of the text: names with the attributes read of them."""
-        return [self.callee, *_PATHS.findall(self.arguments)]
-
-    def _parsed(self) -> Assign:
-        call = f"({' ' * (self.begin - 1)}{self.callee}({self.arguments}))"
-        value = parse_python(call, mode="eval").body
-        _move(value, self.lineno - 1)
-        name = Name(self.name, Store(), **vars(self.place))
-        this: Any = self
-        this.__class__ = Assign
-        this.targets, this.value = [name], value
-        return this
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Let copies be assignments: Python makes one before it has its parts."""
+        return _parsed(self).__reduce_ex__(protocol)
 
 
 Line.__name__ = "Assign"  # by which visitors of trees find what to do with it
+
+
+def name_place(line: Line) -> Place:
+    """Return where the name stands that a line assigns."""
+    return Place(line.lineno, line.col_offset, line.col_offset + len(line.name))
+
+
+def call_place(line: Line) -> Place:
+    """Return where the call of a line stands."""
+    return Place(line.lineno, line.begin, line.end_col_offset or 0)
+
+
+def paths_read(line: Line) -> list[str]:
+    """Return what a line's call reads, in the order of the text: names with their attributes."""
+    return [line.callee, *_PATHS.findall(line.arguments)]
+
+
+def _parsed(line: Line) -> Assign:
+    """Make a line an assignment; return it."""
+    call = f"({' ' * (line.begin - 1)}{line.callee}({line.arguments}))"
+    value = parse_python(call, mode="eval").body
+    _move(value, line.lineno - 1)
+    name = Name(line.name, Store(), **vars(name_place(line)))
+    this: Any = line
+    this.__dict__.update(targets=[name], value=value)  # before it is what has them
+    this.__class__ = Assign
+    return this
 
 
 def _move(node: AST, lines: int) -> None:
@@ -136,7 +152,7 @@ def syntax_tree_of(text: str, filename: str = "<unknown>") -> ast.Module:
     if runs:
         try:
             tree = parse_python(rest, filename)
-        except SyntaxError:  # perhaps of a string that is not closed: as the whole text has it
+        except (SyntaxError, ValueError):  # perhaps of an open string: as the whole text has it
             return parse_python(text, filename)
         if _put_back(tree, runs):
             return tree
@@ -157,7 +173,7 @@ def _without_runs(text: str, runs: dict[int, str]) -> str:
     """Return a text with a name for each run, and fill ``runs``: their texts by last line."""
     kept: list[str] = []
     end, line = 0, 0
-    for found in _RUN.finditer(text):
+    for found in _runs().finditer(text):
         run = found[0]
         if not _KEYWORDS.isdisjoint(_WORDS.findall(run)):
             continue

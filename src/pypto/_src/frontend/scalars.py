@@ -11,7 +11,7 @@ import math
 from typing import Any, Final
 
 from pypto._src.diagnostics import Span
-from pypto._src.dtypes import MEMBERS, DataType
+from pypto._src.dtypes import MEMBERS, DataType, fits
 from pypto._src.ir.makers import checked_binary, checked_int
 from pypto._src.ir.nodes import (
     LOGICAL,
@@ -40,14 +40,6 @@ _INTS: Final = {
 """These types, by the identity of their one object."""
 
 _INDEX: Final = scalar_type(DataType.INDEX)
-
-
-def fits(value: int, dtype: DataType) -> bool:
-    """True if integer type ``dtype`` has ``value``."""
-    bits = dtype.get_bit()
-    if dtype.is_signed_int():
-        return -(1 << (bits - 1)) <= value < 1 << (bits - 1)
-    return 0 <= value < 1 << min(bits, 63)
 
 
 def number(value: float, dtype: DataType | None, span: Span) -> Expr:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from pypto._src.frontend.scalars import fits
+from pypto._src.dtypes import fits
 from pypto._src.ir.nodes import (
     Add,
     Cast,

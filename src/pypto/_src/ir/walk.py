@@ -218,6 +218,9 @@ def copy_with(node: N, changes: Mapping[str, Any]) -> N:
     return new
 
 
+_OWN: Final = __name__.partition(".")[0] + "._src."
+
+
 class Mutator:
     """Rebuilds a tree bottom up; unchanged subtrees keep their identity.
 
@@ -247,8 +250,9 @@ class Mutator:
         name = self._named.get(cls)
         if name is None:
             names = [f"visit_{base.__name__}" for base in cls.__mro__]
-            name = next((name for name in names if hasattr(type(self), name)), "rebuild")
-            self._named[cls] = name
+            name = next((name for name in names if hasattr(self, name)), "rebuild")
+            if type(self).__module__.startswith(_OWN):  # others may get methods at any time
+                self._named[cls] = name
         return getattr(self, name)
 
     def visit(self, node: Any) -> Any:

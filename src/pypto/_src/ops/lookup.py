@@ -109,11 +109,11 @@ class Level:
         self._level = level
 
     def __getattr__(self, name: str) -> OpDef[..., Any] | Unified:
+        if name.startswith("_"):  # which Python itself asks for, also where nothing is set yet
+            raise AttributeError(f"there is no op {name!r}")
         op = named(self._level, name)
         if op is None:
             message = f"there is no op {name!r} in {self._level}"
-            if name.startswith("_"):  # which Python itself asks for
-                raise AttributeError(message)
             place = place_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             text = text_at(place)
             prefix = text.removesuffix(name) if text.endswith(f".{name}") else ""

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.dtypes import fits
 from pypto._src.errors import OpError
 from pypto._src.ir.annotations import unwrapped
 from pypto._src.ir.nodes import (
@@ -218,11 +219,14 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _typed(value: Any, other: Any, span: Span) -> Any:
-    """Return a number beside a scalar expression as a constant of the expression's type."""
+    """Return a number beside a scalar expression as a constant of the expression's type.
+
+    One that the type has not stays as it is, and widens the result, as in a kernel.
+    """
     if not isinstance(other, Expr) or not isinstance(other.type, ScalarType):
         return value
     dtype = other.type.dtype
-    if value.__class__ is int and dtype.is_int():
+    if value.__class__ is int and dtype.is_int() and fits(value, dtype):
         return ConstInt(value, dtype, span)
     if value.__class__ is float and dtype.is_float():
         return ConstFloat(value, dtype, span)

@@ -22,7 +22,7 @@ from pypto._src.ir.stmts import Function, Program, Stmt, statements
 from pypto._src.ir.walk import with_room
 from pypto._src.passes.base import AnyProgram, Pass, PassContext, Unwritten, written
 from pypto._src.passes.liveness import Lifetimes, defined
-from pypto._src.passes.normalize_stmt_structure import normal_body
+from pypto._src.passes.normalize_stmt_structure import normal_body, normal_function
 from pypto._src.passes.regions import Block, Retype, number
 
 Members: TypeAlias = "dict[MemorySpace, dict[MemRef, list[Var]]]"
@@ -117,7 +117,7 @@ class MemRefs:
                 new = known[key] = with_memref(kind, memref)
             types[var] = new
         if not types:
-            return self.function
+            return normal_function(self.function) if self.is_normal else self.function
         return (_Normal if self.is_normal else Retype)(types.get).function(self.function)
 
 
@@ -178,8 +178,10 @@ class MemoryPass(Pass):
     def step(self, given: AnyProgram) -> AnyProgram:
         """Do what a call does; statements are not made unless an instrument looks at them."""
         context = PassContext.current()
-        if context is not None and context.get_instruments():
-            return self(written(given))
+        is_seen = context is not None and context.get_instruments()
+        cls = type(self)
+        if is_seen or cls.run is not MemoryPass.run or cls.__call__ is not Pass.__call__:
+            return self(written(given))  # a subclass may do more than `go_on`
         made = self.guarded(lambda: self.go_on(given), given)
         if isinstance(made, Placed) and made is not given:
             made.guard = self.guarded

@@ -45,7 +45,7 @@ from pypto._src.passes.turn_values import Values
 _MOST_STEPS: Final = 20_000
 """How many statements are gone through for one loop, all turns together."""
 _MOST_INNER: Final = 256
-"""How many turns of an inner loop are gone through."""
+"""How many turns of a loop are gone through, or all where a function has room for them."""
 _MOST_CALLS: Final = 16
 """How deep calls nest that are gone through."""
 
@@ -124,6 +124,8 @@ class TurnAccesses:
         self.outside: dict[Span, Outside] = {}
         self.steps = 0
         self.regions: dict[tuple[Call, int], _Region | None] = {}
+        self.lost: dict[Block, Mapping[Var, bool]] = {}  # what blocks may touch, and if they write
+        self.jumps: dict[Site, frozenset[type[Stmt]]] = {}  # what may leave a loop or a function
         home, loop = parts.turns.integers.home, parts.turns.loop
         sizes = set(dimension_vars(parts.function))
 
@@ -217,7 +219,7 @@ class _Function:
         if isinstance(stmt, ForStmt | WhileStmt):
             is_for = isinstance(stmt, ForStmt)
             is_whole = self._loop(site, stmt, ways) if is_for else self._while(site, stmt, ways)
-            if is_whole or not _holds(site, ReturnStmt):
+            if is_whole or ReturnStmt not in self._jumps(site):
                 return True
             self.whole.breaks()
             return False
@@ -247,7 +249,8 @@ class _Function:
                 ways |= {((ForStmt, *key), True)}
             else:
                 numbers = range(0, length.constant, step.constant)
-                turns = [combine(start, Affine(i, {}), 1) for i in numbers[:_MOST_INNER]]
+                most = self._most(len(numbers), body)
+                turns = [combine(start, Affine(i, {}), 1) for i in numbers[:most]]
                 ends = len(turns) == len(numbers)
         carried = _Carried(self.values, site, stmt)
         for value in turns:
@@ -264,6 +267,14 @@ class _Function:
             self._skip(site.blocks)
         carried.leave(is_known=ends)
         return ends
+
+    def _most(self, count: int, body: Block) -> int:
+        """Return how many of the turns of a loop are gone through."""
+        whole = self.whole
+        if count <= _MOST_INNER or whole.body is not None:
+            return _MOST_INNER
+        is_room = count * (len(sites_in(body)) + 1) <= _MOST_STEPS - whole.steps
+        return count if is_room else _MOST_INNER
 
     def _while(self, site: Site, stmt: WhileStmt, ways: Ways) -> bool:
         """Go through a loop as long as its condition is known; False if that is not to its end."""
@@ -299,7 +310,7 @@ class _Function:
                 continue  # it does not run
             if key is None:
                 self._skip([block])
-                if _holds(site, BreakStmt, ContinueStmt, ReturnStmt):
+                if self._jumps(site):
                     self.whole.breaks()
                     ends = False
             else:
@@ -404,10 +415,34 @@ class _Function:
     def _skip(self, blocks: Iterable[Block]) -> None:
         """Take note of what may run without being gone through."""
         for block in blocks:
-            for site in sites_in(block):
-                call = call_of(site.stmt)
-                if call is not None:
-                    self._lose_all(call)
+            if block not in self.whole.lost:
+                self.whole.lost[block] = self._touched(block)
+            for root, writes in self.whole.lost[block].items():
+                self._lose_root(root, writes=writes)
+
+    def _touched(self, block: Block) -> dict[Var, bool]:
+        """Return the tensors that a block may touch, and which of them it may write."""
+        found: dict[Var, bool] = {}
+        for call in [call_of(site.stmt) for site in sites_in(block)]:
+            op = None if call is None else op_of(call)
+            for index, arg in enumerate(() if call is None else call.args):
+                if isinstance(arg.type, TensorType) and (
+                    op is None or index in op.reads | op.writes
+                ):
+                    writes = op is None or index in op.writes
+                    for root in self.parts.roots_of(arg):
+                        found[root] = found.get(root, False) or writes
+        return found
+
+    def _jumps(self, site: Site) -> frozenset[type[Stmt]]:
+        """Return in which ways what is inside a statement may be left."""
+        known = self.whole.jumps
+        if site not in known:
+            stmts = [inner.stmt for block in site.blocks for inner in sites_in(block)]
+            known[site] = frozenset(
+                [type(s) for s in stmts if isinstance(s, BreakStmt | ContinueStmt | ReturnStmt)]
+            )
+        return known[site]
 
     def _lose_all(self, call: Call) -> None:
         """Take note of a call that may be made, with any values."""
@@ -419,14 +454,18 @@ class _Function:
     def _lose(self, value: Expr, *, writes: bool) -> None:
         """Take note of a tensor of which any part may be read, or written."""
         for root in self.parts.roots_of(value):
-            outer = root
-            if self.params is not None:
-                if root not in self.params:
-                    continue
-                outer = self.params[root][0]
-            self.whole.unread.add(outer)
-            if writes:
-                self.whole.loses(outer)
+            self._lose_root(root, writes=writes)
+
+    def _lose_root(self, root: Var, *, writes: bool) -> None:
+        """Take note of any part of a tensor that is no view of another one."""
+        outer = root
+        if self.params is not None:
+            if root not in self.params:
+                return
+            outer = self.params[root][0]
+        self.whole.unread.add(outer)
+        if writes:
+            self.whole.loses(outer)
 
     def _place(self, value: Expr, block: Block) -> _Place | None:
         """Return which tensor a value is now, and where it begins in that."""
@@ -495,7 +534,3 @@ class _Carried:
         """Leave the loop; its results are not known if it may have ended earlier or later."""
         for (_, var, _), number in zip(self.found, self.now, strict=True):
             self.values.let(var, number if is_known else None)
-
-
-def _holds(site: Site, *kinds: type[Stmt]) -> bool:
-    return any(isinstance(inner.stmt, kinds) for block in site.blocks for inner in sites_in(block))

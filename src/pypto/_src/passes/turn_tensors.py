@@ -135,6 +135,7 @@ def _reads(parts: TensorParts, whole: TurnAccesses) -> Iterator[tuple[Var, tuple
     """Yield the first read of each tensor of elements that nothing has written by then."""
     written: dict[Var, list[Box]] = {}
     done: dict[Var, bool] = {}  # that there is no more to find
+    seen: set[tuple[Var, Box]] = set()  # read, and written before
     for number, access in enumerate(whole.found):
         if whole.broken is not None and number >= whole.broken:
             return
@@ -152,7 +153,8 @@ def _reads(parts: TensorParts, whole: TurnAccesses) -> Iterator[tuple[Var, tuple
                 done[root] = True
             else:
                 add(written.setdefault(root, []), box)
-        elif box is not None and not access.ways:
+        elif box is not None and not access.ways and (root, box) not in seen:
+            seen.add((root, box))
             left = uncovered(box, written.get(root, ()))
             if left is not None:
                 done[root] = True

@@ -40,6 +40,10 @@ from pypto._src.passes.regions import Block
 
 COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
 _ZERO: Final = Affine(0, {})
+_MOST_DEEP: Final = 64
+"""How many values are gone back, each computed from the next one, in what is no linear form."""
+_MOST_OPERANDS: Final = 64
+"""How many parts of a condition are looked at."""
 
 
 class Values:
@@ -54,6 +58,8 @@ class Values:
         self.stays = stays
         self._given: dict[Expr, Affine | None] = {}
         self._known: dict[Expr, Affine | None] = {}  # since the last change
+        self._depth = 0
+        self._short: dict[Expr, bool] = {}  # by condition
 
     def let(self, var: Var, value: Affine | None) -> None:
         """Say what a variable is from now on; None for not known."""
@@ -85,8 +91,12 @@ class Values:
         if atom in self._given:
             return self._given[atom]
         if atom not in self._known:
+            if self._depth >= _MOST_DEEP:
+                return None
+            self._depth += 1
             self._known[atom] = None  # what depends on itself has no value
             self._known[atom] = self._found(atom, block)
+            self._depth -= 1
         return self._known[atom]
 
     def _found(self, atom: Expr, block: Block) -> Affine | None:
@@ -120,15 +130,18 @@ class Values:
 
     def decide(self, condition: Expr, block: Block) -> bool | None:
         """Return what a condition is now, None if it may be either."""
+        return self._decide(condition, block) if self._is_short(condition) else None
+
+    def _decide(self, condition: Expr, block: Block) -> bool | None:
         expr = self._resolved(condition)
         match expr:
             case ConstBool() | ConstInt():
                 return bool(expr.value)
             case Not():
-                value = self.decide(expr.operand, block)
+                value = self._decide(expr.operand, block)
                 return None if value is None else not value
             case And() | Or():
-                sides = [self.decide(expr.left, block), self.decide(expr.right, block)]
+                sides = [self._decide(expr.left, block), self._decide(expr.right, block)]
                 strong = isinstance(expr, Or)  # the value of one side that decides it
                 if strong in sides:
                     return strong
@@ -145,10 +158,13 @@ class Values:
 
     def key(self, condition: Expr, block: Block) -> Hashable:
         """Return what conditions that are the same now have in common, None if it is not known."""
+        return self._key(condition, block) if self._is_short(condition) else None
+
+    def _key(self, condition: Expr, block: Block) -> Hashable:
         expr = self._resolved(condition)
         if isinstance(expr, Not | And | Or):
             operands = [expr.operand] if isinstance(expr, Not) else [expr.left, expr.right]
-            keys = tuple([self.key(operand, block) for operand in operands])
+            keys = tuple([self._key(operand, block) for operand in operands])
             return None if None in keys else (type(expr), *keys)
         if isinstance(expr, COMPARISONS):
             difference = self._difference(expr, block)
@@ -157,6 +173,19 @@ class Values:
         elif isinstance(expr, Var) and self.stays(expr):
             return expr
         return None
+
+    def _is_short(self, condition: Expr) -> bool:
+        """True if a condition has few parts, those of the values that it names counted."""
+        if condition not in self._short:
+            pending, count = [condition], 0
+            while pending and count <= _MOST_OPERANDS:
+                expr, count = self._resolved(pending.pop()), count + 1
+                if isinstance(expr, Not):
+                    pending.append(expr.operand)
+                elif isinstance(expr, And | Or):
+                    pending += [expr.left, expr.right]
+            self._short[condition] = not pending
+        return self._short[condition]
 
     def _difference(self, expr: Expr, block: Block) -> Affine | None:
         """Return left minus right of a comparison of integers."""

@@ -1,8 +1,8 @@
 """Which parameters a function writes, and which of them its results are.
 
 A store mutates: its value is the tensor it writes. So a parameter without direction may be written,
-too, and a returned tensor usually is a parameter. One pass over a program unites the names of one
-buffer; branches and loops unite all that may meet in them.
+too, and a returned tensor usually is a parameter. One pass over a program notes for each name which
+others it may stand for; what a loop or branch gives may be any that meets there.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _Analysis:
         self.function = function
         self.known = known
         self.numbers: dict[Var, dict[int, Name]] = {}
-        self.parent: list[Name] = []
+        self.stands_for: list[list[Name]] = []
         self.written: list[Name] = []
         self.returned: list[list[Name]] = [[] for _ in function.return_types]
 
@@ -64,44 +64,40 @@ class _Analysis:
         params = [self.name(param) for param in self.function.params]
         for stmt in stmts_in(self.function.body):
             self.statement(stmt)
-        written = {self.find(name) for name in self.written}
+        written = self.reached(self.written)
         writes = tuple(
-            direction is not ParamDirection.In or self.find(name) in written
+            direction is not ParamDirection.In or name in written
             for name, direction in zip(params, self.function.param_directions, strict=True)
         )
-        by_root: dict[Name, list[int]] = {}
-        for index, name in enumerate(params):
-            by_root.setdefault(self.find(name), []).append(index)
-        results = [
-            tuple(dict.fromkeys(i for name in names for i in by_root.get(self.find(name), ())))
-            for names in self.returned
-        ]
+        results: list[tuple[int, ...]] = []
+        for names in self.returned:
+            reached = self.reached(names)
+            results.append(tuple(i for i, name in enumerate(params) if name in reached))
         return Effects(writes, tuple(results))
 
     def name(self, var: Var, element: int = WHOLE) -> Name:
         elements = self.numbers.setdefault(var, {})
         if element not in elements:
-            elements[element] = len(self.parent)
-            self.parent.append(elements[element])
+            elements[element] = len(self.stands_for)
+            self.stands_for.append([])
         return elements[element]
 
-    def find(self, name: Name) -> Name:
-        root = name
-        while self.parent[root] != root:
-            root = self.parent[root]
-        while name != root:
-            self.parent[name], name = root, self.parent[name]
-        return root
-
-    def unite(self, first: Name, others: Iterable[Name]) -> None:
-        for other in others:
-            self.parent[self.find(other)] = self.find(first)
+    def reached(self, names: Iterable[Name]) -> set[Name]:
+        """Return names with all that they may stand for."""
+        pending = list(names)
+        found: set[Name] = set()
+        while pending:
+            name = pending.pop()
+            if name not in found:
+                found.add(name)
+                pending += self.stands_for[name]
+        return found
 
     def statement(self, stmt: Stmt) -> None:
         match stmt:
             case AssignStmt():
                 for index, names in self.values(stmt.value).items():
-                    self.unite(self.name(stmt.var, index), names)
+                    self.stands_for[self.name(stmt.var, index)] += names
             case EvalStmt():
                 self.values(stmt.expr)
             case IfStmt():
@@ -109,7 +105,8 @@ class _Analysis:
                 self.meet(stmt.return_vars, stmt.else_body)
             case ForStmt() | WhileStmt():
                 for arg, result in zip(stmt.iter_args, stmt.return_vars, strict=False):
-                    self.unite(self.name(arg), [self.name(result), *self.names(arg.initValue)])
+                    self.stands_for[self.name(arg)] += self.names(arg.initValue)
+                    self.stands_for[self.name(result)].append(self.name(arg))
                 self.meet(stmt.iter_args, stmt.body)
             case ReturnStmt():
                 for names, value in zip(self.returned, stmt.value, strict=False):
@@ -121,7 +118,7 @@ class _Analysis:
         for stmt in statements(body):
             if isinstance(stmt, YieldStmt):
                 for target, value in zip(targets, stmt.value, strict=False):
-                    self.unite(self.name(target), self.names(value))
+                    self.stands_for[self.name(target)] += self.names(value)
 
     def names(self, value: Expr) -> list[Name]:
         """Return the names of the buffer that ``value`` is."""
