@@ -11,7 +11,7 @@ from typing import Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import Call, ConstFloat, ConstInt, Expr, IterArg, MakeTuple, Type, Var
-from pypto._src.ir.unique import is_plain, unique, with_own_constants
+from pypto._src.ir.unique import begins_anew, is_plain, unique, with_own_constants
 
 PLAIN_KEYWORDS: Final = frozenset({bool, int, float, str, DataType, MemorySpace, PipeType})
 """What keywords hold that are known by their class and value."""
@@ -27,6 +27,16 @@ few, and neither statements nor functions."""
 
 _DEEPEST: Final = 4
 """How many calls inside each other are known by what is in them."""
+
+
+begins_anew(OF_PROGRAMS)
+
+
+def table_of_op() -> dict[tuple[Any, ...], tuple[Type, Any]]:
+    """Return the table of the result types of one op."""
+    table: dict[tuple[Any, ...], tuple[Type, Any]] = {}
+    begins_anew(table)
+    return table
 
 
 def keep(op: Any, key: tuple[Any, ...], kind: Type, kept: Sequence[Any]) -> None:
