@@ -44,10 +44,15 @@ def place(span: Span) -> tuple[str, int, int, int, int]:
 
 
 def facts(root: IRNode) -> list[tuple[Any, ...]]:
-    """Return class, identity (by first appearance), name, type and place of every node."""
+    """Return class, identity (by first appearance), name, type and place of every node.
+
+    Constants have none: equal ones come back as one object.
+    """
     seen: dict[int, int] = {}
 
-    def number(node: object) -> int:
+    def number(node: object) -> object:
+        if isinstance(node, ir.ConstInt | ir.ConstFloat | ir.ConstBool):
+            return repr(node.value), node.dtype, place(node.span)
         return seen.setdefault(id(node), len(seen))
 
     rows: list[tuple[Any, ...]] = []
@@ -237,6 +242,46 @@ def test_equal_variables_stay_two() -> None:
     assert back.left is not back.right
     back = again(x + x)
     assert back.left is back.right
+
+
+def test_values_are_written_once() -> None:
+    """Bytes do not show which equal types and constants were one object; -0.0 and NaN stay."""
+
+    def statements(**shared: Any) -> Any:
+        def kind() -> ir.TileType:
+            view = ir.TileView([ir.ConstInt(8), ir.ConstInt(64)], [], None)
+            return ir.TileType([ir.ConstInt(8), ir.ConstInt(64)], ir.FP32, None, view)
+
+        def number(value: float) -> ir.ConstFloat:
+            return ir.ConstFloat(value, ir.FP32, SPAN)
+
+        kinds = [shared.get("kind") or kind() for _ in range(3)]
+        numbers = [shared.get("number") or number(0.5) for _ in range(2)]
+        numbers += [number(value) for value in (0.0, -0.0, math.nan, 1.0, math.copysign(0.0, -1))]
+        tiles = [assign(ir.Var(f"t{at}", kind), var("n")) for at, kind in enumerate(kinds)]
+        scalars = [assign(ir.Var(f"f{at}", each.type), each) for at, each in enumerate(numbers)]
+        return seq(*tiles, *scalars)
+
+    apart = statements()
+    kind, number = apart.stmts[0].var.type, apart.stmts[3].value
+    data = ir.serialize(apart)
+    assert ir.serialize(statements(kind=kind, number=number)) == data
+    back: Any = ir.deserialize(data)
+    first, second, third = (stmt.var.type for stmt in back.stmts[:3])
+    assert first is second is third
+    values = [stmt.value for stmt in back.stmts[3:]]
+    assert [repr(value.value) for value in values] == [
+        "0.5",
+        "0.5",
+        "0.0",
+        "-0.0",
+        "nan",
+        "1.0",
+        "-0.0",
+    ]
+    assert values[0] is values[1]
+    assert values[3] is values[6]
+    assert len(set(map(id, values))) == 5
 
 
 class Marker(ir.Stmt):

@@ -21,12 +21,15 @@ import pytest
 import pypto.language as pl
 from pypto import ir
 from pypto._src.diagnostics import Span
+from pypto._src.emit import cpp_calls, cpp_declarations
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.orchestration import generate_orchestration
-from pypto._src.ir import unique
+from pypto._src.frontend import call_forms
+from pypto._src.ir import result_types, unique
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program, Stmt
+from pypto._src.ops.lookup import get_op
 from pypto._src.passes.pipelines import PassManager
 
 ROOT = Path(__file__).parents[2]
@@ -109,13 +112,46 @@ def in_own_process(paths: list[Path]) -> dict[str, str]:
     return json.loads(done.stdout)
 
 
-def test_a_full_table_does_not_count() -> None:
-    """The examples give the same texts after the table of plain types has begun anew."""
+TABLES: list[tuple[Any, str, Any]] = [
+    (unique, "MOST_TYPES", unique.TYPES),
+    (result_types, "MOST_OF_PROGRAMS", result_types.OF_PROGRAMS),
+    (result_types, "MOST_KNOWN", get_op("block.load").known),
+    (call_forms, "MOST_FORMS", call_forms.KNOWN),
+    (cpp_calls, "MOST_FORMS", cpp_calls.FORMS),
+    (cpp_declarations, "MOST_CLASSES", cpp_declarations.CLASSES),
+]
+"""Tables that hold for the process: where their limit stands, its name, and one of them."""
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 40])
+@pytest.mark.parametrize(
+    "tables",
+    [[table] for table in TABLES] + [TABLES],
+    ids=["types", "of programs", "of an op", "calls", "C++ calls", "C++ types", "all"],
+)
+def test_a_full_table_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, tables: list[tuple[Any, str, Any]], most: int
+) -> None:
+    """Programs give the same texts if tables begin anew in the middle of them, alone or at once."""
+    programs = [parsed(text, "full.py") for text in (KERNEL, NAMED)]
+    found = [compiled(program) for program in programs]
+    for module, limit, _ in tables:
+        monkeypatch.setattr(module, limit, most)
+    texts = (KERNEL, NAMED)
+    assert [compiled(parsed(text, "full.py")) for text in texts] == found
+    for _, _, table in tables:
+        table.clear()
+    assert [compiled(parsed(text, "full.py")) for text in texts] == found
+    for _, limit, table in tables:
+        assert len(table) <= most, limit
+
+
+def test_full_tables_do_not_count_for_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The examples give the same texts if all tables begin anew again and again, in turn."""
     paths = [str(path) for path in EXAMPLES]
     found = digests(paths)
-    for size in range(1, unique.MOST_TYPES + 2):
-        unique.unique_array(ir.TileType, [1, size], pl.FP32)
-    assert len(unique.TYPES) < unique.MOST_TYPES
+    for most, (module, limit, _) in enumerate(TABLES, 3):
+        monkeypatch.setattr(module, limit, most)
     assert digests(paths) == found
 
 

@@ -43,7 +43,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import ATTR, INTS, OFFSETS, OpDef, op_of
 from pypto._src.ir.result_types import PLAIN_KEYWORDS
-from pypto._src.ir.unique import begins_anew, is_plain
+from pypto._src.ir.unique import is_plain
 from pypto._src.ops.unified import Unified
 
 Key: TypeAlias = tuple[Any, ...]
@@ -201,7 +201,6 @@ MOST_FORMS: Final = 4096
 
 KNOWN: Final[dict[Key, CallForm]] = {}
 """The forms of any program. `CallForms.find` looks here first."""
-begins_anew(KNOWN)
 
 
 class CallForms:

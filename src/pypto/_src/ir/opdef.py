@@ -300,7 +300,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         facts["offsets"] = frozenset(places)
         facts["attributes"] = frozenset([p.name for p in params if p.kind == ATTR])
         facts["names"] = tuple([p.name for p in params])
-        facts["known"] = result_types.table_of_op()
+        facts["known"] = {}
         for key in ("complete", "with_scratch", "last_operand", "base", "valid"):
             facts.setdefault(key, None)
         facts.setdefault("masks", False)

@@ -11,12 +11,12 @@ from typing import Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import Call, ConstFloat, ConstInt, Expr, IterArg, MakeTuple, Type, Var
-from pypto._src.ir.unique import begins_anew, is_plain, unique, with_own_constants
+from pypto._src.ir.unique import is_plain, unique, with_own_constants
 
 PLAIN_KEYWORDS: Final = frozenset({bool, int, float, str, DataType, MemorySpace, PipeType})
 """What keywords hold that are known by their class and value."""
 
-_MOST_KNOWN: Final = 1024
+MOST_KNOWN: Final = 1024
 """How many result types an op remembers; then it begins anew."""
 
 MOST_OF_PROGRAMS: Final = 256
@@ -29,21 +29,11 @@ _DEEPEST: Final = 4
 """How many calls inside each other are known by what is in them."""
 
 
-begins_anew(OF_PROGRAMS)
-
-
-def table_of_op() -> dict[tuple[Any, ...], tuple[Type, Any]]:
-    """Return the table of the result types of one op."""
-    table: dict[tuple[Any, ...], tuple[Type, Any]] = {}
-    begins_anew(table)
-    return table
-
-
 def keep(op: Any, key: tuple[Any, ...], kind: Type, kept: Sequence[Any]) -> None:
     """Keep the type of the calls of ``op`` with ``key``, and with it the objects that it names."""
     known = kind, kept
     if all(map(is_plain, kept)):
-        if len(op.known) >= _MOST_KNOWN:
+        if len(op.known) >= MOST_KNOWN:
             op.known.clear()
         op.known[key] = known
     else:

@@ -5,6 +5,9 @@ spans, table of node classes with their field names, then the nodes, children fi
 what it holds by position among the earlier nodes. So an object used twice stays one object, no
 input can describe a circle, and nothing here recurses over the depth of a program.
 
+Types, their views, and constants are values: equal ones are written once, whoever made them. So
+bytes do not show which of them happened to be one object.
+
 What a field holds is read from its annotation: a new node class needs no line here. This module
 knows no op; the registry is handed to it by `use_registry`.
 """
@@ -16,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import partial
 from pathlib import Path
+from struct import pack
 from threading import get_ident
 from typing import Any, Final, TypeAlias, cast
 
@@ -37,6 +41,8 @@ from pypto._src.ir.nodes import (
     Op,
     ScalarType,
     ShapedType,
+    TensorView,
+    TileView,
     TupleGetItemExpr,
     TupleType,
     Type,
@@ -443,6 +449,9 @@ _RULES: Final[tuple[tuple[type[Node], Callable[[Any], bool], str], ...]] = (
     (Program, _names_agree, "has functions in name order, each name once"),
 )
 
+_VALUES: Final = (Type, TensorView, TileView, ConstInt, ConstFloat, ConstBool)
+"""Classes whose objects are told apart by nothing but what they hold."""
+
 _SHARED: Final[dict[type[Node], Callable[[Any], Node]]] = {
     ScalarType: lambda node: scalar_type(node.dtype),
     UnknownType: lambda _node: UnknownType.get(),
@@ -471,6 +480,11 @@ def _children(node: Node) -> Iterator[Node]:
         yield from nodes_in(getattr(node, name))
 
 
+def _bits(token: Any) -> Any:
+    """Return a token such that equal ones mean the same: 0.0 equals -0.0, and NaN no NaN."""
+    return pack("<d", token) if token.__class__ is float else token
+
+
 class _Writer:
     """Turns one tree into tokens."""
 
@@ -480,7 +494,7 @@ class _Writer:
         self.files: dict[str, int] = {}
         self.spans: dict[tuple[int, ...], int] = {}
         self.classes: dict[type[Node], int] = {}
-        self.leaf_types: dict[tuple[Any, ...], int] = {}
+        self.values: dict[tuple[Any, ...], int] = {}  # by their rows
         self.number = 0  # of nodes
         self.where = ""
 
@@ -518,9 +532,8 @@ class _Writer:
             self.where = f"{cls.__name__}.{name}"
             kind.write(self, getattr(node, name))
         number = self.number
-        if isinstance(node, Type) and next(_children(node), None) is None:
-            # Two FP32 scalar types are one thing, whoever made them.
-            number = self.leaf_types.setdefault(tuple(self.out[start:]), number)
+        if isinstance(node, _VALUES):
+            number = self.values.setdefault(tuple(map(_bits, self.out[start:])), number)
         self.index[id(node)] = number
         if number == self.number:
             self.number += 1

@@ -6,8 +6,8 @@ With one object for each they are looked up by the identity of the types, and ho
 program as well.
 
 The table is bounded, and begins anew when it is full: then a structure has a second object, and
-facts are found once more. Tables that hand out such objects begin anew with it (`begins_anew`), so
-that no program has both. No more rests on it; types are compared by `same_type`.
+facts are found once more. No more rests on it: types are compared by `same_type`, and `serialize`
+writes equal ones once.
 """
 
 from __future__ import annotations
@@ -40,12 +40,6 @@ _INDEX: Final = scalar_type(DataType.INDEX)
 TYPES: Final[dict[Key, Type]] = {}
 BY_ID: Final[dict[int, Type]] = {}
 """The same types by identity."""
-_WITH_IT: Final[list[Callable[[], object]]] = []
-
-
-def begins_anew(table: dict[Any, Any]) -> None:
-    """Let a table, which hands out types of this one, begin anew with it."""
-    _WITH_IT.append(table.clear)
 
 
 def unique(kind: Type) -> Type:
@@ -110,8 +104,6 @@ def _added(key: Key, kind: Any) -> Any:
     if len(TYPES) >= MOST_TYPES:
         TYPES.clear()
         BY_ID.clear()
-        for clear in _WITH_IT:
-            clear()
     found = TYPES.setdefault(key, kind)  # another thread may have been first
     BY_ID[id(found)] = found
     return found
