@@ -473,10 +473,9 @@ def run(folder: Path, code: str, **environment: str) -> str:
     """Return what running ``code`` as kernel.py writes to standard error."""
     (folder / "kernel.py").write_text(code, encoding="utf-8")
     path = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
-    quiet = {"NO_COLOR": "1", "FORCE_COLOR": "", "PTO_BACKTRACE": "", "PYPTO_DEBUG": ""}
     done = subprocess.run(
         [sys.executable, "kernel.py"],
-        env={**os.environ, **quiet, "PYTHONPATH": path, **environment},
+        env={**os.environ, "PYTHONPATH": path, **environment},
         cwd=folder,
         capture_output=True,
         text=True,

@@ -321,6 +321,29 @@ _KERNELS: dict[str, tuple[str, str]] = {
         out[...] = pl.cast(pl.cast(x[...], pl.FP16), pl.FP32) * 0.125
         """,
     ),
+    "element_types_and_shapes": (
+        "x: pl.Tensor[[32, 64], pl.FP16], y: pl.Tensor[[32, 64], pl.INT32], "
+        "m: pl.Tensor[[32, 1], pl.FP32], r: pl.Tensor[[1, 64], pl.INT32], "
+        "out: pl.Out[pl.Tensor[[32, 64], pl.FP32]]",
+        """
+        a, b, c, d = x[:], y[:], m[:], r[:]
+        e = a * c + d
+        f = pl.sel(e > b, e, c)
+        g = pl.sub(c, d) / a
+        f = pl.maximum(pl.col_expand_mul(f, d), pl.row_expand_sub(b, c))
+        out = pl.store(pl.block.addc(f, g, pl.cast(b | d, pl.FP32)), [0, 0], [32, 64], out)
+        """,
+    ),
+    "integer_types_and_shapes": (
+        "x: pl.Tensor[[32, 64], pl.INT16], y: pl.Tensor[[32, 64], pl.UINT16], "
+        "m: pl.Tensor[[32, 1], pl.UINT16], r: pl.Tensor[[1, 64], pl.INT16], "
+        "out: pl.Out[pl.Tensor[[32, 64], pl.INT16]]",
+        """
+        a, b, c, d = x[:], y[:], m[:], r[:]
+        e = pl.minimum(a + b, c) ^ d
+        out = pl.store((e << c) - b * d, [0, 0], [32, 64], out)
+        """,
+    ),
     "unsigned_tiles": (
         "x: pl.Tensor[[16, 64], pl.UINT16], out: pl.Out[pl.Tensor[[16, 64], pl.UINT16]]",
         """

@@ -8,6 +8,7 @@ import runpy
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -300,6 +301,22 @@ def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     dumps = sorted(p.name for p in Path(folder, "passes_dump").iterdir())
     assert dumps[0] == "00_frontend.py"
     assert dumps[-1] == "10_after_AllocateMemoryAddr.py"
+
+
+def test_folders_of_one_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiles of one name in one second have a folder each: none writes over another."""
+
+    class Clock:
+        @staticmethod
+        def now() -> datetime:
+            return datetime(2026, 1, 2, 3, 4, 5)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(build_output, "datetime", Clock)
+    folders = [ir.compile(twice(), skip_ptoas=True) for _ in range(3)]
+    first = str(Path("build_output", "Twice_20260102_030405"))
+    assert folders == [first, f"{first}_2", f"{first}_3"]
+    assert all(Path(folder, "passes_dump", "00_frontend.py").is_file() for folder in folders)
 
 
 def test_no_dumps(tmp_path: Path) -> None:

@@ -589,6 +589,8 @@ def test_casts(value: Expr, expected: list[str]) -> None:
         (ConstFloat(1e-5), {"%cst": "1.0e-05 : f32"}),
         (ConstFloat(-2.5e20, D.BF16), {"%cst": "-2.5e+20 : bf16"}),
         (ConstFloat(65504.0, D.FP16), {"%cst": "65504.0 : f16"}),
+        (ConstFloat(-65510.0, D.FP16), {"%cst": "-65504.0 : f16"}),
+        (ConstFloat(3.4028235e38), {"%cst": "3.4028234663852886e+38 : f32"}),
         (ConstFloat(2.0) * ConstFloat(3.0) - ConstFloat(2.0),
          {"%cst": "2.0 : f32", "%cst_1": "3.0 : f32"}),
         (Pow(ConstInt(2), 10, INDEX), {"%c2": "2 : index", "%c10": "10 : index",

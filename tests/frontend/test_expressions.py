@@ -79,6 +79,10 @@ def test_operator_makes_its_node(text: str, node: type[nodes.Expr]) -> None:
         ("FP16", "2.5", DataType.FP16),
         ("INT8", "300", DataType.INT64),
         ("UINT8", "-1", DataType.INT64),
+        ("FP16", "65504", DataType.FP16),
+        ("FP16", "1e6", DataType.FP32),
+        ("FP16", "100000", DataType.FP32),
+        ("BF16", "1e38", DataType.BF16),
     ],
 )
 def test_literal_takes_the_type_beside_it(dtype: str, literal: str, found: DataType) -> None:

@@ -14,6 +14,7 @@ import pypto.language as pl
 from pypto import DataType, backend, codegen, ir, passes, runtime
 from pypto._src.driver import compile_program
 from pypto._src.errors import CallError, KeywordError, PyptoError, UnknownNameError
+from pypto._src.frontend import explain
 from pypto._src.frontend.messages import recipe
 from pypto._src.ir.nodes import Call
 from pypto._src.ir.user_text import resized, user_call, user_name
@@ -78,6 +79,21 @@ def test_operators_are_hinted_where_they_have_a_value(call: str, form: str) -> N
     assert hint_for(f"pl.add(t, pl.{call}({odd}))") == f"write pl.{call}({tile})"
 
 
+def test_values_of_operators_are_those_of_their_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The function beside each operator does what the text says, and no text is run for a hint."""
+
+    def refused(*_args: object) -> object:
+        raise AssertionError("a text is run")
+
+    monkeypatch.setattr(explain, "eval", refused, raising=False)
+    assert hint_for("pl.add(t, pl.sqrt(4.0))") == "write 4.0 ** 0.5"
+    numbers = (0.25, 1.0, -4.0, 7, -2)
+    for known in explain.OF_NUMBERS.values():
+        assert [known.value(n) for n in numbers] == [
+            eval(known.form.format(f"({n})")) for n in numbers
+        ]
+
+
 @pytest.mark.parametrize(("name", "found"), [
     ("a b", "'a b'"), ("", "''"), ("class", "Python's word 'class'"), (3, "3"), (None, "None"),
 ])  # fmt: skip
@@ -105,6 +121,18 @@ def test_no_tile_of_integers_begins_with_a_fraction() -> None:
         "    a = 0.5\n    for i in pl.range(2):\n        a = pl.cast(t, pl.INT32, mode='floor')\n"
     )
     assert hint_for("t", before) == "assign to another name: a2 = ..."
+
+
+def test_a_tile_that_is_promoted_in_a_loop_is_cast_before_it() -> None:
+    """Another name would end the sum: the variable has the wider element type from the start."""
+    loop = "    for i in pl.range(2):\n        a += t\n"
+    before = "    a = pl.cast(t, pl.FP16)\n"
+    found = hint_for("a", before + loop)
+    assert found == "before the loop or branch, write a = pl.cast(a, pl.FP32)"
+    text = KERNEL.replace("    out =", f"{before}    a = pl.cast(a, pl.FP32)\n{loop}    out =")
+    assert pl.parse(text.replace("VALUE", "a"))
+    loop = "    for i in pl.range(2):\n        t = pl.cast(t, pl.FP16)\n"  # no promotion
+    assert hint_for("t", loop) == "assign to another name: t2 = ..."
 
 
 def test_a_second_method_gets_a_free_name() -> None:

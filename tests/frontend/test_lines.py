@@ -18,7 +18,7 @@ from pypto._src.errors import PyptoError
 from pypto._src.frontend import line_calls, lines, source
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.hook import report
-from pypto._src.frontend.lines import Line, syntax_tree_of, walk
+from pypto._src.frontend.lines import Line, TypeText, syntax_tree_of, walk
 from pypto._src.outside import names_read
 from pypto._src.python_text import parse_python
 from tests.case_files import parts
@@ -136,6 +136,83 @@ def test_cut(text: str, names: list[str]) -> None:
     assert not lines_of(tree)
 
 
+def types_of(tree: ast.AST) -> list[str]:
+    """Return the types of parameters that are text."""
+    return [node.text for node in walk(tree) if isinstance(node, TypeText)]
+
+
+FP32 = "pl.Tensor[[64, N], pl.FP32]"
+TYPES = {
+    "on lines of their own": (
+        f"class C:\n  def f(\n    self,\n    x: {FP32},\n    y: pl.Out[{FP32}]\n  ): z\n",
+        [FP32, f"pl.Out[{FP32}]"],
+    ),
+    "on one line": (
+        f"def f(x: a[[k.N], b], /, y: {FP32}, *, z: {FP32}):\n  z\n",
+        ["a[[k.N], b]", FP32, FP32],
+    ),
+    "among other alphabets": (
+        f"def f(\u00e9: {FP32}, \U0001f600x: A, y: {FP32}): z\n".replace("\U0001f600", "\u00ef"),
+        [FP32, FP32],
+    ),
+    "with lines": (f"def f(x: {FP32}):\n    x = a.b(c)\n", [FP32]),
+    "inside each other": (
+        f"def f(x: {FP32}):\n  def g(y: {FP32}): z\n  if a:\n    def h(y: {FP32}): z\n",
+        [FP32, FP32, FP32],
+    ),
+    "with others": (
+        f"def f(x: a[{FP32}, 1], y: a[b[{FP32}]], z: {FP32}.c, u: {FP32}, v: {FP32} = 0): z\n",
+        [FP32],
+    ),
+}
+TYPES_ELSEWHERE = {
+    "in a string": f'def f(x: {FP32}):\n    """y: {FP32}, z"""\n',
+    "in a dictionary": f"def f(x: {FP32}):\n    return {{x: {FP32}, y: z}}\n",
+    "of more values": f"def f(x: {FP32}, *y: {FP32}, **z: {FP32}): z\n",
+    "a lambda": f"f = lambda: {FP32}, a\n",
+    "a slice": f"a[b: {FP32}, c]\n",
+    "a coroutine": f"async def f(x: {FP32}): z\n",
+    "a name like that of a cut": f"def f(x: {FP32}, y: __t_0): __t_0{'_' * 20}\n",
+}
+NO_TYPES = {
+    "a keyword": "def f(x: a[[if], b]): z\n",
+    "an unclosed one": f"def f(x: pl.Out[{FP32}, y: z): z\n",
+    "a type in brackets": f"def f((x: {FP32})): z\n",
+}
+
+
+@pytest.mark.parametrize(("text", "types"), TYPES.values(), ids=TYPES)
+def test_types(text: str, types: list[str]) -> None:
+    """Types of parameters are in the tree where they were; asked for nodes, they are Python's."""
+    tree = syntax_tree_of(text)
+    assert types_of(tree) == types
+    assert ast.unparse(syntax_tree_of(text)) == ast.unparse(ast.parse(text))
+    compile(syntax_tree_of(text), "text", "exec")
+    copied = copy.deepcopy(syntax_tree_of(text))
+    assert not types_of(copied)
+    assert dumped(copied) == dumped(tree) == dumped(ast.parse(text))
+    assert not types_of(tree)
+
+
+@pytest.mark.parametrize("text", TYPES_ELSEWHERE.values(), ids=TYPES_ELSEWHERE)
+def test_types_elsewhere(text: str) -> None:
+    """What only seems to be the type of a parameter is parsed with its surroundings."""
+    tree = syntax_tree_of(text)
+    assert not types_of(tree)
+    assert dumped(tree) == dumped(ast.parse(text))
+
+
+def test_changed_types() -> None:
+    """A type whose nodes are changed is a subscript like any other."""
+    text = f"def f(x: {FP32}): pass\n"
+    tree = Renamed().visit(syntax_tree_of(text.replace("N", "x")))
+    assert ast.unparse(tree.body[0].args) == f"x: {FP32.replace('N', 'z')}"
+    for field, wanted in (("value", "q[[64, N], pl.FP32]"), ("slice", "pl.Tensor[q]")):
+        [kind] = [n for n in walk(syntax_tree_of(text)) if isinstance(n, TypeText)]
+        setattr(kind, field, ast.Name("q"))
+        assert ast.unparse(kind) == wanted
+
+
 class Renamed(ast.NodeTransformer):
     """Gives a name another one, wherever it is read or written."""
 
@@ -217,7 +294,9 @@ def test_whole(text: str) -> None:
     assert dumped(tree) == dumped(ast.parse(text))
 
 
-@pytest.mark.parametrize("text", NO_PYTHON.values(), ids=NO_PYTHON)
+@pytest.mark.parametrize(
+    "text", [*NO_PYTHON.values(), *NO_TYPES.values()], ids=[*NO_PYTHON, *NO_TYPES]
+)
 def test_no_python(text: str) -> None:
     """The error of a text is that of the whole text."""
     errors: list[tuple[object, ...]] = []
@@ -297,6 +376,38 @@ MISUSES = {
     "an argument twice": ("SIZES, target", "SIZES, shapes=SIZES, target"),
     "a dtype by another path": ("pl.FP32)\n            if", "pl.DataType.FP32)\n            if"),
 }
+
+
+HEADERS = {
+    "sizes by name": ("x: pl.Tensor[[64, 64]", "x: pl.Tensor[[ROWS, 64]"),
+    "a symbol": ("x: pl.Tensor[[64, 64]", "x: pl.Tensor[[M, 64]"),
+    "a size that is a parameter": ("x: pl.Tensor[[64, 64]", "n: pl.INT64, x: pl.Tensor[[n, 64]"),
+    "a later one": ("pl.FP32]],", "pl.FP32]], ROWS: pl.INT64, z: pl.Tensor[[ROWS], pl.FP32],"),
+    "a tile": ("x: pl.Tensor", "t: pl.Tile[[16, 16], pl.FP32], x: pl.Tensor"),
+    "no size": ("x: pl.Tensor[[64, 64]", "x: pl.Tensor[[half, 64]"),
+    "a size that is not defined": ("x: pl.Tensor[[64, 64]", "x: pl.Tensor[[Q, 64]"),
+    "a true one": ("x: pl.Tensor[[64, 64]", "x: pl.Tensor[[yes, 64]"),
+    "a negative one": ("x: pl.Tensor[[64, 64]", "x: pl.Tensor[[less, 64]"),
+    "no element type": ("[[64, 64], pl.FP32],", "[[64, 64], pl.FP33],"),
+    "another one": ("[[64, 64], pl.FP32],", "[[64, 64], ROWS],"),
+    "no type": ("x: pl.Tensor", "x: pl.Tuple"),
+    "no direction": ("pl.Out[", "pl.In["),
+    "another direction": ("pl.Out[", "pl.InOut["),
+    "a tensor in a tensor": ("pl.Out[", "pl.Tensor["),
+    "two directions": ("pl.Out[pl.Tensor", "pl.Out[pl.InOut"),
+    "a path of its own": ("x: pl.Tensor[[64, 64]", "x: pl.Tensor[[k.next, 64]"),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), HEADERS.values(), ids=HEADERS)
+def test_headers(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names and paths mean in a type's text what they mean in its nodes."""
+    names = "half, yes, less = 0.5, True, -3\nM = pl.dynamic('M')\n"
+    text = KERNEL.replace("            pl = pl\n", "").replace("ROWS = 16\n", f"ROWS = 16\n{names}")
+    changed = text.replace(old, new, 1).replace("SIZES =", f"{CHANGING}SIZES =", 1)
+    cut, whole = both(changed, monkeypatch)
+    assert cut == whole
+    assert cut != outcome(text)
 
 
 RIGHT = ("", "pl.DataType.FP32)\n            if")

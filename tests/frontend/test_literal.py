@@ -254,6 +254,7 @@ REFUSED = [
     ("@pl.function\ndef f():\n    import os", "IR text has no Import"),
     ("@pl.function\ndef f():\n    pl.block.nothing()", "there is no such op"),
     ("@pl.function\ndef f():\n    pl.block.add()", "block.add has other arguments"),
+    ('@pl.function\ndef f():\n    pl.call("a.b", k=1, **{"k": 2})', "is given an argument twice"),
     ("@pl.function\ndef f():\n    for i in pl.range(3):\n        pass", "start, stop and step"),
     ("@pl.function\ndef f():\n    v: pl.Scalar[pl.INT8] = pl.const(2.5, pl.INT8)",
      "the element type does not have this number"),

@@ -121,10 +121,9 @@ error: there is no pl.expp  [unknown-op]
 def run(folder: Path, code: str, **environment: str) -> str:
     """Return what a script writes to standard error."""
     (folder / "kernel.py").write_text(code, encoding="utf-8")
-    quiet = {"FORCE_COLOR": "", "PTO_BACKTRACE": "", "PYPTO_DEBUG": "", "PYTHONPATH": SOURCES}
     done = subprocess.run(
         [sys.executable, "kernel.py"],
-        env={**os.environ, **quiet, **environment},
+        env={**os.environ, "PYTHONPATH": SOURCES, **environment},
         cwd=folder,
         capture_output=True,
         text=True,
@@ -137,7 +136,9 @@ def run(folder: Path, code: str, **environment: str) -> str:
 @pytest.mark.parametrize(("code", "text"), SHOWN.values(), ids=SHOWN)
 def test_script(code: str, text: str, tmp_path: Path) -> None:
     """An uncaught error shows the user's lines, and no frame of the compiler."""
-    assert run(tmp_path, code) == text
+    lines = run(tmp_path, code).splitlines(keepends=True)
+    # Python 3.13 and newer also mark a call that is a whole line: ~~~~~~~~^^^
+    assert "".join(line for line in lines if set(line.strip()) != {"~", "^"}) == text
 
 
 @pytest.mark.parametrize(("code", "text"), SHOWN.values(), ids=SHOWN)

@@ -330,7 +330,7 @@ def test_types_that_are_equal_only_in_numbers() -> None:
     """Types stay apart that agree in all but the element type, the view, or the kind."""
     add: Any = ADDED
     others = (
-        ir.TileType(T8.shape, ir.FP16),
+        ir.TileType(T8.shape, ir.UINT16),
         ir.TileType(T8.shape, ir.FP32, tile_view=ir.TileView(valid_shape=[4, 8])),
         ir.TensorType(T8.shape, ir.FP32),
     )

@@ -78,6 +78,7 @@ def caller(callee: ir.Function, *args: Any, kind: ir.Type | None = None) -> ir.P
 
 X, Y, P = var("x"), var("y"), var("p", BOOL)
 F, T8, T4 = var("f", FP32), var("t8", tile(8, 8)), var("t4", tile(4, 8))
+PART = var("part", ir.TileType([8, 8], ir.FP32, tile_view=ir.TileView(valid_shape=[4, 8])))
 X1 = tensor(8)
 
 # Each entry: a program, and what the rule finds in it.
@@ -340,6 +341,19 @@ TYPE_TABLE: dict[str, tuple[Make, Found]] = {
             (
                 TYPES.SHAPE_VALUE_MISMATCH,
                 "'r' is a Tile[[8, 8], FP32], the yielded value is a Tile[[4, 8], FP32]",
+            )
+        ],
+    ),
+    "branches valid in two parts": (
+        lambda: function(
+            [],
+            ir.IfStmt(P, ir.YieldStmt([T8]), ir.YieldStmt([PART]), [var("r", tile(8, 8))]),
+        ),
+        [
+            (
+                TYPES.SHAPE_VALUE_MISMATCH,
+                "'r' is a Tile[[8, 8], FP32] valid throughout, the yielded value is a "
+                "Tile[[8, 8], FP32] valid in [4, 8]",
             )
         ],
     ),

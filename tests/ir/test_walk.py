@@ -11,11 +11,13 @@ from pypto import ir
 from pypto._src.ir.walk import (
     Mutator,
     call_order,
+    calls_of,
     children,
     copy_with,
     defined_by,
     exprs_in,
     functions_called,
+    is_arithmetic,
     is_flat,
     map_bodies,
     occurring,
@@ -111,6 +113,25 @@ def test_ops_called() -> None:
         assert call is first
     assert is_flat(inner)
     assert not is_flat(outer)
+
+
+def test_arithmetic() -> None:
+    """Operators on variables and constants are; a call in them, or alone, a variable are not."""
+    call = ir.Call(ir.Op("o"), [x], INT)
+    assert is_arithmetic((x + 1) * y - z)
+    assert not is_arithmetic((x + call) * y)
+    assert not is_arithmetic(call)
+    assert not is_arithmetic(x)
+
+
+def test_calls_below_shared_operands() -> None:
+    """A sum of itself, many times over, is looked at once a node, and its call is found."""
+    call = ir.Call(ir.Op("o"), [x], INT)
+    for leaf, found in ((call, [call]), (x, [])):
+        total: ir.Expr = leaf
+        for _ in range(200):
+            total = total + total
+        assert all(a is b for a, b in zip(calls_of(assign(z, total)), found, strict=True))
 
 
 def test_occurring_variables() -> None:

@@ -12,7 +12,17 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import Expr, ScalarType, TensorType, TileType, TileView, Var, dtype_of
-from pypto._src.ops import elementwise, layout, matmul, memory, reduce, system, tensor
+from pypto._src.ops import (
+    bitwise,
+    elementwise,
+    layout,
+    matmul,
+    memory,
+    reduce,
+    select,
+    system,
+    tensor,
+)
 from pypto._src.ops.rules import BOXED, describe
 from tests.cases import AnyOp, call
 
@@ -35,6 +45,7 @@ n, f = Var("n", ScalarType(D.INT64)), Var("f", ScalarType(D.FP32))
 x, m = tile("x", [64, 128], D.FP32), tile("m", [64, 64], D.FP32)
 column, row = tile("c", [64, 1], D.FP32), tile("r", [1, 128], D.FP32)
 h, i = tile("h", [64, 128], D.FP16), tile("i", [64, 128], D.INT32)
+u = tile("u", [64, 128], D.UINT16)
 b, i8 = tile("b", [64, 128], D.BF16), tile("i8", [64, 128], D.INT8)
 a, a16 = tensor_var("a", [64, 128], D.FP32), tensor_var("ah", [64, 128], D.FP16)
 a4 = tensor_var("a4", [64, 128], D.INT4)
@@ -69,57 +80,41 @@ REFUSED = [
     ),
     Refused(
         elementwise.add,
-        (x, column),
+        (x, u),
+        {},
+        "dtype-mismatch",
+        "operands of pl.add have different element types",
+        label="x is Tile[[64, 128], FP32], u is Tile[[64, 128], UINT16]",
+        hint="give u elements of FP32 in the tensor that it is loaded from",
+        note="the A2/A3 chip does not convert UINT16 to FP32",
+    ),
+    Refused(
+        bitwise.shl,
+        (tile("s", [64, 128], D.INT16), i),
+        {},
+        "dtype-mismatch",
+        "operands of pl.shl have different element types",
+        label="s is Tile[[64, 128], INT16], i is Tile[[64, 128], INT32]",
+        hint="pl.cast(i, pl.INT16)",
+        note="the result has elements of INT16, and INT32 is not converted to it without a loss",
+    ),
+    Refused(
+        select.sel,
+        (column, x, x),
         {},
         "shape-mismatch",
-        "operands of pl.add have different shapes",
+        "operands of pl.sel have different shapes",
         label="x is Tile[[64, 128], FP32], c is Tile[[64, 1], FP32]",
-        hint="pl.row_expand_add(x, c)",
+        hint="pl.row_expand_mul(pl.full([64, 128], pl.FP32, 1.0), c)",
     ),
     Refused(
-        elementwise.add,
-        (column, x),
+        select.sel,
+        (row, x, x),
         {},
         "shape-mismatch",
-        "operands of pl.add have different shapes",
-        label="c is Tile[[64, 1], FP32], x is Tile[[64, 128], FP32]",
-        hint="pl.row_expand_add(x, c)",
-    ),
-    Refused(
-        elementwise.sub,
-        (x, row),
-        {},
-        "shape-mismatch",
-        "operands of pl.sub have different shapes",
+        "operands of pl.sel have different shapes",
         label="x is Tile[[64, 128], FP32], r is Tile[[1, 128], FP32]",
-        hint="pl.col_expand_sub(x, r)",
-    ),
-    Refused(
-        elementwise.sub,
-        (row, x),
-        {},
-        "shape-mismatch",
-        "operands of pl.sub have different shapes",
-        label="r is Tile[[1, 128], FP32], x is Tile[[64, 128], FP32]",
         hint="pl.col_expand(pl.create_tile([64, 128], pl.FP32), r)",
-    ),
-    Refused(
-        elementwise.add,
-        (x, h),
-        {},
-        "dtype-mismatch",
-        "operands of pl.add have different element types",
-        label="x is Tile[[64, 128], FP32], h is Tile[[64, 128], FP16]",
-        hint="pl.cast(h, pl.FP32)",
-    ),
-    Refused(
-        elementwise.add,
-        (h, x),
-        {},
-        "dtype-mismatch",
-        "operands of pl.add have different element types",
-        label="h is Tile[[64, 128], FP16], x is Tile[[64, 128], FP32]",
-        hint="pl.cast(h, pl.FP32)",
     ),
     Refused(
         elementwise.add,

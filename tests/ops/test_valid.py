@@ -695,3 +695,39 @@ def test_larger_than_a_number_is_refused_of_integers() -> None:
         pl.parse_program(text)
     assert caught.value.slug == "valid-shape"
     assert caught.value.hint == "write pl.maximum(pl.fillpad(a), 3)"
+
+
+RAGGED_SUM = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[16, 64], pl.{dtype}],
+        r: pl.Tensor[[1, 64], pl.{dtype}],
+        n: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[16, 64], pl.{dtype}]],
+    ):
+        y = pl.load(x, [0, 0], [16, 64], valid_shapes=[n, 64])
+        row = pl.load(r, [0, 0], [1, 64])
+        out = pl.store({value}, [0, 0], [16, 64], out)
+"""
+
+
+@pytest.mark.parametrize("value", ["y + row", "pl.add(row, y)"])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_a_row_is_added_exactly(dtype: Any, value: str) -> None:
+    """The sum with a row is a difference of its negative, with signs of zeros and wrapped."""
+    word = "FP32" if dtype is np.float32 else "INT32"
+    program = pl.parse_program(RAGGED_SUM.format(dtype=word, value=value))
+    low = -0.0 if dtype is np.float32 else np.iinfo(np.int32).min
+    x, r = np.full((16, 64), low, dtype), np.full((1, 64), low, dtype)
+    x[:, 1], r[:, 2] = 3, 5
+    wanted = np.zeros((16, 64), dtype)
+    wanted[:7] = x[:7] + r
+    for target in ("interpreter", "cpu"):
+        out = np.zeros((16, 64), dtype)
+        compile_program(program, target)(x, r, 7, out)
+        assert out.tobytes() == wanted.tobytes()

@@ -17,9 +17,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import pypto.language as pl
 from pypto import passes
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, render
+from pypto._src.errors import CallError
+from pypto._src.ir.nodes import Call
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.passes import check_texts
 from pypto._src.passes.happens_before import FlagIdentity, check_sync
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.insert_sync import with_sync
@@ -422,6 +426,80 @@ def test_programs_before_the_passes_are_refused() -> None:
     with pytest.raises(ValueError, match="a has no memory reference") as caught:
         check_sync(program)
     assert "run passes.init_mem_ref() first" in str(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("check", ["check_sync", "check_unwritten", "check_parallel"])
+def test_what_is_no_program(check: str) -> None:
+    """Each check says what it wants, as the passes do, and not that an attribute is missing."""
+    with pytest.raises(CallError) as caught:
+        getattr(passes, check)(3)
+    assert caught.value.message == f"passes.{check} takes a program, got a int"
+    assert caught.value.slug == "no-program"
+
+
+def test_a_condition_in_a_condition_in_a_condition() -> None:
+    """A condition that holds another one twice, and that so on, and one that is very deep."""
+    block = [
+        "if c:",
+        f"    {sets('MTE2', 'V')}",
+        "a = pl.full([16, 128], pl.FP32, 1.0)",
+        "if c:",
+        f"    {waits('MTE2', 'V')}",
+        "pl.system.bar_all()",
+    ]
+    twice = ["c = n > 2", *["c = (c and n > 3) or (c and n > 4)"] * 60]
+    deep = ["c = n > 2", *["c = c and n > 3"] * 1500]
+    for made in (twice, deep):
+        assert rules(*made, *block) == ["sync-deadlock", "sync-leak"]
+        never = [made[0].replace("n > 2", "n != n"), *made[1:]]
+        assert rules(*never, *block) == []
+        in_turns = ["for i in pl.range(5):", *[f"    {line}" for line in (*made, *block)]]
+        asked = [line.replace("n > ", "i > 10 + ") for line in in_turns]
+        assert rules(*asked) == []
+
+
+ALIASED = """
+import pypto.language as pl
+
+@pl.program
+class Twice:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, x: pl.Tensor[[8, 8], pl.FP32], out: pl.InOut[pl.Tensor[[8, 8], pl.FP32]]):
+        LINES
+        return out
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: pl.InOut[pl.Tensor[[8, 8], pl.FP32]]):
+        return self.k(x, x)
+"""
+
+
+def test_very_many_races_by_an_alias(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pair of rows races; what a row is called is worked out once, not for each pair."""
+    lines = [
+        line
+        for i in range(20)
+        for line in (
+            f"t{i} = pl.load(x, [0, 0], [1, 8])",
+            sets("MTE2", "MTE3"),
+            waits("MTE2", "MTE3"),
+            f"out = pl.store(t{i}, [0, 0], [1, 8], out)",
+        )
+    ]
+    program = pl.parse(ALIASED.replace("LINES", "\n        ".join(lines)))
+    assert isinstance(program, Program)
+    lowered = PassManager.get_strategy().run_passes(program)
+    asked: list[object] = []
+
+    def called(call: Call) -> str:
+        asked.append(call)
+        return str(call.op.name)
+
+    monkeypatch.setattr(check_texts, "user_call", called)
+    races = [d for d in check_sync(lowered) if d.rule_name == "sync-race"]
+    assert len(races) == 2 * 190
+    assert len([d for d in races if "x and out are one tensor" in d.message]) == 190
+    assert len(asked) == 2 * 20 + 20  # the stores of both runs, and the loads of the second
 
 
 def test_the_public_names() -> None:

@@ -19,7 +19,7 @@ from pypto._src.ir.opdef import op_of
 from pypto._src.ir.text import python_print
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.ir.walk import walk
-from pypto._src.ops import elementwise, layout, memory, reduce, rules
+from pypto._src.ops import elementwise, layout, reduce, rules
 from pypto._src.ops.conversion import CONVERSIONS, core_of
 from pypto._src.ops.define import REGISTRY
 from pypto._src.passes.base import IRProperty
@@ -537,7 +537,7 @@ def _is_done(row: Any) -> bool:
             "div": reduce.row_expand_div if column else reduce.col_expand_div,
             "maximum": elementwise.maximum,
         }
-        spread = memory.full if column else reduce.col_expand
+        spread = reduce.row_expand_mul if column else reduce.col_expand
         needs_spread = name == "maximum" or (name == "add" and not column)
         return dtype in ops[name].dtypes and (not needs_spread or dtype in spread.dtypes)
     return dtype in block[name].dtypes

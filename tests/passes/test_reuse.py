@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import MemRef, Var, const_value
 from pypto._src.ir.stmts import Function
+from pypto._src.passes import memory_advice, memory_reuse, storage
 from pypto._src.passes.allocate_memory_addr import with_addresses
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.liveness import Range, live_ranges, peak
@@ -24,6 +26,7 @@ from pypto._src.passes.memory_reuse import (
     with_shared_buffers,
 )
 from pypto._src.passes.regions import number
+from pypto._src.passes.storage import Item, Placement
 from pypto._src.targets import A2A3, Memory, Target
 from tests.passes import oracle
 from tests.passes.build import Block, buffer_ids, random_kernel, tensor
@@ -228,3 +231,41 @@ def test_every_variable_has_a_range() -> None:
     ranges = live_ranges(kernel, number(kernel))
     assert [v.name for v in ranges] == ["x", "out", "t0", "t1", "r"]
     assert all(len(r) == 1 for r in ranges.values())
+
+
+def too_many(count: int) -> Function:
+    """Return a kernel that loads so many tiles before it stores any of them."""
+    block, x, last = Block(), tensor("x", [8, 128]), tensor("out", [8, 128])
+    tiles = [block.load(f"a{i}", x, [0, 0], [8, 128]) for i in range(count)]
+    for i, tile in enumerate(tiles):
+        last = block.store(f"o{i}", tile, [0, 0], last)
+    return with_memrefs(block.function([x, tensor("out", [8, 128])], [last]))
+
+
+def test_no_plan_is_made_of_what_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More bytes at one moment than the memory has are seen before anything is placed."""
+
+    def refused(*_args: object, **_named: object) -> Placement:
+        raise AssertionError("buffers are placed")
+
+    monkeypatch.setattr(memory_reuse, "plan", refused)
+    kernel = too_many(100)
+    assert with_shared_buffers(kernel, always=True) is kernel  # nothing dies before the last load
+
+
+def test_the_advice_for_very_many_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What all tiles need together is tried with few plans, however many tiles there are."""
+    plans: list[object] = []
+
+    def counted(items: Sequence[Item], *, exact: bool) -> Placement:
+        plans.append(exact)
+        return storage.plan(items, exact=exact)
+
+    monkeypatch.setattr(memory_advice, "plan", counted)
+    with pytest.raises(MemoryPlanError) as caught:
+        with_addresses(too_many(300))
+    assert caught.value.hint == (
+        "work on 1 rows at a time, a0 as pl.block.load(x, [0, 0], [1, 128], "
+        "target_memory=pl.MemorySpace.Vec): then 153600 bytes are needed"
+    )
+    assert len(plans) == 1

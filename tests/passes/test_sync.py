@@ -10,19 +10,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pypto._src.diagnostics import DiagnosticSeverity
+from pypto._src.errors import VerificationError
 from pypto._src.ir.enums import ForKind, FunctionType, PipeType
 from pypto._src.ir.nodes import Call, Var
-from pypto._src.ir.stmts import EvalStmt, ForStmt, Function, Program, Stmt
+from pypto._src.ir.stmts import (
+    EvalStmt,
+    ForStmt,
+    Function,
+    Program,
+    SeqStmts,
+    Stmt,
+    statements,
+)
 from pypto._src.ir.walk import copy_with
 from pypto._src.ops.define import REGISTRY
 from pypto._src.passes import sync_plan, sync_prune
 from pypto._src.passes.allocate_memory_addr import with_addresses
+from pypto._src.passes.base import PassContext, VerificationInstrument, VerificationMode
+from pypto._src.passes.buffers import Accesses
 from pypto._src.passes.check_flow import Flow
 from pypto._src.passes.conflicts import History
 from pypto._src.passes.happens_before import FlagIdentity, check_sync
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.insert_sync import InsertSync, is_sync, with_sync
 from pypto._src.passes.memory_reuse import with_shared_buffers
+from pypto._src.passes.plan_flow import PlanFlow
 from pypto._src.passes.regions import Site, number, rewrite, sites_in
 from pypto._src.targets import A2A3
 from tests.passes.build import Block, index, listing, random_kernel, tensor
@@ -475,6 +487,33 @@ def loops_inside_each_other(depth: int, stop: int | None) -> Function:
     left, stops = [depth], n if stop is None else stop
     results = block.loop({"o": out}, body, stop=stops)
     return with_memrefs(block.function([x, n, out], results))
+
+
+def test_what_loops_inside_each_other_carry_is_not_tried_one_by_one() -> None:
+    """That a turn needs a flag of the turn before shows where it begins: the work stays linear."""
+
+    def tried(depth: int) -> int:
+        function = loops_inside_each_other(depth, None)
+        root = number(function)
+        planner = sync_plan.Planner(root, Accesses(function, root))
+        planner.plan()
+        flow = PlanFlow(planner, function)
+        kept = [what for what in planner.suspects() if isinstance(what, sync_plan.Flag)]
+        dropped = sync_prune.superfluous(flow, planner.suspects())
+        assert len([what for what in kept if what not in dropped]) >= depth
+        return flow.steps
+
+    assert tried(48) < 3 * tried(24)
+
+
+def test_it_asks_for_one_definition_of_each_variable() -> None:
+    """What the calls of kernels share is only known in SSA form, so that is required."""
+    function = loops_inside_each_other(1, 2)
+    first = statements(function.body)[0]
+    twice = function.with_body(SeqStmts((first, *statements(function.body))))
+    check = VerificationInstrument(VerificationMode.BEFORE)
+    with pytest.raises(VerificationError, match="error SSAVerify"), PassContext([check]):
+        InsertSync()(Program([twice], "p"))
 
 
 @pytest.mark.parametrize(("stop", "most"), [(2, 4), (None, 16)])

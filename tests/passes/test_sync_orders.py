@@ -133,6 +133,14 @@ for i in pl.range(n):
     a = pl.load(out, [first + i, 0], [8, 64])
     out = pl.store(pl.exp(a), [first + i + 1, 0], [8, 64], out)
 """,
+    "more branches than events, each after the one before": "".join(
+        f"""\
+if n > {i}:
+    a = pl.load(out, [{4 * i}, 0], [4, 64])
+    out = pl.store(a, [{4 * i + 4}, 0], [4, 64], out)
+"""
+        for i in range(12)
+    ),
     "columns beside rows": """\
 a = pl.load(x, [0, 0], [16, 64])
 for i in pl.range(n):

@@ -384,4 +384,7 @@ def test_a_condition_of_many_parts() -> None:
     for _ in range(60):
         expr = Or(expr, expr, DataType.BOOL)
     assert values.decide(expr, turns.root) is None
+    assert values.key(expr, turns.root) is not None
+    for _ in range(60):
+        expr = Or(expr, expr, DataType.BOOL)
     assert values.key(expr, turns.root) is None

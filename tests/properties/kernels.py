@@ -260,16 +260,56 @@ class Drawer:
         return [f"{name} = 0", f"while {condition}:", *indented(body)]
 
 
+class _MixedDrawer(Drawer):
+    """Also draws operands of several element types and shapes beside each other."""
+
+    def big(self, depth: int = 2) -> str:
+        if depth == 0 or self.pick(2) == 0:
+            return super().big(depth)
+        left, tensor = self.big(depth - 1), self.one(["x", "y", "out"])
+        other = self.one(
+            [
+                self.half(0),
+                self.whole(0),
+                self.column(0),
+                f"pl.load({tensor}, [{self.row()}, 0], [1, 32])",
+            ]
+        )
+        pair = self.one(["add", "sub", "mul", "div", "maximum", "minimum"])
+        left, right = self.one([(left, other), (other, left)])
+        return self.one(
+            [
+                f"pl.{pair}({left}, {right})",
+                f"pl.{pair}({left}, {right})",
+                f"pl.{pair}({self.column(0)}, pl.load({tensor}, [{self.row()}, 0], [1, 32]))",
+                f"pl.{self.one(['row_expand_add', 'row_expand_sub', 'row_expand_mul'])}"
+                f"({self.one([self.half(0), self.whole(0)])}, {self.column(0)})",
+            ]
+        )
+
+    def half(self, depth: int = 1) -> str:
+        if depth == 0 or self.pick(2) == 0:
+            return super().half(depth)
+        pair = self.one(["add", "sub", "mul", "minimum"])
+        left, right = self.one([(self.half(0), self.whole(0)), (self.whole(0), self.half(0))])
+        return f"pl.{pair}({left}, {right})"
+
+
 def indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def random_source(pick: Pick, size: int = 20) -> str:
+def random_mixed_source(pick: Pick, size: int = 20) -> str:
+    """Return a program like `random_source`, with operands of several element types and shapes."""
+    return random_source(pick, size, _MixedDrawer)
+
+
+def random_source(pick: Pick, size: int = 20, draw: type[Drawer] = Drawer) -> str:
     """Return a program whose function ``kernel`` has about ``size`` statements.
 
     ``n`` may be any number up to 3.
     """
-    drawer = Drawer(pick, size)
+    drawer = draw(pick, size)
     body: list[str] = []
     while drawer.left > 0:
         body += drawer.block(TOP, size, loop=False)

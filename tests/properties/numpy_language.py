@@ -64,10 +64,18 @@ def store(tile: Array, offsets: Any, shapes: Any, output: Array) -> Array:
 
 
 def pair(compute: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Array]:
-    """Return an elementwise op; a number takes the element type of the tile."""
+    """Return an elementwise op; a number takes the element type of the tile.
+
+    Of two tiles a float beats an integer, and the wider float the narrower one.
+    """
 
     def run(left: Array, right: Any) -> Array:
         other = right if isinstance(right, np.ndarray) else left.dtype.type(right)
+        by_rank = sorted((left.dtype, other.dtype), key=lambda dtype: (dtype.kind, dtype.itemsize))
+        if by_rank[0] != by_rank[1]:
+            dtype = by_rank[0] if by_rank[1].kind != "f" else by_rank[1]
+            dtype = by_rank[0] if by_rank[0].kind == "f" and by_rank[1].kind != "f" else dtype
+            left, other = left.astype(dtype), other.astype(dtype)
         return compute(left, other).astype(left.dtype)
 
     return run

@@ -8,7 +8,7 @@ import pypto.language as pl
 from pypto import ir
 from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy
 from tests.passes.build import random_kernel
-from tests.properties.kernels import Pick, random_matrix_source, random_source
+from tests.properties.kernels import Pick, random_matrix_source, random_mixed_source, random_source
 from tests.properties.launches import random_launches
 
 STRATEGIES = tuple(OptimizationStrategy)
@@ -18,6 +18,11 @@ Make = Callable[[Pick, int], ir.Program]
 def written(pick: Pick, size: int) -> ir.Program:
     """Return a program as the front end makes it."""
     return pl.parse_program(random_source(pick, size))
+
+
+def mixed(pick: Pick, size: int) -> ir.Program:
+    """Return a program whose operands differ in type and shape, as the front end makes it."""
+    return pl.parse_program(random_mixed_source(pick, size))
 
 
 def multiplied(pick: Pick, size: int) -> ir.Program:
@@ -36,7 +41,12 @@ def launched(pick: Pick, size: int) -> ir.Program:
     return pl.parse_program(random_launches(pick, size))
 
 
-MAKERS: dict[str, Make] = {"written": written, "multiplied": multiplied, "built": built}
+MAKERS: dict[str, Make] = {
+    "written": written,
+    "mixed": mixed,
+    "multiplied": multiplied,
+    "built": built,
+}
 """What makes programs with one kernel, ``kernel`` or the only function."""
 
 ALL_MAKERS: dict[str, Make] = {**MAKERS, "launched": launched}

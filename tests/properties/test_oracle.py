@@ -1,6 +1,6 @@
 """A kernel means what its own text means to Python: parsed and interpreted, or just executed.
 
-2,000 programs in mutable style, with branches, loops, jumps and calls.
+3,000 programs in mutable style, with branches, loops, jumps and calls.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import pypto.language as pl
 from pypto._src.interp.evaluate import Evaluator
 from tests.natively import assert_close
 from tests.properties import numpy_language
-from tests.properties.kernels import random_matrix_source, random_source
+from tests.properties.kernels import random_matrix_source, random_mixed_source, random_source
 from tests.properties.test_programs import COUNTS, arguments, main, tensors
 
-MAKERS = {"vector": random_source, "matrix": random_matrix_source}
+MAKERS = {"vector": random_source, "mixed": random_mixed_source, "matrix": random_matrix_source}
 CHUNK, CHUNKS = 100, 10
 
 

@@ -197,7 +197,7 @@ def alive(filename: str, kind: type | tuple[type, ...]) -> list[Any]:
 @pytest.mark.parametrize("text", [KERNEL, NAMED], ids=["plain", "named sizes"])
 def test_no_program_is_kept(text: str) -> None:
     """After a compile nothing of a program is left but, for named sizes, a few variables."""
-    name = "kept-by-nobody.py"
+    name = f"{'plain' if text is KERNEL else 'named'}-kept-by-nobody.py"
     program = parsed(text, name)
     assert alive(name, Stmt)
     assert compiled(program)

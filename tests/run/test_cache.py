@@ -89,9 +89,10 @@ def entries(home: Path) -> list[Path]:
 
 def slow_compiler(path: Path, toolchain: Toolchain, delay_s: float, mark: Path) -> Path:
     """Write a compiler that sleeps before it compiles a kernel, after it has made ``mark``."""
+    quoted = shlex.quote(str(mark))
     path.write_text(
         "#!/bin/sh\n"
-        f'case "$*" in *kernel.so*) touch {mark}; sleep {delay_s};; esac\n'
+        f'case "$*" in *kernel.so*) touch {quoted}; sleep {delay_s};; esac\n'
         f'exec {shlex.join(toolchain.command)} "$@"\n'
     )
     path.chmod(0o755)
@@ -160,11 +161,10 @@ def test_header_edited_during_build(toolchain: Toolchain, home: Path, headers: P
     """An edit while the compiler runs does not put the new meaning under the old key."""
     value = headers / "deep" / "value.hpp"
     script = headers.parent / "editing"
-    edit = f"touch {script}.done; echo '#define ANSWER 7777' > {value}"
+    done = shlex.quote(f"{script}.done")
+    edit = f"touch {done}; echo '#define ANSWER 7777' > {shlex.quote(str(value))}"
     script.write_text(
-        "#!/bin/sh\n"
-        f"[ -e {script}.done ] || {{ {edit}; }}\n"
-        f'exec {shlex.join(toolchain.command)} "$@"\n'
+        f'#!/bin/sh\n[ -e {done} ] || {{ {edit}; }}\nexec {shlex.join(toolchain.command)} "$@"\n'
     )
     script.chmod(0o755)
     editing = replace(toolchain, command=(str(script),))
@@ -182,7 +182,7 @@ def test_two_processes_at_once(
     source.write_text(SOURCE)
     slow = slow_compiler(tmp_path / "slow", toolchain, 0.5, tmp_path / "mark")
     processes = [start(source, headers, PYPTO_CXX=str(slow)) for _ in range(2)]
-    outputs = [process.communicate(timeout=60) for process in processes]
+    outputs = [process.communicate(timeout=250) for process in processes]
     (entry,) = entries(home)
     assert outputs == [(f"{entry} 42\n", "")] * 2
     assert [path.suffix for path in sorted(entry.parent.iterdir())] == [".cpp", ".so"]
@@ -194,10 +194,11 @@ def test_killed_build(toolchain: Toolchain, home: Path, headers: Path, tmp_path:
     source = tmp_path / "kernel.cpp"
     source.write_text(SOURCE)
     mark = tmp_path / "mark"
-    slow = slow_compiler(tmp_path / "slow", toolchain, 3, mark)
+    slow = slow_compiler(tmp_path / "slow", toolchain, 30, mark)
     process = start(source, headers, PYPTO_CXX=str(slow))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 250
     while not mark.exists() and time.monotonic() < deadline:
+        assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
@@ -322,8 +323,8 @@ def test_own_directory_ends_with_process(
     source = tmp_path / "kernel.cpp"
     source.write_text(SOURCE)
     process = start(source, headers, PYPTO_CACHE_DIR=str(source / "cache"))
-    stdout, stderr = process.communicate(timeout=60)
-    path, value = stdout.split()
+    stdout, stderr = process.communicate(timeout=250)
+    path, value = stdout.rsplit(maxsplit=1)
     assert value == "42"
     assert not Path(path).parents[1].exists()
     assert stderr.count("RuntimeWarning") == 1

@@ -682,9 +682,22 @@ def test_several_programs_need_a_name(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_second_name_is_no_second_program(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An alias of a program does not make its file ambiguous."""
+    """An alias of a program does not make its file ambiguous, and names it like the first one."""
     path = write(tmp_path, DOUBLE + "\nAlias = Double\n")
     assert "class Double:" in output(capsys, "show", path)
+    assert output(capsys, "show", f"{path}:Alias") == output(capsys, "show", path)
+    assert output(capsys, "check", f"{path}:Alias").startswith(f"{path}: Alias\n  rules   ok\n")
+
+
+def test_a_function_beside_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A function that is named is shown, though its file defines a program, too."""
+    alone = "\n@pl.function\ndef alone(n: pl.INT64) -> pl.INT64:\n    return n\n"
+    path = write(tmp_path, DOUBLE + alone)
+    assert "class Double:" in output(capsys, "show", path)
+    assert "def alone(self, n: pl.Scalar[pl.INT64])" in output(capsys, "show", f"{path}:alone")
+    assert refused(capsys, "show", f"{path}:capsys").startswith(
+        f"error: {path} defines no 'capsys'; it defines Double  [program-name]\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_conflicting_tasks_keep_their_order(
 def meeting(
     first: Access, second: Access
 ) -> tuple[TaskGraph, Callable[[], None], threading.Barrier]:
-    barrier = threading.Barrier(2, timeout=10)
+    barrier = threading.Barrier(2, timeout=120)
     graph = TaskGraph(2)
     submit(graph, barrier.wait, first)
     submit(graph, barrier.wait, second)

@@ -409,9 +409,13 @@ def test_interrupt_ends_a_call(threads: int, monkeypatch: pytest.MonkeyPatch) ->
     compiled, _ = native(parsed(_BIG, _LONG))
     x = np.zeros((32, 16), np.float32)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+
+    def call() -> None:
+        timer.start()
         compiled(x, 1 << 40)
+
+    with pytest.raises(KeyboardInterrupt):
+        call()
     timer.join()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     x[:] = 0
@@ -431,7 +435,7 @@ def test_forked_child_has_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         x = np.zeros((32, 16), np.float32)
         compiled(x, 400)
         os._exit(0 if (x == 100).all() else 1)
-    for _ in range(200):
+    for _ in range(2400):
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             break

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from threading import get_ident
 from typing import Final, NamedTuple
@@ -57,9 +58,9 @@ def compile(  # noqa: A001  the name of the user's documents
 ) -> str:
     """Write the texts of ``program`` to a folder and return its path.
 
-    The folder is ``output_dir``, else ``build_output/<program>_<date>_<time>``. It gets, for each
-    kernel on a vector (aiv) or matrix (aic) core, ``kernels/aiv/<name>.cpp`` or ``.pto``; with an
-    orchestration function ``orchestration/<name>.cpp`` and, when the kernels are C++,
+    The folder is ``output_dir``, else a new ``build_output/<program>_<date>_<time>``. It gets, for
+    each kernel on a vector (aiv) or matrix (aic) core, ``kernels/aiv/<name>.cpp`` or ``.pto``; with
+    an orchestration function ``orchestration/<name>.cpp`` and, when the kernels are C++,
     ``kernel_config.py``; and ``passes_dump/`` with the program after each pass.
 
     With `BackendType.PTO` the assembler turns each ``.pto`` file into C++, unless ``skip_ptoas``.
@@ -100,9 +101,17 @@ def compile(  # noqa: A001  the name of the user's documents
 
 
 def _default_folder(program: Program) -> Path:
+    """Make the folder of a compile; one of the same name in the same second gets a number."""
     name = re.sub(r"\W", "_", program.name) or "program"
-    stamp = f"{datetime.now():%Y%m%d_%H%M%S}"
-    return Path("build_output") / f"{name}_{stamp}"
+    wanted = folder = Path("build_output") / f"{name}_{datetime.now():%Y%m%d_%H%M%S}"
+    for number in count(2):
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            folder = wanted.with_name(f"{wanted.name}_{number}")
+        else:
+            break
+    return folder
 
 
 def write_file(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
@@ -209,6 +210,56 @@ def promote(a: DataType, b: DataType) -> DataType:
     if a.is_int() and b.is_signed_int() and not a.is_signed_int():
         return b
     return a
+
+
+LARGEST: Final = {
+    DataType.FP8E4M3FN: 448.0,
+    DataType.FP8E5M2: 57344.0,
+    DataType.FP16: 65504.0,
+    DataType.BF16: 3.3895313892515355e38,
+    DataType.FP32: 3.4028234663852886e38,
+    DataType.FP64: sys.float_info.max,
+}
+"""The largest numbers of floating-point types; the smallest are their negatives."""
+
+
+_LONGEST: Final = 128
+"""How many bits an integer has at most that is shown as it is."""
+
+
+def bounds(dtype: DataType) -> tuple[float, float]:
+    """Return the smallest and the largest number of an element type, those of integers as int."""
+    if not dtype.is_int():
+        largest = LARGEST.get(dtype, math.inf)
+        return -largest, largest
+    bits = dtype.get_bit()
+    if dtype.is_signed_int():
+        return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    return 0, (1 << min(bits, 63)) - 1
+
+
+def holds(value: float, dtype: DataType) -> bool:
+    """True if an element type has a number, or rounds it to one that is finite, too."""
+    if dtype.is_int():
+        return isinstance(value, int) and fits(value, dtype)
+    largest = LARGEST.get(dtype)
+    if largest is None or (isinstance(value, float) and not math.isfinite(value)):
+        return True
+    power: int = 1 << math.frexp(largest)[1]
+    return abs(value) < (int(largest) + power) // 2
+
+
+def not_held(value: float, dtype: DataType) -> str:
+    """Return what is said of a number that an element type does not hold."""
+    smallest, largest = bounds(dtype)
+    return f"{dtype.member} has no value {number_text(value)}: it has {smallest} to {largest}"
+
+
+def number_text(value: float) -> str:
+    """Return a number as text; of a very long integer, how long it is."""
+    if isinstance(value, int) and value.bit_length() > _LONGEST:
+        return f"of {value.bit_length()} bits"
+    return str(value)
 
 
 def fits(value: int, dtype: DataType) -> bool:

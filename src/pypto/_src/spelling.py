@@ -77,7 +77,7 @@ def nearest(name: str, known: Collection[str]) -> str | None:
     if dtype != low and spelled.get(dtype) == dtype.upper():
         return spelled[dtype]
     found = spelled_like(low, spelled, cutoff=0.66)
-    if found is not None:
+    if found is not None and not _is_number_lost(name, spelled[found]):
         same = [text for text in known if text.lower() == found and text[:1] == name[:1]]
         return same[0] if same else spelled[found]
     alias = op_elsewhere(low)
@@ -85,6 +85,11 @@ def nearest(name: str, known: Collection[str]) -> str | None:
         return spelled[alias]
     begins = [text for text in spelled if len(text) >= 3 and low.startswith(text)]
     return spelled[max(begins, key=len)] if begins else None
+
+
+def _is_number_lost(name: str, known: str) -> bool:
+    """True if ``known`` is an element type with a number, such as INT8, and ``name`` has none."""
+    return known.isupper() and not known.isalpha() and name.isalpha()
 
 
 def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str | None:

@@ -39,6 +39,9 @@ def load_case(text: str) -> tuple[Program, demo.Case | None]:
     path, name = split(text)
     variables = _execute(path)
     found = _programs(variables)
+    named = variables.get(name) if name is not None and found else None
+    if name is not None and isinstance(named, Program | Function):
+        found.setdefault(name, named)  # a second name of a program, or a function beside programs
     names = ", ".join(found)
     if name is None and len(found) == 1:
         [name] = found

@@ -43,6 +43,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import SCALAR, TILE, OpDef, op_of
 from pypto._src.ir.result_types import PLAIN_KEYWORDS
 from pypto._src.ops.layout import is_column
+from pypto._src.ops.mixing import check_equal
 
 
 def _as_wide(offset: Expr) -> Expr:
@@ -71,11 +72,11 @@ class Calls:
         self._hints = kernel.options.scheduling_hints
         self._names_do = not kernel.options.fold_constants  # variables may be written by name
         self._alone = ALONE_REMARKED if self._hints else ALONE
+        self._is_text = self._names_do and kernel.sharing is None  # addresses need no statements
         # By the identity of what they depend on, which stands behind them: a long kernel has few
         # shapes, lists of numbers and tensors.
-        self._addresses: dict[tuple[int, ...], tuple[str, Place]] = {}  # and offsets
         self._shapes: dict[tuple[int, int, int], tuple[tuple[Size, ...], object, object]] = {}
-        self._regions: dict[tuple[int, int], tuple[str, object, object]] = {}
+        self._regions: dict[tuple[int, ...], tuple[str, str, object, object]] = {}  # and offsets
         self._sizes: dict[str, Var] = {}  # variables for sizes that are known at run time
 
     def write(self, call: Call, dst: str, kind: Type | None = None) -> None:
@@ -92,6 +93,8 @@ class Calls:
         kernel = self.kernel
         args = call.args
         op, form, is_plain = FORMS.get((call.op, len(args))) or _form(call)
+        if op.mixing is not None and op.mixing.differ(args):
+            check_equal(op, call)
         remark = self._remark(op, call) if self._hints else ""
         if is_plain and self._names_do:
             given = map(self._given.get, args)
@@ -148,15 +151,8 @@ class Calls:
     def offset(self, place: Place, offsets: Sequence[Expr]) -> str:
         """Return ``x + r * 64 + c`` for a place and one offset a dimension."""
         kernel = self.kernel
-        if kernel.options.fold_constants or kernel.sharing is not None:
+        if not self._is_text:
             return self._short_offset(place, offsets)
-        key: tuple[int, ...] = ()
-        if _CONSTANTS.issuperset(map(type, offsets)):
-            numbers: Any = offsets
-            key = id(place), *[number.value for number in numbers]
-            known = self._addresses.get(key)
-            if known is not None:
-                return known[0]
         text, parts = kernel.scalars.text, [place.pointer]
         for offset, stride in zip(offsets, place.strides, strict=True):
             if stride == 1:
@@ -164,10 +160,7 @@ class Calls:
             else:
                 wide = offset if offset.__class__ is ConstInt else _as_wide(offset)
                 parts.append(f"{_literal(wide, stride) or text(wide, 11)} * {stride}")
-        found = " + ".join(parts)
-        if key:
-            self._addresses[key] = found, place
-        return found
+        return " + ".join(parts)
 
     def _short_offset(self, place: Place, offsets: Sequence[Expr]) -> str:
         """Return an address whose offset is one expression, to be folded and shared."""
@@ -249,20 +242,33 @@ class Calls:
             and all(const_value(offset) == 0 for offset in offsets)
         ):
             return place.whole
-        address = self.offset(place, self.kept(place, offsets, shape))
-        known = self._regions.get((id(place), id(shape)))
+        key: tuple[int, ...] = (id(place), id(shape))
+        if _CONSTANTS.issuperset(map(type, offsets)):
+            numbers: Any = offsets
+            key = *key, *[number.value for number in numbers]
+        known = self._regions.get(key)
+        if known is not None and known[1]:
+            self.kernel.body.emit_line(known[1])
+            return known[0]
+        kept = self.kept(place, offsets, shape)
+        address = self.offset(place, kept)
+        name = self.kernel.regions.object_for(place, shape, "ND") if known is None else known[0]
         if known is None:
-            name = self.kernel.regions.object_for(place, shape, "ND")
-            known = self._regions[id(place), id(shape)] = name, place, shape
-        return self.point(known[0], address, shape)
+            line = _pointed(name, address) if kept is offsets and self._is_text else ""
+            self._regions[key] = name, line, place, shape
+        return self.point(name, address, shape)
 
     def point(self, name: str, address: str, shape: Sequence[Size]) -> str:
         """Point a GlobalTensor somewhere and give it its sizes; return its name."""
-        self.kernel.body.emit_line(f"TASSIGN({name}, {address});")
+        self.kernel.body.emit_line(_pointed(name, address))
         sizes = set_sizes(name, shape)
         if sizes is not None:
             self.kernel.body.emit_line(sizes)
         return name
+
+
+def _pointed(name: str, address: str) -> str:
+    return f"TASSIGN({name}, {address});"
 
 
 _Form: TypeAlias = tuple[OpDef[..., Any], Form, bool]

@@ -72,9 +72,9 @@ class ISAMapper:
         op = op_of(call)
         if op is None:
             raise EmitError(f"{call.op.name} is no op", slug="emit-op")
-        if op.composite is not None:
+        if op.composite is not None or op.mixing is not None:
             calls: list[Call] = []
-            value = op.composite(call, _Collector(calls))
+            value = op.parts_of(call, _Collector(calls))
             if value is not None:
                 calls += [value] if isinstance(value, Call) else []
                 return tuple(

@@ -60,7 +60,10 @@ def scan(function: Function, removed: frozenset[Stmt] = frozenset()) -> Facts:
     """Look at ``function`` once; nothing in ``removed`` statements reads anything."""
     found = _Scan(removed)
     visit, other = found.visit.get, found.other
-    for stmt in stmts_in(function.body):
+    stmts: Any = stmts_in(function.body)
+    for stmt in stmts:
+        if stmt.__class__ is EvalStmt and stmt.expr.__class__ is Call and not stmt.expr.args:
+            continue  # flags and barriers are half the statements of a kernel
         visit(stmt.__class__, other)(stmt)
     for param in function.params:
         found.read_type(param.type)
@@ -145,11 +148,8 @@ class _Scan:
             self.read_type(kind)
 
     def _evaluate(self, stmt: EvalStmt) -> None:
-        value: Any = stmt.expr
-        if value.__class__ is Call and not value.args:
-            return  # flags and barriers are half the statements of a kernel
-        if stmt not in self._gone and not isinstance(value, Var):
-            self._expressions((value,))
+        if stmt not in self._gone and not isinstance(stmt.expr, Var):
+            self._expressions((stmt.expr,))
 
     def _loop(self, stmt: ForStmt | WhileStmt) -> None:
         self._note_tensors(stmt.iter_args)
@@ -205,14 +205,15 @@ class _Scan:
 
     def _call(self, call: Call) -> None:
         args: Any = call.args
+        read = self._read
         for arg in args:
             if arg.__class__ in _VARIABLES:
-                self._read.add(arg)
+                read.add(arg)
             elif arg.__class__ is MakeTuple:
                 if not _LITERALS.issuperset(map(type, arg.elements)):
-                    self._read.update(uses(arg.elements))
+                    read.update(uses(arg.elements))
             elif arg.__class__ not in _LITERALS:
-                self._read.update(uses((arg,)))
+                read.update(uses((arg,)))
 
 
 def _sizes_said(kind: Type) -> Sequence[Expr]:

@@ -30,6 +30,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import AXIS, OpDef, aliased, op_of
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops.layout import is_column
+from pypto._src.ops.mixing import check_equal
 
 
 class Calls:
@@ -124,6 +125,7 @@ class Calls:
         form = op.pto
         if form is None or op.unsupported is not None:
             raise _no_form(op)
+        check_equal(op, call)
         outer, site = self.site, Site(self, call, op, dst, dst_type)
         self.site = site
         try:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from pypto._src.dtypes import DataType
+from pypto._src.dtypes import LARGEST, DataType, holds
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TileType, const_value
@@ -24,12 +24,6 @@ LOCATIONS: Final = {
 
 MAX_RANK: Final = 5
 """Dimensions of a tensor view; the assembler dies on six."""
-
-_LARGEST: Final = {
-    DataType.FP16: 65504.0,
-    DataType.BF16: 3.3895313892515355e38,
-    DataType.FP32: 3.4028234663852886e38,
-}
 
 
 def element_type(dtype: DataType) -> str:
@@ -175,7 +169,9 @@ def float_literal(value: float, dtype: DataType) -> str:
     Raises:
         EmitError: the value is no number of that type: NaN, infinite, or too large.
     """
-    largest = _LARGEST.get(dtype)
+    largest = LARGEST.get(dtype)
+    if largest and math.isfinite(value) and holds(value, dtype):
+        value = max(-largest, min(value, largest))  # which it is rounded to
     if math.isnan(value) or math.isinf(value) or (largest and abs(value) > largest):
         # The hexadecimal form assembles, but the C++ made of it does not compile.
         raise EmitError(

@@ -104,11 +104,17 @@ def _assign_name(ctx: Context, target: ast.Name, value: Any, source: ast.expr) -
 
 
 def assign_value(
-    ctx: Context, name: str, value: Expr, place: Any, source: ast.expr | None = None
+    ctx: Context,
+    name: str,
+    value: Expr,
+    place: Any,
+    source: ast.expr | None = None,
+    *,
+    is_line: bool = False,
 ) -> None:
-    """Append ``name = value``; remember the number that a scalar is."""
+    """Append ``name = value`` as `Context.assign` does; remember the number that a scalar is."""
     number = _constant(ctx, name, value) if value.type.__class__ is ScalarType else None
-    var = ctx.assign(name, value, place, source=source)
+    var = ctx.assign(name, value, place, source=source, is_line=is_line)
     if number is not None:
         ctx.constants[var] = number
 

@@ -17,8 +17,9 @@ from pypto._src.errors import (
 from pypto._src.frontend.blocks import Block, Yielded, define_results, parse_block, yield_text
 from pypto._src.frontend.context import Context, body_of
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.messages import cast_hint, counted, spell
-from pypto._src.frontend.scope import BROKEN, Lost, same_value_type
+from pypto._src.frontend.messages import cast_hint, counted, part_hint, spell_apart
+from pypto._src.frontend.scope import BROKEN, Lost, same_joined_type, same_value_type
+from pypto._src.frontend.types import declared_join
 from pypto._src.ir.nodes import (
     Expr,
     ScalarType,
@@ -26,6 +27,7 @@ from pypto._src.ir.nodes import (
     Var,
     as_expr,
     same_type,
+    same_valid_part,
 )
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -107,7 +109,8 @@ def _merge_name(ctx: Context, name: str, value: Any, other: Any, else_stmts: lis
                 else_stmts.append(AssignStmt(value, other, other.span))
             names.bind(name, value)
         else:
-            place = f"{spell(value.type)} in one branch and {spell(other.type)} in the other"
+            one, two = spell_apart(value.type, other.type)
+            place = f"{one} in one branch and {two} in the other"
             names.lost[name] = Lost(value.span, place, _meeting_hint(ctx, name, value, other))
     elif not isinstance(value, Expr) and not isinstance(other, Expr) and value == other:
         names.bind(name, value)
@@ -119,6 +122,8 @@ def _meeting_hint(ctx: Context, name: str, value: Var, other: Var) -> str:
     text = line.removeprefix(f"{name} = ")
     if isinstance(value.type, ScalarType) and isinstance(other.type, ScalarType) and text != line:
         return f"write {name} = pl.cast({text}, pl.{value.type.dtype.member})"
+    if not same_valid_part(value.type, other.type):
+        return "give it one valid part in both branches"
     return "give it one shape and element type in both branches"
 
 
@@ -150,7 +155,7 @@ def _join(ctx: Context, node: ast.If, then: Block, orelse: Block) -> list[Var]:
         a, b = _same_values(ctx, first, second, index, kind)
         then_values.append(a)
         else_values.append(b)
-        kinds.append(a.type if kind is None else kind)
+        kinds.append(declared_join(ctx, first.nodes[index], kind, a.type))
     then.stmts.append(YieldStmt(tuple(then_values), first.span))
     orelse.stmts.append(YieldStmt(tuple(else_values), second.span))
     named = [
@@ -199,12 +204,17 @@ def _same_values(
     dtype = beside.dtype if isinstance(beside, ScalarType) else None
     a = ctx.as_expr(a, first.nodes[index], dtype)
     b = ctx.as_expr(b, second.nodes[index], dtype)
-    if not same_value_type(a.type, b.type):
+    if not same_joined_type(a.type, b.type):
+        one, two = spell_apart(a.type, b.type)
+        texts = [ctx.source.text(yielded.nodes[index]) for yielded in (first, second)]
+        parts = same_value_type(a.type, b.type)
         raise ParserTypeError(
-            f"the branches yield {spell(a.type)} and {spell(b.type)}",
+            f"the branches yield {one} and {two}",
             ctx.span(second.nodes[index]),
-            hint=cast_hint(a.type, b.type, ctx.source.text(second.nodes[index])),
-            slug="yield-type",
-            related=(Label(ctx.span(first.nodes[index]), spell(a.type)),),
+            hint=part_hint(a.type, texts[0], b.type, texts[1])
+            if parts
+            else cast_hint(a.type, b.type, texts[1]),
+            slug="valid-shape" if parts else "yield-type",
+            related=(Label(ctx.span(first.nodes[index]), one),),
         )
     return a, b

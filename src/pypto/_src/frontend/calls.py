@@ -15,7 +15,7 @@ from types import BuiltinFunctionType
 from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Label, Span
-from pypto._src.dtypes import DataType, fits
+from pypto._src.dtypes import DataType, bounds, fits, holds, not_held
 from pypto._src.errors import (
     InvalidOperationError,
     ParserError,
@@ -28,11 +28,18 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend import control
 from pypto._src.frontend.call_forms import CallForm, Key
-from pypto._src.frontend.context import Callee, Context, Signature, as_parser_error
+from pypto._src.frontend.context import (
+    Callee,
+    Context,
+    Signature,
+    as_parser_error,
+    refuse_keyword_twice,
+)
 from pypto._src.frontend.environment import items_of
 from pypto._src.frontend.explain import explained
 from pypto._src.frontend.inline import InlineFunction, expand
 from pypto._src.frontend.messages import (
+    PRINT_HINT,
     cast_hint,
     counted,
     describe,
@@ -40,6 +47,7 @@ from pypto._src.frontend.messages import (
     nearest,
     recipe,
     spell,
+    spell_apart,
 )
 from pypto._src.frontend.scalars import combine, typed
 from pypto._src.frontend.scope import BROKEN, same_value_type
@@ -72,7 +80,9 @@ from pypto._src.ir.nodes import (
     const_value,
     same_dim,
     same_type,
+    same_valid_part,
     unary,
+    valid_part,
 )
 from pypto._src.ir.opdef import INTS, OpDef
 from pypto._src.ir.stmts import Function
@@ -139,6 +149,8 @@ def call(ctx: Context, node: ast.Call) -> Any:
                 hint="write the arguments out",
             )
         kwargs[word.arg] = forms[word.value.__class__](ctx, word.value)
+    if len(kwargs) != len(node.keywords):
+        refuse_keyword_twice(ctx, node)
     if callee.__class__ is Unified or isinstance(callee, OpDef):
         return op_call(ctx, callee, args, kwargs, node)
     return _other_call(ctx, callee, args, kwargs, node)
@@ -450,9 +462,13 @@ def _const(ctx: Context, args: list[Any], kwargs: dict[str, Any], node: ast.Call
     try:
         return typed(value, dtype, ctx.span(node))
     except TypeError as error:
-        wider = f"write {_const_text(value)}" if math.isfinite(value) else None
+        wide = holds(value, DataType.FP32) and (isinstance(value, int) or math.isfinite(value))
+        wider = _const_text(float(value) if dtype.is_float() else value) if wide else None
         raise ParserTypeError(
-            str(error), ctx.span(node), hint=wider, slug="constant-range"
+            str(error),
+            ctx.span(node),
+            hint=None if wider is None else f"write {wider}",
+            slug="constant-range",
         ) from None
 
 
@@ -552,7 +568,7 @@ def _product_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str |
 def _call_hint(ctx: Context, callee: Any, text: str, node: ast.Call) -> str | None:
     name = text.rpartition(".")[2]
     if callee is print:
-        return "store the value in an output, and print that after the call"
+        return PRINT_HINT
     if callee is len and len(node.args) == 1:
         return f"write {ctx.source.text(node.args[0])}.shape[0]"
     if callee is sum and len(node.args) == 1 and isinstance(node.args[0], ast.List | ast.Tuple):
@@ -702,15 +718,30 @@ def _argument(
     dtype = param.type.dtype if isinstance(param.type, ScalarType) else None
     expr = value if isinstance(value, Expr) else ctx.as_expr(value, place, dtype)
     if not _accepts(param.type, expr.type, sizes):
+        if dtype is not None and isinstance(value, int | float) and _is_beyond(value, dtype):
+            raise ParserTypeError(
+                f"parameter {param.name!r} of {called.name}: {not_held(value, dtype)}",
+                ctx.span(place),
+                hint=f"write {bounds(dtype)[value > 0]}",
+                slug="constant-range",
+            )
+        wanted, found = spell(param.type), spell(expr.type)
+        part = wanted == found and not same_valid_part(param.type, expr.type)
+        if part:
+            wanted, found = spell_apart(param.type, expr.type)
         raise ParserTypeError(
-            f"parameter {param.name!r} of {called.name} is {spell(param.type)}, "
-            f"got {spell(expr.type)}",
+            f"parameter {param.name!r} of {called.name} is {wanted}, got {found}",
             ctx.span(place),
             hint=_argument_hint(ctx, param, expr, place, values),
-            slug="argument-type",
+            slug="valid-shape" if part else "argument-type",
             related=[Label(param.span, "the parameter")] if param.span.begin_line > 0 else (),
         )
     return expr
+
+
+def _is_beyond(value: float, dtype: DataType) -> bool:
+    """True for a number that its kind of parameter takes, but none so large."""
+    return (isinstance(value, int) or not dtype.is_int()) and not holds(value, dtype)
 
 
 def _argument_hint(
@@ -723,6 +754,9 @@ def _argument_hint(
     fitting = [v.name for v in known if _accepts(param.type, v.type, {})]
     if param.name in fitting or len(fitting) == 1:
         return f"write {param.name if param.name in fitting else fitting[0]}"
+    whole = valid_part(param.type) is None
+    if same_value_type(param.type, found.type) and not same_valid_part(param.type, found.type):
+        return f"write pl.fillpad({text})" if whole else None
     cast_text = cast_hint(param.type, found.type, text)
     if cast_text is not None or type(found.type) is not type(param.type):
         return cast_text
@@ -740,8 +774,17 @@ def _accepts(wanted: Type, found: Type, sizes: dict[Var, Expr]) -> bool:
             and wanted.dtype is found.dtype
             and len(wanted.shape) == len(found.shape)
             and all(_same_size(w, f, sizes) for w, f in zip(wanted.shape, found.shape, strict=True))
+            and _accepts_part(valid_part(wanted), valid_part(found), sizes)
         )
     return same_value_type(wanted, found)
+
+
+def _accepts_part(
+    wanted: Sequence[Expr] | None, found: Sequence[Expr] | None, sizes: dict[Var, Expr]
+) -> bool:
+    if wanted is None or found is None:
+        return wanted is found
+    return all(_same_size(w, f, sizes) for w, f in zip(wanted, found, strict=True))
 
 
 def _same_size(wanted: Expr, found: Expr, sizes: dict[Var, Expr]) -> bool:

@@ -15,11 +15,18 @@ from pypto._src.errors import (
     ParserTypeError,
 )
 from pypto._src.frontend.blocks import Block, Yielded, define_results, yield_text
-from pypto._src.frontend.context import Context
+from pypto._src.frontend.context import Context, refuse_keyword_twice
 from pypto._src.frontend.environment import MISSING, items_of
-from pypto._src.frontend.messages import cast_hint, counted, describe, nearest, spell
-from pypto._src.frontend.scope import Cascade, same_value_type
-from pypto._src.frontend.types import type_of
+from pypto._src.frontend.messages import (
+    cast_hint,
+    counted,
+    describe,
+    nearest,
+    part_hint,
+    spell_apart,
+)
+from pypto._src.frontend.scope import Cascade, same_joined_type, same_value_type
+from pypto._src.frontend.types import declared_join, type_of
 from pypto._src.ir.nodes import (
     Expr,
     IterArg,
@@ -34,6 +41,7 @@ from pypto._src.ir.stmts import (
 
 def init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:
     """Return the values that a loop header carries in, None if it has no ``init_values``."""
+    refuse_keyword_twice(ctx, call)
     found: list[Expr] | None = None
     for word in call.keywords:
         if word.arg != "init_values":
@@ -112,7 +120,7 @@ def iter_args_of(
             slug="loop-target",
         )
     wanted = {name.id for name in names}
-    declared: dict[str, Type] = {}
+    declared: dict[str, tuple[ast.expr, Type]] = {}
     body = node.body
     while body and isinstance(body[0], ast.AnnAssign) and body[0].value is None:
         first = body[0]
@@ -120,11 +128,13 @@ def iter_args_of(
             break
         if first.target.id in declared:
             break
-        declared[first.target.id] = type_of(ctx, first.annotation)
+        declared[first.target.id] = first.annotation, type_of(ctx, first.annotation)
         body = body[1:]
     args: list[IterArg] = []
     for name, init in zip(names, inits, strict=True):
-        arg = IterArg(name.id, declared.get(name.id, init.type), init, ctx.span(name))
+        place, kind = declared.get(name.id, (name, None))
+        kind = declared_join(ctx, place, kind, init.type)
+        arg = IterArg(name.id, kind, init, ctx.span(name))
         ctx.follow(arg, init)
         args.append(arg)
     return args, body
@@ -168,7 +178,10 @@ def carried_results(
     if not values:
         return []
     declared = yielded.kinds or [None] * len(values)
-    kinds = [v.type if k is None else k for k, v in zip(declared, values, strict=True)]
+    kinds = [
+        declared_join(ctx, place, kind, value.type)
+        for place, kind, value in zip(yielded.nodes, declared, values, strict=True)
+    ]
     named = yielded.names or iter_names
     return define_results(ctx, named, kinds, values)
 
@@ -199,13 +212,18 @@ def _loop_header(ctx: Context, node: ast.For | ast.While) -> tuple[Label, ...]:
 def _yield_value(ctx: Context, arg: IterArg, value: Any, place: ast.expr) -> Expr:
     dtype = arg.type.dtype if isinstance(arg.type, ScalarType) else None
     expr = ctx.as_expr(value, place, dtype)
-    if not same_value_type(arg.type, expr.type):
+    if not same_joined_type(arg.type, expr.type):
+        carried, yielded = spell_apart(arg.type, expr.type)
+        parts, text = same_value_type(arg.type, expr.type), ctx.source.text(place)
+        init = arg.initValue.name if isinstance(arg.initValue, Var) else arg.name
         raise ParserTypeError(
-            f"the loop carries {arg.name!r} as {spell(arg.type)} and yields {spell(expr.type)}",
+            f"the loop carries {arg.name!r} as {carried} and yields {yielded}",
             ctx.span(place),
-            hint=cast_hint(arg.type, expr.type, ctx.source.text(place)),
-            slug="yield-type",
-            related=(Label(arg.span, f"{arg.name} is {spell(arg.type)}"),),
+            hint=part_hint(arg.type, init, expr.type, text)
+            if parts
+            else cast_hint(arg.type, expr.type, text),
+            slug="valid-shape" if parts else "yield-type",
+            related=(Label(arg.span, f"{arg.name} is {carried}"),),
         )
     return expr
 

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from pypto._src.diagnostics import Label, Span, line_at
+from pypto._src.dtypes import DataType, bounds
 from pypto._src.errors import (
     InvalidOperationError,
     LostVariableError,
@@ -29,7 +30,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.call_forms import CallForms
 from pypto._src.frontend.environment import MISSING, Environment, items_of
-from pypto._src.frontend.lines import Line
+from pypto._src.frontend.lines import Line, name_place
 from pypto._src.frontend.messages import describe, did_you_mean
 from pypto._src.frontend.scalars import number
 from pypto._src.frontend.scope import BROKEN, Cascade, Names, reassigned
@@ -296,12 +297,13 @@ class Context:
         """Return a Python number as a constant.
 
         Raises:
-            ParserTypeError: it has no 64 bits.
+            ParserTypeError: no type of constants has it.
         """
         try:
             return number(value, dtype, self.span(node))
         except TypeError as error:
-            largest = (1 << 63) - 1 if value > 0 else -(1 << 63)
+            is_float = isinstance(value, float) or (dtype is not None and dtype.is_float())
+            largest = bounds(DataType.FP32 if is_float else DataType.INT64)[value > 0]
             raise ParserTypeError(
                 str(error), self.span(node), hint=f"write {largest}", slug="constant-range"
             ) from None
@@ -519,8 +521,9 @@ class Context:
         *,
         kind: Type | None = None,
         source: ast.expr | None = None,
+        is_line: bool = False,
     ) -> Var:
-        """Append ``name = value``; ``node`` is where the name stands.
+        """Append ``name = value``; ``node`` is where the name stands, or the `Line` if ``is_line``.
 
         ``kind`` is the variable's type if it is not the value's; ``source`` is where the value
         stands, for errors.
@@ -534,7 +537,7 @@ class Context:
             self.check_assignable(name, value, node, source)
         var = self.names.plain.get(name)
         if var is None or var.type is not kind:
-            span = self.span(node)
+            span = self.span(name_place(node) if is_line else node)
             try:
                 var = self.names.define(name, kind, span)
             except ParserTypeError as error:
@@ -673,6 +676,25 @@ def as_parser_error(error: PyptoError) -> ParserError:
         label=error.label,
         related=error.related,
     )
+
+
+def refuse_keyword_twice(ctx: Context, node: ast.Call) -> None:
+    """Raise the error for a keyword that stands twice, which Python sees only when it compiles.
+
+    Raises:
+        ParserSyntaxError: there is one.
+    """
+    seen: dict[str | None, ast.keyword] = {}
+    for word in node.keywords:
+        first = seen.setdefault(word.arg, word)
+        if first is not word and word.arg is not None:
+            raise ParserSyntaxError(
+                f"the argument {word.arg!r} is given twice",
+                ctx.span(word),
+                hint=f"leave this {word.arg}= out",
+                slug="argument-count",
+                related=(Label(ctx.span(first), "given here"),),
+            )
 
 
 def body_of(stmts: list[Stmt], span: Span) -> Stmt:

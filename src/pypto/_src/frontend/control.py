@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, TypeVarTuple, overloa
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.annotations import Scalar
-from pypto._src.ir.nodes import Expr, TupleType, Var, scalar_type
+from pypto._src.ir.nodes import (
+    Add,
+    BinaryExpr,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Mul,
+    Sub,
+    Symbol,
+    TupleType,
+    Var,
+    binary,
+    scalar_type,
+)
 
 if TYPE_CHECKING:
     from pypto._src.ir.static import Integer, Number
@@ -25,7 +38,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
-class DynVar(Size):
+class DynVar(Symbol, Size):
     """A dimension that is known only when a kernel is called: ``M = pl.dynamic("M")``.
 
     One object stands for one size, wherever it is used.
@@ -43,6 +56,29 @@ class DynVar(Size):
 
     def __repr__(self) -> str:
         return f"DynVar({self.name!r})"
+
+
+def _operator(kind: type[BinaryExpr], *, swapped: bool) -> Any:
+    """Return the method of `DynVar` for an operator: Python computes the sizes in annotations."""
+
+    def method(self: DynVar, other: Any) -> Any:
+        left, right = self.var, other.var if isinstance(other, DynVar) else other
+        if not isinstance(right, int | Expr):
+            return NotImplemented
+        return binary(kind, right, left) if swapped else binary(kind, left, right)
+
+    return method
+
+
+for _kind, _name in (
+    (Add, "add"),
+    (Sub, "sub"),
+    (Mul, "mul"),
+    (FloorDiv, "floordiv"),
+    (FloorMod, "mod"),
+):
+    setattr(DynVar, f"__{_name}__", _operator(_kind, swapped=False))
+    setattr(DynVar, f"__r{_name}__", _operator(_kind, swapped=True))
 
 
 def dynamic(name: str) -> DynVar:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
-from typing import Any
+from operator import neg
+from typing import Any, NamedTuple
 
 from pypto._src.diagnostics import Label, Span, line_at, text_at
 from pypto._src.dtypes import DataType
@@ -24,6 +26,7 @@ from pypto._src.frontend.repair import (
     Hint,
     Site,
     integers_hint,
+    number_hint,
     part_hint,
     sides,
     slice_hint,
@@ -52,12 +55,13 @@ from pypto._src.ir.opdef import (
     TILE,
     OpDef,
     Param,
+    kind_of,
     op_of,
     spelling,
 )
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.ir.walk import stmts_in
-from pypto._src.ops import elementwise, layout, memory, select, tensor_math
+from pypto._src.ops import bitwise, elementwise, layout, memory, select, tensor_math
 from pypto._src.ops.rules import FROM_MAT, check_space
 from pypto._src.ops.unified import Unified, unified
 from pypto._src.spelling import meant_keyword
@@ -79,6 +83,8 @@ def explained(
     op = _refusing(error, callee)
     if isinstance(node, ast.Subscript) and error.slug == "out-of-bounds":
         error.hint = slice_hint(ctx, op, args, node)
+    if error.slug == "constant-range" and isinstance(node, _WITH_OPERANDS):
+        error.hint = number_hint(ctx, error, callee, args, kwargs, node) or error.hint
     begin = _begin_hint(ctx, error, args, node)
     if begin is not None:
         error.hint = begin
@@ -263,6 +269,9 @@ def _count_hint(site: Site, _error: ParserError, param: Param | None) -> str | N
     inserted = _inserted(site)
     if inserted is not None:
         return inserted
+    completed = _completed(site)
+    if completed is not None:
+        return completed
     given = {*names[: len(texts)], *site.kwargs}
     missing = [
         _stand_in(site, p) for p in site.op.params if p.default is REQUIRED and p.name not in given
@@ -306,6 +315,37 @@ def _with_region(site: Site, shapes: Sequence[Sequence[int]], known: Sequence[Va
             last = next((var for var in reversed(known) if site.works([*args, var])), None)
             if last is not None:
                 return f"write {site.spelled([*places, last.name])}"
+    return None
+
+
+def _completed(site: Site) -> str | None:
+    """Suggest the call with its arguments in the order that it wants, and what lacks of a region.
+
+    That is where it begins, the shape of the tile, and a tensor that takes it.
+    """
+    tiles = [a.type for a in site.args if isinstance(a, Expr) and isinstance(a.type, TileType)]
+    shape = static_shape(tiles[0]) if len(tiles) == 1 else None
+    if site.kwargs or shape is None:
+        return None
+    left = [*zip(site.args, site.texts(), strict=True)]
+    found: list[tuple[Any, str] | None] = []  # None for the tensor
+    for param in (p for p in site.op.params if p.default is REQUIRED):
+        at = next((i for i, (value, _) in enumerate(left) if kind_of(value) == param.kind), None)
+        if at is not None:
+            found.append(left.pop(at))
+        elif param.kind == INTS:
+            sizes = [0] * len(shape) if param.attr_type == OFFSETS else [*shape]
+            found.append((sizes, str(sizes)))
+        elif param.kind == TENSOR:
+            found.append(None)
+        else:
+            return None
+    known = [v for v in site.ctx.names.values.values() if isinstance(v, Var)]
+    tensors = [(v, v.name) for v in reversed(known) if isinstance(v.type, TensorType)]
+    for tensor in tensors if None in found else tensors[:1]:
+        pairs = [tensor if pair is None else pair for pair in found]
+        if not left and site.works([value for value, _ in pairs]):
+            return f"write {site.spelled([text for _, text in pairs])}"
     return None
 
 
@@ -376,6 +416,9 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
     value = site.args[index] if index < len(site.args) else site.kwargs.get(param.name)
     if isinstance(value, str) and isinstance(site.ctx.names.values.get(value), Var):
         return f"write {value}"
+    of_python = _of_numpy(site, param, value)
+    if of_python is not None:
+        return of_python
     if isinstance(value, str) and number_in(value) is not None:
         return f"write {number_in(value)}"
     renamed = _loop_hint(site, value)
@@ -396,22 +439,37 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
         hint = _load_hint(site, value) or _assembled(site, value)
         hint = hint or _full_hint(site, index, value)
         if hint is None and site.args:
-            hint = _of_number(site)
+            hint = _of_two_numbers(site) or _of_number(site)
             if hint is not None:
                 error.at(site.ctx.span(site.node))  # it stands for the whole call
         return hint
     return None
 
 
-_OF_NUMBERS: Mapping[OpDef[..., Any], str] = {
-    elementwise.abs: "abs({})",
-    elementwise.exp: f"{math.e} ** {{}}",
-    elementwise.neg: "-{}",
-    elementwise.recip: "1 / {}",
-    elementwise.rsqrt: "{} ** -0.5",
-    elementwise.sqrt: "{} ** 0.5",
+class OfNumber(NamedTuple):
+    """What an op on tiles is on one number."""
+
+    form: str  # with the place of its operand
+    value: Callable[[float], object]
+
+
+def _power(exponent: float) -> Callable[[float], object]:
+    """Return what raises a number to an exponent; to a complex number where it is negative."""
+    return lambda number: pow(number, exponent)
+
+
+def _inverse(number: float) -> float:
+    return 1 / number
+
+
+OF_NUMBERS: Mapping[OpDef[..., Any], OfNumber] = {
+    elementwise.abs: OfNumber("abs({})", abs),
+    elementwise.exp: OfNumber(f"{math.e} ** {{}}", partial(pow, math.e)),
+    elementwise.neg: OfNumber("-{}", neg),
+    elementwise.recip: OfNumber("1 / {}", _inverse),
+    elementwise.rsqrt: OfNumber("{} ** -0.5", _power(-0.5)),
+    elementwise.sqrt: OfNumber("{} ** 0.5", _power(0.5)),
 }
-"""What ops on tiles are on one number."""
 
 
 def _of_number(site: Site) -> str | None:
@@ -430,21 +488,23 @@ def _of_number(site: Site) -> str | None:
         if DataType.FP32 not in site.op.dtypes:
             return None
         text, dtype = f"pl.cast({text}, pl.FP32)", DataType.FP32
-    form = _OF_NUMBERS.get(site.op)
-    if form is None or not (isinstance(value, Expr) or _has_value(form, value)):
+    known = OF_NUMBERS.get(site.op)
+    if known is None or not (isinstance(value, Expr) or _has_value(known, value)):
         shape = _only_shape(site) or [1, 32 // dtype.bytes]  # one block
         return f"write {site.written}(pl.full({shape}, pl.{dtype.member}, {text}))"
+    form = known.form
     is_simple = isinstance(site.node.args[0], ast.Name | ast.Constant) or text.startswith("pl.cast")
     return f"write {form.format(text if is_simple or form.endswith(')') else f'({text})')}"
 
 
-def _has_value(form: str, number: float) -> bool:
+def _has_value(known: OfNumber, number: float) -> bool:
     """True if the operator for an op gives a real number where its operand is a constant."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return False  # nobody can write it
     try:
-        found = eval(form.format(f"({number!r})"), {})
-    except (ArithmeticError, NameError):
+        return isinstance(known.value(number), int | float)
+    except ArithmeticError:
         return False
-    return isinstance(found, int | float)
 
 
 def _only_shape(site: Site) -> list[int] | None:
@@ -453,6 +513,17 @@ def _only_shape(site: Site) -> list[int] | None:
     shapes = {static_shape(kind) for kind in known if isinstance(kind, TileType)}
     shape = shapes.pop() if len(shapes) == 1 else None
     return None if shape is None else list(shape)
+
+
+def _of_numpy(site: Site, param: Param, value: Any) -> str | None:
+    """Suggest Python's number for one of NumPy."""
+    place = site.place(param)
+    if place is None or not hasattr(value, "dtype") or getattr(value, "shape", None) != ():
+        return None
+    if isinstance(value, Expr):
+        return None
+    kind = type(value.item()).__name__
+    return f"write {kind}({site.ctx.source.text(place)})" if kind in ("float", "int") else None
 
 
 def _loop_hint(site: Site, value: Any) -> str | None:
@@ -552,7 +623,50 @@ def _full_hint(site: Site, index: int, value: Any) -> str | None:
 
 
 def _number_or_swapped(site: Site, error: ParserError, param: Param | None) -> str | None:
-    return _swapped(site, error, param) or (_of_number(site) if site.args else None)
+    found = _swapped(site, error, param) or _of_two_numbers(site)
+    return found or (_of_number(site) if site.args else None)
+
+
+_OF_TWO_NUMBERS: Mapping[OpDef[..., Any], str] = {
+    elementwise.add: "{} + {}",
+    elementwise.sub: "{} - {}",
+    elementwise.mul: "{} * {}",
+    elementwise.div: "{} / {}",
+    bitwise.rem: "{} % {}",
+    bitwise.and_: "{} & {}",
+    bitwise.or_: "{} | {}",
+    bitwise.xor: "{} ^ {}",
+    bitwise.shl: "{} << {}",
+    bitwise.shr: "{} >> {}",
+    elementwise.maximum: "pl.max({}, {})",
+    elementwise.minimum: "pl.min({}, {})",
+}
+"""What ops on two tiles are on two numbers."""
+
+
+def _of_two_numbers(site: Site) -> str | None:
+    """Suggest the operator for an op of two numbers."""
+    if len(site.args) != 2 or len(site.node.args) != 2 or site.kwargs:
+        return None
+    form = _OF_TWO_NUMBERS.get(site.op)
+    is_call = form is not None and form.endswith(")")
+    texts = [
+        text if is_call or isinstance(place, _CLOSED) else f"({text})"
+        for place, text in zip(site.node.args, site.texts(), strict=True)
+    ]
+    if form is None or not all(map(_is_number, site.args)):
+        return None
+    return f"write {form.format(*texts)}"
+
+
+_CLOSED = (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Call)
+"""Expressions that are an operand as they stand."""
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Expr):
+        return isinstance(value.type, ScalarType)
+    return isinstance(value, int | float)
 
 
 def _to_vector(site: Site, error: ParserError, param: Param | None) -> str | None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias, cast
 
-from pypto._src.dtypes import DataType
+from pypto._src.dtypes import DataType, bounds, holds, not_held
 from pypto._src.errors import (
     InvalidOperationError,
     ParserError,
@@ -28,17 +28,21 @@ from pypto._src.frontend.calls import call, op_call
 from pypto._src.frontend.context import Context, Forms, body_of, float_begin
 from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.messages import (
+    PRINT_HINT,
+    PRINTING,
     describe,
     did_you_mean,
     dtype_like,
     nearest,
     number_in,
     op_elsewhere,
-    spell,
+    part_hint,
+    spell_apart,
 )
-from pypto._src.frontend.repair import integer_text
+from pypto._src.frontend.repair import integer_text, sides
 from pypto._src.frontend.scalars import combine
-from pypto._src.frontend.scope import BROKEN, Cascade, same_value_type
+from pypto._src.frontend.scope import BROKEN, Cascade, same_joined_type, same_value_type
+from pypto._src.ir.enums import FunctionType, MemorySpace, PipeType
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,
     Add,
@@ -245,6 +249,10 @@ def _dim(ctx: Context, node: ast.Attribute, base: Expr, axis: int, dim: Expr) ->
     return dim.value
 
 
+_ENUMS: Final = (MemorySpace, FunctionType, PipeType)
+"""Enumerations whose members some write as names of the module."""
+
+
 def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
     """Return the op that a name of the language means, though the module does not export it."""
     text = ctx.source.text(node)
@@ -261,7 +269,15 @@ def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
         cls = UndefinedVariableError
         message = f"{ctx.source.text(node.value)} has no attribute {node.attr!r}"
     prefix = f"{ctx.source.text(node.value)}."
-    raise cls(message, ctx.span(node), hint=did_you_mean(node.attr, known, prefix))
+    hint = did_you_mean(node.attr, known, prefix)
+    if cls is InvalidOperationError and node.attr in PRINTING:
+        hint = hint or PRINT_HINT
+    elif cls is InvalidOperationError:
+        member = next(
+            (f"{e.__name__}.{node.attr}" for e in _ENUMS if node.attr in e.__members__), None
+        )
+        hint = hint if member is None else f"did you mean {prefix}{member}?"
+    raise cls(message, ctx.span(node), hint=hint)
 
 
 def _list(ctx: Context, node: ast.List) -> list[Any]:
@@ -401,10 +417,29 @@ def _on_scalars(
     try:
         return combine(kind, left, right, ctx.span(node))
     except TypeError as error:
+        _refuse_too_large(ctx, node, left, right)
         hint = _cast_hint(ctx, left, right) or _integers_hint(ctx, node, symbol, left, right)
         raise ParserTypeError(
             str(error), ctx.span(node), hint=hint, slug="scalar-operands"
         ) from None
+
+
+def _refuse_too_large(ctx: Context, node: Any, left: Any, right: Any) -> None:
+    """Raise the error for a number that no constant beside the other operand can be."""
+    for value, other, place in zip((left, right), (right, left), sides(node), strict=False):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        beside_int = isinstance(value, int) and not (
+            isinstance(other, Expr) and dtype_of(other).is_float()
+        )
+        dtype = DataType.INT64 if beside_int else DataType.FP32
+        if not holds(value, dtype):
+            raise ParserTypeError(
+                not_held(value, dtype),
+                ctx.span(place),
+                hint=f"write {bounds(dtype)[value > 0]}",
+                slug="constant-range",
+            )
 
 
 def _integers_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
@@ -678,12 +713,17 @@ def _branches(ctx: Context, node: ast.IfExp, condition: Expr) -> Expr:
     if kind is None and (isinstance(a, float) or isinstance(b, float)):
         dtype = DataType.FP32
     a, b = ctx.as_expr(a, node.body, dtype), ctx.as_expr(b, node.orelse, dtype)
-    if not same_value_type(a.type, b.type):
+    if not same_joined_type(a.type, b.type):
+        one, two = spell_apart(a.type, b.type)
+        texts = [ctx.source.text(part) for part in (node.body, node.orelse)]
+        parts = same_value_type(a.type, b.type)
         raise ParserTypeError(
-            f"the values of a conditional expression are {spell(a.type)} and {spell(b.type)}",
+            f"the values of a conditional expression are {one} and {two}",
             span,
-            hint=_cast_hint(ctx, a, b) or _cast_tiles(ctx, node, a, b),
-            slug="conditional-expression",
+            hint=part_hint(a.type, texts[0], b.type, texts[1])
+            if parts
+            else _cast_hint(ctx, a, b) or _cast_tiles(ctx, node, a, b),
+            slug="valid-shape" if parts else "conditional-expression",
         )
     then.append(YieldStmt((a,), ctx.span(node.body)))
     orelse.append(YieldStmt((b,), ctx.span(node.orelse)))

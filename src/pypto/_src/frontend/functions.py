@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import (
@@ -31,8 +31,9 @@ from pypto._src.frontend.context import (
 from pypto._src.frontend.environment import MISSING, Environment
 from pypto._src.frontend.explain import misplaced_operands
 from pypto._src.frontend.expressions import FORMS
-from pypto._src.frontend.messages import cast_hint, spell
-from pypto._src.frontend.scope import Cascade, same_value_type
+from pypto._src.frontend.lines import TypeText
+from pypto._src.frontend.messages import cast_hint, part_hint, spell, spell_apart
+from pypto._src.frontend.scope import Cascade, same_joined_type, same_value_type
 from pypto._src.frontend.source import Source
 from pypto._src.frontend.statements import STATEMENT_FORMS
 from pypto._src.frontend.types import parameter_type, result_types
@@ -153,8 +154,21 @@ class Method(Callee):
         found: dict[str, tuple[Var, ParamDirection]] = {}
         # A dimension may be a scalar parameter that stands later.
         for arg in sorted(listed, key=lambda arg: not _is_scalar(ctx, arg)):
+            if arg.arg in found:
+                self._refuse_twice(arg, listed)
             found[arg.arg] = self._parameter(arg)
         self.params = [found[arg.arg] for arg in listed]
+
+    def _refuse_twice(self, arg: ast.arg, listed: Sequence[ast.arg]) -> NoReturn:
+        """Raise the error for two parameters of one name, which Python sees when it compiles."""
+        first, second, *_ = [other for other in listed if other.arg == arg.arg]
+        raise ParserSyntaxError(
+            f"two parameters are called {arg.arg!r}",
+            self.context.span(second),
+            hint=f"call this one {arg.arg}2",
+            slug="parameter-name",
+            related=(Label(self.context.span(first), "the first one"),),
+        )
 
     def _parameter(self, arg: ast.arg) -> tuple[Var, ParamDirection]:
         ctx = self.context
@@ -233,9 +247,10 @@ class Method(Callee):
         first, first_span = ctx.returns[0]
         for values, span in ctx.returns[1:]:
             agree = len(values) == len(first) and all(
-                same_value_type(a.type, b.type) for a, b in zip(first, values, strict=True)
+                same_joined_type(a.type, b.type) for a, b in zip(first, values, strict=True)
             )
             if not agree:
+                _check_parts(first, values, first_span, span)
                 raise ParserTypeError(
                     f"this returns {_spell_all(values)}, an earlier return {_spell_all(first)}",
                     span,
@@ -304,6 +319,27 @@ def _check_host(name: str, body: Stmt) -> None:
             pending += reversed(inner)
 
 
+def _check_parts(
+    first: Sequence[Expr], values: Sequence[Expr], first_span: Span, span: Span
+) -> None:
+    """Raise an error if what two returns give differs in the valid part of a tile only."""
+    if len(first) != len(values):
+        return
+    pairs = list(zip(values, first, strict=True))
+    if not all(same_value_type(a.type, b.type) for a, b in pairs):
+        return
+    a, b = next((a, b) for a, b in pairs if not same_joined_type(a.type, b.type))
+    one, other = spell_apart(a.type, b.type)
+    names = [value.name if isinstance(value, Var) else "tile" for value in (a, b)]
+    raise ParserTypeError(
+        f"this returns {one}, an earlier return {other}",
+        span,
+        hint=part_hint(a.type, names[0], b.type, names[1]),
+        slug="valid-shape",
+        related=(Label(first_span, "the earlier return"),),
+    )
+
+
 def _returned_as(
     ctx: Context, first: Sequence[Expr], values: Sequence[Expr], span: Span
 ) -> str | None:
@@ -320,6 +356,8 @@ def _spell_all(values: Sequence[Expr]) -> str:
 
 def _is_scalar(ctx: Context, arg: ast.arg) -> bool:
     node = arg.annotation
+    if node.__class__ is TypeText:
+        return False
     if isinstance(node, ast.Subscript):
         inner = node.slice.__class__
         if inner is ast.Tuple or inner is ast.Subscript:  # a shape and an element type, a type

@@ -14,7 +14,7 @@ from pypto._src.frontend.assignments import assign, assign_value
 from pypto._src.frontend.calls import known_call
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.lines import Line, argument_texts, call_place, name_place
+from pypto._src.frontend.lines import Line, argument_texts
 from pypto._src.frontend.scope import BROKEN
 from pypto._src.ir.nodes import Call, ScalarType
 from pypto._src.ir.opdef import OpDef
@@ -28,12 +28,11 @@ def assign_line(ctx: Context, node: Line) -> None:
     noted = len(ctx.unplaced)
     value = _call(ctx, node)
     if value is not None:
-        end: Any = node  # the line ends with the call
         try:
             if value.type.__class__ is ScalarType:
-                assign_value(ctx, node.name, value, name_place(node), end)
+                assign_value(ctx, node.name, value, node, is_line=True)
             else:
-                ctx.assign(node.name, value, name_place(node), source=end)
+                ctx.assign(node.name, value, node, is_line=True)
             return
         except PyptoError:
             del ctx.unplaced[noted:]
@@ -48,18 +47,23 @@ def _call(ctx: Context, node: Line) -> Call | None:
     local = ctx.names.values
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
-    for text in argument_texts(node.arguments):
+    for text in argument_texts(node):
         value = local.get(text, MISSING)
+        if value is MISSING:
+            value = _LITERALS.get(text, MISSING)
         if value is MISSING:
             name, _, rest = text.rpartition("=")
             value = _value(ctx, rest)
+            if name in kwargs:
+                return None  # which is an error
             if name:
                 kwargs[name] = value
         if value is MISSING or value is BROKEN:
             return None
         if not kwargs:
             args.append(value)
-    return known_call(ctx, op, args, kwargs, ctx.span(call_place(node)))
+    end: Any = node.end_col_offset  # the line ends with the call
+    return known_call(ctx, op, args, kwargs, ctx.source.part(node.lineno, node.begin, end))
 
 
 def _value(ctx: Context, text: str) -> Any:

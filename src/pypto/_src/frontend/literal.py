@@ -452,7 +452,10 @@ class _Reading:
         callee = decorator if call is None else call.func
         if callee is None or self.values.word(callee) != "function" or (call and call.args):
             raise Unread("a function is decorated with pl.function", node)
-        for word in call.keywords if call else ():
+        words = call.keywords if call else ()
+        if len({word.arg for word in words}) < len(words):
+            raise Unread("pl.function is given an argument twice", node)
+        for word in words:
             value = self.values.value(word.value)
             if word.arg == "type" and isinstance(value, FunctionType):
                 self.kind = value

@@ -407,11 +407,16 @@ class Values:
     def keyword(self, word: ast.keyword, name: str | None, kwargs: dict[Any, Any]) -> None:
         """Take ``name=value``, or the one entry of ``**{name: value}``."""
         if name is not None:
+            if name in kwargs:
+                raise Unread(f"a call is given {name} twice", word)
             kwargs[name] = self.value(word.value)
             return
         if not isinstance(word.value, ast.Dict):
             raise Unread("'**' stands before a dict", word.value)
-        kwargs.update(self.value(word.value))
+        found = self.value(word.value)
+        if not kwargs.keys().isdisjoint(found):
+            raise Unread("a call is given an argument twice", word)
+        kwargs.update(found)
 
     def function_call(self, name: str, node: ast.Call, kind: Type | None) -> Expr:
         if node.keywords and node.func.__class__ is not ast.Subscript:
@@ -486,6 +491,8 @@ class Values:
         named: dict[str, ast.expr] = {}
         for word in node.keywords:
             param = attributes.get(word.arg) if word.arg is not None else None
+            if word.arg in kwargs or word.arg in named:
+                raise Unread(f"{op.name} is given {word.arg} twice", word)
             if param is not None:
                 kwargs[param.name] = self.attribute(param.attr_type, word.value)
             elif word.arg is None:

@@ -36,6 +36,7 @@ from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
     IterArg,
+    ShapedType,
     Var,
     scalar_type,
 )
@@ -92,7 +93,9 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
     elif isinstance(node.iter, ast.List | ast.Tuple):
         hint = f"write for {name} in pl.range({len(node.iter.elts)}):"
     elif isinstance(node.iter, ast.Name):
-        hint = f"write for {name} in pl.range({text}):"
+        kind = getattr(ctx.names.values.get(text), "type", None)
+        count = f"{text}.shape[0]" if isinstance(kind, ShapedType) else text
+        hint = f"write for {name} in pl.range({count}):"
     elif isinstance(node.iter, ast.Call) and helper is MISSING and _nearest_loop(node.iter):
         words = ", ".join(ctx.source.text(w) for w in (*node.iter.args, *node.iter.keywords))
         hint = f"write pl.{_nearest_loop(node.iter)}({words})"
@@ -247,6 +250,7 @@ def _while_values(ctx: Context, node: ast.For) -> None:
     iter_args, body = iter_args_of(ctx, node, iter_names, inits)
     test = _condition(ctx, body)
     if test is None:
+        _refuse_conditions(ctx, body, iter_names)
         raise ParserSyntaxError(
             "the body of a pl.while_ loop starts with its condition",
             ctx.span(body[0] if body else node),
@@ -286,6 +290,28 @@ def _repeated(ctx: Context, test: ast.expr, what: str) -> Expr:
             slug="while-condition",
         )
     return condition
+
+
+def _refuse_conditions(ctx: Context, body: Sequence[ast.stmt], names: Sequence[ast.Name]) -> None:
+    """Raise the error for a ``pl.cond`` of several conditions, or of none."""
+    call = body[0].value if body and isinstance(body[0], ast.Expr) else None
+    if not isinstance(call, ast.Call) or ctx.peek(call.func) is not control.cond:
+        return
+    given = [*call.args, *(word.value for word in call.keywords)]
+    texts = [ctx.source.text(part) for part in given]
+    parts = [
+        f"({text})" if isinstance(part, ast.BoolOp) and len(given) > 1 else text
+        for part, text in zip(given, texts, strict=True)
+    ]
+    condition = " and ".join(parts) or f"{names[0].id if names else 'n'} > 0"
+    raise ParserSyntaxError(
+        f"pl.cond takes one condition, got {len(given)}"
+        if len(given) != 1
+        else "pl.cond takes its condition by position",
+        ctx.span(call),
+        hint=f"write pl.cond({condition})",
+        slug="while-condition",
+    )
 
 
 def _condition(ctx: Context, body: Sequence[ast.stmt]) -> ast.expr | None:

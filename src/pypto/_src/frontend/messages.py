@@ -14,9 +14,12 @@ from pypto._src.ir.nodes import (
     ScalarType,
     TensorType,
     TileType,
+    TileView,
     TupleType,
     Type,
     UnknownType,
+    same_valid_part,
+    valid_part,
 )
 from pypto._src.spelling import did_you_mean as did_you_mean
 from pypto._src.spelling import dtype_word
@@ -38,6 +41,34 @@ def spell(kind: Type) -> str:
             return "no value"
         case _:
             return type(kind).__name__
+
+
+def spell_apart(a: Type, b: Type) -> tuple[str, str]:
+    """Return two types that differ in short, with what they differ in if it is not seen so."""
+    first, second = spell(a), spell(b)
+    if first != second or not isinstance(a, TileType) or not isinstance(b, TileType):
+        return first, second
+    views = [kind.tile_view or TileView() for kind in (a, b)]
+    if not same_valid_part(a, b):
+        parts = [valid_part(kind) for kind in (a, b)]
+        words = ["valid throughout" if p is None else f"valid in {spell_dims(p)}" for p in parts]
+    else:
+        words = [f"in {view.blayout.name} and {view.slayout.name}" for view in views]
+    return f"{first} {words[0]}", f"{second} {words[1]}"
+
+
+def part_hint(a: Type, a_text: str, b: Type, b_text: str) -> str | None:
+    """Return how two tiles get one valid part, None for types that have one already."""
+    parts = valid_part(a), valid_part(b)
+    if same_valid_part(a, b):
+        return None
+    part = parts[0] or parts[1]
+    assert part is not None
+    hint = f"load both with valid_shapes={spell_dims(part)}"
+    if parts[0] is not None and parts[1] is not None:
+        return hint
+    filled = b_text if parts[0] is None else a_text
+    return f"{hint}, or write pl.fillpad({filled}) for a whole tile with zeros in the rest"
 
 
 def spell_dims(dims: Iterable[Expr]) -> str:
@@ -63,6 +94,11 @@ def describe(value: Any) -> str:
         return "None"
     name = getattr(value, "__name__", None)
     return f"{name!r}" if isinstance(name, str) else f"a {type(value).__name__}"
+
+
+PRINT_HINT: Final = "store the value in an output, and print that after the call"
+PRINTING: Final = frozenset({"print", "printf", "debug", "dump"})
+"""What printing from a kernel is called elsewhere; kernels do not print."""
 
 
 def number_in(text: str) -> int | float | None:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
+from pypto._src.dtypes import bounds
 from pypto._src.errors import ParserError, PyptoError
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.environment import items_of
@@ -29,7 +30,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import INTS, OFFSETS, TENSOR, TILE, OpDef, Param, op_of
 from pypto._src.ir.stmts import AssignStmt
-from pypto._src.ops import layout, matmul, memory
+from pypto._src.ops import bitwise, layout, matmul, memory
 from pypto._src.ops.rules import known_size
 from pypto._src.ops.unified import Unified
 from pypto._src.python_text import parse_python
@@ -355,6 +356,52 @@ def loaded_from(ctx: Context, tile: Expr) -> Var | None:
     return tensor if starts and isinstance(tensor, Var) else None
 
 
+_LOGIC: Final = frozenset({bitwise.ands, bitwise.ors, bitwise.xors})
+"""Ops to which a number is the bits that it has."""
+
+
+def number_hint(
+    ctx: Context, error: ParserError, callee: Any, args: Sequence[Any], kwargs: Any, node: Node
+) -> str | None:
+    """Suggest the nearest number that there is, or the one with the same bits, for one too large.
+
+    The hint of ``error`` says the nearest one.
+    """
+    found = re.fullmatch(r"write (\S+)", error.hint or "")
+    if found is None:
+        return None
+    near = float(found[1]) if "." in found[1] else int(found[1])
+    ops = callee.candidates if isinstance(callee, Unified) else [callee]
+    words = {w.arg: w.value for w in node.keywords} if isinstance(node, ast.Call) else {}
+    places: list[Any] = node.args if isinstance(node, ast.Call) else sides(node)
+    if not isinstance(node, ast.Call):  # the number may stand on either side
+        places = [place for place in places if not _has_value_of_kernel(ctx, place)] * 2
+    given = [*zip(range(len(args)), args, places, strict=False)]
+    for key, value, place in (*given, *((w, kwargs[w], words[w]) for w in kwargs if w in words)):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        new = near
+        if isinstance(value, int) and isinstance(near, int) and not _LOGIC.isdisjoint(ops):
+            new = _same_bits(value, args) or near
+        changed = [new if at == key else arg for at, arg in enumerate(args)]
+        if _builds(callee, changed, {**kwargs, key: new} if key in kwargs else kwargs):
+            return f"write {_with_parts(ctx, node, [place], str(new))}"
+    return None
+
+
+def _same_bits(value: int, args: Sequence[Any]) -> int | None:
+    """Return the number of a tile's element type that has the bits of a mask, None if none has."""
+    kinds = [a.type.dtype for a in args if isinstance(a, Expr) and isinstance(a.type, TileType)]
+    smallest, largest = (int(bound) for bound in bounds(kinds[0])) if kinds else (0, 0)
+    size = largest - smallest + 1
+    return (value - smallest) % size + smallest if -size // 2 <= value < size else None
+
+
+def _has_value_of_kernel(ctx: Context, place: ast.expr) -> bool:
+    local = ctx.names.values
+    return any(isinstance(part, ast.Name) and part.id in local for part in ast.walk(place))
+
+
 def largest_hint(site: Site, _error: ParserError, _param: Param | None) -> str | None:
     """Suggest the largest number of the element type for a constant that has no 64 bits."""
     args, texts = [*site.args], site.texts()
@@ -364,7 +411,8 @@ def largest_hint(site: Site, _error: ParserError, _param: Param | None) -> str |
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
             args[at] = (1 << (bits - 1)) - 1 if value > 0 else -(1 << (bits - 1))
             texts[at] = str(args[at])
-            return f"write {site.spelled(texts)}" if site.works(args) else None
+            works = site.works(args)
+            return f"write {site.spelled(texts)}" if works else axis_hint(site, _error, _param)
     return None
 
 
@@ -447,7 +495,10 @@ def _with_parts(ctx: Context, node: Node, places: Sequence[ast.expr], text: str)
     """Return the text of a node with other text for parts of it."""
     if isinstance(node, ast.Call) and node.lineno != node.end_lineno:
         texts = [text if arg in places else whole_text(ctx.source, arg) for arg in node.args]
-        texts += [whole_text(ctx.source, word) for word in node.keywords]
+        texts += [
+            f"{word.arg}={text}" if word.value in places else whole_text(ctx.source, word)
+            for word in node.keywords
+        ]
         return f"{whole_text(ctx.source, node.func)}({', '.join(texts)})"
     whole, found = ctx.source.span(node).begin_column, ctx.source.text(node)
     for place in reversed(places):

@@ -12,7 +12,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.assignments import parts_of, refuse_no_value
 from pypto._src.frontend.context import Context, store_line
-from pypto._src.frontend.messages import cast_hint, counted, spell
+from pypto._src.frontend.messages import cast_hint, counted, spell_apart
 from pypto._src.frontend.scope import same_value_type
 from pypto._src.frontend.types import annotation_text
 from pypto._src.ir.nodes import (
@@ -85,8 +85,9 @@ def _check_results(
         )
     for index, (kind, value) in enumerate(zip(wanted, values, strict=True)):
         if not same_value_type(kind, value.type):
+            wanted_text, found = spell_apart(kind, value.type)
             raise ParserTypeError(
-                f"the function returns {spell(kind)}, this is {spell(value.type)}",
+                f"the function returns {wanted_text}, this is {found}",
                 ctx.span(places[index] if index < len(places) else node),
                 hint=_result_hint(ctx, kind, value, places[index : index + 1]),
                 slug="return-type",

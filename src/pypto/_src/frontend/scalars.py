@@ -11,7 +11,7 @@ import math
 from typing import Any, Final
 
 from pypto._src.diagnostics import Span
-from pypto._src.dtypes import MEMBERS, DataType, fits
+from pypto._src.dtypes import MEMBERS, DataType, fits, holds, not_held
 from pypto._src.ir.makers import checked_binary, checked_int
 from pypto._src.ir.nodes import (
     LOGICAL,
@@ -43,16 +43,29 @@ _INDEX: Final = scalar_type(DataType.INDEX)
 
 
 def number(value: float, dtype: DataType | None, span: Span) -> Expr:
-    """Return a bare number as a constant, of ``dtype`` where the value fits it."""
+    """Return a bare number as a constant, of ``dtype`` where the value fits it.
+
+    Raises:
+        TypeError: no type of constants has it.
+    """
     if isinstance(value, bool):
         return ConstBool(value, span)
     if dtype is None or dtype is DataType.BOOL:
         return as_expr(value, span)
     if dtype.is_float():
-        return ConstFloat(float(value), dtype, span)
+        return _floating(value, dtype, span)
     if isinstance(value, int) and fits(value, dtype):
         return ConstInt(value, dtype, span)
     return as_expr(value, span)
+
+
+def _floating(value: float, dtype: DataType, span: Span) -> Expr:
+    """Return a number as a constant of ``dtype``, or of FP32 where only that holds it."""
+    if not holds(value, dtype):
+        dtype = DataType.FP32
+        if not holds(value, dtype):
+            raise TypeError(not_held(value, dtype))
+    return ConstFloat(float(value), dtype, span)
 
 
 def typed(value: Any, dtype: DataType, span: Span) -> Expr:
@@ -66,13 +79,15 @@ def typed(value: Any, dtype: DataType, span: Span) -> Expr:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"a number was wanted, got {value!r}")
     if dtype.is_float():
+        if not holds(value, dtype):
+            raise TypeError(not_held(value, dtype))
         return ConstFloat(float(value), dtype, span)
     if isinstance(value, float):
         if not math.isfinite(value) or not value.is_integer():
             raise TypeError(f"{dtype.member} has no value {value!r}")
         value = int(value)
     if not fits(value, dtype):
-        raise TypeError(f"{dtype.member} has no value {value}")
+        raise TypeError(not_held(value, dtype))
     return ConstInt(value, dtype, span)
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from pypto._src.diagnostics import Label, Span, line_at
+from pypto._src.dtypes import promote
 from pypto._src.errors import ParserTypeError, SSAViolationError
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.messages import number_in, spell, spell_dims
+from pypto._src.frontend.messages import number_in, spell_apart, spell_dims
 from pypto._src.ir.makers import checked_var
 from pypto._src.ir.nodes import (
     ScalarType,
@@ -24,6 +25,7 @@ from pypto._src.ir.nodes import (
     same_valid_part,
     valid_part,
 )
+from pypto._src.ops.rules import cast_text
 
 BROKEN: Final = object()
 """Stands for a variable whose definition has an error; who reads it says nothing more."""
@@ -39,6 +41,17 @@ def first_tile(name: str, old: Var, kind: Type) -> str | None:
         return None
     value = str(float(number)) if kind.dtype.is_float() else value.strip()
     return f"begin with {name} = pl.full({spell_dims(kind.shape)}, pl.{kind.dtype.member}, {value})"
+
+
+def first_cast(name: str, old: Var, kind: Type) -> str | None:
+    """Return the cast of a tile that is promoted in a loop or branch, to write before it."""
+    before = old.type
+    if not (isinstance(before, TileType) and isinstance(kind, TileType)):
+        return None
+    if not same_dims(before.shape, kind.shape) or promote(before.dtype, kind.dtype) is before.dtype:
+        return None
+    text = cast_text(name, before.dtype, kind.dtype)
+    return None if text is None else f"before the loop or branch, write {name} = {text}"
 
 
 class Cascade(Exception):
@@ -213,12 +226,14 @@ class Names:
                 hint=f"assign to another name: {name}2 = ...",
                 slug="type-change",
             )
+        before, now = spell_apart(old.type, kind)
         return ParserTypeError(
-            f"{name!r} changes its type in a loop or branch, from {spell(old.type)} "
-            f"to {spell(kind)}",
-            hint=first_tile(name, old, kind) or f"assign to another name: {name}2 = ...",
+            f"{name!r} changes its type in a loop or branch, from {before} to {now}",
+            hint=first_tile(name, old, kind)
+            or first_cast(name, old, kind)
+            or f"assign to another name: {name}2 = ...",
             slug="type-change",
-            related=(Label(old.span, f"{spell(old.type)} here"),),
+            related=(Label(old.span, f"{before} here"),),
         )
 
     def bind_constant(self, name: str, value: Any, span: Span) -> None:
@@ -246,6 +261,11 @@ def same_value_type(a: Type, b: Type) -> bool:
     if isinstance(a, ScalarType) and isinstance(b, ScalarType):
         return a.dtype is b.dtype
     return same_type(a, b)
+
+
+def same_joined_type(a: Type, b: Type) -> bool:
+    """True if one variable can take values of both types: no padding becomes elements."""
+    return a is b or (same_value_type(a, b) and same_valid_part(a, b))
 
 
 def reassigned(name: str, old: Any, span: Span) -> SSAViolationError:

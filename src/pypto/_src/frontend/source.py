@@ -32,7 +32,7 @@ class Place(Protocol):
 class Source:
     """The text that syntax nodes come from: file name, all lines, and how to place a node."""
 
-    __slots__ = ("encoded", "filename", "lines", "offset", "span")
+    __slots__ = ("encoded", "filename", "lines", "offset", "part", "span")
 
     def __init__(self, filename: str, lines: Sequence[str], offset: int, ascii_only: bool) -> None:
         self.filename = filename
@@ -41,6 +41,7 @@ class Source:
         # Columns of `ast` count bytes. Only lines with other characters need to be looked at.
         self.encoded = None if ascii_only else [line.encode() for line in lines]
         self.span: Place = self._span if self.encoded is not None else _placing(filename, offset)
+        self.part = _parts_of_lines(filename, offset)
 
     def _span(self, first: Any, last: Any = None) -> Span:
         last = first if last is None else last
@@ -79,6 +80,21 @@ def _placing(filename: str, offset: int) -> Place:
         return made
 
     return span
+
+
+def _parts_of_lines(filename: str, offset: int) -> Callable[[int, int, int], Span]:
+    """Return what gives the place between two columns of a line in which bytes are characters."""
+
+    def part(line: int, begin: int, end: int) -> Span:
+        made: Any = SpanDraft()
+        made.filename = filename
+        made.begin_line = made.end_line = line + offset
+        made.begin_column = begin
+        made.end_column = end
+        made.__class__ = Span
+        return made
+
+    return part
 
 
 def whole_text(source: Source, node: Any) -> str:

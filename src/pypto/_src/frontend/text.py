@@ -247,7 +247,10 @@ class _Text:
         if target not in (decorators.program, decorators.function, decorators.inline):
             return None
         options = Options(FunctionType.Opaque, strict_ssa=False)
-        for word in call.keywords if call else ():
+        words = call.keywords if call else ()
+        if len({word.arg for word in words}) < len(words):
+            return None  # Python says so
+        for word in words:
             value = self._object(word.value)
             if word.arg == "type" and isinstance(value, FunctionType):
                 options.func_type = value

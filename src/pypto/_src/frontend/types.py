@@ -12,9 +12,10 @@ from typing import Any, Final, cast
 
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableError
-from pypto._src.frontend.context import Context
+from pypto._src.frontend.context import Context, refuse_keyword_twice
 from pypto._src.frontend.control import DynVar, Tuple
 from pypto._src.frontend.environment import MISSING, items_of, plain_value
+from pypto._src.frontend.lines import TypeText
 from pypto._src.frontend.messages import (
     cast_hint,
     counted,
@@ -63,6 +64,9 @@ def parameter_type(ctx: Context, node: ast.expr) -> tuple[Type, ParamDirection]:
     Raises:
         ParserTypeError: it is no type, or a scalar that is read and written.
     """
+    plain = _plain_type(ctx, node) if isinstance(node, TypeText) else None
+    if plain is not None:
+        return plain
     direction = ParamDirection.In
     kind: Type | None = None
     if isinstance(node, ast.Subscript):
@@ -83,6 +87,26 @@ def parameter_type(ctx: Context, node: ast.expr) -> tuple[Type, ParamDirection]:
     return kind, direction
 
 
+def _plain_type(ctx: Context, node: TypeText) -> tuple[Type, ParamDirection] | None:
+    """Return what a type means whose sizes are known numbers, None if that takes its nodes."""
+    outer, path, sizes, element = node.parts
+    direction = ParamDirection.In
+    if path:
+        wrapper = ctx.at_path(outer)
+        if wrapper is not Out and wrapper is not InOut:
+            return None
+        direction = _DIRECTIONS[wrapper]
+    wrapper = ctx.at_path(path or outer)
+    kind = TensorType if wrapper is Tensor else TileType if wrapper is Tile else None
+    dtype = ctx.at_path(element)
+    shape = [int(size) if size.isdecimal() else ctx.at_path(size) for size in sizes.split(", ")]
+    if kind is None or not isinstance(dtype, DataType):
+        return None
+    if not _NUMBERS.issuperset(map(type, shape)) or min(shape) < 0:
+        return None
+    return unique_array(kind, shape, dtype), direction
+
+
 def result_types(ctx: Context, node: ast.expr) -> tuple[Type, ...]:
     """Return the types after the arrow: one, those of ``tuple[T, U]``, or none for ``None``."""
     if isinstance(node, ast.Constant) and node.value is None:
@@ -90,6 +114,10 @@ def result_types(ctx: Context, node: ast.expr) -> tuple[Type, ...]:
     if isinstance(node, ast.Subscript) and ctx.value(node.value) is tuple:
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return tuple(type_of(ctx, item) for item in items)
+    if isinstance(node, ast.Tuple | ast.List) and node.elts:
+        error = _no_type(ctx, node)
+        error.hint = f"write tuple[{', '.join(ctx.source.text(item) for item in node.elts)}]"
+        raise error
     return (type_of(ctx, node),)
 
 
@@ -117,6 +145,10 @@ def _no_type(ctx: Context, node: ast.expr) -> ParserError:
     else:
         value = ctx.value(node) if isinstance(node, ast.Name | ast.Attribute) else None
         what = repr(ctx.source.text(node))
+        if isinstance(node, ast.Call) and len(node.args) == 1:
+            called = ctx.value(node.func)
+            if called is Out or called is InOut:
+                hint = f"write {ctx.source.text(node.func)}[{ctx.source.text(node.args[0])}]"
         if isinstance(value, type) and value in _PYTHON_TYPES:
             hint = f"write {_PYTHON_TYPES[value]}"
         elif value is Tile:
@@ -168,6 +200,7 @@ def _subscript(ctx: Context, node: ast.Subscript, wrapper: Any) -> Type | None:
 def _call(ctx: Context, node: ast.Call) -> Type | None:
     """Return the type of ``pl.Tensor(shape, dtype)`` and its kin, as in older texts."""
     wrapper = ctx.value(node.func)
+    refuse_keyword_twice(ctx, node)
     keywords = {word.arg: word.value for word in node.keywords if word.arg}
     if wrapper in _SHAPED:
         named = [keywords.pop(name) for name in ("shape", "dtype") if name in keywords]
@@ -363,12 +396,7 @@ def declared_type(
     if isinstance(declared, TileType) and isinstance(found, TileType):
         says = declared.tile_view is not None and valid_part(found) is not None
         if says and not same_valid_part(declared, found):
-            raise ParserTypeError(
-                "the annotation says that another part of the tile is valid than of the value",
-                ctx.span(node),
-                hint="leave pl.TileView out of the annotation",
-                slug="valid-shape",
-            )
+            raise _other_part(ctx, node)
         view = declared.tile_view or found.tile_view
         if view is declared.tile_view:
             return declared
@@ -378,6 +406,32 @@ def declared_type(
         if view is not declared.tensor_view:
             return unique(TensorType(declared.shape, declared.dtype, declared.memref, view))
     return declared
+
+
+def declared_join(ctx: Context, node: ast.AST, declared: Type | None, found: Type) -> Type:
+    """Return the type of what a loop or branch hands on: as declared, valid where the value is.
+
+    Raises:
+        ParserTypeError: the declaration says that another part is valid.
+    """
+    if declared is None:
+        return found
+    if not isinstance(declared, TileType) or not same_value_type(declared, found):
+        return declared
+    if not isinstance(found, TileType) or same_valid_part(declared, found):
+        return declared
+    if declared.tile_view is None:
+        return unique(TileType(declared.shape, declared.dtype, declared.memref, found.tile_view))
+    raise _other_part(ctx, node)
+
+
+def _other_part(ctx: Context, node: ast.AST) -> ParserTypeError:
+    return ParserTypeError(
+        "the annotation says that another part of the tile is valid than of the value",
+        ctx.span(node),
+        hint="leave pl.TileView out of the annotation",
+        slug="valid-shape",
+    )
 
 
 def _as_found(found: Type) -> str | None:

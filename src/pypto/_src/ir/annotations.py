@@ -6,10 +6,14 @@ The objects only carry what stood in the annotation, and wrap an expression at r
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, cast
 
+from pypto._src.diagnostics import place_of_frame, text_at
 from pypto._src.dtypes import DataType
+from pypto._src.errors import CallError
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import Expr, ScalarType, TensorType, TileType
 
@@ -139,11 +143,21 @@ def wrapped(value: Expr) -> Any:
             return value
 
 
+_CALL: Final = re.compile(r"([\w.]+)\((.+)\)")
+
+
 class _Direction:
     direction: ClassVar[ParamDirection]
 
-    def __init__(self) -> NoReturn:
-        raise TypeError(f"{type(self).__name__} has no instances: write pl.Out[pl.Tensor[...]]")
+    def __init__(self, *_args: object, **_named: object) -> NoReturn:
+        place = place_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        name, text = f"pl.{type(self).__name__}", _CALL.fullmatch(text_at(place))
+        raise CallError(
+            f"{name} stands around a type, and is not called",
+            place,
+            hint=f"write {text[1]}[{text[2]}]" if text else f"write {name}[pl.Tensor[...]]",
+            slug="annotation",
+        )
 
     def __class_getitem__(cls, item: Any) -> Any:
         return item

@@ -14,7 +14,7 @@ from types import NoneType
 from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
-from pypto._src.dtypes import DataType
+from pypto._src.dtypes import DataType, number_text
 from pypto._src.ir.base import (
     NO_KEYWORDS,
     Keywords,
@@ -444,7 +444,8 @@ class ConstInt(Expr, metaclass=NodeMeta):
         if type(value) is not int:
             value = int(operator.index(value))
         if not -_MOST <= value < _MOST:
-            raise TypeError(f"a constant is a signed 64-bit integer, {value} needs more bits")
+            text = number_text(value).replace("of", "one of")
+            raise TypeError(f"a constant is a signed 64-bit integer, {text} needs more bits")
         _put_int(self, value)
         _put_type(self, scalar_type(dtype))
         put_span(self, span if span.__class__ is Span else not_a_span(self, span))
@@ -1071,9 +1072,18 @@ def caller_span(depth: int = 2) -> Span:
     return Span(frame.f_code.co_filename, frame.f_lineno, -1)
 
 
+class Symbol:
+    """What kernels write for a variable that Python, too, computes with: a size with a name."""
+
+    __slots__ = ()
+    var: Var
+
+
 def _number(value: Any, span: Span) -> Expr:
     if isinstance(value, Expr):
         return value
+    if isinstance(value, Symbol):
+        return value.var
     if isinstance(value, bool):
         return ConstInt(int(value), DataType.INDEX, span)
     if isinstance(value, int | float):

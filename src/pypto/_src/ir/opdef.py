@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
-from pypto._src.dtypes import BY_CODE, DataType
+from pypto._src.dtypes import BY_CODE, DataType, bounds, holds, not_held
 from pypto._src.errors import OpError, OpTypeError
 from pypto._src.ir import result_types
 from pypto._src.ir.annotations import unwrapped, wrapped
@@ -53,6 +55,8 @@ ATTR: Final = "attribute"
 REQUIRED: Final = object()
 RESULT: Final = -1
 """Stands for the result where operands are numbered."""
+
+_VEC: Final = MemorySpace.Vec  # looking it up in its class takes five times as long
 
 
 class Param(NamedTuple):
@@ -154,6 +158,26 @@ class Let(Protocol):
 
 Composite = Callable[[Call, Let], Expr | None]
 """Returns what stands in place of a call, None if the targets execute it as it is."""
+
+
+class Mixing(Protocol):
+    """What an op does with tiles of several element types or shapes."""
+
+    def differ(self, args: Sequence[Expr]) -> bool:
+        """True if the tiles of a call have several element types or shapes."""
+        ...
+
+    def type_of(self, o: Operands) -> Type | None:
+        """Return the type of a call whose tiles differ, None if they do not."""
+        ...
+
+    def parts(self, call: Call, let: Let) -> Expr | None:
+        """Return what a call whose tiles differ stands for on targets, None if they do not."""
+        ...
+
+    def meaning(self, call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what a call computes on arrays, given what the op does on equal ones."""
+        ...
 
 
 Complete = Callable[
@@ -284,6 +308,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     base: OpDef[..., Any] | None  # the op that this is such a form of; its calls are that's
     # What its result is for tiles of which a part is valid; None where it takes whole tiles only.
     valid: ValidRule | None
+    mixing: Mixing | None  # what it does with tiles that differ; None where it takes equal ones
     masks: bool  # takes the masks of comparisons, which are valid in part by nature
     unsupported: str | None  # why no backend emits it
     instead: str | None  # what to write where no backend emits it
@@ -301,7 +326,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         facts["attributes"] = frozenset([p.name for p in params if p.kind == ATTR])
         facts["names"] = tuple([p.name for p in params])
         facts["known"] = {}
-        for key in ("complete", "with_scratch", "last_operand", "base", "valid"):
+        for key in ("complete", "with_scratch", "last_operand", "base", "valid", "mixing"):
             facts.setdefault(key, None)
         facts.setdefault("masks", False)
         object.__setattr__(self, "name", name)
@@ -325,6 +350,11 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         """The pipe, when it is the same for every call."""
         return self.pipe_rule if isinstance(self.pipe_rule, PipeType) else None
 
+    def parts_of(self, call: Call, let: Let) -> Expr | None:
+        """Return what a call stands for on targets, None if they execute it as it is."""
+        mixed = None if self.mixing is None else self.mixing.parts(call, let)
+        return self.composite(call, let) if mixed is None and self.composite is not None else mixed
+
     def pipe_of(self, call: Call) -> PipeType | None:
         """Return the pipe that executes ``call``, None if it runs nothing."""
         rule = self.pipe_rule
@@ -334,7 +364,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         """Return the memory space of the call's result tile."""
         rule = self.space
         if rule is None:
-            return MemorySpace.Vec
+            return _VEC
         return rule if isinstance(rule, MemorySpace) else rule(call)
 
     def operand_spaces(self, kwargs: Mapping[str, Any]) -> Mapping[int, frozenset[MemorySpace]]:
@@ -468,7 +498,8 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         Raises:
             OpError: the rule refuses them, or one is a partly valid tile and the op takes none.
         """
-        kind = self.types(o)
+        mixed = None if self.mixing is None else self.mixing.type_of(o)
+        kind = self.types(o) if mixed is None else mixed
         if self.masks:
             return kind
         for at, arg in enumerate(o.args):
@@ -478,7 +509,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         else:
             return kind
         if self.valid is not None:
-            return self.valid(o, kind)
+            return self.valid(o, kind) if mixed is None else mixed
         name = o.name(first)
         raise OpError(
             f"pl.{self.overload} takes tiles that are valid throughout, {name} is valid in part",
@@ -670,9 +701,24 @@ def _check_kind(op: OpDef[..., Any], param: Param, value: Expr) -> None:
                 )
 
 
-def _shown(value: Any) -> str:
-    """Return a value as errors show it: types by their names."""
-    return value.__name__ if isinstance(value, type) else repr(value)
+def shown(value: Any) -> str:
+    """Return a value as errors show it: short texts as they are, types and functions by name."""
+    if isinstance(value, type):
+        return value.__name__
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    name, text = getattr(value, "__name__", None), repr(value)
+    if isinstance(name, str) and text[:1] == "<":
+        kind = type(value).__name__
+        return f"the {kind if kind in _NAMED else _OP} {name!r}"
+    plain = len(text) <= _LONGEST and " at 0x" not in text and "\n" not in text
+    return text if plain else f"a {type(value).__name__}"
+
+
+_NAMED: Final = ("function", "module", "method")
+_OP: Final = "op"
+_LONGEST: Final = 80
+"""How long the text of a value is at most that an error shows."""
 
 
 def _of_constant(value: Expr) -> str:
@@ -715,7 +761,7 @@ def _operand(
         dtype = attributes.get("dtype", values.get("dtype")) or _element_type(values.values())
         return literal(value, dtype, span)
     raise OpError(
-        f"argument {param.name!r} of {op.name} is {_shown(value)}, {_WORDS[param.kind]} was wanted",
+        f"argument {param.name!r} of {op.name} is {shown(value)}, {_WORDS[param.kind]} was wanted",
         slug="argument-kind",
     )
 
@@ -738,13 +784,12 @@ def literal(value: float, dtype: DataType | None, span: Span = UNKNOWN_SPAN) -> 
     """Return a bare number as a constant of element type ``dtype``.
 
     Raises:
-        OpError: a number with a fraction where the element type is an integer.
+        OpError: a number with a fraction where the element type is an integer, or one that is
+            beyond those of the element type.
     """
     if dtype is None:
         return as_expr(value, span)
-    if dtype.is_float():
-        return ConstFloat(float(value), dtype, span)
-    if isinstance(value, float):
+    if isinstance(value, float) and math.isfinite(value) and not dtype.is_float():
         if not value.is_integer():
             raise OpError(
                 f"the number {value} stands beside elements of {dtype}",
@@ -752,7 +797,13 @@ def literal(value: float, dtype: DataType | None, span: Span = UNKNOWN_SPAN) -> 
                 slug="literal-dtype",
             )
         value = int(value)
-    return ConstInt(value, dtype, span)
+    if not holds(value, dtype):
+        is_nan = isinstance(value, float) and math.isnan(value)
+        near = 0 if is_nan else bounds(dtype)[value > 0]
+        raise OpError(not_held(value, dtype), hint=f"write {near}", slug="constant-range")
+    if dtype.is_float():
+        return ConstFloat(float(value), dtype, span)
+    return ConstInt(int(value), dtype, span)
 
 
 def _attribute(op: OpDef[..., Any], param: Param, value: Any) -> Any:
@@ -762,7 +813,7 @@ def _attribute(op: OpDef[..., Any], param: Param, value: Any) -> Any:
     wanted = _ATTR_TYPES.get(kind, (object,))
     if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
         raise OpTypeError(
-            f"argument {param.name!r} of {op.name} is {_shown(value)}, "
+            f"argument {param.name!r} of {op.name} is {shown(value)}, "
             f"{'an' if kind == 'int' else 'a'} {kind} was wanted",
             slug="argument-kind",
         )
@@ -770,7 +821,7 @@ def _attribute(op: OpDef[..., Any], param: Param, value: Any) -> Any:
     if member is None:
         is_mode = kind == "RoundMode"
         raise OpError(
-            f"argument {param.name!r} of {op.name} is {value!r}"
+            f"argument {param.name!r} of {op.name} is {shown(value)}"
             + ("" if is_mode else f", the code of no {kind}"),
             hint=f"write one of {', '.join(ROUND_MODES)}" if is_mode else None,
             slug="argument-kind",

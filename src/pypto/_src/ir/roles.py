@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from pypto._src.ir.enums import CoreType, FunctionType, PipeType
 from pypto._src.ir.nodes import Call, IRNode, Op
@@ -26,10 +26,9 @@ def role(function: Function) -> Role:
     uses block ops itself, else host: scalars, tensor reads and calls of other functions. What
     stands in one of its InCore scopes is not its own: OutlineIncoreScopes makes a kernel of it.
     """
-    if function.func_type is FunctionType.Orchestration:
-        return Role.HOST
-    if function.func_type is FunctionType.InCore:
-        return Role.KERNEL
+    marked = _MARKED.get(function.func_type)
+    if marked is not None:
+        return marked
     stack: list[IRNode] = [function.body]
     while stack:
         node = stack.pop()
@@ -38,6 +37,9 @@ def role(function: Function) -> Role:
             return Role.KERNEL
         stack += () if isinstance(node, ScopeStmt) else children(node)
     return Role.HOST
+
+
+_MARKED: Final = {FunctionType.Orchestration: Role.HOST, FunctionType.InCore: Role.KERNEL}
 
 
 def kernels(program: Program) -> tuple[Function, ...]:

@@ -290,6 +290,18 @@ class OpStmts(Stmt, metaclass=NodeMeta):
         _put(self, "span", span if span.__class__ is Span else not_a_span(self, span))
 
 
+def checked_run(stmts: tuple[Stmt, ...], span: Span) -> OpStmts:
+    """Return the `OpStmts` of statements that are assignments and evaluations."""
+    made = _OpsDraft()
+    made.stmts = stmts
+    made.span = span
+    made.__class__ = OpStmts
+    return made
+
+
+_OpsDraft: Final = draft(OpStmts)
+
+
 def _param(entry: Any) -> tuple[Var, ParamDirection]:
     if isinstance(entry, Var):
         return entry, ParamDirection.In

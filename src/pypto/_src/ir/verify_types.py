@@ -31,6 +31,8 @@ from pypto._src.ir.nodes import (
     Xor,
     dtype_of,
     same_type,
+    same_valid_part,
+    valid_part,
 )
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.proofs import INDEX_TYPE, Proofs, is_right_constant
@@ -66,7 +68,8 @@ def _stmt_types(stmt: Stmt, function: Function) -> Iterator[Diagnostic]:
     match stmt:
         case AssignStmt():
             wanted, found = stmt.var.type, stmt.value.type
-            if _differ(wanted, found):
+            narrowed = valid_part(found) is None  # a declaration may make less of a tile valid
+            if _differ(wanted, found) or not (narrowed or _same_part(wanted, found)):
                 what = f"variable {stmt.var.name!r}"
                 yield _mismatch(what, wanted, "its value", found, stmt.span)
         case IfStmt():
@@ -122,10 +125,10 @@ def _loop_types(stmt: ForStmt | WhileStmt) -> Iterator[Diagnostic]:
         yield finding(TypeCheckErrorType.SIZE_MISMATCH, message, stmt.span)
     for arg in stmt.iter_args:
         first = arg.initValue.type
-        if _differ(arg.type, first):
+        if _differ(arg.type, first) or not _same_part(arg.type, first):
             yield _mismatch(_named(arg), arg.type, "its init value", first, stmt.span)
     for arg, result in zip(stmt.iter_args, stmt.return_vars, strict=False):
-        if _differ(result.type, arg.type):
+        if _differ(result.type, arg.type) or not _same_part(result.type, arg.type):
             what = f"result {result.name!r}"
             yield _mismatch(what, result.type, _named(arg), arg.type, stmt.span)
     yield from _yielded(stmt.body, stmt.iter_args)
@@ -145,7 +148,7 @@ def _yielded(body: Stmt | None, targets: Sequence[Var]) -> Iterator[Diagnostic]:
         message = f"{len(targets)} values are carried on, {len(last.value)} are yielded"
         yield finding(TypeCheckErrorType.SIZE_MISMATCH, message, last.span)
     for var, value in zip(targets, last.value, strict=False):
-        if _differ(var.type, value.type):
+        if _differ(var.type, value.type) or not _same_part(var.type, value.type):
             what = "the yielded value"
             yield _mismatch(f"{var.name!r}", var.type, what, value.type, last.span)
 
@@ -158,11 +161,25 @@ def _differ(wanted: Type, found: Type) -> bool:
     return wanted is not found and _difference(wanted, found) is not None
 
 
+def _same_part(wanted: Type, found: Type) -> bool:
+    """True unless one of two tiles is valid where the other has no values."""
+    if wanted is found or isinstance(wanted, UnknownType) or isinstance(found, UnknownType):
+        return True
+    return same_valid_part(wanted, found)
+
+
 def _mismatch(what: str, wanted: Type, other: str, found: Type, span: Span) -> Diagnostic:
     code = _difference(wanted, found)
-    assert code is not None
-    message = f"{what} is a {_spell(wanted)}, {other} is a {_spell(found)}"
-    return finding(code, message, span)
+    texts = [_spell(kind) for kind in (wanted, found)]
+    if code is None:  # they are valid in different parts
+        code = TypeCheckErrorType.SHAPE_VALUE_MISMATCH
+        texts = [text + _part(kind) for text, kind in zip(texts, (wanted, found), strict=True)]
+    return finding(code, f"{what} is a {texts[0]}, {other} is a {texts[1]}", span)
+
+
+def _part(kind: Type) -> str:
+    part = valid_part(kind)
+    return " valid throughout" if part is None else f" valid in [{', '.join(map(str, part))}]"
 
 
 def _difference(a: Type, b: Type) -> TypeCheckErrorType | None:
@@ -255,7 +272,8 @@ def _function_call(call: Call, callee: Function | None, span: Span) -> Iterator[
         return  # `structure` says so
     at = place(call, span)
     for param, arg in zip(callee.params, call.args, strict=True):
-        if _differ(param.type, arg.type):
+        part = valid_part(param.type)  # sizes that its type names are the callee's own
+        if _differ(param.type, arg.type) or (part is None and not _same_part(param.type, arg.type)):
             what = f"parameter {param.name!r} of {callee.name}"
             yield _mismatch(what, param.type, "the argument", arg.type, at)
     results = callee.return_types

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Final, TypeVar, cast
 from pypto._src.ir.base import Field, FieldKind, draft, setter
 from pypto._src.ir.nodes import (
     CONSTANTS,
+    BinaryExpr,
     Call,
     ConstBool,
     ConstFloat,
@@ -534,7 +535,7 @@ def calls_of(stmt: Stmt) -> Sequence[Call]:
     if value.__class__ is Call and is_flat(value):
         return (value,)
     held = held_by(stmt)
-    if _VALUES.issuperset(map(type, held)):
+    if _VALUES.issuperset(map(type, held)) or all(map(is_arithmetic, held)):
         return ()
     stack: list[IRNode] = [*held]
     stack.reverse()
@@ -559,12 +560,33 @@ def uses(exprs: Iterable[IRNode]) -> Iterator[Var]:
     found: list[Var] = []
     while stack:
         node = stack.pop()
-        below = _OPERANDS[node.__class__]
-        if below is not None:
-            stack += below(node)
-        elif isinstance(node, Var):
-            found.append(node)
+        cls = node.__class__
+        if cls in _VARIABLES:
+            found.append(cast("Var", node))
+        elif cls not in CONSTANTS:
+            below = _OPERANDS[cls]
+            if below is not None:
+                stack += below(node)
+            elif isinstance(node, Var):
+                found.append(node)
     return iter(found)
+
+
+def is_arithmetic(expr: Expr) -> bool:
+    """True for a few operators on variables and constants: no call or tuple is part of that."""
+    if not isinstance(expr, BinaryExpr):
+        return False
+    rest: list[Any] = [expr.left, expr.right]
+    for node in rest:  # grows meanwhile
+        if node.__class__ not in _VALUES:
+            if not isinstance(node, BinaryExpr) or len(rest) > _FEW:
+                return False
+            rest += (node.left, node.right)
+    return True
+
+
+_FEW: Final = 64
+"""How many operands are looked at, whether they are the same objects or not."""
 
 
 def occurring(stmt: Stmt) -> Sequence[Var]:

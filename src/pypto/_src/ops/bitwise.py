@@ -1,9 +1,10 @@
 """Ops on the bits of integers, shifts, and the remainder, which belongs to no other family.
 
-All run on the vector pipe. Two tiles must agree in shape and element type; a number beside a tile
-has the tile's element type. What the assembler has no instruction for on A2/A3 becomes ones that
-it has: logic on 32 bits works on the same bytes as elements of 16 bits, and a number beside
-32-bit elements fills a tile first. Remainders get their scratch tile in LegalizeTiles.
+All run on the vector pipe. Two tiles that differ in shape or element type are made equal
+(`mixing`); a number beside a tile has the tile's element type. What the assembler has no
+instruction for on A2/A3 becomes ones that it has: logic on 32 bits works on the same bytes as
+elements of 16 bits, and a number beside 32-bit elements fills a tile first. Remainders get their
+scratch tile in LegalizeTiles.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
 from pypto._src.ops.elementwise import beside, on_filled
 from pypto._src.ops.layout import is_column, reshape
 from pypto._src.ops.memory import create_tile, scratch_like
+from pypto._src.ops.mixing import Mixing
 from pypto._src.ops.rules import (
     called,
     check_same_dtype,
@@ -100,6 +102,7 @@ def _with_scratch(o: Operands) -> Type:
 @block_op(
     types=two_tiles,
     dtypes=BITS,
+    mixing=Mixing(0, 1),
     numpy=lambda lhs, rhs: lhs & rhs,
     pto=_logic("pto.tand"),
     isa="TAND",
@@ -112,6 +115,7 @@ def and_(lhs: Tile, rhs: Tile) -> Tile:
 @block_op(
     types=two_tiles,
     dtypes=BITS,
+    mixing=Mixing(0, 1),
     numpy=lambda lhs, rhs: lhs | rhs,
     pto=_logic("pto.tor"),
     isa="TOR",
@@ -128,6 +132,7 @@ def or_(lhs: Tile, rhs: Tile) -> Tile:
     reads=(0, 1),
     writes=(2,),
     in_place=(),  # the instruction reads its sources after it has written
+    mixing=Mixing(0, 1),
     numpy=lambda lhs, rhs, _scratch: lhs ^ rhs,
     pto=_logic("pto.txor"),
     isa="TXOR",
@@ -239,6 +244,7 @@ def not_(tile: Tile) -> Tile:
 @block_op(
     types=two_tiles,
     dtypes=BITS,
+    mixing=Mixing(0, 1, keeps_first=True),
     numpy=lambda lhs, rhs: np.left_shift(lhs, rhs),
     pto="pto.tshl",
     isa="TSHL",
@@ -255,6 +261,7 @@ def shl(lhs: Tile, rhs: Tile) -> Tile:
 @block_op(
     types=two_tiles,
     dtypes=BITS,
+    mixing=Mixing(0, 1, keeps_first=True),
     numpy=lambda lhs, rhs: np.right_shift(lhs, rhs),
     pto="pto.tshr",
     isa="TSHR",
@@ -416,6 +423,7 @@ def rem_on_target(lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
     types=two_tiles,
     dtypes=REMAINDERS,
     in_place=(),
+    mixing=Mixing(0, 1),
     numpy=remainder,
     composite=_given_scratch(wider=True),
     with_scratch=rem_on_target,

@@ -25,16 +25,13 @@ from pypto._src.ir.nodes import (
     TileType,
     Var,
     as_expr,
-    const_value,
     dtype_of,
-    same_dim,
-    same_dims,
     static_shape,
 )
 from pypto._src.ir.opdef import OpDef, literal, op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.lazy import lazy_module
-from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
+from pypto._src.ops import elementwise, layout, memory, mixing, reduce, tensor_math
 from pypto._src.ops.lookup import create_op_call, get_op
 from pypto._src.ops.rules import broadcast, cast_steps
 
@@ -248,13 +245,12 @@ def _as_type(ctx: ConversionContext, tile: Expr, dtype: DataType) -> Expr:
     source = _tile_type(tile).dtype
     if source is dtype:
         return tile
-    steps = cast_steps(source, dtype)
-    if steps is None:
-        return elementwise.cast.build((tile, dtype), {}, ctx.span)  # raises, in the op's words
-    value = tile
-    for step in steps:
-        value = ctx.let(_name(tile), elementwise.cast.build((value, step), {}, ctx.span))
-    return value
+    if mixing.steps(source, dtype) is None:
+        value = tile
+        for step in cast_steps(source, dtype) or (dtype,):  # a cast raises, in the op's words
+            value = ctx.let(_name(tile), elementwise.cast.build((value, step), {}, ctx.span))
+        return value
+    return mixing.as_type(tile, dtype, ctx.let, {}, ctx.span, _name(tile))
 
 
 def _number(scalar: Expr, dtype: DataType, span: Span) -> Expr:
@@ -266,15 +262,7 @@ def _number(scalar: Expr, dtype: DataType, span: Span) -> Expr:
     return Cast(scalar, dtype, span)
 
 
-class _Spread(NamedTuple):
-    """The block ops that do on a tile and a column, or a row, what an op does on two tiles."""
-
-    column: AnyOp | None = None
-    row: AnyOp | None = None
-    commutes: bool = False
-
-
-def _two_tiles(op: AnyOp, spread: _Spread) -> Conversion:
+def _two_tiles(op: AnyOp) -> Conversion:
     """Return the conversion to a block op on two tiles of one element type and one shape.
 
     Where the instruction set has an op that spreads a column or a row, that one is taken; else
@@ -289,13 +277,13 @@ def _two_tiles(op: AnyOp, spread: _Spread) -> Conversion:
         return _rounded(ctx, on_equal(ctx, lhs, rhs, span), dtype)
 
     def on_equal(ctx: ConversionContext, lhs: Expr, rhs: Expr, span: Span) -> Expr:
-        for whole, part in ((lhs, rhs), (rhs, lhs)):
-            fitting = _spreading(spread, whole, part)
-            if fitting is not None and (whole is lhs or spread.commutes):
-                return fitting.build((whole, part), {}, span)
+        assert isinstance(op.mixing, mixing.Mixing)
+        found = mixing.spread_alone(op.mixing.spread, lhs, rhs, span)
+        if found is not None:
+            return found
         shape = broadcast(_tile_type(lhs).shape, _tile_type(rhs).shape)
         if shape is not None and len(shape) == 2:
-            lhs, rhs = _grown(ctx, lhs, shape), _grown(ctx, rhs, shape)
+            lhs, rhs = (mixing.grown(t, shape, ctx.let, span, _name(t)) for t in (lhs, rhs))
         return op.build((lhs, rhs), {}, span)
 
     return convert
@@ -313,31 +301,6 @@ def _rounded(ctx: ConversionContext, value: Expr, dtype: DataType) -> Expr:
         return value
     exact = ctx.let("exact", value)
     return elementwise.cast.build((exact, dtype), {"mode": "rint"}, ctx.span)
-
-
-def _spreading(spread: _Spread, whole: Expr, part: Expr) -> AnyOp | None:
-    """Return the op that spreads ``part`` over ``whole``, None if there is none or no need."""
-    a, b = _tile_type(whole).shape, _tile_type(part).shape
-    if len(a) != 2 or len(b) != 2 or same_dims(a, b):
-        return None
-    if same_dim(a[0], b[0]) and const_value(b[1]) == 1:
-        return spread.column
-    return spread.row if same_dim(a[1], b[1]) and const_value(b[0]) == 1 else None
-
-
-def _grown(ctx: ConversionContext, tile: Expr, shape: Sequence[Expr]) -> Expr:
-    """Return a tile with its column, or its row, in each of the columns or rows of ``shape``."""
-    value = tile
-    kind = _tile_type(value)
-    if len(kind.shape) == 2 and not same_dim(kind.shape[1], shape[1]):
-        sizes = (kind.shape[0], shape[1])
-        ones = ctx.let("ones", memory.full.build((sizes, kind.dtype, 1), {}, ctx.span))
-        spread = reduce.row_expand_mul.build((ones, value), {}, ctx.span)  # 1 * x is x, exactly
-        value = ctx.let(_name(tile), spread)
-    if len(kind.shape) == 2 and not same_dim(kind.shape[0], shape[0]):
-        room = ctx.let("room", memory.create_tile.build((shape, kind.dtype), {}, ctx.span))
-        value = ctx.let(_name(tile), reduce.col_expand.build((room, value), {}, ctx.span))
-    return value
 
 
 def _tile_and_number(op: AnyOp) -> Conversion:
@@ -434,26 +397,14 @@ def _transpose(
     return layout.transpose.build((tile, scratch, first, second), {}, span)
 
 
-for _from, _to, _spread in (
-    (tensor_math.add, elementwise.add, _Spread(reduce.row_expand_add, commutes=True)),
-    (
-        tensor_math.sub,
-        elementwise.sub,
-        _Spread(reduce.row_expand_sub, reduce.col_expand_sub),
-    ),
-    (
-        tensor_math.mul,
-        elementwise.mul,
-        _Spread(reduce.row_expand_mul, reduce.col_expand_mul, commutes=True),
-    ),
-    (
-        tensor_math.div,
-        elementwise.div,
-        _Spread(reduce.row_expand_div, reduce.col_expand_div),
-    ),
-    (tensor_math.maximum, elementwise.maximum, _Spread()),
+for _from, _to in (
+    (tensor_math.add, elementwise.add),
+    (tensor_math.sub, elementwise.sub),
+    (tensor_math.mul, elementwise.mul),
+    (tensor_math.div, elementwise.div),
+    (tensor_math.maximum, elementwise.maximum),
 ):
-    CONVERSIONS[_from.name] = _two_tiles(_to, _spread)
+    CONVERSIONS[_from.name] = _two_tiles(_to)
 
 for _from, _to in (
     (tensor_math.add_scalar, elementwise.adds),

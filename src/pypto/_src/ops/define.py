@@ -37,6 +37,7 @@ from pypto._src.ir.opdef import (
     Complete,
     Composite,
     CppSite,
+    Mixing,
     OpDef,
     Param,
     PtoSite,
@@ -156,6 +157,7 @@ class Facts(TypedDict, total=False):
     with_scratch: OpDef[..., Any] | None
     last_operand: str | None
     valid: ValidRule | None
+    mixing: Mixing | None
     masks: bool
     unsupported: str | None
     instead: str | None
@@ -204,6 +206,7 @@ def _register(
     with_scratch: OpDef[..., Any] | None = None,
     last_operand: str | None = None,
     valid: ValidRule | None = None,
+    mixing: Mixing | None = None,
     masks: bool = False,
     unsupported: str | None = None,
     instead: str | None = None,
@@ -242,6 +245,7 @@ def _register(
             with_scratch=with_scratch,
             last_operand=last_operand,
             valid=valid,
+            mixing=mixing,
             masks=masks,
             unsupported=unsupported,
             instead=instead,

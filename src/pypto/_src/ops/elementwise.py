@@ -1,7 +1,8 @@
 """Ops that make each element of the result from the elements at the same place.
 
-All run on the vector pipe. Two tiles must agree in shape and element type; a number beside a tile
-has the tile's element type. 16-bit floats are computed in 32 bits and rounded once.
+All run on the vector pipe. Two tiles that differ in shape or element type are made equal
+(`mixing`); a number beside a tile has the tile's element type. 16-bit floats are computed in 32
+bits and rounded once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
 from pypto._src.ops.layout import reshape, tile_type
 from pypto._src.ops.memory import full
+from pypto._src.ops.mixing import Mixing, Spread
 from pypto._src.ops.rules import (
     CASTS,
     RoundMode,
@@ -68,6 +70,7 @@ def _smaller(lhs: Array, rhs: Any) -> Array:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, 1, spread=Spread("row_expand_add", commutes=True, opposite="col_expand_sub")),
     numpy=lambda lhs, rhs: lhs + rhs,
     pto="pto.tadd",
     isa="TADD",
@@ -81,6 +84,7 @@ def add(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, 1, spread=Spread("row_expand_sub", "col_expand_sub")),
     numpy=lambda lhs, rhs: lhs - rhs,
     pto="pto.tsub",
     isa="TSUB",
@@ -94,6 +98,7 @@ def sub(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, 1, spread=Spread("row_expand_mul", "col_expand_mul", commutes=True)),
     numpy=lambda lhs, rhs: lhs * rhs,
     pto="pto.tmul",
     isa="TMUL",
@@ -107,6 +112,7 @@ def mul(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=FLOATS,
+    mixing=Mixing(0, 1, spread=Spread("row_expand_div", "col_expand_div")),
     numpy=lambda lhs, rhs: lhs / rhs,
     pto="pto.tdiv",
     isa="TDIV",
@@ -120,6 +126,7 @@ def div(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, 1),
     numpy=lambda lhs, rhs: _larger(lhs, rhs),
     pto="pto.tmax",
     isa="TMAX",
@@ -133,6 +140,7 @@ def maximum(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, 1),
     numpy=lambda lhs, rhs: _smaller(lhs, rhs),
     pto="pto.tmin",
     isa="TMIN",

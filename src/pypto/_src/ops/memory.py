@@ -228,7 +228,7 @@ def _check_space_dtype(o: Operands, space: MemorySpace, dtype: DataType) -> None
 
 
 def _target_space(call: Call) -> MemorySpace:
-    space = call.kwargs.get("target_memory", MemorySpace.Vec)
+    space = call.kwargs.get("target_memory", _VEC)
     assert isinstance(space, MemorySpace)
     return space
 
@@ -397,7 +397,14 @@ def _long(shape: Sequence[Expr]) -> list[Expr]:
 
 def _store_pipe(call: Call) -> PipeType:
     # The engine follows from where the tile is, not from the name of the op.
-    return PipeType.FIX if tile_space(call.args[0]) is MemorySpace.Acc else PipeType.MTE3
+    return _FIX if tile_space(call.args[0]) is _ACC else _MTE3
+
+
+# Looking a member up in its class takes CPython 3.11 five times as long as a global.
+_VEC: Final = MemorySpace.Vec
+_ACC: Final = MemorySpace.Acc
+_FIX: Final = PipeType.FIX
+_MTE3: Final = PipeType.MTE3
 
 
 def _store(tile: Array, offsets: Sequence[int], shapes: Sequence[int], tensor: Array) -> Array:

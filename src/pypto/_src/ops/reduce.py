@@ -31,6 +31,7 @@ from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Tile, block_op
 from pypto._src.ops.elementwise import adds, subs
 from pypto._src.ops.layout import is_column, reread, reshape, tile_type
 from pypto._src.ops.memory import create_tile, scratch_like
+from pypto._src.ops.mixing import Mixing
 from pypto._src.ops.rules import (
     attribute,
     called,
@@ -416,6 +417,7 @@ def _spread_column(o: Operands) -> Type:
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
+    mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile + row_vec,
     composite=on_signed,
     pto="pto.trowexpandadd",
@@ -432,6 +434,7 @@ def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
+    mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile - row_vec,
     composite=on_signed,
     pto="pto.trowexpandsub",
@@ -448,6 +451,7 @@ def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
+    mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile * row_vec,
     composite=on_signed,
     pto="pto.trowexpandmul",
@@ -464,6 +468,7 @@ def row_expand_mul(tile: Tile, row_vec: Tile) -> Tile:
     dtypes=FLOATS,
     in_place=(0,),
     columns=(1,),
+    mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile / row_vec,
     pto="pto.trowexpanddiv",
     isa="TROWEXPANDDIV",
@@ -506,6 +511,7 @@ def _col_expand_pto(site: PtoSite) -> None:
     dtypes=SPREAD,
     reads=(1,),
     in_place=(0,),
+    mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda target, col_vec: np.broadcast_to(col_vec, target.shape).copy(),
     pto=_col_expand_pto,
     isa=lambda site: site.emit(f"TCOLEXPAND({site.dst}, {site.args[1]});"),
@@ -523,6 +529,7 @@ def col_expand(target: Tile, col_vec: Tile) -> Tile:
     valid=beside_row,
     dtypes=ARITHMETIC,
     in_place=(0,),
+    mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile * col_vec,
     composite=on_signed,
     pto="pto.tcolexpandmul",
@@ -538,6 +545,7 @@ def col_expand_mul(tile: Tile, col_vec: Tile) -> Tile:
     valid=beside_row,
     dtypes=FLOATS,
     in_place=(0,),
+    mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile / col_vec,
     pto="pto.tcolexpanddiv",
     isa="TCOLEXPANDDIV",
@@ -552,6 +560,7 @@ def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
     valid=beside_row,
     dtypes=ARITHMETIC,
     in_place=(0,),
+    mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile - col_vec,
     composite=on_signed,
     pto="pto.tcolexpandsub",

@@ -278,6 +278,18 @@ def check_element(op: OpDef[..., Any], name: str, dtype: DataType, hint: str | N
         )
 
 
+def check_spaces(o: Operands) -> None:
+    """Check memory spaces of all tile operands against the op's facts.
+
+    Raises:
+        OpError: an operand is in a memory that the op does not take it from.
+    """
+    for index, param in enumerate(o.op.operands):
+        space = known_space(o.args[index]) if param.kind == TILE else None
+        if space is not None:
+            check_space(o.op, o.kwargs, index, operand_name(o, index), space)
+
+
 def check_operands(o: Operands) -> None:
     """Check element types and memory spaces of all tile operands against the op's facts.
 
@@ -344,8 +356,7 @@ def check_same_shape(o: Operands, first: int, second: int) -> None:
     """Check that two tile operands have equal shapes.
 
     Raises:
-        OpError: they differ; where one is a column or row of the other the hint spreads it, by
-            an op that also computes if there is one.
+        OpError: they differ; where one is a column or row of the other the hint spreads it.
     """
     a, b = o.tile(first).shape, o.tile(second).shape
     if same_dims(a, b):
@@ -354,19 +365,8 @@ def check_same_shape(o: Operands, first: int, second: int) -> None:
         o,
         f"operands of {called(o.op)} have different shapes",
         "shape-mismatch",
-        _spread_hint(o, first, second),
+        _spread(o, first, second) or _same_size(o, first, second),
         shown=(first, second),
-    )
-
-
-COMMUTATIVE: Final = frozenset({"add", "mul"})
-SPREAD_ROW: Final = frozenset({"add", "sub", "mul", "div"})
-SPREAD_COLUMN: Final = frozenset({"sub", "mul", "div"})
-
-
-def _spread_hint(o: Operands, first: int, second: int) -> str | None:
-    return (
-        _spreading_op(o, first, second) or _spread(o, first, second) or _same_size(o, first, second)
     )
 
 
@@ -383,23 +383,6 @@ def _spread(o: Operands, first: int, second: int) -> str | None:
             return f"pl.row_expand_mul(pl.full({room}, {one}), {name})"
         if same_dims(whole.shape[1:], part.shape[1:]) and const_value(part.shape[0]) == 1:
             return f"pl.col_expand(pl.create_tile({room}), {name})"
-    return None
-
-
-def _spreading_op(o: Operands, first: int, second: int) -> str | None:
-    """Return the op that computes with a tile and a column or row."""
-    name = o.op.overload
-    for big, small in ((first, second), (second, first)):
-        if small == first and name not in COMMUTATIVE:
-            continue
-        whole, part = o.tile(big).shape, o.tile(small).shape
-        if len(whole) != 2 or len(part) != 2:
-            continue
-        operands = f"({operand_name(o, big)}, {operand_name(o, small)})"
-        if same_dims(whole[:1], part[:1]) and const_value(part[1]) == 1 and name in SPREAD_ROW:
-            return f"pl.row_expand_{name}{operands}"
-        if same_dims(whole[1:], part[1:]) and const_value(part[0]) == 1 and name in SPREAD_COLUMN:
-            return f"pl.col_expand_{name}{operands}"
     return None
 
 

@@ -46,6 +46,7 @@ from pypto._src.ops.define import (
 from pypto._src.ops.elementwise import FILLED, add, adds, beside, cast, maximum, mul, sub, subs
 from pypto._src.ops.layout import is_column, reread, reshape
 from pypto._src.ops.memory import create_tile, full, scratch_like, vec_move
+from pypto._src.ops.mixing import Mixing
 from pypto._src.ops.rules import (
     attribute,
     called,
@@ -172,6 +173,7 @@ def _one_by_one(first: OpDef[..., Any], second: OpDef[..., Any]) -> Composite:
 @block_op(
     types=_three,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, 1, 2),
     numpy=lambda lhs, rhs, rhs2: lhs + rhs + rhs2,
     composite=_one_by_one(add, add),
     pto=_several,
@@ -185,6 +187,7 @@ def addc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
 @block_op(
     types=_three,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, 2, number=1),
     numpy=lambda lhs, rhs, rhs2: lhs + beside(lhs, rhs) + rhs2,
     composite=_one_by_one(adds, add),
     pto=_several,
@@ -198,6 +201,7 @@ def addsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
 @block_op(
     types=_three,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, 1, 2),
     numpy=lambda lhs, rhs, rhs2: lhs - rhs - rhs2,
     composite=_one_by_one(sub, sub),
     pto=_several,
@@ -211,6 +215,7 @@ def subc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
 @block_op(
     types=_three,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, 2, number=1),
     numpy=lambda lhs, rhs, rhs2: lhs - beside(lhs, rhs) - rhs2,
     composite=_one_by_one(subs, sub),
     pto=_several,
@@ -471,6 +476,7 @@ def _number(like: Expr, number: Expr, let: Let) -> Expr:
     types=_compared,
     dtypes=ARITHMETIC,
     in_place=(),
+    mixing=Mixing(0, 1),
     numpy=_mask,
     composite=_as_choice,
     with_scratch=cmp_on_target,
@@ -542,6 +548,7 @@ def _by_mask(mask: Array, lhs: Array, rhs: Array) -> Array:
     types=_selected,
     dtypes=ARITHMETIC,
     in_place=(),
+    mixing=Mixing(1, 2),
     numpy=_by_mask,
     composite=_as_choice_by_zero,
     with_scratch=sel_on_target,
@@ -573,6 +580,7 @@ def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
     reads=(0, 1),
     writes=(2,),
     in_place=(),
+    mixing=Mixing(0, 1),
     numpy=lambda tile, slope, _scratch: _leaky(tile, slope),
     composite=_as_choice_by_sign,
     pto=_several,
@@ -639,6 +647,7 @@ def _with_mode(
     dtypes=STORABLE - {D.UINT64},
     in_place=(),
     columns=(0, 1, RESULT),
+    mixing=Mixing(0, 1),
     numpy=lambda lhs, rhs, select_mode: (lhs if select_mode != 0 else rhs).copy(),
     composite=_either,
     pto=_sels_pto,

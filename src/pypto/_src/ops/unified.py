@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
-from pypto._src.dtypes import fits
+from pypto._src.dtypes import fits, holds
 from pypto._src.errors import OpError
 from pypto._src.ir.annotations import unwrapped
 from pypto._src.ir.nodes import (
@@ -44,6 +44,7 @@ from pypto._src.ir.opdef import (
     OpDef,
     kind_of,
     of_wrapped,
+    shown,
     with_span,
 )
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
@@ -193,9 +194,12 @@ class Unified:
             return candidates[0]
         if not same_start:
             wanted = dict.fromkeys(_WORDS.get(op.params[0].kind, "") for op in candidates)
-            found = _WORDS.get(kind_of(args[0]), repr(args[0])) if args else "nothing"
+            found = "nothing"
+            if args:
+                word = _WORDS.get(kind_of(args[0]))
+                found = shown(args[0]) if word is None else f"a {word}"
             raise OpError(
-                f"{self.text} is for a {' or '.join(filter(None, wanted))} first, got a {found}",
+                f"{self.text} is for a {' or '.join(filter(None, wanted))} first, got {found}",
                 slug="no-overload",
             )
         enough = [op for op in same_start if len(args) <= len(op.params)]
@@ -228,7 +232,7 @@ def _typed(value: Any, other: Any, span: Span) -> Any:
     dtype = other.type.dtype
     if value.__class__ is int and dtype.is_int() and fits(value, dtype):
         return ConstInt(value, dtype, span)
-    if value.__class__ is float and dtype.is_float():
+    if value.__class__ is float and dtype.is_float() and holds(value, dtype):
         return ConstFloat(value, dtype, span)
     return value
 

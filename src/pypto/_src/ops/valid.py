@@ -87,7 +87,8 @@ def _check_composite(o: Operands) -> None:
 
 def refuse_part(o: Operands) -> NoReturn:
     """Refuse a partly valid tile because of its element type."""
-    name, dtype = operand_name(o, 0), o.tile(0).dtype
+    parts = [i for i, e in enumerate(o.args) if isinstance(e.type, TileType) and valid_part(e.type)]
+    name, dtype = operand_name(o, parts[0] if parts else 0), o.tile(0).dtype
     raise OpError(
         f"{called(o.op)} of elements of {dtype.member} takes tiles that are valid throughout, "
         f"{name} is valid in part",

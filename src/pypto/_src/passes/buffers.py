@@ -81,9 +81,18 @@ class Instruction:
     notes what the pipe ``knows`` behind one.
     """
 
-    tensors: Sequence[TensorAccess] = ()
-    number = 0
-    knows: Sequence[int] = ()
+    __slots__ = (
+        "call",
+        "in_order",
+        "knows",
+        "number",
+        "pipe",
+        "queue",
+        "reads",
+        "site",
+        "tensors",
+        "writes",
+    )
 
     def __init__(
         self,
@@ -93,6 +102,7 @@ class Instruction:
         in_order: bool,
         reads: tuple[Chunk, ...],
         writes: tuple[Chunk, ...],
+        tensors: Sequence[TensorAccess],
     ) -> None:
         self.site = site
         self.call = call
@@ -101,6 +111,9 @@ class Instruction:
         self.in_order = in_order
         self.reads = reads
         self.writes = writes
+        self.tensors = tensors
+        self.number = 0
+        self.knows: Sequence[int] = ()
 
 
 _NUMBERS: Final = {pipe: int(pipe) for pipe in PipeType}
@@ -250,7 +263,7 @@ def _shape_of(op: OpDef[..., Any]) -> _Shape:
     return _SHAPES.get(op) or _SHAPES.setdefault(op, _Shape(op))
 
 
-_KEEPS_ORDER: Final = (PipeType.S, PipeType.M)
+_KEEPS_ORDER: Final = frozenset({PipeType.S, PipeType.M})
 """The pipes that may complete a call in order."""
 
 
@@ -280,7 +293,8 @@ class Accesses:
         self.at: dict[Site, Instruction] = {}
         self.syncs: dict[Site, Call] = {}
         self.jumps: list[Site] = []
-        self._boxes: dict[tuple[tuple[int, ...], tuple[int, ...]], Box] = {}  # of constants
+        # Of constants, by the identity of their lists, which stand behind them.
+        self._boxes: dict[tuple[int, int], tuple[Box | None, object, object]] = {}
         self._memrefs: dict[MemRef, None] = {}
         self._memref_of: Mapping[Any, MemRef] = memrefs
         self._stand_ins: dict[tuple[int, MemorySpace], Var] = {}
@@ -360,10 +374,7 @@ class Accesses:
         if not (reads or writes or tensors):
             return
         in_order = pipe in _KEEPS_ORDER and completes_in_order(call, pipe)
-        instruction = Instruction(site, call, pipe, in_order, reads, writes)
-        self.at[site] = instruction
-        if tensors:
-            instruction.tensors = tensors
+        self.at[site] = Instruction(site, call, pipe, in_order, reads, writes, tensors)
 
     def _on_chip(self, call: Call, indices: Sequence[int]) -> tuple[Chunk, ...]:
         """Return the memory references of the tiles among some operands."""
@@ -436,24 +447,23 @@ class Accesses:
         """Return the part of ``tensor`` that a call touches, None for unknown.
 
         The names of the operands say it: ``indices`` of one element, or ``offsets`` and ``shapes``
-        of a box. Equal constants say the same wherever they stand.
+        of a box. The same constants say the same wherever they stand.
         """
         base = self.windows.get(tensor)
         if base is None or shape.place is None:
             return None
         place = call.args[shape.place]
         sizes = None if shape.sizes is None else call.args[shape.sizes]
-        if base:
+        begins = place.elements if isinstance(place, MakeTuple) else None
+        extents = sizes.elements if isinstance(sizes, MakeTuple) else () if sizes is None else None
+        if base or begins is None or extents is None:
             return self._box_of(base, place, sizes, block)
-        at = _constants(place)
-        size = () if sizes is None else _constants(sizes)
-        if at is None or size is None:
-            return self._box_of(base, place, sizes, block)
-        box = self._boxes.get((at, size))
-        if box is None:
-            box = self._box_of(base, place, sizes, block)
-            if box is not None:
-                self._boxes[at, size] = box
+        known = self._boxes.get((id(begins), id(extents)))
+        if known is not None:
+            return known[0]
+        box = self._box_of(base, place, sizes, block)
+        if _INTS.issuperset(map(type, begins)) and _INTS.issuperset(map(type, extents)):
+            self._boxes[id(begins), id(extents)] = box, begins, extents
         return box
 
     def _box_of(
@@ -556,14 +566,6 @@ def _placed(root: Var, box: Box | None, places: _Places) -> tuple[Var, Box | Non
         return first, None
     offsets = tuple([combine(at, by, 1) for at, by in zip(box.offsets, begins, strict=True)])
     return first, Box(offsets, box.sizes)
-
-
-def _constants(found: Expr) -> tuple[int, ...] | None:
-    """Return the numbers of a list of constants."""
-    if not isinstance(found, MakeTuple):
-        return None
-    items: Any = found.elements
-    return tuple([e.value for e in items]) if _INTS.issuperset(map(type, items)) else None
 
 
 _INTS: Final = frozenset({ConstInt})

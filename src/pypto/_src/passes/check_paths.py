@@ -7,12 +7,10 @@ Everything else may go either way. Knows integers and conditions; knows nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import inf, lcm
 from typing import Final, NamedTuple, TypeAlias
 
 from pypto._src.ir.nodes import (
-    And,
     ConstBool,
     ConstInt,
     Eq,
@@ -23,14 +21,13 @@ from pypto._src.ir.nodes import (
     Le,
     Lt,
     Ne,
-    Not,
-    Or,
     ScalarType,
     Var,
     const_value,
 )
 from pypto._src.ir.stmts import ForStmt, IfStmt
 from pypto._src.passes.boxes import Affine, Integers, combine
+from pypto._src.passes.connectives import outcome, parts, resolved, truth
 from pypto._src.passes.regions import Block, Site, sites_in
 
 MOST_CLASSES: Final = 8
@@ -73,6 +70,7 @@ class Conditions:
         self.values = integers.values
         self.turns: dict[Var, tuple[Counter, Turn]] = {}  # of the loops that are open
         self.assumed: dict[object, bool] = {}
+        self._decided: dict[tuple[object, ...], dict[Expr, bool | None]] = {}  # in the present
 
     def counter(self, site: Site) -> Counter | None:
         """Return the counter of a loop, None for one whose step is not constant."""
@@ -89,10 +87,11 @@ class Conditions:
         """Return what the conditions inside a loop ask about its turn."""
         first = last = False
         modulus = 1
+        seen = set[Expr]()
         for inner in sites_in(site.blocks[0]):
             if not isinstance(inner.stmt, IfStmt):
                 continue
-            for part in self._parts(inner.stmt.condition):
+            for part in parts(inner.stmt.condition, self.values, seen):
                 divisor = self._divisor(part, counter.var, inner.block)
                 if divisor is not None and lcm(modulus, divisor) <= MOST_CLASSES:
                     modulus = lcm(modulus, divisor)
@@ -102,26 +101,9 @@ class Conditions:
                     last = last or _constant(difference, counter, counter.stop) is not None
         return Questions(first, last, modulus)
 
-    def _resolved(self, expr: Expr) -> Expr:
-        while isinstance(expr, Var) and expr in self.values:
-            expr = self.values[expr]
-        return expr
-
-    def _parts(self, condition: Expr) -> Iterator[Expr]:
-        """Yield the comparisons of a condition."""
-        pending = [condition]
-        while pending:
-            expr = self._resolved(pending.pop())
-            if isinstance(expr, And | Or):
-                pending += (expr.left, expr.right)
-            elif isinstance(expr, Not):
-                pending.append(expr.operand)
-            else:
-                yield expr
-
     def _divisor(self, part: Expr, var: Var, block: Block) -> int | None:
         for side in (part.left, part.right) if isinstance(part, _COMPARISONS) else (part,):
-            side = self._resolved(side)
+            side = resolved(side, self.values)
             if isinstance(side, FloorMod):
                 divisor = const_value(side.right)
                 if divisor and var in self.integers.form(side.left, block).terms:
@@ -137,13 +119,13 @@ class Conditions:
             return known
         left = self._form(part.left, block)
         difference = combine(left, self._form(part.right, block), -1)
-        sides = self._resolved(part.left), self._resolved(part.right)
+        sides = resolved(part.left, self.values), resolved(part.right, self.values)
         if not any(isinstance(side, FloorMod) for side in sides):  # else a turn may decide it
             self.integers.differences[part] = difference
         return difference
 
     def _form(self, expr: Expr, block: Block) -> Affine:
-        expr = self._resolved(expr)
+        expr = resolved(expr, self.values)
         remainder = self._remainder(expr, block)
         return self.integers.form(expr, block) if remainder is None else Affine(remainder, {})
 
@@ -172,21 +154,20 @@ class Conditions:
 
     def decide(self, condition: Expr, block: Block) -> bool | None:
         """Return what a condition is in the present turns, None if it may be either."""
-        expr = self._resolved(condition)
+        now = self.present()
+        known = self._decided.get(now)
+        if known is None:
+            known = dict[Expr, bool | None]()
+            self._decided = {now: known}
+        return outcome(condition, self.values, known, lambda e: self._of_part(e, block), truth)
+
+    def _of_part(self, expr: Expr, block: Block) -> bool | None:
+        """Return what a condition is that joins no others."""
         match expr:
             case ConstBool():
                 return expr.value
             case ConstInt():
                 return expr.value != 0
-            case Not():
-                value = self.decide(expr.operand, block)
-                return None if value is None else not value
-            case And() | Or():
-                sides = [self.decide(expr.left, block), self.decide(expr.right, block)]
-                strong = isinstance(expr, Or)  # the value of one side that decides it
-                if strong in sides:
-                    return strong
-                return None if None in sides else not strong
             case FloorMod():
                 remainder = self._remainder(expr, block)
                 return None if remainder is None else remainder != 0
@@ -202,7 +183,7 @@ class Conditions:
 
     def key(self, condition: Expr, block: Block) -> object:
         """Return what equal conditions have in common, None if that cannot be said."""
-        expr = self._resolved(condition)
+        expr = resolved(condition, self.values)
         if isinstance(expr, Var):
             return expr
         difference = self._difference(expr, block)

@@ -6,11 +6,12 @@ Keeps each finding once. Knows nothing of how findings are made.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span, line_at, lines_at
 from pypto._src.ir.enums import PipeType
+from pypto._src.ir.nodes import Call
 from pypto._src.ir.stmts import IfStmt, WhileStmt
 from pypto._src.ir.user_text import statement_lines, user_call
 from pypto._src.passes.buffers import Instruction
@@ -34,9 +35,13 @@ class Triple(NamedTuple):
 
 
 class Findings:
-    """Collects the findings of one function."""
+    """Collects the findings of one function, but for the races that ``skips`` is true of."""
 
-    def __init__(self, event_ids: int) -> None:
+    def __init__(
+        self, event_ids: int, skips: Callable[[tuple[object, ...]], bool] | None = None
+    ) -> None:
+        self.skips = skips
+        self._calls: dict[Call, str] = {}  # as the user wrote them
         self.found: dict[tuple[object, ...], Diagnostic] = {}
         self.event_ids = event_ids
         self.used: set[Triple] = set()
@@ -65,8 +70,9 @@ class Findings:
     # ----- races --------------------------------------------------------------------------------
 
     def knows_race(self, first: Instruction, second: Instruction, loop: Site | None) -> bool:
-        """True if this race has been reported."""
-        return ("sync-race", first.site, second.site, loop) in self.found
+        """True if this race has been reported, or is not to be."""
+        key = "sync-race", first.site, second.site, loop
+        return key in self.found or (self.skips is not None and self.skips(key))
 
     def race(
         self, first: Instruction, second: Instruction, wrote: bool, writes: bool, loop: Site | None
@@ -74,7 +80,7 @@ class Findings:
         """Report two accesses that nothing orders, in two turns of ``loop`` if there is one."""
         a, b = first.pipe.name, second.pipe.name
         was, now = ("writes" if wrote else "reads"), ("writes" if writes else "reads")
-        earlier, later = user_call(first.call), user_call(second.call)
+        earlier, later = self._call(first), self._call(second)
         kind = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}[wrote, writes]
         when = "" if loop is None else " in the turn before"
         self.report(
@@ -87,6 +93,12 @@ class Findings:
             label=f"{now} it on {b}",
             hint=self._order(first, second, loop),
         )
+
+    def _call(self, instruction: Instruction) -> str:
+        call = instruction.call
+        if call not in self._calls:
+            self._calls[call] = user_call(call)
+        return self._calls[call]
 
     def _order(self, first: Instruction, second: Instruction, loop: Site | None) -> str:
         """Return the flag or barrier that orders two instructions, and where it stands."""
@@ -224,7 +236,7 @@ class Findings:
         self.report(
             "sync-tail",
             (instruction.pipe,),
-            f"{user_call(instruction.call)} on {instruction.pipe.name} may still be under way when "
+            f"{self._call(instruction)} on {instruction.pipe.name} may still be under way when "
             f"{name!r} ends",
             instruction.site.stmt.span,
             hint="pl.system.bar_all() before the end",

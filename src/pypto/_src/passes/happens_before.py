@@ -11,7 +11,7 @@ of a parallel loop as independent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.user_text import user_name
+from pypto._src.misuse import not_a_program
 from pypto._src.passes.buffers import Accesses, SharedParams, tensor_roots
 from pypto._src.passes.call_aliases import Alias, call_aliases
 from pypto._src.passes.check_flow import Flow
@@ -55,11 +56,14 @@ def check_sync(
     With ``every_way`` nothing is made of conditions: any arm may follow any other.
 
     Raises:
+        CallError: it is neither a program nor a function.
         PassError: a tile has no memory reference: InitMemRef has not run.
     """
     check = _Check(target, identity, every_way)
     if isinstance(program, Function):
         return check.run(program, number(program)).list()
+    if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise not_a_program(program, "passes.check_sync")
     found: list[Diagnostic] = []
     kernels = [f for f in program.functions_ if role(f) is Role.KERNEL]
     trees = {kernel: number(kernel) for kernel in kernels}
@@ -71,7 +75,9 @@ def check_sync(
         findings = check.run(kernel, root)
         found += findings.list()
         for alias in aliases.get(kernel.name, ()):
-            found += _of_alias(kernel, alias, findings, check.run(kernel, root, [alias.params]))
+            found += _of_alias(
+                kernel, alias, findings, check.of_alias(kernel, root, alias, findings)
+            )
     return found
 
 
@@ -82,9 +88,28 @@ class _Check(NamedTuple):
     identity: FlagIdentity
     every_way: bool
 
-    def run(self, function: Function, root: Block, shared: Sequence[SharedParams] = ()) -> Findings:
+    def of_alias(self, kernel: Function, root: Block, alias: Alias, known: Findings) -> Findings:
+        """Return what is found where two parameters are one memory, but for the races known.
+
+        Nor do races count of statements that touch different elements: there may be very many.
+        """
+        return self.run(
+            kernel,
+            root,
+            [alias.params],
+            skips=lambda key: key in known.found or not _may_race(key, alias),
+        )
+
+    def run(
+        self,
+        function: Function,
+        root: Block,
+        shared: Sequence[SharedParams] = (),
+        *,
+        skips: Callable[[tuple[object, ...]], bool] | None = None,
+    ) -> Findings:
         """Return what is found in a function some of whose parameters are one memory."""
-        findings = Findings(self.target.event_ids)
+        findings = Findings(self.target.event_ids, skips)
         key_of = _by_pair if self.identity is FlagIdentity.PAIR else _by_source
         accesses = Accesses(function, root, shared)
         Flow(function, root, accesses, findings, key_of, every_way=self.every_way).run()

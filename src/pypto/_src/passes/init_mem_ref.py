@@ -49,6 +49,11 @@ from pypto._src.passes.regions import Block, Site, number, rewrite
 
 _P: Final = IRProperty
 
+# Looking a member up in its class takes CPython 3.11 five times as long as a global.
+_VEC: Final = MemorySpace.Vec
+_ACC: Final = MemorySpace.Acc
+_DDR: Final = MemorySpace.DDR
+
 
 class InitMemRef(MemoryPass):
     """Give every tensor and tile variable a MemRef with address -1.
@@ -153,7 +158,7 @@ class _Plan:
 
     def space_of(self, var: Var) -> MemorySpace:
         """Return the memory of the class of ``var``."""
-        return self.space.get(self.find(var), MemorySpace.Vec)
+        return self.space.get(self.find(var), _VEC)
 
     def join(self, a: Var, b: Var) -> None:
         """Make one class of the classes of ``a`` and ``b`` before it is asked when they live."""
@@ -207,7 +212,7 @@ class _Plan:
                     order.append(var)
                     if value.__class__ is Call and value.op in _PLAIN:
                         continue
-                    if self._make(stmt) is MemorySpace.Acc:
+                    if self._make(stmt) is _ACC:
                         products.append(stmt)
                 elif kind is TensorType:
                     order.append(var)
@@ -243,16 +248,17 @@ class _Plan:
         var, value = stmt.var, stmt.value
         op = op_of(value)
         source: Expr | None = value
-        space = MemorySpace.Vec
+        space = _VEC
         if op is not None and isinstance(value, Call):
             source = None if op.view_of is None else value.args[op.view_of]
             space = op.space_of(value)
-            if source is None and op is value.op and op.space in _VEC and op.with_scratch is None:
+            has_own = source is None and op is value.op
+            if has_own and op.space in _IN_VEC and op.with_scratch is None:
                 _PLAIN.add(op)
         if isinstance(source, Var):
             self.join(source, var)
-            return MemorySpace.Vec
-        if space is not MemorySpace.Vec:
+            return _VEC
+        if space is not _VEC:
             self.space[var] = space
         return space
 
@@ -313,7 +319,7 @@ class _Plan:
 _PLAIN: Final[set[Op]] = set()
 """The ops, of those met so far, that make tiles of their own in vector memory whatever the call."""
 
-_VEC: Final = (None, MemorySpace.Vec)
+_IN_VEC: Final = (None, MemorySpace.Vec)
 """How an op's definition says that its results are in vector memory."""
 
 
@@ -470,7 +476,7 @@ class _Buffers:
             class_ = find(var) if var in parent else var
             memref = tiles.get(class_)
             if memref is None:
-                where = space.get(class_, MemorySpace.Vec)
+                where = space.get(class_, _VEC)
                 size = sizes.get(class_)
                 if size is None:  # it has no other member
                     key = id(kind), where
@@ -492,7 +498,7 @@ class _Buffers:
             class_ = find(var) if var in parent else var
             if class_ not in joined:
                 continue
-            where = space.get(class_, MemorySpace.Vec)
+            where = space.get(class_, _VEC)
             size = _BYTES_IN.of(var.type, where)
             if size is None:  # reported is the first tile of the function without constant shape
                 size = max(_allocated_bytes(tile, where) for tile in tiles[: at + 1])
@@ -504,7 +510,7 @@ class _Buffers:
         memref = self.tensors.get(key)
         if memref is None:
             number = len(self.tiles) + len(self.tensors)
-            memref = checked_memref(MemorySpace.DDR, _NOWHERE, _DENSE_BYTES.of(var.type), number)
+            memref = checked_memref(_DDR, _NOWHERE, _DENSE_BYTES.of(var.type), number)
             self.tensors[key] = memref
         return memref
 

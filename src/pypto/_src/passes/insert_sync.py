@@ -71,7 +71,9 @@ class InsertSync(MemoryPass):
     also where the hardware does not tell them apart (`FlagIdentity.SOURCE`), at the cost of events.
     """
 
-    requires = IRPropertySet(_P.TypeChecked, _P.SplitIncoreOrch, _P.HasMemRefs, _P.IncoreBlockOps)
+    requires = IRPropertySet(
+        _P.SSAForm, _P.TypeChecked, _P.SplitIncoreOrch, _P.HasMemRefs, _P.IncoreBlockOps
+    )
 
     def __init__(self, target: Target = A2A3, *, by_source: bool = False) -> None:
         self.target = target
@@ -375,8 +377,9 @@ class _Writer:
 
     def write(self, function: Function) -> tuple[Function, SyncReport]:
         """Return the function with flags and barriers, and what they are."""
-        text = _Text(self.root, as_written(self.flags), self.bars, self.closing_bars)
-        kinds = [strongest(kinds) for kinds in self.bars.values()]
+        bars = {site: strongest(kinds) for site, kinds in self.bars.items()}
+        text = _Text(self.root, as_written(self.flags), bars, self.closing_bars)
+        kinds = bars.values()
         full = [kind for each in kinds for kind in each if kind is _ALL]
         answers = [back for f in self.flags for back in (f.back, f.back_first) if back != NONE]
         report = SyncReport(
@@ -416,19 +419,20 @@ class _Text:
         primed = [flag for flag in flags if flag.form is PRIMED]
         for flag in primed:
             self._wait(after, flag, owner_of(flag.block))
-        put = self._put
         for flag in flags:
             raised, awaited = _flag(flag.source, flag.target, flag.event)
             if flag.form is CLOSING:
-                put(self.closing, flag.block.sites[-1], awaited)
+                self._put(self.closing, flag.block.sites[-1], awaited)
             else:
-                put(before, flag.wait_before, awaited)
+                site = flag.wait_before
+                before[site].append(checked_eval(awaited, site.stmt.span))
             if flag.late is None and flag.back == NONE:
-                put(after, flag.set_after, raised)
+                site = flag.set_after
+                after[site].append(checked_eval(raised, site.stmt.span))
             elif flag.late is None:
                 self._set(after, flag, flag.back, flag.set_after)
         for site, kinds in bars.items():
-            for kind in strongest(kinds):
+            for kind in kinds:
                 self._put(before, site, _barrier(kind))
         for flag in flags:
             if flag.late is not None:

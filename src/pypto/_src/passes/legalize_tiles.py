@@ -1,6 +1,9 @@
 """LegalizeTiles: tiles become acceptable to both targets, so that emitters never choose.
 
-A call that no target executes becomes the ones that it stands for (`OpDef.composite`).
+A call that no target executes becomes the ones that it stands for (`OpDef.parts_of`), as one on
+tiles of several element types or shapes:
+
+    c = add(a, b)   ->   wide = cast(b); c = add(a, wide)
 
 Column vectors [N, 1] lie in memory column by column, which elementwise instructions refuse. The
 same bytes read as a row [1, N] are fine, so these ops work on reshaped operands:
@@ -101,8 +104,15 @@ def _concerned(function: Function) -> set[Stmt]:
     """Return the statements whose call has a column, or an op that may stand for others."""
     stmts: Any = stmts_in(function.body)
     made = [s for s in stmts if s.__class__ is AssignStmt and s.value.__class__ is Call]
-    ops = {op for op in {s.value.op for s in made} if _may_expand(op)}
+    used = {s.value.op for s in made}
+    ops = {op for op in used if _may_expand(op)}
     found: set[Stmt] = {s for s in made if s.value.op in ops} if ops else set()
+    forms = [cast("OpDef[..., Any]", op) for op in used if isinstance(op, OpDef)]
+    rules = {form: form.mixing for form in forms if form.mixing is not None}
+    for s in made if rules else ():
+        rule = rules.get(s.value.op)
+        if rule is not None and rule.differ(s.value.args):
+            found.add(s)
     kinds: dict[int, Type] = {id(s.var.type): s.var.type for s in made}  # there are few types
     args = {arg for s in made for arg in s.value.args}
     kinds |= {id(arg.type): arg.type for arg in args}
@@ -180,13 +190,13 @@ class _Rows:
     def _parts(self, stmt: Stmt) -> Sequence[Stmt] | None:
         """Return what a call of a composite op stands for, None if the targets execute it."""
         op = op_of(stmt.value) if isinstance(stmt, AssignStmt) else None
-        if op is None or op.composite is None:
+        if op is None or (op.composite is None and op.mixing is None):
             return None
         assert isinstance(stmt, AssignStmt)
         assert isinstance(stmt.value, Call)
         let = _Let(self, stmt)
         try:
-            value = op.composite(stmt.value, let)
+            value = op.parts_of(stmt.value, let)
         except OpError as error:
             raise error.at(stmt.span) from None
         if value is None:

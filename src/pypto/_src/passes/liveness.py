@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from pypto._src.ir.nodes import (
-    BinaryExpr,
     Call,
     ConstFloat,
     ConstInt,
@@ -40,7 +39,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
 )
-from pypto._src.ir.walk import stmts_in, uses
+from pypto._src.ir.walk import is_arithmetic, stmts_in, uses
 from pypto._src.ops.layout import is_whole
 from pypto._src.passes.regions import Block, Site, read_by, sites_in
 
@@ -146,31 +145,23 @@ def may_overwrite(operand: Type, result: Type) -> bool:
 
 def _data_in(expr: Expr) -> Sequence[Var]:
     """Return the tensors and tiles that occur in an expression."""
+    if _is_listed(expr):
+        return ()
     if isinstance(expr, MakeTuple):
         items = expr.elements
-        if _NUMBERS.issuperset(map(type, items)):
-            return ()
-        is_known = [item.__class__ in _ATOMS or _is_arithmetic(item) for item in items]
+        is_known = [item.__class__ in _ATOMS or is_arithmetic(item) for item in items]
         if all(is_known):
             return [item for item in items if isinstance(item, Var) and is_data(item)]
     elif isinstance(expr, Var):
         return (expr,) if is_data(expr) else ()
-    elif expr.__class__ in _NUMBERS or _is_arithmetic(expr):
+    elif expr.__class__ in _NUMBERS or is_arithmetic(expr):
         return ()
     return [var for var in uses((expr,)) if is_data(var)]
 
 
-def _is_arithmetic(expr: Expr) -> bool:
-    """True for operators on scalar variables and constants, which nothing in memory is part of."""
-    if not isinstance(expr, BinaryExpr):
-        return False
-    rest: list[Any] = [expr.left, expr.right]
-    for node in rest:  # grows meanwhile
-        if node.__class__ not in _ATOMS:
-            if not isinstance(node, BinaryExpr):
-                return False
-            rest += (node.left, node.right)
-    return True
+def _is_listed(expr: Any) -> bool:
+    """True for a list of numbers, as offsets and sizes mostly are."""
+    return expr.__class__ is MakeTuple and _NUMBERS.issuperset(map(type, expr.elements))
 
 
 _NUMBERS: Final = frozenset({ConstInt, ConstFloat})
@@ -335,7 +326,7 @@ class Lifetimes:
         for index, arg in enumerate(expr.args):
             where = home.get(arg)
             if where is None:
-                if arg.__class__ not in _ATOMS:
+                if arg.__class__ not in _ATOMS and not _is_listed(arg):
                     self._use(_data_in(arg), block, done)
                 continue
             time = done

@@ -18,8 +18,8 @@ from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.ir.text import python_print
 from pypto._src.ir.user_text import resized, user_line, user_name, user_value
 from pypto._src.ir.walk import uses
-from pypto._src.ops.memory import create_tile
-from pypto._src.passes.liveness import Range, is_data
+from pypto._src.ops.memory import create_tile, full
+from pypto._src.passes.liveness import Range, is_data, peak
 from pypto._src.passes.memory_reuse import Buffer, aligned
 from pypto._src.passes.regions import Block, Site, call_of, read_by, sites_in
 from pypto._src.passes.storage import Item, plan
@@ -43,11 +43,20 @@ class Live(NamedTuple):
     def name(self) -> str:
         """What the user calls the tile."""
         name = user_name(self.tile)
-        call = None if self.maker is None else call_of(self.maker)
-        if op_of(call) is create_tile and "create_tile" not in name and "(" in name:
+        if self.is_scratch:
             return f"the scratch tile of {name}"
         is_copy = _COPY.search(self.tile.name) and not _COPY.search(name)
         return f"a copy of {name}" if is_copy else name
+
+    @property
+    def is_scratch(self) -> bool:
+        """True if the user's text has a call that works in the tile, and does not make it."""
+        name = user_name(self.tile)
+        op = None if self.maker is None else op_of(call_of(self.maker))
+        if self.maker is None or op is None or (op is not create_tile and op is not full):
+            return False
+        text = name if "(" in name else user_value(self.maker)
+        return text is not None and op.overload not in text
 
     @property
     def text(self) -> str:
@@ -69,6 +78,8 @@ def advice(
 
 def _needed(items: Sequence[Item], memory: Memory) -> int | None:
     """Return the bytes that items take, None if they do not fit."""
+    if peak([(item.range, item.size) for item in items])[0] > memory.usable_bytes:
+        return None
     for exact in (False, True):
         height = plan(items, exact=exact).height
         if height <= memory.usable_bytes:
@@ -82,6 +93,9 @@ def _items(found: Sequence[Buffer], memory: Memory) -> list[Item]:
 
 # ----- a load moves down ----------------------------------------------------------------------
 
+_MOST_MOVED: Final = 64
+"""How many statements are tried at another place."""
+
 
 def _later(
     function: Function, root: Block, found: Sequence[Buffer], live: Sequence[Live], memory: Memory
@@ -93,7 +107,11 @@ def _later(
     }
     sites = {site.stmt: site for site in sites_in(root)}
     items = _items(found, memory)
-    for each in live:
+    index_of = {buffer.memref: index for index, buffer in enumerate(found)}
+    # Where one goes from the fullest moment, the others still have to fit there.
+    least = peak([(item.range, item.size) for item in items])[0] - memory.usable_bytes
+    large = [each for each in live if items[index_of[each.buffer.memref]].size >= least]
+    for each in large[:_MOST_MOVED]:
         maker = each.maker
         call = None if maker is None else call_of(maker)
         if (
@@ -108,7 +126,7 @@ def _later(
         user = _first_user(sites[maker], each.tile)
         if user is None:
             continue
-        index = next(i for i, b in enumerate(found) if b is each.buffer)
+        index = index_of[each.buffer.memref]
         [(_, end)] = each.buffer.range
         moved = list(items)
         moved[index] = Item(items[index].size, Range([(2 * user.begin - 1, end)]))
@@ -145,12 +163,16 @@ _MOST_PARTS: Final = 64
 
 def _smaller(found: Sequence[Buffer], live: Sequence[Live], memory: Memory) -> str | None:
     """Return the largest tile to write instead of one that is live, the others cut like it."""
-    for each in sorted(live, key=lambda e: (-e.buffer.memref.size_, not _is_sized(e.maker))):
+    tried = set[tuple[int, int]]()
+    for each in sorted(live, key=_preference):
         kind = each.tile.type
         shape = static_shape(kind) if isinstance(kind, TileType) else None
         if shape is None:
             continue
         for dim in (0, len(shape) - 1):
+            if (dim, shape[dim]) in tried:
+                continue  # then all others like it have been cut too
+            tried.add((dim, shape[dim]))
             parts = 2
             while parts <= min(shape[dim], _MOST_PARTS):
                 needed = _needed(list(_cut(found, dim, shape[dim], parts, memory)), memory)
@@ -179,6 +201,11 @@ def _cut(
         is_cut = shape is not None and shape[at] == size and (at == dim or shape[dim] == 1)
         new = -(-old * -(-size // parts) // size) if is_cut else old
         yield Item(aligned(new, memory), buffer.range)
+
+
+def _preference(live: Live) -> tuple[int, bool, bool]:
+    """Return what orders tiles to write: large ones, then those whose call says how large."""
+    return -live.buffer.memref.size_, live.is_scratch, not _is_sized(live.maker)
 
 
 def _is_sized(maker: Stmt | None) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import MemRef, Var
@@ -28,12 +28,16 @@ LINE_BYTES: Final = 64
 """A cache line of the CPU: its vector accesses are slower where they cross from one to the next."""
 
 
-class Buffer(NamedTuple):
+class Buffer:
     """One on-chip buffer of a function: its memory reference, when it is needed, and its tiles."""
 
-    memref: MemRef
-    range: Range
-    tiles: tuple[Var, ...]  # in order of definition
+    __slots__ = ("memref", "range", "size", "tiles")
+
+    def __init__(self, memref: MemRef, times: Range, tiles: Sequence[Var]) -> None:
+        self.memref = memref
+        self.size: int = memref.size_  # in bytes
+        self.range = times
+        self.tiles = tiles  # in order of definition
 
 
 class MemoryReuse(MemoryPass):
@@ -132,7 +136,7 @@ def _buffers(found: Mapping[MemRef, Sequence[Var]], ranges: Mapping[Var, Range])
         Buffer(
             memref,
             ranges[tiles[0]] if len(tiles) == 1 else _all_times(tiles, ranges),
-            tuple(tiles),
+            tiles,
         )
         for memref, tiles in found.items()
     ]
@@ -149,7 +153,8 @@ def aligned(size_bytes: int, memory: Memory) -> int:
 
 def total_bytes(sizes: Sequence[int], memory: Memory) -> int:
     """Return the bytes that buffers of these sizes take one after another."""
-    return sum(aligned(size, memory) for size in sizes)
+    align = memory.align_bytes
+    return sum([-(-size // align) for size in sizes]) * align
 
 
 def peak_bytes(found: Sequence[Buffer], memory: Memory) -> tuple[int, int]:
@@ -163,7 +168,7 @@ class _Slot:
     __slots__ = ("begin", "buffers", "end", "range", "size")
 
     def __init__(self, buffer: Buffer) -> None:
-        self.size = buffer.memref.size_
+        self.size = buffer.size
         self.range = buffer.range.copy()
         self.begin, self.end = self.range.begins[-1], self.range.ends[-1]
         self.buffers = [buffer]
@@ -176,7 +181,7 @@ class _Slot:
             self.range = self.range.absorb(other)
         self.begin, self.end = self.range.begins[-1], self.range.ends[-1]
         self.buffers.append(buffer)
-        size = buffer.memref.size_
+        size = buffer.size
         self.size = size if size > self.size else self.size
 
 
@@ -203,7 +208,7 @@ def share(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef]:
 
 def _by_size(found: Sequence[Buffer]) -> list[int]:
     """Return the indices of buffers, the largest first, equal ones in order."""
-    sizes = [buffer.memref.size_ for buffer in found]
+    sizes = [buffer.size for buffer in found]
     return sorted(range(len(found)), key=sizes.__getitem__, reverse=True)
 
 
@@ -238,7 +243,7 @@ def _slots(found: Sequence[Buffer], order: Iterable[int], most: int | None = Non
                 break
         else:
             slots.append(_Slot(buffer))
-            taken += buffer.memref.size_
+            taken += buffer.size
             if most is not None and taken > most:
                 break
     return slots
@@ -252,8 +257,8 @@ def place(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | Non
     """
     lines = memory._replace(align_bytes=max(memory.align_bytes, LINE_BYTES))
     for each, exact in ((lines, False), (memory, False), (lines, True), (memory, True)):
-        if exact and peak_bytes(found, each)[0] > each.usable_bytes:
-            continue
+        if peak_bytes(found, each)[0] > each.usable_bytes:
+            continue  # no plan fits
         placement = placed(found, each, exact=exact)
         if placement.height <= memory.usable_bytes:
             return {

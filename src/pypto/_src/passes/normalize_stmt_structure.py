@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 from typing import Final
 
 from pypto._src.ir.stmts import (
@@ -13,6 +14,7 @@ from pypto._src.ir.stmts import (
     Program,
     SeqStmts,
     Stmt,
+    checked_run,
     statements,
 )
 from pypto._src.ir.walk import Mutator, map_bodies
@@ -60,13 +62,12 @@ class _Normalize(Mutator):
 def normal_body(old: Stmt, stmts: Sequence[Stmt]) -> Stmt:
     """Return the normal body of ``stmts``, none of which is a sequence; ``old`` if it is that."""
     out: list[Stmt] = []
-    is_operation = [*map(OPERATIONS.__contains__, map(type, stmts)), False]
+    others = [at for at, stmt in enumerate(stmts) if stmt.__class__ not in OPERATIONS]
     begin = 0
-    while begin < len(stmts):
-        end = is_operation.index(False, begin)
+    for end in (*others, len(stmts)):
         if begin < end:
             run = tuple(stmts[begin:end])
-            out.append(OpStmts(run, run[0].span))
+            out.append(checked_run(run, run[0].span))
         out += stmts[end : end + 1]
         begin = end + 1
     return old if _same_shape(old, out) else SeqStmts(stmts=tuple(out), span=old.span)
@@ -81,6 +82,6 @@ def _same_shape(old: Stmt, new: list[Stmt]) -> bool:
             continue
         if not (isinstance(a, OpStmts) and isinstance(b, OpStmts) and len(a.stmts) == len(b.stmts)):
             return False
-        if any(x is not y for x, y in zip(a.stmts, b.stmts, strict=True)):
+        if not all(map(is_, a.stmts, b.stmts)):
             return False
     return True

@@ -19,6 +19,7 @@ from pypto._src.ir.nodes import Expr, TensorType, Var, const_value
 from pypto._src.ir.stmts import ForStmt, Function, Program, WhileStmt, YieldStmt, yielded
 from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import call_order, functions_called, stmts_in, uses, with_room
+from pypto._src.misuse import not_a_program
 from pypto._src.passes.boxes import Affine, combine, trip_count
 from pypto._src.passes.regions import Block, Site, read_by, sites_in
 from pypto._src.passes.tensor_parts import TensorParts
@@ -38,9 +39,14 @@ def check_parallel(program: Program | Function) -> list[Diagnostic]:
 
     The rule is ``parallel-turns``. Nothing is said of a program that cannot be brought into SSA
     form, which the passes report.
+
+    Raises:
+        CallError: it is neither a program nor a function.
     """
     if isinstance(program, Function):
         program = Program([program], program.name)
+    if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise not_a_program(program, "passes.check_parallel")
     if not any(_has_parallel(function) for function in program.functions_):
         return []
     whole = program

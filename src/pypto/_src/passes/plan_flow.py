@@ -6,12 +6,12 @@ what pipes know and what raised flags tell. Event numbers come in `sync_answers`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.ir.enums import PipeType
-from pypto._src.ir.stmts import Function
+from pypto._src.ir.stmts import ForStmt, Function
 from pypto._src.passes.buffers import Instruction
 from pypto._src.passes.check_flow import Flow
 from pypto._src.passes.check_state import PIPES, Bits, State
@@ -64,6 +64,7 @@ class PlanFlow(Flow):
         self.dropped: set[Flag | Site] = set()
         self.steps: int = 0
         self.look: Callable[[Site, State], None] | None = None  # at states before acts in blocks
+        self.look_on: Callable[[Block, State], None] | None = None  # before those that close blocks
         self._place(planner, list(planner.flags.values()))
         like, root = planner.flow, planner.root
         super().__init__(function, root, planner.accesses, _Alarm(0), _itself, like=like)
@@ -112,6 +113,8 @@ class PlanFlow(Flow):
                     return self._split(site, key, state)
             state = self.step(site, state)
         if block in self.closing:
+            if self.look_on is not None:
+                self.look_on(block, state)
             self.act(self.closing[block], state)
         return state
 
@@ -153,19 +156,77 @@ class PlanFlow(Flow):
 
     def told(self, site: Site, pipe: int, state: State, suspect: Flag | Site) -> Bits:
         """Return what a pipe knows behind the acts before a statement, but for a suspect's."""
-        known = state.known[pipe]
-        for act in self.before.get(site, ()):
-            flag = act.flag
-            if act.of is suspect or act.of in self.dropped:
+        acts = self.before.get(site, ())
+        return self._told(acts, pipe, state.known[pipe], state.tokens, suspect)
+
+    def told_next(self, flag: Flag, state: State) -> Bits | None:
+        """Return what the target of a CLOSING flag knows at most where the next turn needs it.
+
+        That is without the flag, from a state at the end of the body. None if the pipe may learn
+        more on the way there, or no turn follows.
+        """
+        block, place, pipe = flag.block, flag.wait_before, flag.target
+        loop, sites = owner_of(block), block.sites[: place.index]
+        acts = self.before.get(place, ())
+        told = [act for act in acts if act.of not in self.dropped and _tells(act, pipe)]
+        sources = [act.flag.source for act in told if act.flag is not None]
+        own = [site for site in sites if site in self.accesses.at]
+        if any(self.accesses.at[site].queue == pipe for site in own) or self._is_last_turn(loop):
+            return None
+        if not all(self._is_plain(sites, each) for each in (pipe, *sources)):
+            return None
+
+        def known(pipe: int) -> Bits:
+            found = self._told(self.closing[block], pipe, state.known[pipe], state.tokens, flag)
+            return self.numbering.next_turn(loop, found)
+
+        raised: dict[Flag | None, Bits] = {}
+        for act in told:
+            if act.flag is not None and act.flag.form is PRIMED:
+                raised[act.flag] = self.numbering.next_turn(loop, state.tokens[act.flag])
+            elif act.flag is not None:  # set in this turn
+                source = act.flag.source
+                raised[act.flag] = known(source) | self.numbering.of_pipe[source]
+        return self._told(told, pipe, known(pipe), raised, flag)
+
+    def _is_plain(self, sites: Sequence[Site], pipe: int) -> bool:
+        """True if nothing tells a pipe anything while statements are gone through."""
+        for site in sites:
+            acts = (*self.before.get(site, ()), *self.after.get(site, ()))
+            if site.blocks or any(_tells(act, pipe) for act in acts):
+                return False
+        return True
+
+    def _is_last_turn(self, loop: Site) -> bool:
+        stmt = loop.stmt
+        known = self.conditions.turns.get(stmt.loop_var) if isinstance(stmt, ForStmt) else None
+        return known is not None and known[1].last is True
+
+    def _told(
+        self,
+        acts: Sequence[Act],
+        pipe: int,
+        known: Bits,
+        tokens: Mapping[Any, Bits],
+        suspect: Flag | Site,
+    ) -> Bits:
+        for act in acts:
+            if act.of is suspect or act.of in self.dropped or not _tells(act, pipe):
                 continue
-            if flag is not None:
-                if not act.sets and flag.target in (pipe, _S):
-                    known |= state.tokens[flag]
+            if act.flag is not None:
+                known |= tokens[act.flag]
             elif act.barrier is _ALL:
                 return self.numbering.all
-            elif act.barrier == pipe:
+            else:
                 known |= self.numbering.of_pipe[pipe]
         return known
+
+
+def _tells(act: Act, pipe: int) -> bool:
+    """True if a pipe may learn something by an act."""
+    if act.flag is not None:
+        return not act.sets and act.flag.target in (pipe, _S)
+    return act.barrier in (_ALL, pipe)
 
 
 def _itself(triple: Triple) -> Triple:

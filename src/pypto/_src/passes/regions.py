@@ -301,10 +301,13 @@ class Retype(Mutator):
                 args: list[Expr] = []
                 changed = False
                 for arg in old.args:
-                    if arg in renamed:
-                        args.append(renamed[arg])
+                    other = renamed.get(arg)
+                    if other is not None:
+                        args.append(other)
                         changed = True
-                    elif arg.__class__ in _ATOMS:
+                    elif arg.__class__ in _ATOMS or (
+                        arg.__class__ is MakeTuple and CONSTANTS.issuperset(map(type, arg.elements))
+                    ):
                         args.append(arg)
                     else:
                         other = self._other(arg)
@@ -337,8 +340,6 @@ class Retype(Mutator):
         if expr.__class__ is MakeTuple:
             whole: Any = expr
             items: tuple[Any, ...] = whole.elements
-            if CONSTANTS.issuperset(map(type, items)):
-                return expr
             if _ATOMS.issuperset(map(type, items)):
                 return expr if self._changed.isdisjoint(items) else self.visit(expr)
         return expr if self._changed.isdisjoint(uses((expr,))) else self.visit(expr)

@@ -15,8 +15,10 @@ Event numbers and statements are the business of `insert_sync`.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from math import inf
 from operator import attrgetter
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -112,13 +114,22 @@ BARRIER: Final = -2
 class Flag:
     """One set and its wait, before an event number is chosen."""
 
-    late: Site | None = None  # set before this statement instead
-    begin = end = 0
-    event = -1
-    back: int = NONE  # the event by which the source hears from the target before it sets this
-    back_first: int = NONE  # the same before it raises a PRIMED flag for the first turn
-    known = 0  # the last instruction of the target complete when this is set
-    number = 0  # the first instruction of the target behind the wait; 0 in a loop
+    __slots__ = (
+        "back",
+        "back_first",
+        "begin",
+        "block",
+        "end",
+        "event",
+        "form",
+        "known",
+        "late",
+        "number",
+        "set_after",
+        "source",
+        "target",
+        "wait_before",
+    )
 
     def __init__(
         self, form: Form, source: int, target: int, set_after: Site, wait_before: Site
@@ -129,11 +140,19 @@ class Flag:
         self.set_after = set_after
         self.wait_before = wait_before  # of a CLOSING flag: where the next turn needs it
         self.block = wait_before.block  # of a CLOSING or PRIMED flag: the body of its loop
+        self.late: Site | None = None  # set before this statement instead
+        self.begin = self.end = 0
+        self.event = -1
+        # The event by which the source hears from the target before it sets this, and the same
+        # before it raises a PRIMED flag for the first turn.
+        self.back: int = NONE
+        self.back_first: int = NONE
+        self.known = 0  # the last instruction of the target complete when this is set
+        self.number = 0  # the first instruction of the target behind the wait; 0 in a loop
 
     def reset(self) -> None:
         """Forget what an earlier attempt to number the flags has found."""
-        if self.late is not None or self.back != NONE or self.back_first != NONE:
-            self.late, self.back, self.back_first = None, NONE, NONE
+        self.late, self.back, self.back_first = None, NONE, NONE
         self.place()
 
     def place(self) -> None:
@@ -142,12 +161,12 @@ class Flag:
         ``begin`` is the place of the first set: 8 times the number of its statement, and a bit
         more; ``end`` is that of the last wait.
         """
-        form = self.form
+        form, late = self.form, self.late
         if form is PRIMED:
             owner = owner_of(self.block)
             self.begin, self.end = 8 * owner.begin + 2, 8 * owner.end + 4
             return
-        self.begin = 8 * self.set_after.end + 5 if self.late is None else 8 * self.late.begin + 1
+        self.begin = 8 * self.set_after.end + 5 if late is None else 8 * late.begin + 1
         forward = form is FORWARD
         self.end = 8 * self.wait_before.begin if forward else 8 * self.block.end - 2
 
@@ -220,6 +239,8 @@ class Planner:
         self.conditions = Conditions(accesses.integers)
         self.arms: dict[Block, bool] = {}
         self.log: list[_Added] = []
+        # The instructions right in a block, by pipe, with their places and numbers.
+        self.always: dict[Block, dict[int, list[tuple[int, int]]]] = {}
         self.late: int = 0  # twice the end of the last loop to which a second turn added something
         self.now: Instruction = next(iter(accesses.at.values()))
         self.bars: dict[Site, list[PipeType]] = {}  # before a statement
@@ -427,8 +448,30 @@ class Planner:
             return False
         number, site = earlier.number, earlier.wait_before
         if site.blocks:  # perhaps the instruction behind the wait does not happen
-            number = self.behind[site][earlier.target][earlier.target] + 1
+            number = self._next_sure(site, earlier.target)
         return flag.known >= number
+
+    def _next_sure(self, site: Site, pipe: int) -> float:
+        """Return the number of the first instruction that a pipe has behind a statement for sure.
+
+        One that does not happen is known to be complete by who knows all before it, so that this
+        says nothing of waits before it. Infinity if there is none.
+        """
+        block = site.block
+        while True:
+            of_pipe = self.always.get(block)
+            if of_pipe is None:
+                of_pipe = self.always[block] = {}
+                for inner in block.sites:
+                    if (found := self.accesses.at.get(inner)) is not None:
+                        of_pipe.setdefault(found.queue, []).append((inner.index, found.number))
+            listed = of_pipe.get(pipe, ())
+            at = bisect_right(listed, (site.index, inf))
+            if at < len(listed):
+                return listed[at][1]
+            if block.owner is None:
+                return inf
+            site, block = block.owner, block.owner.block
 
     def bar(self, instruction: Instruction, clock: Clock, count: Row) -> None:
         """Add a barrier before an instruction: of its pipe, if that has one."""
@@ -470,7 +513,7 @@ class _Chooser(Protocol):
         ...
 
 
-_BARRIERS: Final = (PipeType.V, PipeType.M)
+_BARRIERS: Final = frozenset({PipeType.V, PipeType.M})
 """The pipes that have a barrier of their own; elsewhere all pipes wait."""
 
 

@@ -22,9 +22,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from pypto._src.ir.nodes import Var
 from pypto._src.ir.stmts import ForStmt, Function, IfStmt, WhileStmt
 from pypto._src.passes.boxes import trip_count
+from pypto._src.passes.buffers import Instruction
 from pypto._src.passes.check_flow import OpenLoop
 from pypto._src.passes.check_paths import Counter, Turn
-from pypto._src.passes.check_state import PIPES, State
+from pypto._src.passes.check_state import PIPES, Bits, State
 from pypto._src.passes.plan_flow import PlanFlow, RaceError
 from pypto._src.passes.regions import Block, Site, owner_of
 from pypto._src.passes.sync_plan import CLOSING, FORWARD, NONE, PRIMED, Flag, Planner
@@ -116,7 +117,10 @@ class _Trials:
     def __init__(self, flow: PlanFlow, suspects: Iterable[Suspect]) -> None:
         self.flow = flow
         self.kinds = [_Places() for _ in range(3)]
+        self.closing = defaultdict[Block, list[Flag]](list)  # by the body of their loop
         for suspect in suspects:
+            if isinstance(suspect, Flag) and suspect.form is CLOSING:
+                self.closing[suspect.block].append(suspect)
             kind = 0 if isinstance(suspect, Site) else 1 if suspect.form is FORWARD else 2
             self.kinds[kind].add(suspect)
         self.needed: set[Suspect] = set()
@@ -150,11 +154,11 @@ class _Trials:
             return None
         if not any(places.open[block] for places in self.kinds for block in site.blocks):
             return None
-        flow.look = self._look
+        flow.look, flow.look_on = self._look, self._look_on
         try:
             return self._advance(site, [_copied(front) for front in fronts])
         finally:
-            flow.look = None
+            flow.look = flow.look_on = None
 
     def _look(self, site: Site, state: State) -> None:
         """Find what is needed in a state before a statement, one of those or of more knowledge."""
@@ -163,6 +167,20 @@ class _Trials:
                 if suspect not in self.needed and self._races(suspect, site, [state]):
                     self.needed.add(suspect)
                     places.close(suspect)
+
+    def _look_on(self, block: Block, state: State) -> None:
+        """Find what the next turn of a loop needs, in such a state at the end of its body.
+
+        So what loops inside each other carry is not tried loop by loop, each with all inside it.
+        """
+        flow = self.flow
+        for suspect in self.closing.get(block, ()):
+            instruction = flow.accesses.at.get(suspect.wait_before)
+            if instruction is None or suspect in self.needed:
+                continue
+            known = flow.told_next(suspect, state)
+            if known is not None and self._unknown(instruction, known):
+                self.needed.add(suspect)
 
     def _block(self, block: Block, places: _Places, fronts: list[_Front]) -> list[Suspect]:
         """Try what acts in a block; return what is open at its end."""
@@ -235,10 +253,15 @@ class _Trials:
             return False
         flow.steps += 1
         pipe = instruction.queue
-        candidates = flow.conflicts.of(instruction).candidates
+        told = (flow.told(site, pipe, state, suspect) for state in states)
+        return any(self._unknown(instruction, known) for known in told)
+
+    def _unknown(self, instruction: Instruction, known: Bits) -> bool:
+        """True if an instruction conflicts with what is not known to be complete, on the chip."""
+        candidates = self.flow.conflicts.of(instruction).candidates
         if instruction.in_order:
-            candidates &= ~flow.numbering.of_pipe[pipe]
-        return any(candidates & ~flow.told(site, pipe, state, suspect) for state in states)
+            candidates &= ~self.flow.numbering.of_pipe[instruction.queue]
+        return bool(candidates & ~known)
 
     def _drop(self, suspect: Suspect, begin: Site, fronts: Sequence[_Front]) -> None:
         """Leave out what is superfluous from a statement on."""

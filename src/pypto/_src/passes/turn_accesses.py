@@ -121,7 +121,7 @@ class TurnAccesses:
         self.broken: int | None = None
         self.unknown: dict[Var, int] = {}
         self.unread: set[Var] = set()
-        self.outside: dict[Span, Outside] = {}
+        self.outside: dict[Call, Outside] = {}
         self.steps = 0
         self.regions: dict[tuple[Call, int], _Region | None] = {}
         self.lost: dict[Block, Mapping[Var, bool]] = {}  # what blocks may touch, and if they write
@@ -397,7 +397,7 @@ class _Function:
     def _inside(self, call: Call, tensor: Expr, box: _Numbers, block: Block) -> None:
         """Take note of a region that lies outside its tensor."""
         kind = tensor.type
-        if call.span in self.whole.outside or not isinstance(kind, TensorType):
+        if call in self.whole.outside or not isinstance(kind, TensorType):
             return
         if any(offset.terms for offset in box[0]):
             return
@@ -410,7 +410,7 @@ class _Function:
             return
         _, caller, outer = (0, None, ()) if self.at is None else self.at
         found = Outside(call, caller, tensor, at, box[1], limits, tuple(self.around), outer)
-        self.whole.outside[call.span] = found
+        self.whole.outside[call] = found
 
     def _skip(self, blocks: Iterable[Block]) -> None:
         """Take note of what may run without being gone through."""

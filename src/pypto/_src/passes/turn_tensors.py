@@ -59,7 +59,7 @@ def turn_findings(
     for their callers to know.
     """
     found: dict[str, TurnFindings] = {}
-    spans: set[Span] = set()
+    told: set[tuple[Span, str]] = set()  # calls that stand in one place, as copies of one do
     for function in program.functions_:
         parts = known[function.name]
         sites = sites_in(parts.turns.root)
@@ -68,8 +68,9 @@ def turn_findings(
             continue
         whole = TurnAccesses(parts, known)
         whole.add_all()
-        outside = [_outside(each) for span, each in whole.outside.items() if span not in spans]
-        spans.update(whole.outside)
+        every = {(d.span, d.message): d for d in map(_outside, whole.outside.values())}
+        outside = [each for key, each in every.items() if key not in told]
+        told.update(every)
         reads = dict(_reads(parts, whole))
         is_entry = function.name not in inner
         left = dict(_left(parts, whole)) if is_entry and whole.broken is None else {}

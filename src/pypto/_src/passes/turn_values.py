@@ -7,11 +7,11 @@ the one of a run. Knows nothing of tiles and tensors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from itertools import islice
 from typing import Any, Final, cast
 
 from pypto._src.ir.nodes import (
-    And,
     BinaryExpr,
     ConstBool,
     ConstInt,
@@ -27,8 +27,6 @@ from pypto._src.ir.nodes import (
     Min,
     Mul,
     Ne,
-    Not,
-    Or,
     Pow,
     ScalarType,
     UnaryExpr,
@@ -36,14 +34,15 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.walk import uses
 from pypto._src.passes.boxes import Affine, Integers, combine
+from pypto._src.passes.connectives import outcome, parts, truth
 from pypto._src.passes.regions import Block
 
 COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
 _ZERO: Final = Affine(0, {})
 _MOST_DEEP: Final = 64
 """How many values are gone back, each computed from the next one, in what is no linear form."""
-_MOST_OPERANDS: Final = 64
-"""How many parts of a condition are looked at."""
+_MOST_PARTS: Final = 64
+"""How many different parts of a condition are looked at, in each turn."""
 
 
 class Values:
@@ -59,12 +58,16 @@ class Values:
         self._given: dict[Expr, Affine | None] = {}
         self._known: dict[Expr, Affine | None] = {}  # since the last change
         self._depth = 0
+        self._decided: dict[Expr, bool | None] = {}  # since the last change
+        self._keys: dict[Expr, Hashable | None] = {}  # since the last change
+        self._numbers: dict[Hashable, int] = {}  # of keys that join others
         self._short: dict[Expr, bool] = {}  # by condition
 
     def let(self, var: Var, value: Affine | None) -> None:
         """Say what a variable is from now on; None for not known."""
         self._given[var] = value
-        self._known.clear()
+        for found in (self._known, self._decided, self._keys):
+            found.clear()
 
     def of(self, expr: Expr, block: Block) -> Affine | None:
         """Return what an integer that stands in ``block`` is now."""
@@ -130,24 +133,15 @@ class Values:
 
     def decide(self, condition: Expr, block: Block) -> bool | None:
         """Return what a condition is now, None if it may be either."""
-        return self._decide(condition, block) if self._is_short(condition) else None
+        if not self._is_short(condition):
+            return None
+        values, known = self.integers.values, self._decided
+        return outcome(condition, values, known, lambda part: self._truth(part, block), truth)
 
-    def _decide(self, condition: Expr, block: Block) -> bool | None:
-        expr = self._resolved(condition)
-        match expr:
-            case ConstBool() | ConstInt():
-                return bool(expr.value)
-            case Not():
-                value = self._decide(expr.operand, block)
-                return None if value is None else not value
-            case And() | Or():
-                sides = [self._decide(expr.left, block), self._decide(expr.right, block)]
-                strong = isinstance(expr, Or)  # the value of one side that decides it
-                if strong in sides:
-                    return strong
-                return None if None in sides else not strong
-            case _:
-                pass
+    def _truth(self, expr: Expr, block: Block) -> bool | None:
+        """Return what a condition is now that joins no others."""
+        if isinstance(expr, ConstBool | ConstInt):
+            return bool(expr.value)
         if isinstance(expr, COMPARISONS):
             difference = self._difference(expr, block)
             if difference is None or difference.terms:
@@ -158,14 +152,12 @@ class Values:
 
     def key(self, condition: Expr, block: Block) -> Hashable:
         """Return what conditions that are the same now have in common, None if it is not known."""
-        return self._key(condition, block) if self._is_short(condition) else None
+        if not self._is_short(condition):
+            return None
+        values, known = self.integers.values, self._keys
+        return outcome(condition, values, known, lambda part: self._key(part, block), self._joined)
 
-    def _key(self, condition: Expr, block: Block) -> Hashable:
-        expr = self._resolved(condition)
-        if isinstance(expr, Not | And | Or):
-            operands = [expr.operand] if isinstance(expr, Not) else [expr.left, expr.right]
-            keys = tuple([self._key(operand, block) for operand in operands])
-            return None if None in keys else (type(expr), *keys)
+    def _key(self, expr: Expr, block: Block) -> Hashable:
         if isinstance(expr, COMPARISONS):
             difference = self._difference(expr, block)
             if difference is not None:
@@ -174,17 +166,17 @@ class Values:
             return expr
         return None
 
+    def _joined(self, expr: Expr, keys: Sequence[Hashable]) -> Hashable:
+        """Return a number for an op on these keys: keys inside keys would be as large as trees."""
+        if None in keys:
+            return None
+        return self._numbers.setdefault((type(expr), *keys), len(self._numbers))
+
     def _is_short(self, condition: Expr) -> bool:
-        """True if a condition has few parts, those of the values that it names counted."""
+        """True if a condition has few different parts, with those of the values that it names."""
         if condition not in self._short:
-            pending, count = [condition], 0
-            while pending and count <= _MOST_OPERANDS:
-                expr, count = self._resolved(pending.pop()), count + 1
-                if isinstance(expr, Not):
-                    pending.append(expr.operand)
-                elif isinstance(expr, And | Or):
-                    pending += [expr.left, expr.right]
-            self._short[condition] = not pending
+            found = parts(condition, self.integers.values, set())
+            self._short[condition] = next(islice(found, _MOST_PARTS, None), None) is None
         return self._short[condition]
 
     def _difference(self, expr: Expr, block: Block) -> Affine | None:
@@ -194,11 +186,6 @@ class Values:
             return None
         left, right = self.of(sides.left, block), self.of(sides.right, block)
         return None if left is None or right is None else combine(left, right, -1)
-
-    def _resolved(self, expr: Expr) -> Expr:
-        while isinstance(expr, Var) and expr in self.integers.values:
-            expr = self.integers.values[expr]
-        return expr
 
 
 def _is_int(expr: Expr) -> bool:

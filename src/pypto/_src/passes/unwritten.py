@@ -11,6 +11,7 @@ from pypto._src.errors import PyptoError
 from pypto._src.ir.nodes import Call
 from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.ir.walk import functions_called, stmts_in, with_room
+from pypto._src.misuse import not_a_program
 from pypto._src.passes.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.flatten_call_expr import FlattenCallExpr
 from pypto._src.passes.unwritten_tensors import unwritten_tensors
@@ -24,9 +25,14 @@ def check_unwritten(program: Program | Function) -> list[Diagnostic]:
     ``out-never-written``, ``out-not-always-written`` and ``out-partly-written`` an output is not;
     ``lost-write`` a computed tensor is written to, and nothing reads it. Nothing is said of a
     program that cannot be brought into SSA form, which the passes report.
+
+    Raises:
+        CallError: it is neither a program nor a function.
     """
     if isinstance(program, Function):
         program = Program([program], program.name)
+    if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise not_a_program(program, "passes.check_unwritten")
     whole = program
     return with_room(lambda: _findings(whole), whole)
 

@@ -143,8 +143,9 @@ class Signature:
 
     def _refuse_count(self, count: int) -> NoReturn:
         names = ", ".join(p.name for p in self._params)
+        wanted = "1 argument" if len(self._params) == 1 else f"{len(self._params)} arguments"
         raise CallError(
-            f"{self.name} takes {len(self._params)} arguments ({names}), got {count}",
+            f"{self.name} takes {wanted} ({names}), got {count}",
             hint=f"call it as {self}",
             slug="argument-count",
         )

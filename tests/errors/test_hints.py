@@ -1,0 +1,195 @@
+"""Hints of mistakes that have a message in common with another file of this folder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pypto.language as pl
+from pypto import DataType, ir
+from pypto._src.errors import CallError, OpError
+from tests.errors.test_errors import failure
+
+KERNEL = """\
+import pypto.language as pl
+
+
+@pl.function(type=pl.FunctionType.InCore)
+def kernel(
+    x: pl.Tensor[[64, 64], pl.{dtype}],
+    n: pl.Scalar[pl.INT64],
+    out: pl.Out[pl.Tensor[[64, 64], pl.{dtype}]],
+):
+    t = pl.load(x, [0, 0], [64, 64])
+    {line}
+    out = pl.store(t, [0, 0], [64, 64], out)
+"""
+
+
+def hint(line: str, dtype: str) -> str | None:
+    """Return the hint of a line's mistake; what the hint tells to write has none."""
+    error = failure(KERNEL.format(dtype=dtype, line=line))[0]
+    assert error.place.begin_line == 11
+    return error.hint
+
+
+STORE = "write pl.store(t, [0, 0], [64, 64], out)"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pl.store(t, [0, 0])",
+        "pl.store(t, out, [0, 0])",
+        "pl.store(out, [0, 0], t)",
+        "pl.store(out, t)",
+        "pl.store(t)",
+    ],
+)
+def test_stores(line: str) -> None:
+    """A store that lacks arguments, in whatever order, is told the whole call."""
+    assert hint(line, "FP32") == STORE
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("m = pl.add(n, 3)", "write n + 3"),
+        ("m = pl.mul(n - 1, 2)", "write (n - 1) * 2"),
+        ("m = pl.minimum(4, n)", "write pl.min(4, n)"),
+        ("m = pl.rem(n, 4)", "write n % 4"),
+        ("m = pl.shl(n, 4)", "write n << 4"),
+    ],
+)
+def test_ops_of_numbers(line: str, wanted: str) -> None:
+    """An op on tiles, of two numbers, is the operator."""
+    assert hint(line, "FP32") == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "dtype", "wanted"),
+    [
+        ("t = pl.mul(t, -40000)", "INT16", "write pl.mul(t, -32768)"),
+        ("t -= 40000", "INT16", "write t -= 32767"),
+        ("t = t | 0x8000", "INT16", "write t | -32768"),
+        ("t = t ^ 0x18000", "INT16", "write t ^ 32767"),
+        ("t = t & 0x80000000", "INT32", "write t & -2147483648"),
+        ("t = t & 0xFFFFFFFFF", "INT32", "write t & 2147483647"),
+        ("t = t & -1", "UINT8", "write t & 255"),
+        ("t = pl.and_(t, -256)", "UINT16", "write pl.and_(t, 65280)"),
+        ("t = t | 300", "UINT8", "write t | 255"),
+        ("t = t | -300", "UINT8", "write t | 0"),
+        ("t = pl.full([64, 64], dtype=pl.INT16, value=40000)", "INT16",
+         "write pl.full([64, 64], dtype=pl.INT16, value=32767)"),
+        ("t = t * 65520", "FP16", "write t * 65504.0"),
+        ("t = t + 10**400", "FP32", "write t + 3.4028234663852886e+38"),
+        ("m = pl.cast(n, pl.FP32) * 1e39", "FP32", "write 3.4028234663852886e+38"),
+        ("m = 10**400 if n > 1 else pl.cast(n, pl.FP32)", "FP32", "write 3.4028234663852886e+38"),
+        ("m = -1e39 if n > 1 else pl.cast(n, pl.FP32)", "FP32", "write -3.4028234663852886e+38"),
+        ("m = 10**40 if n > 1 else n", "FP32", "write 9223372036854775807"),
+        ("m = pl.const(70000, pl.FP16)", "FP16", "write pl.const(70000.0, pl.FP32)"),
+        ("m = pl.const(10**400, pl.FP16)", "FP16", None),
+    ],
+)  # fmt: skip
+def test_numbers_beyond(line: str, dtype: str, wanted: str | None) -> None:
+    """A number that its type does not have becomes the nearest, a mask the one of its bits."""
+    error = failure(KERNEL.format(dtype=dtype, line=line))[0]
+    assert (error.slug, error.hint) == ("constant-range", wanted)
+
+
+@pytest.mark.parametrize(
+    ("line", "dtype"),
+    [
+        ("t = pl.maximum(t, 32767)", "INT16"),
+        ("t = pl.add(t, -32768)", "INT16"),
+        ("t = pl.mul(t, 65519)", "FP16"),
+        ("t = pl.add(t, 3.4028235e38)", "FP32"),
+        ('t = pl.maximum(t, float("-inf"))', "FP16"),
+    ],
+)
+def test_numbers_within(line: str, dtype: str) -> None:
+    """The largest numbers, what is rounded to them, and infinity itself are no mistakes."""
+    with pytest.raises(pytest.fail.Exception, match="the kernel has no mistake"):
+        failure(KERNEL.format(dtype=dtype, line=line))
+
+
+def test_directions_are_not_called() -> None:
+    """Where Python evaluates the annotation, the call itself says how it is written."""
+    with pytest.raises(CallError) as caught:
+        pl.Out(pl.Tensor[[64, 64], pl.FP32])  # pyright: ignore[reportCallIssue]
+    assert caught.value.message == "pl.Out stands around a type, and is not called"
+    assert caught.value.hint == "write pl.Out[pl.Tensor[[64, 64], pl.FP32]]"
+    with pytest.raises(CallError) as caught:
+        pl.InOut()  # pyright: ignore[reportCallIssue]
+    assert caught.value.hint == "write pl.InOut[pl.Tensor[...]]"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("pl.block", "the module 'pypto.language.block'"),
+        ("pl.exp", "the op 'exp'"),
+        ("pl.range", "the function 'range'"),
+        ("pl.MemorySpace.Vec", "MemorySpace.Vec"),
+        ("[pl.range]", "a list"),
+        ("pl.MemorySpace", "MemorySpace"),
+    ],
+)
+def test_objects_of_python(value: str, words: str) -> None:
+    """What stands in place of a tile is named, without addresses."""
+    error = failure(KERNEL.format(dtype="FP32", line=f"t = pl.block.exp({value})"))[0]
+    assert error.message == f"argument 'tile' of pl.block.exp is {words}, a Tile was wanted"
+
+
+def test_members_of_enumerations() -> None:
+    """A member without its enumeration is found there, before ops that are spelled alike."""
+    line = "t = pl.load(x, [0, 0], [64, 64], target_memory=pl.Mat)"
+    assert hint(line, "FP32") == "did you mean pl.MemorySpace.Mat?"
+    assert hint("pl.system.bar_all(pl.MTE2)", "FP32") == "did you mean pl.PipeType.MTE2?"
+
+
+def test_numbers_of_numpy() -> None:
+    """A number of NumPy is to be one of Python first, and is an operand then."""
+    kernel = KERNEL.format(dtype="FP32", line="t = pl.mul(t, np.float32(2.0))")
+    code = f"import numpy as np\n{kernel}"
+    assert failure(code)[0].hint == "write float(np.float32(2.0))"
+    with pytest.raises(pytest.fail.Exception, match="the kernel has no mistake"):
+        failure(code.replace("np.float32(2.0)", "float(np.float32(2.0))"))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number", "wanted"),
+    [("INT8", "300", "127"), ("UINT8", "-1", "0"), ("FP16", "1e6", "65504.0")],
+)
+def test_arguments_beyond(dtype: str, number: str, wanted: str) -> None:
+    """A number that a parameter's type does not have is refused where the kernel is called."""
+    code = f"""\
+import pypto.language as pl
+
+
+@pl.program
+class P:
+    @pl.function
+    def half(self, n: pl.{dtype}) -> pl.{dtype}:
+        return n
+
+    @pl.function
+    def main(self, x: pl.INT64) -> pl.{dtype}:
+        return self.half({number})
+"""
+    error = failure(code)[0]
+    assert error.message.startswith(f"parameter 'n' of half: {dtype} has no value ")
+    assert (error.slug, error.hint) == ("constant-range", f"write {wanted}")
+    assert (error.place.begin_line, error.place.begin_column) == (12, 25)
+
+
+def test_numbers_outside_of_kernels() -> None:
+    """Code that makes IR is refused such a number in the same words; beside a scalar it widens."""
+    nowhere = ir.Span.unknown()
+    tile = ir.Var("t", ir.TileType([16, 16], DataType.INT16), nowhere)
+    with pytest.raises(OpError, match="INT16 has no value 40000: it has -32768 to 32767"):
+        ir.op.block.adds(tile, 40000)
+    half = ir.Var("h", ir.ScalarType(DataType.FP16), nowhere)
+    found: list[Any] = [pl.min(half, number) for number in (2.0, 1e6)]
+    assert [each.dtype for each in found] == [DataType.FP16, DataType.FP32]
