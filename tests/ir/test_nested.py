@@ -1,16 +1,18 @@
-"""Statements nested deeper than Python's calls may be: everything but the text goes on."""
+"""Statements, or calls, deeper than Python's calls may be: everything but the text goes on."""
 
 from __future__ import annotations
 
 import sys
 
+import numpy as np
 import pytest
 
-from pypto import ir, passes
+import pypto.language as pl
+from pypto import ir, passes, runtime
 from pypto._src.errors import TextError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.verify import IRVerifier
-from pypto._src.ir.walk import substitute, with_room
+from pypto._src.ir.walk import nesting, substitute, with_room
 
 DEPTH = 2000
 INT64 = ir.ScalarType(ir.INT64)
@@ -75,6 +77,43 @@ def test_evaluation(kind: str) -> None:
     evaluator = Evaluator(nested(kind))
     assert [evaluator.call("f", [n]) for n in (0, 1)] == [0, 2]
     assert sys.getrecursionlimit() == limit
+
+
+def test_calls_in_calls() -> None:
+    """A sum of 1,500 tiles has the same bits from the interpreter and from the compiled C++."""
+    text = f"""
+import pypto.language as pl
+
+@pl.program
+class Sum:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(self, x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        t = pl.load(x, [0, 0], [16, 64])
+        u = {" + ".join(["t"] * 1500)}
+        y = pl.store(u, [0, 0], [16, 64], y)
+"""
+    limit = sys.getrecursionlimit()
+    program = pl.parse(text, "sum.py")
+    assert isinstance(program, ir.Program)
+    assert nesting(program) > 1500
+    x = np.linspace(-1, 1, 1024, dtype=np.float32).reshape(16, 64)
+    wanted = x.copy()
+    for _ in range(1499):
+        wanted += x
+    for target in ("interpreter", "cpu"):
+        y = np.zeros_like(x)
+        runtime.compile(program, target=target)(x, y)
+        np.testing.assert_array_equal(y, wanted)
+    assert passes.check_unwritten(program) == []
+    assert sys.getrecursionlimit() == limit
+
+
+def test_shared_calls() -> None:
+    """How deep calls are is found in linear time, also where each stands in two places."""
+    value: ir.Expr = ir.Var("x", INT64)
+    for _ in range(60):
+        value = ir.Call(ir.Op("both"), [value, value], INT64)
+    assert nesting(ir.EvalStmt(value)) == 60
 
 
 def test_text_is_refused() -> None:

@@ -7,6 +7,7 @@ from textwrap import dedent
 import pytest
 from hypothesis import given, settings
 
+import pypto.language as pl
 from pypto._src.errors import PassError
 from pypto._src.ir.nodes import Call, Op, Var
 from pypto._src.ir.stmts import (
@@ -59,6 +60,27 @@ def test_calls_are_lifted_in_order_of_evaluation() -> None:
         _t4 = ext(x)
         return _t4
         """)
+
+
+def test_calls_in_calls_of_any_depth() -> None:
+    """A sum of 1,500 tiles is that many calls, the innermost first."""
+    text = f"""
+import pypto.language as pl
+
+@pl.function(type=pl.FunctionType.InCore)
+def kernel(x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+    t = pl.load(x, [0, 0], [16, 64])
+    u = {" + ".join(["t"] * 1500)}
+    y = pl.store(u, [0, 0], [16, 64], y)
+"""
+    kernel = pl.parse(text, "sum.py")
+    assert isinstance(kernel, Function)
+    [result] = FlattenCallExpr()(ConvertToSSA()(Program([kernel], "Sum"))).functions_
+    found = [line.partition(": ")[0::2] for line in body_text(result).splitlines()]
+    sums = [(name, value.partition(" = ")[2]) for name, value in found[1:-1]]
+    assert sums[:2] == [("_t0", "pl.block.add(t, t)"), ("_t1", "pl.block.add(_t0, t)")]
+    assert sums[-1] == ("u", "pl.block.add(_t1497, t)")
+    assert len(sums) == 1499
 
 
 def test_conditions_and_bounds() -> None:

@@ -455,14 +455,20 @@ class _Room:
 
 
 def nesting(root: IRNode) -> int:
-    """Return how many statements are at most inside each other."""
+    """Return how many statements, and then calls, are at most inside each other."""
     deepest = 0
+    seen: dict[Call, int] = {}  # calls that are shared are looked at where they are deepest
     stack: list[tuple[IRNode, int]] = [(root, 0)]
     while stack:
         node, depth = stack.pop()
         if isinstance(node, Stmt | Function | Program):
-            deepest = max(deepest, depth)
             stack += [(child, depth + 1) for child in children(node)]
+        elif isinstance(node, Call) and seen.get(node, -1) < depth:
+            seen[node] = depth
+            stack += [(arg, depth + 1) for arg in node.args if isinstance(arg, Call)]
+        else:
+            continue
+        deepest = max(deepest, depth)
     return deepest
 
 

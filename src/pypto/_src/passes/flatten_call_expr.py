@@ -7,10 +7,10 @@ they stand in, in order of evaluation. What Python evaluates only sometimes (the
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from functools import cached_property
 from operator import is_
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
@@ -201,9 +201,24 @@ class _Lift(Mutator):
         return self._assign(self._with_operands(call))
 
     def _with_operands(self, call: Call) -> Call:
-        # Variables but those that are carried stay, and so do constants.
-        args = tuple([a if a.__class__ in _ATOMS else self.visit(a) for a in call.args])
-        return call if all(map(is_, args, call.args)) else with_args(call, args)
+        """Return the call with its operands lifted; calls in calls may be thousands deep."""
+        stack: list[tuple[Call, Iterator[Expr], list[Expr]]] = [(call, iter(call.args), [])]
+        while True:
+            outer, rest, args = stack[-1]
+            for arg in rest:
+                if arg.__class__ is Call:
+                    inner = cast("Call", arg)
+                    stack.append((inner, iter(inner.args), []))
+                    break
+                # Variables but those that are carried stay, and so do constants.
+                args.append(arg if arg.__class__ in _ATOMS else self.visit(arg))
+            else:
+                stack.pop()
+                same = all(map(is_, args, outer.args))
+                value = outer if same else with_args(outer, tuple(args))
+                if not stack:
+                    return value
+                stack[-1][2].append(self._assign(value))
 
     def visit_And(self, expr: And) -> Expr:
         """a and f(b)  ->  if a: _t0 = f(b); else: False."""

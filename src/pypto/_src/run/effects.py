@@ -7,7 +7,7 @@ others it may stand for; what a loop or branch gives may be any that meets there
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from pypto._src.ir.enums import ParamDirection
@@ -141,7 +141,24 @@ class _Analysis:
                 return {}
 
     def call(self, call: Call) -> dict[int, list[Name]]:
-        args = [self.names(arg) for arg in call.args]
+        """Return what `values` does; calls in calls may be thousands deep."""
+        stack: list[tuple[Call, Iterator[Expr], list[list[Name]]]] = [(call, iter(call.args), [])]
+        while True:
+            outer, rest, args = stack[-1]
+            for arg in rest:
+                if isinstance(arg, Call):
+                    stack.append((arg, iter(arg.args), []))
+                    break
+                args.append(self.names(arg))
+            else:
+                stack.pop()
+                found = self.of_operands(outer, args)
+                if not stack:
+                    return found
+                stack[-1][2].append(found.get(WHOLE, []))
+
+    def of_operands(self, call: Call, args: Sequence[list[Name]]) -> dict[int, list[Name]]:
+        """Return the names of the buffers of a result, given those of the operands."""
         if isinstance(call.op, GlobalVar):
             callee = self.known.get(call.op.name)
             if callee is None:
