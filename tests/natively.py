@@ -47,13 +47,15 @@ def compile_together(kernels: Sequence[Function], toolchain: Toolchain) -> list[
         entry = f"kernel_entry_{number}"
         launcher = launcher_source(entry).replace(LAUNCH_SYMBOL, f"{LAUNCH_SYMBOL}_{number}")
         # The headers are read by now, so that an #include inside of the namespace adds nothing.
+        # What only the launcher sees is compiled once, not also as a function for others.
         parts += [
-            f"namespace batch_{number} {{",
+            f"namespace {{ namespace batch_{number} {{",
             f"#define kernel_entry {entry}",
             kernel_file(kernel),
-            launcher,
             "#undef kernel_entry",
-            "}",
+            "}}",
+            f"using batch_{number}::{entry};",
+            launcher,
         ]
     path = build("\n".join(parts), toolchain=toolchain, include_dirs=[INCLUDE])
     return [NativeKernel(path, f"{LAUNCH_SYMBOL}_{number}") for number in range(len(kernels))]

@@ -50,6 +50,9 @@ DTYPES: dict[str, np.dtype[Any]] = {
 }
 FLOATS = ("float", "half", "bfloat16_t")
 
+KERNELS_OF_A_PART = 110
+"""The compiler takes some seconds over so many."""
+
 LAYOUTS = {
     "nd": ("RowMajor", "NoneBox"),
     "dn": ("ColMajor", "NoneBox"),
@@ -117,13 +120,15 @@ def function(name: str, body: str) -> str:
 
 
 class Library:
-    """Kernels by name, compiled in parallel into a few shared objects."""
+    """Kernels by name, compiled in parallel into a few shared objects.
 
-    def __init__(self, kernels: dict[str, str], toolchain: Toolchain, parts: int = 4) -> None:
+    An object holds kernels whose names lie beside each other: what they share is compiled once.
+    """
+
+    def __init__(self, kernels: dict[str, str], toolchain: Toolchain) -> None:
         names = sorted(kernels)
 
-        def load(part: int) -> ctypes.CDLL:
-            chosen = names[part::parts]
+        def load(chosen: list[str]) -> ctypes.CDLL:
             functions = "".join(function(name, kernels[name]) for name in chosen)
             path = build(
                 PRELUDE + functions + CONTROL,
@@ -133,11 +138,12 @@ class Library:
             )
             return ctypes.CDLL(str(path))
 
+        parts = [names[i : i + KERNELS_OF_A_PART] for i in range(0, len(names), KERNELS_OF_A_PART)]
         with ThreadPoolExecutor() as pool:
-            self._objects = list(pool.map(load, range(parts)))
+            self._objects = list(pool.map(load, parts))
         for item in self._objects:
             item.control_error.restype = ctypes.c_char_p
-        self._part = {name: index % parts for index, name in enumerate(names)}
+        self._part = {name: index for index, part in enumerate(parts) for name in part}
 
     def start(self, byte: int = 0x3C) -> None:
         """Clear the error and fill the tile memory of this thread with a byte."""

@@ -71,7 +71,7 @@ KERNELS = {
 @pytest.mark.parametrize("flags", VARIANTS)
 def test_sign_of_zero(toolchain: Toolchain, flags: str) -> None:
     """Of two equal operands max and min give the second, so that its zero's sign counts."""
-    library = Library(KERNELS, variant(toolchain, flags), parts=1)
+    library = Library(KERNELS, variant(toolchain, flags))
     a = np.tile(np.array([-0.0, 0.0, -0.0, 0.0], np.float32), 16).reshape(SHAPE)
     b = np.tile(np.array([0.0, -0.0, -0.0, 0.0], np.float32), 16).reshape(SHAPE)
     plus, minus = np.zeros_like(a), np.full_like(a, -0.0)

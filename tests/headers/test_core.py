@@ -66,7 +66,7 @@ KERNELS["wrong_store"] = (
 
 @pytest.fixture(scope="module")
 def library(toolchain: Toolchain) -> Library:
-    return Library(KERNELS, toolchain, parts=1)
+    return Library(KERNELS, toolchain)
 
 
 def ramp() -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
@@ -282,7 +282,7 @@ for (int64_t i = 0; i < 2; i += 1) {
 
 def test_emitted_form(toolchain: Toolchain) -> None:
     """The emitter's form of a kernel compiles as it is into a shared object."""
-    library = Library({"seed": SEED}, toolchain, parts=1)
+    library = Library({"seed": SEED}, toolchain)
     a = np.random.default_rng(1).random((256, 64), np.float32)
     out = np.zeros_like(a)
     library.run("seed", a, out)

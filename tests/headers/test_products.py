@@ -31,31 +31,6 @@ KERNELS = {
 }
 
 
-def draw(dtype: str, shape: tuple[int, int], seed: int) -> Array:
-    """Return integers for int8; else normal numbers over many exponents."""
-    rng = np.random.default_rng(seed)
-    if dtype == "int8_t":
-        return rng.integers(-128, 128, shape).astype(np.int8)
-    return (rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape)).astype(DTYPES[dtype])
-
-
-@pytest.mark.parametrize("flags", VARIANTS)
-def test_products(toolchain: Toolchain, flags: str) -> None:
-    """Every element lies within k * 2^-24 of its terms' magnitudes; int8 is exact."""
-    library = Library(KERNELS, variant(toolchain, flags))
-    for name in KERNELS:
-        dtype, m, k, text = name.rsplit("_", 3)
-        size = next(s for s in SIZES if s[:2] == (int(m), int(k)))
-        a, b = draw(dtype, size[:2], 1), draw(dtype, size[1:], 2)
-        out = np.zeros((size[0], size[2]), DTYPES[PRODUCTS[dtype]])
-        library.run(name, a, b, out)
-        times = 3 if text == "thrice" else 1
-        x, y = a.astype(np.float64), b.astype(np.float64)
-        bound = 0.0 if dtype == "int8_t" else (size[1] + 3) * 2.0**-24
-        allowed = bound * times * (np.abs(x) @ np.abs(y))
-        assert (np.abs(out - times * (x @ y)) <= allowed).all(), name
-
-
 def added_kernel(dtype: str, size: tuple[int, int, int]) -> str:
     """Return a product with a bias, and one that is added to it and lies elsewhere."""
     m, _, n = size
@@ -75,18 +50,45 @@ def added_kernel(dtype: str, size: tuple[int, int, int]) -> str:
 
 
 ADDED = {
-    f"{dtype}_{size[0]}_{size[1]}": added_kernel(dtype, size)
+    f"{dtype}_{size[0]}_{size[1]}_added": added_kernel(dtype, size)
     for dtype in PRODUCTS
     for size in SIZES
 }
 
 
-@pytest.mark.parametrize("flags", VARIANTS)
-def test_added_products(toolchain: Toolchain, flags: str) -> None:
+@pytest.fixture(scope="module", params=VARIANTS)
+def library(toolchain: Toolchain, request: pytest.FixtureRequest) -> Library:
+    """Return all kernels, which share their instructions, compiled for one variant."""
+    return Library({**KERNELS, **ADDED}, variant(toolchain, request.param))
+
+
+def draw(dtype: str, shape: tuple[int, int], seed: int) -> Array:
+    """Return integers for int8; else normal numbers over many exponents."""
+    rng = np.random.default_rng(seed)
+    if dtype == "int8_t":
+        return rng.integers(-128, 128, shape).astype(np.int8)
+    return (rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape)).astype(DTYPES[dtype])
+
+
+def test_products(library: Library) -> None:
+    """Every element lies within k * 2^-24 of its terms' magnitudes; int8 is exact."""
+    for name in KERNELS:
+        dtype, m, k, text = name.rsplit("_", 3)
+        size = next(s for s in SIZES if s[:2] == (int(m), int(k)))
+        a, b = draw(dtype, size[:2], 1), draw(dtype, size[1:], 2)
+        out = np.zeros((size[0], size[2]), DTYPES[PRODUCTS[dtype]])
+        library.run(name, a, b, out)
+        times = 3 if text == "thrice" else 1
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        bound = 0.0 if dtype == "int8_t" else (size[1] + 3) * 2.0**-24
+        allowed = bound * times * (np.abs(x) @ np.abs(y))
+        assert (np.abs(out - times * (x @ y)) <= allowed).all(), name
+
+
+def test_added_products(library: Library) -> None:
     """A bias is added to every row, and a product to an accumulator in another place."""
-    library = Library(ADDED, variant(toolchain, flags))
     for name in ADDED:
-        dtype, m, k = name.rsplit("_", 2)
+        dtype, m, k, _ = name.rsplit("_", 3)
         size = next(s for s in SIZES if s[:2] == (int(m), int(k)))
         a, b = draw(dtype, size[:2], 1), draw(dtype, size[1:], 2)
         out = np.zeros((size[0], size[2]), DTYPES[PRODUCTS[dtype]])

@@ -63,3 +63,15 @@ def stages(program: ir.Program) -> Iterator[tuple[str, ir.Program]]:
             if path not in done:
                 done[path] = make()(before)
                 yield " > ".join(path), done[path]
+
+
+def changes(program: ir.Program) -> Iterator[tuple[str, ir.Program]]:
+    """Yield the stages at which the program is another one.
+
+    A pass that finds nothing to do gives back the program it was given: that one is known.
+    """
+    known = {id(program): program}
+    for stage, after in stages(program):
+        if id(after) not in known:
+            known[id(after)] = after
+            yield stage, after

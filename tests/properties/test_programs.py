@@ -29,7 +29,7 @@ from pypto._src.run.toolchain import Toolchain
 from tests.natively import Array, assert_close, compile_together, words
 from tests.properties.kernels import Pick
 from tests.properties.launches import random_launches
-from tests.properties.programs import ALL_MAKERS, MAKERS, STRATEGIES, Make, launched, stages
+from tests.properties.programs import ALL_MAKERS, MAKERS, STRATEGIES, Make, changes, launched
 
 ROOT = Path(__file__).parents[2]
 COUNTS = (-1, 0, 1, 3)
@@ -101,7 +101,7 @@ def test_passes_keep_the_meaning(make: Make, data: st.DataObject) -> None:
     """After each pass of both strategies a kernel writes the same bits as before all of them."""
     program = make(picks(data), 10)
     wanted = results(program)
-    for stage, after in stages(program):
+    for stage, after in changes(program):
         for count, found, expected in zip(COUNTS, results(after), wanted, strict=True):
             for left, right in zip(found, expected, strict=True):
                 assert_close(left, right, note=f"n = {count} after {stage}")
@@ -113,7 +113,7 @@ def test_passes_keep_the_meaning(make: Make, data: st.DataObject) -> None:
 def test_programs_read_back(make: Make, data: st.DataObject) -> None:
     """The text of a kernel, before and after each pass, is the text of an equal program."""
     program = make(picks(data), 6)
-    for stage, after in [("nothing", program), *stages(program)]:
+    for stage, after in [("nothing", program), *changes(program)]:
         text = str(after)
         parsed = pl.parse(text)
         ir.assert_structural_equal(after, parsed)

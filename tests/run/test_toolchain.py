@@ -325,6 +325,24 @@ def test_sanitizer_environment_of_plain_toolchain() -> None:
     assert sanitizer_environment(Toolchain(("cxx",), "gcc", "", ())) == {}
 
 
+@pytest.mark.parametrize(
+    ("loaded", "kept"),
+    [
+        ("/lib/libasan.so:/lib/none.so", "/lib/none.so"),
+        ("/lib/libtsan.so", ""),
+        ("/lib/none.so", "/lib/none.so"),
+    ],
+)
+def test_compilers_run_without_sanitizers(
+    loaded: str, kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sanitizer that this process was started with is not loaded into a compiler."""
+    script = write_script(tmp_path / "cxx", 'echo "[$DYLD_INSERT_LIBRARIES]"')
+    # The variable of the other platform's loader: this one's loads nothing that does not exist.
+    monkeypatch.setenv("DYLD_INSERT_LIBRARIES", loaded)
+    assert toolchain.run([str(script)], timeout_s=30.0).stdout == f"[{kept}]\n"
+
+
 def test_timeout_kills_children(tmp_path: Path) -> None:
     """A command that runs out of time is killed with the processes it started."""
     fifo = tmp_path / "fifo"

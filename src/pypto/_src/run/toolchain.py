@@ -238,7 +238,8 @@ def run(
     """Run a command to its end, without a shell, and return its output.
 
     On a timeout, or when the caller is interrupted, the command and all that it started are
-    killed: a compiler driver's own children would otherwise go on.
+    killed: a compiler driver's own children would otherwise go on. A sanitizer that is loaded into
+    this process is not loaded into the command, which would take three times as long under it.
 
     Args:
         command: The program and its arguments.
@@ -256,7 +257,7 @@ def run(
         encoding="utf-8",
         errors="replace",
         # English messages, so that errors can be told from notes.
-        env={**os.environ, "LC_ALL": "C", **(environment or {})},
+        env={**_without_sanitizers(os.environ), "LC_ALL": "C", **(environment or {})},
         process_group=None if sys.platform == "win32" else 0,
     )
     with process:
@@ -269,6 +270,18 @@ def run(
             _kill(process)
             raise
     return Finished(process.returncode, stdout, stderr)
+
+
+def _without_sanitizers(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables without what `sanitizer_environment` loads ahead of a program."""
+    found = dict(variables)
+    runtimes = {name for names in _RUNTIMES.values() for name in names}
+    for variable in ("LD_PRELOAD", "DYLD_INSERT_LIBRARIES"):
+        loaded = found.get(variable, "").split(":")
+        if any(Path(library).name in runtimes for library in loaded):
+            kept = [library for library in loaded if Path(library).name not in runtimes]
+            found[variable] = ":".join(kept)
+    return found
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
