@@ -220,6 +220,7 @@ NO_HINT = {
     "run-range": "no type holds the number",
     "run-shift": "the data decide",
     "run-step": "the data decide",
+    "spread-parts": "no op makes a tile of their valid rows and columns",
     "step-of-zero": "IR made by hand",
     "stray-jump": "IR made by hand",
     "string-operand": "the string means nothing",

@@ -193,3 +193,124 @@ def test_numbers_outside_of_kernels() -> None:
     half = ir.Var("h", ir.ScalarType(DataType.FP16), nowhere)
     found: list[Any] = [pl.min(half, number) for number in (2.0, 1e6)]
     assert [each.dtype for each in found] == [DataType.FP16, DataType.FP32]
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("t = x[:] ** 2", "write x[:] * x[:]"),
+        ("t = t**0.5", "write pl.sqrt(t)"),
+        ("t = (t + 1) ** -0.5", "write pl.rsqrt(t + 1)"),
+        ("t = t**-1", "write pl.recip(t)"),
+        ("t = t**3", None),
+    ],
+)
+def test_powers(line: str, wanted: str | None) -> None:
+    """A power of a tile is the op that computes it, where there is one."""
+    assert hint(line, "FP32") == wanted
+
+
+def test_arguments_moved_on() -> None:
+    """All arguments in a wrong order are told the right one."""
+    assert hint("t = pl.full(0.0, [64, 64], pl.FP32)", "FP32") == (
+        "write pl.full([64, 64], pl.FP32, 0.0)"
+    )
+
+
+BATCHES = """\
+import pypto.language as pl
+
+
+@pl.function(type=pl.FunctionType.InCore)
+def kernel(
+    x: pl.Tensor[[4, 64, 48], pl.FP32],
+    n: pl.Scalar[pl.INT64],
+    out: pl.Out[pl.Tensor[[4, 64, 48], pl.FP32]],
+):
+    t = pl.load(x, [0, 0, 0], [1, 64, 48])
+    {line}
+    out = pl.store(t, [0, 0, 0], [1, 64, 48], out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("t = pl.load(x, [n, 0, 0], [64, 48])", "write pl.load(x, [n, 0, 0], [1, 64, 48])"),
+        (
+            "t = pl.load(x, [n, 0, 0], [1, 64, 48], valid_shapes=[1, n, 48])",
+            "declare the tensor with two dimensions, and load [64, 48] of it",
+        ),
+        (
+            "m = pl.matmul(t, t)",
+            "declare the tensor with two dimensions, and load [64, 48] of it",
+        ),
+    ],
+)
+def test_matrices_of_a_batch(line: str, wanted: str) -> None:
+    """Whole rows without the leading dimensions are those of one matrix."""
+    error = failure(BATCHES.format(line=line))[0]
+    assert (error.place.begin_line, error.hint) == (11, wanted)
+
+
+def test_a_return_in_a_loop_that_may_have_no_turn() -> None:
+    """The way past the loop returns what the loop would."""
+    code = """\
+import pypto.language as pl
+
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(
+        self, x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]
+    ) -> pl.Tensor[[64, 64], pl.FP32]:
+        for i in pl.range(4):
+            out = pl.store(x[i * 16 : i * 16 + 16], [i * 16, 0], [16, 64], out)
+            if i > 2:
+                return out
+"""
+    assert failure(code, "compile")[0].hint == "write return out at the end"
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("t = pl.sel(t > 0 and t < 1, t, t * 2)", "write (t > 0) * (t < 1)"),
+        ("t = pl.sel(t > 1 or t < 0, t, t * 2)", "write max(t > 1, t < 0)"),
+        ("t = pl.sel(t > 1 or n < 0, t, t * 2)", None),
+    ],
+)
+def test_conditions_by_element(line: str, wanted: str | None) -> None:
+    """Masks are 1 or 0, so that a product is both and a maximum either."""
+    assert hint(line, "FP32") == wanted
+    if wanted is not None:
+        masks = wanted.removeprefix("write ")
+        line = f"t = pl.sel({masks}, t, t * 2)"
+        assert isinstance(pl.parse(KERNEL.format(dtype="FP32", line=line)), ir.Function)
+
+
+CARRIED = """\
+import pypto.language as pl
+
+
+@pl.function(type=pl.FunctionType.InCore)
+def kernel(x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+    a = x[0:16]
+    for i, ({names},) in pl.range(3, init_values=({inits},)):
+        {line}
+    out[:] = t
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "inits", "line", "wanted"),
+    [
+        ("t", "a", "t, u = pl.yield_(t * 2, t)", "write t = pl.yield_(t * 2)"),
+        ("t, u", "a, a", "t = pl.yield_(t * 2)", "write t, u = pl.yield_(t * 2, u)"),
+    ],
+)
+def test_yields_of_another_number(names: str, inits: str, line: str, wanted: str) -> None:
+    """Values that the loop carries are kept as they are written."""
+    error = failure(CARRIED.format(names=names, inits=inits, line=line))[0]
+    assert (error.place.begin_line, error.hint) == (8, wanted)

@@ -9,6 +9,8 @@ import textwrap
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from pypto._src.errors import PyptoError
 from pypto._src.frontend import line_calls, lines, source
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.hook import report
-from pypto._src.frontend.lines import Line, TypeText, syntax_tree_of, walk
+from pypto._src.frontend.lines import Line, TypeText, names_assigned, syntax_tree_of, walk
 from pypto._src.outside import names_read
 from pypto._src.python_text import parse_python
 from tests.case_files import parts
@@ -58,7 +60,8 @@ class P:
 
 def lines_of(tree: ast.AST) -> list[str]:
     """Return the names that lines of a tree assign."""
-    return [node.name for node in walk(tree) if isinstance(node, Line)]
+    found = [names_assigned(node) for node in walk(tree) if isinstance(node, Line)]
+    return [name for names in found for name in names]
 
 
 def dumped(tree: ast.AST) -> str:
@@ -94,6 +97,24 @@ CUT = {
         "    x = a.b(c) # why\n\n    x = a.b(c)\n",
         ["x", "x"],
     ),
+    "calls within calls": (
+        "def f():\n    x = a.b(c.d(e), f.g(h.i(j), [k, 1]), w=[1])\n    y = a.b(c.d(e.f(g)))\n",
+        ["x", "y"],
+    ),
+    "sums": (
+        "def f():\n    x = (a + 3) * b.c - -2 // d % e / 1.5\n"
+        "    y = a.b([(c + 1) * 2, 0], (d - e))\n"
+        "    z = a.b(c + 1, k=2 * d) + (e * f)\n    y = (a * b)\n",
+        ["x", "y", "z", "y"],
+    ),
+    "several at once": (
+        "def f():\n    x, y = a.b(c), d\n    z, u = a.b(c)\n    v = a, b + c\n    w = a\n",
+        ["x", "y", "z", "u", "v", "w"],
+    ),
+    "constants as keywords": (
+        "def f():\n    x = a.b(c, k=True, w=None)\n    y = a.b(d.e(f, k=False), Trueish)\n",
+        ["x", "y"],
+    ),
 }
 WHOLE = {
     "a string": 'def f():\n    """\n    x = a.b(c)\n    """\n    x = a.b(c)\n',
@@ -101,8 +122,16 @@ WHOLE = {
     "a continued line": "def f():\n    y = \\\n    x = a.b(c)\n",
     "module level": "x = a.b(c)\n",
     "a plain name": "def f():\n    x = a(c)\n",
-    "a method": "def f():\n    x = self.a(c)\n",
-    "a call of a call": "def f():\n    x = a.b(c.d())\n",
+    "a method": "def f():\n    x = self.a(c)\n    y = a.b(self.c(d))\n    z = self.a + b\n",
+    "a call of nothing": "def f():\n    x = a.b(c.d())\n",
+    "a call of a plain name": "def f():\n    x = a.b(c(d))\n    y = a + b(c)\n",
+    "calls too deep": "def f():\n    x = a.b(a.b(a.b(a.b(c))))\n",
+    "a sum too long": f"def f():\n    x = {' + '.join('a' * 100)}\n",
+    "too many arguments": f"def f():\n    x = a.b({'c + 1, ' * 99}c + 1)\n",
+    "a number": "def f():\n    x = 1\n    y = -2.5\n",
+    "other operators": "def f():\n    x = a ** b\n    y = a < b\n    z = a @ b\n    u = a or b\n",
+    "other spaces": "def f():\n    x = a+b\n    y = a.b( c)\n    z = a.b(c,d)\n    x, = a\n",
+    "other brackets": "def f():\n    x = a[b]\n    y = a.b((c, d))\n    z = a.b([c.d(e)])\n",
     "letters beyond ASCII": "def f():\n    x = a.b(c)  \n    y = a.b(\u00e9)\n",
     "a block on a continued line": "if y: \\\n    x = a.b(c)\n",
     "a lone carriage return": "def f():\r    z\n    x = a.b(c)\n",
@@ -117,6 +146,18 @@ NO_PYTHON = {
     "a keyword in a path": "def f():\n    x = a.in(c)\n",
     "a position after a keyword": "def f():\n    x = a.b(c=1, d)\n",
     "zeros before a number": "def f():\n    x = a.b(007)\n",
+    "zeros in a sum": "def f():\n    x = a + 007\n",
+    "an operator and nothing": "def f():\n    x = a.b(c + )\n",
+    "an operator and a comma": "def f():\n    x = a.b(c + , d)\n",
+    "a list in a sum": "def f():\n    x = a.b([c + , d])\n",
+    "a letter behind a number": "def f():\n    x, y = a, 0x\n",
+    "two commas": "def f():\n    x = a.b(c, , d)\n",
+    "a keyword in brackets": "def f():\n    x = (a=1) + b\n",
+    "a constant assigned": "def f():\n    x, True = a.b(c)\n",
+    "a constant for a keyword": "def f():\n    x = a.b(True=c)\n",
+    "a constant in a path": "def f():\n    x = a.b(k=c.True)\n",
+    "a bracket too few": "def f():\n    x = a.b(c.d(e)\n",
+    "a position after a keyword, within": "def f():\n    x = a.b(c.d(e=1, f))\n",
     "an open string": 'def f():\n    x = a.b(c)\n    """\n    x = a.b(c)\n',
     "an open bracket": "def f():\n    y = (\n    x = a.b(c)\n",
     "indented without a block": "x = 1\n    x = a.b(c)\n",
@@ -155,6 +196,11 @@ TYPES = {
         f"def f(\u00e9: {FP32}, \U0001f600x: A, y: {FP32}): z\n".replace("\U0001f600", "\u00ef"),
         [FP32, FP32],
     ),
+    "following each other": (
+        f"def f(\n  \u00e9: {FP32}, y: a[[b], c],\n\n    z: {FP32},\n  u: v,\n  w: {FP32}, *,\n"
+        f"  k: {FP32}, m: {FP32},\n): z\n",
+        [FP32, "a[[b], c]", FP32, FP32, FP32, FP32],
+    ),
     "with lines": (f"def f(x: {FP32}):\n    x = a.b(c)\n", [FP32]),
     "inside each other": (
         f"def f(x: {FP32}):\n  def g(y: {FP32}): z\n  if a:\n    def h(y: {FP32}): z\n",
@@ -172,12 +218,15 @@ TYPES_ELSEWHERE = {
     "a lambda": f"f = lambda: {FP32}, a\n",
     "a slice": f"a[b: {FP32}, c]\n",
     "a coroutine": f"async def f(x: {FP32}): z\n",
+    "of more entries": f"def f(x: {FP32}, y: {FP32}):\n    return {{x: {FP32}, y: {FP32}, z: u}}\n",
     "a name like that of a cut": f"def f(x: {FP32}, y: __t_0): __t_0{'_' * 20}\n",
 }
 NO_TYPES = {
     "a keyword": "def f(x: a[[if], b]): z\n",
     "an unclosed one": f"def f(x: pl.Out[{FP32}, y: z): z\n",
     "a type in brackets": f"def f((x: {FP32})): z\n",
+    "a keyword for a parameter": f"def f(x: {FP32}, if: {FP32}): z\n",
+    "an odd space": f"def f(x: {FP32},\v y: {FP32}): z\n",
 }
 
 
@@ -278,12 +327,12 @@ def test_what_lines_read(text: str, names: list[str]) -> None:
     cut, whole = syntax_tree_of(function).body[0], ast.parse(function).body[0]
     assert isinstance(cut, ast.FunctionDef)
     assert isinstance(whole, ast.FunctionDef)
-    assert len([node for node in walk(cut) if isinstance(node, Line)]) == len(names)
+    assert lines_of(cut) == names
     found = names_read(cut)
     assert found == names_read(whole)
     assert list(found) == list(names_read(whole))
     assert found
-    assert len([node for node in walk(cut) if isinstance(node, Line)]) == len(names)
+    assert lines_of(cut) == names
 
 
 @pytest.mark.parametrize("text", WHOLE.values(), ids=WHOLE)
@@ -410,6 +459,138 @@ def test_headers(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cut != outcome(text)
 
 
+VALUES = {
+    "calls within calls": "x2 = pl.exp(pl.mul(pl.add(a, b), 2))",
+    "a scalar": "n = pl.cast(pl.min(i + 1, pl.max(3, i)), pl.FP32)",
+    "products first": "n = row - i * 2 // ROWS + (i % 3) * (row + 4)",
+    "from the left": "n = row - i - 2 - ROWS",
+    "numbers alone": "n = ROWS * 2 + 1",
+    "numbers that divide by nothing": "n = i + ROWS // (ROWS - 16)",
+    "numbers with fractions": "x2 = pl.add(a, ROWS / 3 + 0.5)",
+    "tiles": "x2 = a * 2.0 + b - a * b",
+    "a number before a tile": "x2 = 2.0 * a",
+    "a tile taken from a number": "x2 = 2.0 - a",
+    "a whole in brackets": "n = (i + row)",
+    "an argument in brackets": "n = pl.max((i + row), (3))",
+    "a list of sums": "x2 = pl.load(x, [(i + 1) * 8 - 8, 0 * 4], [ROWS - 8 + 8, 64])",
+    "no common type": "n = i + pl.cast(a, pl.BF16)",
+    "an operand too few": "x2 = pl.exp(pl.add(a))",
+    "a keyword twice within": "x2 = pl.exp(pl.cast(a, target_type=pl.FP32, target_type=pl.FP32))",
+    "an argument computed": "x2 = pl.load(x, [i * 4 + row, 0], [ROWS, 64], target_memory=row + 1)",
+    "two values": "x2, n = pl.exp(a), row * 2",
+    "two that change places": "a, b = pl.exp(b), pl.exp(a)",
+    "two of one": "a, b = pl.exp(a)",
+    "one of two": "a = pl.exp(a), b",
+    "two, one of which fails": "n, i = row + 1, row + 2",
+    "a number and a tile": "n, x2 = 3, pl.exp(a)",
+    "another name": "x2 = a",
+    "a name of a number": "n = ROWS",
+    "a name that is not defined": "n = i + k",
+    "a value without effect": "n = pl.add(pl.free, i)",
+    "an output within": "y = pl.store(b, [row, 0], [16, 64], pl.store(a, [0, 0], [16, 64], y))",
+    "a constant": "x2 = pl.matmul(a, b, transpose=True)",
+}
+
+
+@pytest.mark.parametrize("line", VALUES.values(), ids=VALUES)
+def test_values(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls, sums and several values at once mean in a line's text what they mean in its nodes."""
+    old = "x2 = pl.cast(z, pl.FP32)\n"
+    text = KERNEL.replace("            pl = pl\n", "").replace(old, f"{old}            {line}\n")
+    names = line.partition(" = ")[0].split(", ")
+    assert set(names) <= set(lines_of(syntax_tree_of(text)))
+    cut, whole = both(text, monkeypatch)
+    assert cut == whole
+
+
+def random_sum(random: Random, depth: int) -> str:
+    """Return a sum, product or call of scalars of `KERNEL`, or what is in one."""
+    kind = random.randrange(8) if depth else 0
+    if kind < 3:
+        return random.choice(["i", "row", "n", "ROWS", "3", "0", "-2"])
+    left, right = random_sum(random, depth - 1), random_sum(random, depth - 1)
+    if kind == 3:
+        return f"({left})"
+    if kind == 4:
+        return random.choice([f"pl.min({left}, {right})", f"pl.cast({left}, pl.INT32)"])
+    return f"{left} {random.choice(['+', '-', '*', '//', '%', '/'])} {right}"
+
+
+def random_tile(random: Random, depth: int) -> str:
+    """Return a call or sum of tiles of `KERNEL`, or what is in one."""
+    kind = random.randrange(8) if depth else 0
+    if kind < 3:
+        return random.choice(["a", "b", "c", "x2"])
+    left, right = random_tile(random, depth - 1), random_tile(random, depth - 1)
+    number = random_sum(random, 1)
+    if kind == 3:
+        return f"pl.load(x, [{number}, 0], [ROWS, 64], target_memory=pl.MemorySpace.Vec)"
+    if kind < 6:
+        return random.choice([f"pl.add({left}, {right})", f"pl.exp({left})", f"pl.mul({left}, 2)"])
+    return f"({left} {random.choice(['+', '-', '*', '/'])} {random.choice([right, number])})"
+
+
+def random_line(random: Random) -> str:
+    """Return an assignment, which may have mistakes."""
+    kind = random.randrange(4)
+    tile, number = random_tile(random, 3), random_sum(random, 3)
+    if kind == 0:
+        return f"{random.choice(['a', 'c', 'z'])}, n = {tile}, {number}"
+    return f"n = {number}" if kind == 1 else f"{random.choice(['a', 'c', 'z'])} = {tile}"
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_values(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever lines assign, their text means what their nodes do."""
+    random = Random(seed)
+    old = "x2 = pl.cast(z, pl.FP32)\n"
+    new = "".join(f"            {random_line(random)}\n" for _ in range(3))
+    text = KERNEL.replace("pl = pl", "n = i + 1").replace(old, f"{old}{new}")
+    cut, whole = both(text, monkeypatch)
+    assert cut == whole
+
+
+TOKENS = (
+    *("a", "b.c", "pl.f(", "self.x", "(", ")", "[", "]", ", ", ",", " + ", " * ", "1", "-2", "07"),
+    *(
+        "1.5",
+        "True",
+        "=",
+        "k=",
+        "k=True",
+        " = ",
+        "not",
+        "if",
+        "-",
+        "g(",
+        "1.",
+        "..",
+        " ",
+        "0x",
+        ":",
+    ),
+)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_texts(seed: int) -> None:
+    """Whatever is cut has the tree, or the error, that the whole text has."""
+    random = Random(seed)
+    for _ in range(150):
+        line = random_line(random)
+        for _ in range(random.randrange(4)):
+            at = random.randrange(len(line) + 1)
+            line = f"{line[:at]}{random.choice(TOKENS)}{line[at + random.randrange(3) :]}"
+        text = f"def f():\n    {line}\n"
+        found: list[str] = []
+        for parse in (syntax_tree_of, ast.parse):
+            try:
+                found.append(dumped(parse(text)))
+            except SyntaxError as error:
+                found.append(str(error))
+        assert found[0] == found[1], text
+
+
 RIGHT = ("", "pl.DataType.FP32)\n            if")
 
 
@@ -474,18 +655,25 @@ def test_attributes_that_change(lines: tuple[str, ...], monkeypatch: pytest.Monk
 
 def test_parsed_by_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line is what it was to who reads its text, if another one makes it an assignment."""
-    call = line_calls._call  # pyright: ignore[reportPrivateUsage]
+    add, values = lines._add_lines, line_calls._values  # pyright: ignore[reportPrivateUsage]
+    made: list[Any] = []
 
-    def parsed(ctx: Context, node: Line) -> object:
-        made = call(ctx, node)
-        assert node.targets
-        return made
+    def added(body: list[Any], run: str, last: int) -> None:
+        add(body, run, last)
+        made.extend(body)
+
+    def parsed(ctx: Context, line: int, text: str, begin: int) -> object:
+        found = values(ctx, line, text, begin)
+        assert [node.targets for node in made if node.lineno == line]
+        return found
 
     text = KERNEL.replace("            pl = pl\n", "")
     before = outcome(text)
     assert isinstance(before, bytes)
-    monkeypatch.setattr(line_calls, "_call", parsed)
+    monkeypatch.setattr(lines, "_add_lines", added)
+    monkeypatch.setattr(line_calls, "_values", parsed)
     assert outcome(text) == before
+    assert made
 
 
 def test_lines_are_not_parsed_again() -> None:
@@ -494,11 +682,11 @@ def test_lines_are_not_parsed_again() -> None:
     pl.parse(text)
     tree = syntax_tree_of(text)
     found = [node for node in walk(tree.body[-1]) if isinstance(node, Line)]
-    assert len(found) == 9
+    assert len(found) == 10
     parsed: list[str] = []
 
     def refused(line: Line) -> ast.Assign:
-        parsed.append(line.name)
+        parsed.append(line.text)
         raise AssertionError
 
     with pytest.MonkeyPatch.context() as patch:

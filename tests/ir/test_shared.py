@@ -10,6 +10,8 @@ import pytest
 
 from pypto import ir
 from pypto._src.driver import compile_program
+from pypto._src.errors import EvaluationError, PassError, TextError
+from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.passes.pipelines import PassManager
 
@@ -192,6 +194,58 @@ def test_parts_that_may_be_left_out_stay() -> None:
         return result
 
     assert values(kernel(guarded), 0) == [2, 2, 2]
+
+
+def connected(x: ir.Var, depth: int) -> ir.Expr:
+    """Return ``x < 5`` connected with itself, by ``and`` and ``or`` in turns."""
+    value: ir.Expr = ir.Lt(x, ir.ConstInt(5, INT64), ir.BOOL)
+    for level in range(depth):
+        value = (ir.And, ir.Or)[level % 2](value, value, ir.BOOL)
+    return value
+
+
+def asked(place: str, value: ir.Expr, x: ir.Var) -> ir.Program:
+    """Return a program without an IRBuilder's names, with ``value`` at a place of its own."""
+    kind = ir.ScalarType(INT64)
+    one, two = (ir.YieldStmt([ir.ConstInt(n, INT64)]) for n in (1, 2))
+    result, carried = ir.Var("r", kind), ir.IterArg("c", kind, ir.ConstInt(0, INT64))
+    stmts: dict[str, ir.Stmt] = {
+        "value": ir.AssignStmt(result, ir.cast(value, INT64)),
+        "if": ir.IfStmt(value, one, two, [result]),
+        "while": ir.WhileStmt(value, [carried], one, [result]),
+    }
+    body = ir.SeqStmts([stmts[place], ir.ReturnStmt([result])])
+    return ir.Program([ir.Function("f", [x], [kind], body)], "P")
+
+
+@pytest.mark.parametrize("place", ["value", "if", "while"])
+def test_what_cannot_be_written_out(place: str) -> None:
+    """Texts without end are refused at once, and so are the passes; all else is done as ever."""
+    x = variable()
+    value = connected(x, DEPTH)
+    whole = asked(place, value, x)
+    times = f"{DEPTH + 3} parts of one expression stand in it {2 ** (DEPTH + 2) - 1} times"
+    if place == "value":
+        times = f"{DEPTH + 4} parts of one expression stand in it {2 ** (DEPTH + 2)} times"
+    with pytest.raises(TextError) as caught:
+        str(whole)
+    assert caught.value.message == f"this Program is too long to be printed: {times}"
+    assert caught.value.slug == "too-deep"
+    with pytest.raises(TextError, match="this Or is too long to be printed"):
+        str(value)
+    with pytest.raises(PassError) as refused:
+        PassManager.get_strategy().run_passes(whole)
+    assert refused.value.message == f"a statement would be written out without end: {times}"
+    assert IRVerifier.create_default().verify(whole) == []
+    again = ir.deserialize(ir.serialize(whole))
+    assert ir.structural_equal(again, whole)
+    assert ir.structural_hash(again) == ir.structural_hash(whole)
+    if place == "while":  # its parts are computed before each turn, so no name can stand before it
+        with pytest.raises(EvaluationError, match=r"f would be computed without end: .* times"):
+            evaluate(whole, [9])
+    else:
+        assert evaluate(whole, [3]) == 1
+        assert evaluate(whole, [9]) == {"value": 0, "if": 2}[place]
 
 
 def test_small_expressions_stay_as_they_are_built() -> None:

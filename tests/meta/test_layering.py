@@ -29,7 +29,7 @@ ir.base ir.enums
 ir.highlight
 ir.nodes
 ir.makers ir.stmts ir.unique
-ir.annotations ir.result_types
+ir.annotations ir.result_types ir.sites
 ir.opdef
 ir.user_text
 ir.walk
@@ -45,7 +45,7 @@ ir.text_names
 ir.text_exprs
 ir.text
 ir.ssa_plan
-ir.ssa_jumps
+ir.ssa_jumps ir.ssa_tuples
 ir.ssa
 ir.build
 ir.core_builder

@@ -65,6 +65,8 @@ ELSEWHERE = {
     "no-plan": ("passes/test_memory_plan.py::test_what_has_no_plan_is_refused",
                 "have no memory references yet"),
     "poison": ("interp/test_strict.py::test_unwritten_memory", "poison"),
+    "rule-result": ("passes/test_optimise.py::test_rules_keep_the_type_of_a_call", "rule-result"),
+    "strategy": ("run/test_cli.py::test_strategy_without_flags", "strategy"),
     "sync-deadlock": ("interp/test_strict.py::test_wrong_flags", "sync-deadlock"),
     "sync-double-set": ("interp/test_strict.py::test_wrong_flags", "sync-double-set"),
     "sync-leak": ("interp/test_strict.py::test_wrong_flags", "sync-leak"),

@@ -174,10 +174,10 @@ H, U, B = tile("h", D.INT16), tile("u", D.UINT32), tile("b", D.INT8)
         ),
         (
             bitwise.ands,
-            (W, Var("n", ScalarType(D.INT64))),
+            (W, Var("f", ScalarType(D.FP32))),
             "dtype-mismatch",
             "operands of pl.and_ have different element types",
-            "pl.cast(n, pl.INT32)",
+            "pl.cast(f, pl.INT32)",
         ),
     ],
 )

@@ -219,8 +219,8 @@ NO_EDGE = {
     # A column vector [1, 1] is a tile of less than a block.
     (BY_ROWS, "row"): r"has \d bytes, a multiple of 32 was wanted",
     (BY_COLUMNS, "column"): r"has \d bytes, a multiple of 32 was wanted",
-    # These reduce or widen rows; a column has none.
-    (BY_ROWS, "column"): "does not take column vectors",
+    # These reduce rows; a column has none.
+    ("row_max row_min row_sum", "column"): "does not take column vectors",
     ("transpose", "row"): "does not take column vectors",
     ("transpose", "column"): "does not take column vectors",
     # The matrix unit takes boxes of 16 rows and 32 bytes; `gemv` takes one row.

@@ -15,6 +15,7 @@ from pypto._src.ir.stmts import AssignStmt, Function, SeqStmts
 from pypto._src.ops import elementwise, matmul, memory
 from pypto._src.ops.layout import (
     alloc_bytes,
+    are_in_vec,
     check_layout,
     effective_view,
     is_column,
@@ -145,6 +146,18 @@ def test_spaces_of_a_function() -> None:
         ("r", RIGHT),
         ("p", ACC),
     ]
+
+
+def test_a_function_in_vec() -> None:
+    """Calls tell that all tiles are in vector memory, unless one is elsewhere, or given."""
+    x, tile = Var("x", TensorType([32, 32], D.FP16)), Var("t", TileType([32, 32], D.FP16))
+    plain = call(memory.load, x, [0, 0], [32, 32])
+    staged = call(memory.load, x, [0, 0], [32, 32], target_memory=MAT)
+    stored = call(memory.store, tile, [0, 0], [32, 32], x)
+    assert are_in_vec([x], [plain, call(elementwise.exp, tile), stored])
+    assert not are_in_vec([x], [plain, staged])
+    assert not are_in_vec([x], [plain, matmul.matmul.build([tile, tile], {})])
+    assert not are_in_vec([x, tile], [plain])
 
 
 def test_wrong_space_in_a_function() -> None:

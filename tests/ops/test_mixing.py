@@ -21,7 +21,8 @@ from pypto._src.ir.nodes import ConstFloat, ConstInt, TileType, TileView, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ops import bitwise, elementwise, reduce, select
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.mixing import Mixing, steps
+from pypto._src.ops.mixing import Mixing
+from pypto._src.ops.retype import steps
 from pypto._src.passes.init_mem_ref import InitMemRef
 from pypto._src.passes.pipelines import OptimizationStrategy
 from pypto._src.run.native import NativeKernel
@@ -51,6 +52,17 @@ FULL: Shape = (32, 64)
 COLUMN: Shape = (32, 1)
 ROW: Shape = (1, 64)
 SHAPES = ((FULL, COLUMN), (FULL, ROW), (COLUMN, FULL), (ROW, FULL), (COLUMN, ROW))
+CUBE: Shape = (2, 16, 64)
+IN_CUBES = ((CUBE, (2, 16, 1)), ((1, 1, 64), CUBE), (CUBE, (64,)), (CUBE, (1, 64)))
+SHORT = ((8, 64), (8, 1))
+
+NUMBERED = (
+    *(elementwise.adds, elementwise.subs, elementwise.muls, elementwise.divs, elementwise.maxs),
+    *(elementwise.mins, bitwise.rems, select.cmps, select.lrelu, select.expands),
+)
+"""Ops of a tile and a number that promote, and those that keep the type of the tile."""
+KEEPING = (bitwise.ands, bitwise.ors, bitwise.xors, bitwise.shls, bitwise.shrs)
+NUMBERS = ((D.FP16, D.FP32), (D.INT32, D.FP32), (D.FP32, D.INT64), (D.INT16, D.FP16))
 
 
 class Subject(NamedTuple):
@@ -58,7 +70,7 @@ class Subject(NamedTuple):
 
     op: AnyOp
     dtypes: tuple[DataType, DataType]
-    shapes: tuple[Shape, Shape]
+    shapes: tuple[Shape, ...]
     words: Mapping[str, Any]
     built: BuiltKernel
 
@@ -66,12 +78,16 @@ class Subject(NamedTuple):
 def kernel_of(
     op: AnyOp, dtypes: tuple[DataType, ...], shapes: tuple[Shape, ...], **given: Any
 ) -> BuiltKernel:
-    """Return a kernel of one op on tiles; the first two differ, a third is like the first."""
+    """Return a kernel of one op on tiles; the first two differ, a third is like the first.
+
+    Of one shape the second is a number.
+    """
     kernel = Kernel()
-    tiles = [kernel.tile(s, d) for s, d in zip(shapes, dtypes, strict=True)]
+    tiles: list[Any] = [kernel.tile(s, d) for s, d in zip(shapes, dtypes, strict=False)]
+    if len(shapes) == 1:
+        tiles.append(number_of(dtypes[1]))
     if op is select.sel:
-        whole = np.broadcast_shapes(*shapes)
-        tiles.insert(0, kernel.tile((whole[0], whole[-1]), D.INT32))
+        tiles.insert(0, kernel.tile(np.broadcast_shapes(*shapes), D.INT32))
     elif op in (select.addc, select.subc):
         tiles.append(kernel.tile(shapes[0], dtypes[0]))
     elif op in (select.addsc, select.subsc):
@@ -79,8 +95,30 @@ def kernel_of(
     return kernel.finish(kernel.let("result", call(op, *tiles, **given)))
 
 
-def drawn() -> Iterator[tuple[AnyOp, tuple[DataType, DataType], tuple[Shape, Shape], Any]]:
-    """Yield ops with element types and shapes of two tiles: each pair, and each way to spread."""
+def number_of(dtype: DataType) -> ConstFloat | ConstInt:
+    """Return a constant that not every type holds."""
+    return ConstFloat(1.1, dtype) if dtype.is_float() else ConstInt(5, dtype)
+
+
+def drawn() -> Iterator[tuple[AnyOp, tuple[DataType, DataType], tuple[Shape, ...], Any]]:
+    """Yield ops with element types and shapes of two tiles: each pair, and each way to spread.
+
+    A call with one shape is of a tile and a number.
+    """
+    for op in NUMBERED:
+        for pair in NUMBERS[:3] if op is bitwise.rems else NUMBERS:
+            yield op, pair, (FULL,), {}
+    for op in (elementwise.adds, elementwise.maxs, select.cmps):
+        yield op, (D.INT16, D.INT32), (FULL,), {}
+        yield op, (D.FP16, D.INT16), (COLUMN,), {}
+    for op in KEEPING:
+        for pair in ((D.INT16, D.INT32), (D.INT32, D.INT64), (D.UINT16, D.INT16)):
+            yield op, pair, (FULL,), {}
+    for op in (elementwise.add, elementwise.sub, elementwise.maximum, select.cmp, select.sel):
+        for shapes in IN_CUBES:
+            yield op, (D.FP16, D.FP32), shapes, {}
+        yield op, (D.FP16, D.INT32), SHORT, {}
+        yield op, (D.INT32, D.FP16), SHORT[::-1], {}
     arithmetic = (elementwise.add, elementwise.sub, elementwise.mul)
     extremes = (elementwise.maximum, elementwise.minimum)
     for op in (*arithmetic, *extremes, select.addc, select.subc, select.sel):
@@ -98,6 +136,7 @@ def drawn() -> Iterator[tuple[AnyOp, tuple[DataType, DataType], tuple[Shape, Sha
             yield op, pair, (FULL, FULL), {}
         for shapes in SHAPES:
             yield op, (D.INT16, D.INT32), shapes, {}
+            yield op, (D.INT8, D.UINT8), shapes, {}
     for op in (bitwise.shl, bitwise.shr):
         for pair in SHIFTS:
             yield op, pair, (FULL, FULL), {}
@@ -114,9 +153,12 @@ def drawn() -> Iterator[tuple[AnyOp, tuple[DataType, DataType], tuple[Shape, Sha
             yield op, (D.FP16, D.FP32), shapes, {"number": 0.1}
             yield op, (D.INT16, D.INT32), shapes, {"number": 7}
     spreads = (reduce.row_expand_add, reduce.row_expand_sub, reduce.row_expand_mul)
+    for shapes in SHAPES:
+        yield select.sels, (D.BF16, D.BF16), shapes, {"select_mode": 0}
     for op in (*spreads, reduce.row_expand_div):
         for pair in MIXED[:2] if op is reduce.row_expand_div else MIXED:
             yield op, pair, (FULL, COLUMN), {}
+            yield op, pair, (COLUMN, COLUMN), {}
     for op in (reduce.col_expand, reduce.col_expand_sub, reduce.col_expand_mul):
         for pair in MIXED:
             yield op, pair, (FULL, ROW), {}
@@ -147,10 +189,13 @@ def converted(array: Array, dtype: DataType) -> Array:
 def expected(subject: Subject, arrays: list[Array]) -> Array:
     """Return what converting, broadcasting, and the op on equal tiles give."""
     op, (first, second) = subject.op, subject.dtypes
-    shift = op in (bitwise.shl, bitwise.shr)
-    dtype = first if shift else promote(first, second)
+    keeps = op in (bitwise.shl, bitwise.shr, *KEEPING)
+    dtype = first if keeps else promote(first, second)
     mask = [arrays.pop()] if op is select.sel else []
     equal = [converted(array, dtype) for array in arrays]
+    if len(subject.shapes) == 1:
+        number = np.asarray(number_of(second).value).astype(second.numpy)
+        equal.append(converted(number, dtype))
     if op.name.startswith("block.col_expand") or op.name.startswith("block.row_expand"):
         return run(op, equal)
     shape = np.broadcast_shapes(*[array.shape for array in equal])
@@ -280,7 +325,20 @@ def test_the_result_is_promoted_and_broadcast(a: Any, b: Any, wanted: Any) -> No
             "pl.cast(b, pl.INT16)",
         ),
         (elementwise.add, ((2, 32, 64), D.FP32), ((2, 1, 64), D.FP32), "shape-mismatch", None),
-        (bitwise.and_, ((32, 64), D.INT8), ((32, 1), D.INT8), "shape-mismatch", None),
+        (
+            elementwise.add,
+            ((2, 32, 64), D.FP32),
+            ((32, 64), D.FP32),
+            "shape-mismatch",
+            "give b the shape of a, as in pl.load(tensor, [0, 0, 0], [2, 32, 64])",
+        ),
+        (
+            bitwise.xor,
+            ((32, 64), D.INT16),
+            ((32, 64), D.INT64),
+            "element-type",
+            None,
+        ),
         (bitwise.and_, ((32, 64), D.INT32), ((32, 64), D.FP32), "element-type", None),
         (
             elementwise.add,
@@ -368,8 +426,17 @@ def test_errors_name_the_operands_of_the_call(
 def test_a_number_that_the_result_does_not_hold_is_refused() -> None:
     """A number keeps its value: FP32 beside tiles of integers is no operand."""
     number = ConstFloat(1.5, D.FP32)
-    with pytest.raises(OpError, match="different element types"):
-        select.addsc(tile((32, 64), D.INT32), number, tile((32, 64), D.INT16))
+    with pytest.raises(OpError, match="different element types") as caught:
+        call(bitwise.ands, tile((32, 64), D.INT32), number)
+    assert caught.value.hint == "pl.cast(rhs, pl.INT32)"
+    with pytest.raises(OpError, match="different element types") as caught:
+        call(elementwise.adds, tile((32, 64), D.INT32), ConstInt(1, D.INT64))
+    assert caught.value.hint == "pl.cast(rhs, pl.INT32)"
+    with pytest.raises(OpError, match="different element types") as caught:
+        call(elementwise.adds, tile((32, 64), D.UINT16), number)
+    assert caught.value.hint == "pl.cast(rhs, pl.UINT16)"
+    kind = call(select.addsc, tile((32, 64), D.INT32), number, tile((32, 64), D.INT16)).type
+    assert kind == TileType((32, 64), D.FP32)
 
 
 def test_parts_of_tiles() -> None:
@@ -389,10 +456,20 @@ def test_parts_of_tiles() -> None:
             tile((32, 64), D.INT16, "a", (8, 64)), tile((32, 64), D.UINT16, "b", (8, 64))
         )
     with pytest.raises(
-        OpError, match=r"spreads a column or row over .* a is valid in part"
+        OpError, match=r"pl.add of a column and a row of FP16 takes .*, c is valid in part"
     ) as caught:
-        elementwise.maximum(tile((1, 64), D.FP16, "b"), a)
-    assert caught.value.hint == "pl.fillpad(a) is a whole tile with zeros in the rest"
+        elementwise.add(tile((32, 1), D.FP16, "c", (8, 1)), tile((1, 64), D.FP16, "b", (1, 40)))
+    assert caught.value.hint is None
+    with pytest.raises(
+        OpError, match=r"pl.sub of a column or row of UINT16 takes .* u is valid in part"
+    ) as caught:
+        elementwise.sub(tile((1, 64), D.UINT16), tile((32, 64), D.UINT16, "u", (8, 64)))
+    assert caught.value.hint == "take blocks of constant size, then the rest in tiles [1, 64]"
+    with pytest.raises(
+        OpError, match=r"pl.sub have different valid parts: a \[8, 64\], c \[4, 1\]"
+    ) as caught:
+        elementwise.sub(tile((32, 1), D.FP16, "c", (4, 1)), a)
+    assert caught.value.hint == "load c with valid_shapes=[8, 1]"
     column = tile((32, 1), D.FP32, "c")  # one instruction takes it beside a part
     assert call(elementwise.mul, a, column).type == kind
     assert call(elementwise.mul, column, a).type == kind
@@ -473,4 +550,5 @@ def test_only_tiles_beside_each_other_count() -> None:
     assert rule.differ((mask, a, tile((32, 1), D.FP32)))
     rule = select.addsc.mixing
     assert rule is not None
-    assert not rule.differ((a, ConstInt(1, D.INT32), a))
+    assert not rule.differ((a, ConstFloat(1.0, D.FP32), a))
+    assert rule.differ((a, ConstInt(1, D.INT32), a))

@@ -142,15 +142,6 @@ REFUSED = [
     ),
     Refused(
         elementwise.adds,
-        (h, f),
-        {},
-        "dtype-mismatch",
-        "operands of pl.add have different element types",
-        label="h is Tile[[64, 128], FP16], f is Scalar[FP32]",
-        hint="pl.cast(f, pl.FP16)",
-    ),
-    Refused(
-        elementwise.adds,
         (i, n),
         {},
         "dtype-mismatch",

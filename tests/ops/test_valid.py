@@ -106,6 +106,14 @@ OPS: dict[str, Meaning] = {
     "pl.row_expand_add(a, pl.reshape(pl.exp(pl.reshape(pl.row_min(b, s), [1, 16])), [16, 1]))": (
         lambda a, b: a + np.exp(b.min(axis=1, keepdims=True))
     ),
+    # A column or a row that no instruction takes there is spread over the valid part.
+    "pl.sub(pl.row_max(b, s), a)": lambda a, b: b.max(axis=1, keepdims=True) - a,
+    "pl.maximum(a, pl.row_min(b, s))": lambda a, b: np.maximum(a, b.min(axis=1, keepdims=True)),
+    "pl.sub(pl.load(y, [2, 0], [1, 64]), a)": lambda a, b: b[:1] - a,
+    "pl.div(pl.load(y, [2, 0], [1, 64]), a)": lambda a, b: b[:1] / a,
+    "pl.minimum(a, pl.load(y, [2, 0], [1, 64]))": lambda a, b: np.minimum(a, b[:1]),
+    "pl.sub(pl.reshape(pl.load(y, [2, 0], [1, 64]), [64]), a)": lambda a, b: b[:1] - a,
+    "pl.mul(pl.expands(a, 3.0), a)": lambda a, _b: 3 * a,
 }
 SIZES = [(0, 64), (1, 64), (15, 40), (16, 64), (7, 1)]
 
@@ -169,6 +177,49 @@ def test_values_of_the_valid_part(value: str) -> None:
         for out in outputs(runs, x, y, rows, columns):
             np.testing.assert_allclose(out, wanted, rtol=1e-6, atol=1e-6)
             np.testing.assert_array_equal(out == -1, wanted == -1)
+
+
+BOTH = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[20, 64], pl.FP32],
+        y: pl.Tensor[[20, 1], pl.FP32],
+        n: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
+    ):
+        a = pl.load(x, [2, 0], [16, 64], valid_shapes=[{rows}, {columns}])
+        c = pl.load(y, [2, 0], [16, 1], valid_shapes=[{rows}, 1])
+        r = pl.load(x, [4, 0], [1, 64], valid_shapes=[1, {columns}])
+        return pl.store({value}, [2, 0], [16, 64], out)
+"""
+COLUMN_AND_ROW: dict[str, Meaning] = {
+    "pl.sub(c, r)": lambda c, r: c - r,
+    "r / c": lambda c, r: r / c,
+    "pl.maximum(r, pl.cast(c, pl.FP16))": lambda c, r: np.maximum(r, c),
+    "pl.col_expand(a, r) * c": lambda c, r: r * c,
+}
+
+
+@pytest.mark.parametrize("value", COLUMN_AND_ROW)
+@pytest.mark.parametrize(("rows", "columns"), [("n", "64"), ("16", "n")])
+def test_a_column_and_a_row_of_which_one_is_valid_in_part(
+    value: str, rows: str, columns: str
+) -> None:
+    """The result is valid where that one is; the other is spread over that part."""
+    x, y = tensors()
+    column = y[:, :1].copy()
+    runs = targets(pl.parse_program(BOTH.format(rows=rows, columns=columns, value=value)))
+    for n in (0, 1, 16):
+        part = slice(2, 2 + (n if rows == "n" else 16)), slice(0, n if columns == "n" else 64)
+        wanted = untouched()
+        wanted[part] = COLUMN_AND_ROW[value](column[2:18], x[4:5])[: part[0].stop - 2, part[1]]
+        for out in outputs(runs, x, column, n):
+            np.testing.assert_array_equal(out, wanted)
 
 
 COLUMN = """
@@ -487,6 +538,89 @@ def kernel(
     np.testing.assert_array_equal(found[:3, :10], 2 * x[2:5, :10])
     found[:3, :10] = poison
     np.testing.assert_array_equal(found, np.full((16, 64), poison, dtype))
+
+
+CALLED = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[20, 64], pl.FP32],
+        y: pl.Tensor[[20, 64], pl.FP32],
+        n: pl.Scalar[pl.INT64],
+        m: pl.Scalar[pl.INT64],
+        out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
+    ) -> pl.Tensor[[20, 64], pl.FP32]:
+        t = self.part(y, {argument}, x)
+        return pl.store(pl.add(t, 1.0), [2, 0], [16, 64], out)
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def part(
+        self,
+        y: pl.Tensor[[20, 64], pl.FP32],
+        m: pl.Scalar[pl.INT64],
+        x: pl.Tensor[[20, 64], pl.FP32],
+    ){results}:
+        a = pl.load(x, [2, 0], [16, 64], valid_shapes=[m, 10])
+        return pl.add(a, a)
+"""
+
+
+@pytest.mark.parametrize(
+    ("argument", "rows", "stated"),
+    [("n", 3, "n"), ("n + m", 5, "_valid_tmp"), ("7", 7, "7"), ("16", 16, "16")],
+)
+@pytest.mark.parametrize(
+    "results",
+    [
+        "",
+        " -> pl.Tile[[16, 64], pl.FP32]",
+        " -> pl.Tile[[16, 64], pl.FP32, pl.TileView(valid_shape=[m, 10])]",
+    ],
+)
+def test_results_of_functions(argument: str, rows: int, stated: str, results: str) -> None:
+    """A call gives a tile that is valid where the callee's is, in the words of the caller."""
+    text = CALLED.format(argument=argument, results=results)
+    program = pl.parse_program(text)
+    lines = [line.strip() for line in str(program).splitlines()]
+    view = "pl.Tile[[16, 64], pl.FP32, pl.TileView(valid_shape=[{}, 10])]"
+    assert any(line.startswith(f"t: {view.format(stated)} = self.part(") for line in lines)
+    assert any(line.startswith("def part(") and view.format("m") in line for line in lines)
+    ir.assert_structural_equal(pl.parse_program(str(program)), program)
+    lowered = PassManager.get_strategy().run_passes(program)
+    x, y = tensors()
+    wanted, out = untouched(), untouched()
+    wanted[2 : 2 + rows, :10] = 2 * x[2 : 2 + rows, :10] + 1
+    compile_program(lowered, "interpreter")(x, y, 3, 2, out)
+    np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (
+            "-> {}:\n        a:",
+            "the result of part is a Tile[[16, 64], FP32] valid throughout, what it returns is a "
+            "Tile[[16, 64], FP32] valid in [m, 10]",
+        ),
+        (
+            "t: {} = self",
+            "the call's type is a Tile[[16, 64], FP32] valid throughout, a result of part is a "
+            "Tile[[16, 64], FP32] valid in [m, 10]",
+        ),
+    ],
+)
+def test_types_that_hide_padding(place: str, message: str) -> None:
+    """IR in which the type of a function's result, or of its call, hides padding is refused."""
+    text = str(pl.parse_program(CALLED.format(argument="m", results="")))
+    told = place.format("pl.Tile[[16, 64], pl.FP32, pl.TileView(valid_shape=[m, 10])]")
+    assert text.count(told) == 1
+    program = pl.parse_program(text.replace(told, place.format("pl.Tile[[16, 64], pl.FP32]")))
+    found = ir.IRVerifier.create_default().verify(program)
+    assert message in [each.message for each in found]
 
 
 @pytest.mark.parametrize("column", ["pl.row_max(b, s)", "pl.neg(pl.row_max(b, s))"])

@@ -11,7 +11,7 @@ from pypto._src.diagnostics import Diagnostic
 from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, PassError, VerificationError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Call, Expr, GlobalVar, MemRef, Op, TileType, Type, Var
+from pypto._src.ir.nodes import Call, Expr, GlobalVar, MemRef, TileType, Type, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -24,7 +24,7 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.verify import RULES
-from pypto._src.ir.walk import copy_with
+from pypto._src.ir.walk import copy_with, ops_called
 from pypto._src.ops.lookup import create_op_call
 from pypto._src.passes.base import (
     CallbackInstrument,
@@ -39,10 +39,12 @@ from pypto._src.passes.base import (
     VerificationMode,
     get_default_verification_level,
     get_verified_properties,
+    is_said_of,
     not_proved,
-    ops_at_hand,
     verify_properties,
 )
+from pypto._src.passes.flatten_call_expr import FlattenCallExpr, lift_calls
+from pypto._src.passes.pipelines import PassManager
 from pypto._src.passes.run_verifier import RunVerifier
 from pypto._src.targets import A2A3
 from tests.passes.scalars import T, program
@@ -116,8 +118,8 @@ def test_statements_that_are_proved() -> None:
     assert list(not_proved(GOOD.functions_[0])) == body
 
 
-def test_ops_at_hand() -> None:
-    """Before and behind verification, passes are told of every op, also of calls in calls."""
+def test_ops_called() -> None:
+    """Every op is found, also those of calls in calls; where there are none, by a shorter look."""
     kind = TileType([8, 8], DataType.FP32)
     a, n = Var("a", kind), Var("n", T)
 
@@ -132,18 +134,30 @@ def test_ops_at_hand() -> None:
         EvalStmt(Call(GlobalVar("f"), [a, n])),
         ReturnStmt(),
     ]
-    whole = Program([Function("f", [a, n], [], SeqStmts(body))])
-    seen: list[dict[Op, Call]] = []
+    function = Function("f", [a, n], [], SeqStmts(body))
+    names = ["block.add", "block.exp", "block.sub", "f", "system.bar_all"]
+    for found in (ops_called(function.body), ops_called(lift_calls(function).body, flat=True)):
+        assert sorted(op.name for op in found) == names
+        assert all(call.op is op for op, call in found.items())
+
+
+def test_what_passes_say() -> None:
+    """A pass is told what those before it say of the program that it gets, and of no other."""
+    seen: list[tuple[bool, bool]] = []
 
     class Look(Same):
         def run(self, program: Program) -> Program:
-            seen.append(ops_at_hand(program.functions_[0]))
+            other = program.with_functions(program.functions_)
+            told = [is_said_of(each, P.NoNestedCalls) for each in (program, other)]
+            seen.append((told[0], told[1]))
             return program
 
-    PassPipeline([Look(), Claim(), Look()]).run(whole)
-    names = ["block.add", "block.exp", "block.sub", "f", "system.bar_all"]
-    assert [sorted(op.name for op in found) for found in seen] == [names, names]
-    assert all(call.op is op for found in seen for op, call in found.items())
+    class Nests(Same):
+        invalidates = IRPropertySet(P.NoNestedCalls)
+
+    PassPipeline([Look(), FlattenCallExpr(), Look(), Nests(), Look()]).run(GOOD)
+    Look()(GOOD)
+    assert seen == [(False, False), (True, False), (False, False), (False, False)]
 
 
 def test_property_sets_are_their_own() -> None:
@@ -200,6 +214,16 @@ def test_sets_of_a_pass_are_copies() -> None:
     assert claim.get_required_properties().empty()
     assert claim.get_invalidated_properties().empty()
     assert claim.get_name() == "Claim"
+
+
+def test_names_of_passes() -> None:
+    """A pass has the name of its class, unless it names itself; each one of a strategy has one."""
+    assert Claim.name == Claim().name == "Claim"
+    names = [pass_.name for pass_ in PassManager().passes]
+    assert names == [pass_.get_name() for pass_ in PassManager().passes]
+    assert names[:2] == ["ConvertToSSA", "FlattenCallExpr"]
+    assert "IRVerifier" in names
+    assert all(names)
 
 
 def test_default_level(monkeypatch: pytest.MonkeyPatch) -> None:

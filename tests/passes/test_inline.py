@@ -12,7 +12,7 @@ from pypto._src.errors import PassError
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import Call, GlobalVar, Op, TensorType, TileType, Var
 from pypto._src.ir.stmts import AssignStmt, Function, Program, ReturnStmt
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.walk import functions_called, stmts_in
 from pypto._src.passes.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.inline_calls import InlineCalls
 from tests.passes.scalar_machine import opaque, run_program
@@ -114,6 +114,43 @@ def test_host_functions_keep_their_calls() -> None:
     kernel = after.get_function("kernel")
     assert kernel is not None
     assert text(kernel).splitlines()[2:] == ["    _t0 = x + 1", "    return _t0"]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "return g(n)",
+        "return (n + 1) * g(n)",
+        "return ext(ext(g(n)))",
+        "return both(g(n))[1]",
+        "if 3 < g(n):\n        n = 1\n    return n",
+        "while n < g(3):\n        n = n + 1\n    return n",
+        "for i in range(g(n)):\n        n = n + i\n    return n",
+        "return " + "(" * 30 + "g(n)" + " + 1)" * 30,
+    ],
+)
+def test_calls_are_seen_wherever_they_stand(where: str) -> None:
+    """A kernel whose only call is deep in an expression, a condition or a bound calls nothing."""
+    source = f"def both(x):\n    return x, x\ndef g(x):\n    return x + 5\ndef f(n):\n    {where}"
+    after = ConvertToSSA()(program(source, {"f": INCORE}))
+    [kernel] = [function for function in after.functions_ if function.name == "f"]
+    assert functions_called(kernel) == []
+
+
+def test_a_wrong_call_is_reported_before_what_is_wrong_with_names() -> None:
+    """Calls are expanded first, also where a function that comes before lacks an assignment."""
+    source = """
+        def a(n):
+            if n < 1:
+                x = 2
+            return x
+
+        def f(n):
+            return f(n)
+        """
+    parts = program(dedent(source), {"a": INCORE, "f": INCORE})
+    with pytest.raises(PassError, match="comes back to itself"):
+        ConvertToSSA()(parts)
 
 
 def test_program_without_calls_in_kernels_is_returned() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Any
 
 import pytest
 
 import pypto.language as pl
-from pypto import ir
+from pypto import DataType, ir
 from pypto._src.errors import PassError
-from pypto._src.ir.nodes import Add, ConstInt, Expr, Mul, const_value
+from pypto._src.ir.nodes import Add, Call, ConstInt, Expr, Mul, const_value
 from pypto._src.passes.base import Pass, PassContext
 from pypto._src.passes.common_subexpr import CommonSubexpr
 from pypto._src.passes.convert_to_ssa import ConvertToSSA
@@ -362,6 +363,67 @@ def test_rules_of_users() -> None:
     [hits] = mine.hits
     assert (hits.meaning, hits.hits) == ("x * 2 -> x + x.", 2)
     assert hits.place.endswith(f"test_optimise.py:{double_is_sum.__code__.co_firstlineno}")
+
+
+TILES = """\
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(
+        self, n: pl.INT64, x: pl.Tensor[[16, 64], pl.FP32],
+        out: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        t = pl.load(x, [0, 0], [16, 64]{valid})
+        out = pl.store(pl.log(pl.exp(t)), [0, 0], [16, 64], out)
+"""
+
+
+def log_of_exp(e: Call) -> Expr | None:
+    """log(exp(x)) -> x."""
+    inner = e.args[0]
+    if e.op.name != "block.log" or not isinstance(inner, Call) or inner.op.name != "block.exp":
+        return None
+    return inner.args[0]
+
+
+@pytest.mark.parametrize("valid", ["", ", valid_shapes=[n, 64]"])
+def test_rules_of_calls_that_make_tiles(valid: str) -> None:
+    """A rule of calls sees ops on tiles, also of those whose valid part is a variable."""
+    program = pl.parse_program(TILES.format(valid=valid))
+    mine = RewritePass([log_of_exp])
+    after = mine(program)
+    assert "pl.block.store(t, " in str(after)
+    assert mine.stats() == {"log_of_exp": 1}
+    PassManager.get_strategy().run_passes(after)
+
+
+def wider(e: Call) -> Expr | None:
+    """A tile of another shape."""
+    return ir.op.block.full([32, 64], DataType.FP32, 0.0) if is_exp(e) else None
+
+
+def is_exp(e: Call) -> bool:
+    return e.op.name == "block.exp"
+
+
+def number(e: Call) -> Any:
+    """Something that is no expression."""
+    return 3 if is_exp(e) else None
+
+
+@pytest.mark.parametrize(
+    ("rule", "returned"),
+    [(wider, r"a Tile\[\[32, 64\], FP32\] in place of a Tile\[\[16, 64\], FP32\]"), (number, "3")],
+)
+def test_rules_keep_the_type_of_a_call(rule: Any, returned: str) -> None:
+    """What a rule makes of a call can stand where the call stood."""
+    with pytest.raises(PassError, match=f"the rule {rule.__name__} returns {returned}") as caught:
+        RewritePass([rule])(pl.parse_program(TILES.format(valid="")))
+    assert caught.value.slug == "rule-result"
+    assert caught.value.hint == "let a rule return an expression of the same type, or None"
+    assert caught.value.place.begin_line == 11
 
 
 def test_rules_that_never_end_are_named() -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import pypto.language as pl
+from pypto import ir, runtime
 from pypto._src.dtypes import DataType
+from pypto._src.emit.cpp import kernel_file
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import ForKind, ScopeKind
 from pypto._src.ir.nodes import (
@@ -41,6 +45,8 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.walk import stmts_in
 from pypto._src.passes.convert_to_ssa import ConvertToSSA, to_ssa
+from pypto._src.passes.happens_before import check_sync
+from pypto._src.passes.pipelines import PassManager
 from tests.passes.scalar_machine import run
 from tests.passes.scalars import INT64, T, body_text, function, program, python, sources
 
@@ -696,3 +702,88 @@ def test_jump_out_of_a_yielding_branch() -> None:
     assert_single_assignment(after)
     assert run(after, [2]) == (11,)
     assert run(after, [9]) == (13,)
+
+
+def test_tuples_become_their_items() -> None:
+    """A variable that is assigned tuples is a variable for each item, all assigned at once."""
+
+    @pl.program
+    class Turns:
+        @pl.function(type=pl.FunctionType.InCore)
+        def k(
+            self,
+            n: pl.INT64,
+            x: pl.Tensor[[48, 64], pl.FP32],
+            out: pl.Out[pl.Tensor[[16, 64], pl.FP32]],
+        ):
+            pair = (x[0:16], (x[16:32], n))
+            for _ in pl.range(3):
+                pair = (pair[1][0], (pair[0] + 1, pair[1][1] * 2))
+            first, rest = pair
+            same = rest
+            out[:] = first + same[0] * pl.cast(rest[1], pl.FP32)
+
+    lowered = PassManager.get_strategy().run_passes(Turns)
+    assert "Tuple" not in str(lowered)
+    assert not check_sync(lowered)
+    x = np.arange(48 * 64, dtype=np.float32).reshape(48, 64) / 64
+    out = np.zeros((16, 64), np.float32)
+    runtime.compile(Turns, "interpreter", strict="late")(2, x, out)
+    a, b = x[0:16], x[16:32]
+    assert (out == (b + 1) + (a + 2) * 16).all()
+    kernel_file(lowered.functions_[0])
+
+
+def test_results_of_calls_stay_tuples() -> None:
+    """A call happens once, wherever its results go; a name that is used already stays its own."""
+
+    @pl.program
+    class Either:
+        @pl.function
+        def both(self, n: pl.INT64) -> tuple[pl.INT64, pl.INT64]:
+            return n, n + 1
+
+        @pl.function(type=pl.FunctionType.Orchestration)
+        def main(self, n: pl.INT64, pair_0: pl.INT64) -> pl.INT64:
+            pair = self.both(n)
+            if n > 4:
+                pair = (pair[1], pair_0)
+            return pair[0] * 10 + pair[1]
+
+    program = ConvertToSSA()(Either)
+    assert str(program).count("self.both(n)") == 1
+    main = runtime.compile(Either, "interpreter")
+    assert [main(n, 7) for n in (3, 5)] == [34, 67]
+    assert [runtime.compile(program, "interpreter")(n, 7) for n in (3, 5)] == [34, 67]
+
+
+def test_items_that_nobody_takes_are_computed() -> None:
+    """What stands in a tuple of which another item is taken is done, in its order."""
+    text = """
+        # pypto.program: Other
+        import pypto.language as pl
+
+        @pl.program
+        class Other:
+            @pl.function
+            def half(self, n: pl.Scalar[pl.INT64], d: pl.Scalar[pl.INT64]) -> pl.Scalar[pl.INT64]:
+                return n // d
+            @pl.function(type=pl.FunctionType.Orchestration)
+            def main(self, n: pl.Scalar[pl.INT64]) -> pl.Scalar[pl.INT64]:
+                a: pl.Tuple[[pl.Scalar[pl.INT64]]] = [self.half(n, 2), [self.half(n, 3)]][1]
+                a: pl.Tuple[[pl.Scalar[pl.INT64]]] = [[self.half(n, 5) + a[0]], n][0]
+                return a[0] + [self.half(n, 7), a[0]][1]
+    """
+    other = ir.parse(dedent(text))
+    assert isinstance(other, Program)
+    program = ConvertToSSA()(other)
+    assert ConvertToSSA()(program) is program
+    kept = [line.partition("self.half")[2] for line in str(program).splitlines()]
+    assert [line for line in kept if line] == [
+        "(n, 2)",
+        "(n, 3)",
+        "(n, 5) + a_0_0",
+        "(n, 7), a_0_1][1]",
+    ]
+    for each in (other, program):
+        assert runtime.compile(each, "interpreter", entry="main")(35) == 36

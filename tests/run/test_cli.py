@@ -333,6 +333,34 @@ def test_unknown_pass(double: str, capsys: pytest.CaptureFixture[str]) -> None:
     first, hint = text.splitlines()
     assert first == "error: there is no pass 'Magic'  [pass-name]"
     assert hint.startswith("  = hint: one of ConvertToSSA, ")
+    text = refused(capsys, "show", double, "--after", "Simplify")
+    first, hint = text.splitlines()
+    assert first.startswith("error: Simplify is an optional pass, which no strategy runs by itself")
+    assert hint == "  = hint: --with Simplify --after Simplify"
+    assert "def twice" in output(capsys, "show", double, *hint.split()[2:])
+
+
+def test_strict_runs_are_interpreted(double: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The strict interpreter is no C++."""
+    text = refused(capsys, "run", double, "--strict", "--target", "cpu", status=2)
+    assert text == "pypto run: error: --strict goes with --target interpreter\n"
+    assert "on interpreter: " in output(
+        capsys, "run", double, "--strict", "--target", "interpreter"
+    )
+
+
+def test_strategy_without_flags(
+    double: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """C++ whose pipes nothing orders is not written."""
+    words = ["compile", double, "-o", str(tmp_path / "out"), "--strategy", "PTOAS"]
+    lines = refused(capsys, *words).splitlines()
+    assert lines[0] == (
+        "error: OptimizationStrategy.PTOAS leaves flags to the assembler, which C++ does not pass"
+        "  [strategy]"
+    )
+    assert lines[-1].lstrip() == "= hint: --strategy Default, or --backend pto"
+    assert not list((tmp_path / "out").rglob("*.cpp"))
 
 
 @pytest.mark.parametrize(

@@ -406,3 +406,119 @@ def test_wrong_argument_points_at_the_call() -> None:
         compiled(square(), 2.0)
     assert caught.value.place.filename == __file__
     assert "compiled(square(), 2.0)" in caught.value.render()
+
+
+def test_bits_of_floats() -> None:
+    """NumPy has no bfloat16: bits of some are looked at as such, not converted."""
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def copy(x: pl.Tensor[[8, 16], pl.BF16], out: pl.Out[pl.Tensor[[8, 16], pl.BF16]]):
+        out[:] = x[:]
+
+    bits = np.zeros((8, 16), np.uint16)
+    compiled = runtime.compile(copy, "interpreter")
+    with pytest.raises(CallError) as caught:
+        compiled(bits, bits.copy())
+    assert caught.value.hint == "pass x.view(ml_dtypes.bfloat16)"
+    floats: Any = bits.view(ml_dtypes.bfloat16)
+    with pytest.raises(CallError) as caught:
+        compiled(floats, np.zeros((8, 16), np.float32))
+    assert caught.value.hint == "make it with dtype=ml_dtypes.bfloat16"
+    compiled(floats + 1, floats)
+    assert (bits == 0x3F80).all()
+
+
+M = pl.dynamic("M")
+R = pl.dynamic("R")
+
+
+@pl.program
+class TwoHalves:
+    """A kernel whose second tensor has twice the rows of the first, and a third that is told."""
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def lower_half(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[M, 16], pl.FP32],
+        y: pl.Tensor[[M * 2, 16], pl.FP32],
+        z: pl.Tensor[[n, 16], pl.FP32],  # pyright: ignore[reportUndefinedVariable]  # noqa: F821
+        out: pl.Out[pl.Tensor[[M, 16], pl.FP32]],
+    ):
+        for i in pl.range(0, M, 8):
+            out[i : i + 8] = x[i : i + 8] + y[M + i : M + i + 8] + z[n - 8 : n]
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[M, 16], pl.FP32],
+        y: pl.Tensor[[R, 16], pl.FP32],
+        z: pl.Tensor[[8, 16], pl.FP32],
+        out: pl.Out[pl.Tensor[[M, 16], pl.FP32]],
+    ):
+        self.lower_half(n, x, y[0:R], z, out)
+
+
+TOLD = [(16, 8, ""), (8, 8, "'y'"), (24, 8, "'y'"), (16, 16, "'z'")]
+
+
+@TARGETS
+@pytest.mark.parametrize(("rows", "n", "refused"), TOLD)
+def test_sizes_that_other_arguments_tell(target: Any, rows: int, n: int, refused: str) -> None:
+    """A kernel relies on a dimension such as M * 2, so arrays that do not have it are refused."""
+    arrays = [np.ones((size, 16), np.float32) for size in (8, rows, 8, 8)]
+    lower_half = runtime.compile(TwoHalves, target, entry="lower_half")
+    if not refused:
+        lower_half(n, *arrays)
+        assert (arrays[-1] == 3).all()
+        return
+    with pytest.raises(CallError, match=f"argument {refused} of lower_half") as caught:
+        lower_half(n, *arrays)
+    if refused == "'y'":
+        assert caught.value.message.endswith("and M * 2 is 16")
+        larger = rows > 16
+        assert caught.value.hint == ("pass y[:16].copy()" if larger else "pass an array [16, 16]")
+
+
+@TARGETS
+@pytest.mark.parametrize("host", ["native", "python"])
+@pytest.mark.parametrize(("rows", "n", "refused"), TOLD)
+def test_sizes_that_a_host_function_tells(
+    target: Any, host: str, rows: int, n: int, refused: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same holds where a host function calls the kernel."""
+    monkeypatch.setenv("PYPTO_HOST", host)
+    arrays = [np.ones((size, 16), np.float32) for size in (8, rows, 8, 8)]
+    main = runtime.compile(TwoHalves, target)
+    if refused:
+        with pytest.raises(PyptoError, match=f"argument {refused}") as caught:
+            main(n, *arrays)
+        assert caught.value.place.begin_line > 0
+    else:
+        main(n, *arrays)
+        assert (arrays[-1] == 3).all()
+
+
+@TARGETS
+def test_a_size_that_nothing_tells(target: Any) -> None:
+    """A size that stands only in expressions is refused before anything runs."""
+
+    @pl.program
+    class Batches:
+        @pl.function(type=pl.FunctionType.InCore)
+        def copy(self, x: pl.Tensor[[8, 16], pl.FP32], out: pl.Out[pl.Tensor[[8, 16], pl.FP32]]):
+            out[:] = x[:]
+
+        @pl.function(type=pl.FunctionType.Orchestration)
+        def main(
+            self,
+            x: pl.Tensor[[M * 8, 16], pl.FP32],
+            out: pl.Out[pl.Tensor[[M * 8, 16], pl.FP32]],
+        ):
+            for i in pl.range(M):
+                self.copy(x[i * 8 : i * 8 + 8], out[i * 8 : i * 8 + 8])
+
+    with pytest.raises(CallError, match="main cannot be called: the size 'M'") as caught:
+        runtime.compile(Batches, target)
+    assert caught.value.hint == "add a parameter M: pl.Scalar[pl.INT64]"

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 from pypto._src import knobs
 from pypto._src.backend import BackendType, is_backend_configured, set_backend_type
-from pypto._src.diagnostics import Label, Span
+from pypto._src.diagnostics import DiagnosticSeverity, Label, Span
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.cpp_options import DEFAULT, CppOptions
 from pypto._src.emit.cpp_types import bit_cast_lines, c_type
@@ -35,8 +35,9 @@ from pypto._src.ir.roles import core_type, kernels, outermost
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.walk import with_room
 from pypto._src.logs import log_event
-from pypto._src.misuse import not_a_program
+from pypto._src.misuse import check_kind, not_a_program
 from pypto._src.passes.base import PassContext, VerificationLevel
+from pypto._src.passes.happens_before import check_sync
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import Finished, run
 
@@ -69,6 +70,7 @@ def compile(  # noqa: A001  the name of the user's documents
 
     Raises:
         PyptoError: a pass or an emitter refuses the program.
+        EmitError: C++ of a kernel would have no flags, since ``strategy`` leaves them out.
         ValueError: the program has several orchestration functions.
         RuntimeError: ``verification_level`` inside a `PassContext`, which has its own.
         AssemblerError: the assembler refuses a kernel; the error is at the kernel's own line.
@@ -83,6 +85,9 @@ def compile(  # noqa: A001  the name of the user's documents
         raise ValueError(f"backend_type is {backend_type!r}; it is one of {names}")
     if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise not_a_program(program, "ir.compile", sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    check_kind("dump_passes", dump_passes, bool, "dump_passes=False", frame)
+    check_kind("skip_ptoas", skip_ptoas, bool, "skip_ptoas=True", frame)
     if not is_backend_configured():
         set_backend_type(backend_type)
     folder = Path(output_dir) if output_dir is not None else _default_folder(program)
@@ -92,12 +97,26 @@ def compile(  # noqa: A001  the name of the user's documents
         dumps = folder / "passes_dump"
         lowered = passes.run_passes(program, dump_ir=dump_passes, output_dir=dumps)
     if backend_type is BackendType.CCE:
+        if strategy is OptimizationStrategy.PTOAS:
+            _need_flags(lowered)
         files = with_room(lambda: cce_files(lowered, options), lowered)
     else:
         files = with_room(lambda: _pto_files(lowered, folder, assemble=not skip_ptoas), lowered)
     for name, text in files.items():
         write_file(folder / name, text)
     return str(folder)
+
+
+def _need_flags(program: Program) -> None:
+    """Refuse kernels that wait for an assembler to order their pipes: C++ does not pass it."""
+    for found in check_sync(program):
+        if found.severity is DiagnosticSeverity.Error:
+            raise EmitError(
+                "OptimizationStrategy.PTOAS leaves flags to the assembler, which C++ does not pass",
+                found.span,
+                hint="take OptimizationStrategy.Default",
+                slug="strategy",
+            )
 
 
 def _default_folder(program: Program) -> Path:

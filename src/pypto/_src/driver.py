@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final, Literal
 
 from pypto._src import knobs
@@ -29,7 +30,7 @@ from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.ir.walk import functions_called, with_room
 from pypto._src.logs import log_event
-from pypto._src.misuse import not_a_program
+from pypto._src.misuse import check_kind, not_a_program
 from pypto._src.passes.memory_plan import MemoryPlan
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from pypto._src.run.arguments import Additions, Bound, Signature, SizeWords, is_array
@@ -37,6 +38,7 @@ from pypto._src.run.effects import Effects, effects
 from pypto._src.run.graph import thread_count
 from pypto._src.run.host import HostProgram, Kernel
 from pypto._src.run.native import MAX_CHECKED_TENSORS, KernelError, LaunchTensor, load_kernel
+from pypto._src.run.places import place_of_access
 from pypto._src.run.profile import Profile, Timing
 from pypto._src.run.scheduler import NativeHost
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
@@ -116,7 +118,7 @@ class CompiledProgram:
         """
         try:
             return self.run(self._signature.arranged(args, named) if named else args)
-        except CallError as error:
+        except (CallError, KernelError) as error:
             error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
@@ -216,6 +218,10 @@ def compile_program(
             slug="argument-kind",
         )
     check_target(target)
+    check_strategy(strategy, frame)
+    check_kind("seed", seed, int, "seed=0", frame)
+    if entry is not None:
+        check_kind("entry", entry, str, 'entry="kernel"', frame)
     if strict not in (*ORDERS, True, False):
         raise ValueError(f"strict is {strict!r}; it is a bool or one of {', '.join(ORDERS)}")
     if strict and target != "interpreter":
@@ -237,6 +243,12 @@ def compile_program(
         order = "late" if strict is True else strict
         return _for_interpreter(whole, name, given, StrictEvaluator(whole, order, seed))
     return _for_interpreter(whole, name, given, Evaluator(whole))
+
+
+def check_strategy(strategy: OptimizationStrategy, frame: FrameType) -> None:
+    """Raise CallError for a strategy, given in ``frame``, that is none."""
+    hint = f"strategy={OptimizationStrategy.Default}"
+    check_kind("strategy", strategy, OptimizationStrategy, hint, frame)
 
 
 def check_target(target: str) -> None:
@@ -400,7 +412,11 @@ def _kernel_run(kernel: Kernel, function: Function, additions: Additions) -> Cal
         try:
             native(bound.words + sizes.words(bound.values) if sizes else bound.words)
         except KernelError as error:
-            raise error.at(function.span) from None
+            place = None
+            if error.access is not None:
+                tensor, writes = error.access
+                place = place_of_access(function, tensor, writes=writes)
+            raise (error if place is None else error.at(place)) from None
         if len(results) == 1:
             return bound.values[results[0]]
         return tuple([bound.values[index] for index in results]) or None

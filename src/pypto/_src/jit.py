@@ -17,7 +17,13 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, overload
 
 from pypto._src.diagnostics import place_of_frame
-from pypto._src.driver import CompiledProgram, TargetName, check_target, compile_program
+from pypto._src.driver import (
+    CompiledProgram,
+    TargetName,
+    check_strategy,
+    check_target,
+    compile_program,
+)
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import CallError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.context import Context, Errors
@@ -36,6 +42,7 @@ from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import ConstInt, ScalarType, TensorType, Var
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
+from pypto._src.misuse import check_kind
 from pypto._src.outside import Outside, Reader, cells_of, names_read
 from pypto._src.passes.pipelines import OptimizationStrategy
 from pypto._src.run.arguments import as_array, described, is_array, type_text
@@ -617,11 +624,14 @@ def jit(
         ParserError: the parameters are no parameters of a kernel. Mistakes in the body are found
             by the first call.
         KeywordError: there is another keyword.
+        CallError: ``type`` or ``strategy`` is of another kind.
         ValueError: there is no such target.
     """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     refuse_keywords("pl.jit", unknown, ("type", "target", "strategy"), frame)
     check_target(target)
+    check_kind("type", type, FunctionType, "write type=pl.FunctionType.InCore", frame)
+    check_strategy(strategy, frame)
     options = Options(type, strict_ssa=False)
     if func is None:
 

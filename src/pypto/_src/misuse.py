@@ -29,6 +29,23 @@ def uncompiled(kind: str, name: str, frame: FrameType) -> CallError:
     )
 
 
+def check_kind(word: str, value: object, kind: type, hint: str, frame: FrameType) -> None:
+    """Raise the error for an argument ``word=value`` that is no ``kind``, given in ``frame``.
+
+    Raises:
+        CallError: it is none; a number is no bool, and a bool no number.
+    """
+    if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        return
+    article = "an" if kind.__name__[0] in "aeiouAEIOU" else "a"
+    raise CallError(
+        f"{word} is {value!r}, {article} {kind.__name__} was wanted",
+        place_of_frame(frame),
+        hint=hint,
+        slug="argument-kind",
+    )
+
+
 def not_a_program(value: Any, taker: str, frame: FrameType | None = None) -> CallError:
     """Return the error for what ``taker`` was given, in ``frame``, in place of a program."""
     kind = type(value).__name__

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, cast
 from pypto._src.dtypes import DataType
 from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.inline import InlineFunction
-from pypto._src.frontend.lines import Line, paths_read, walk
+from pypto._src.frontend.lines import Line, names_assigned, paths_read, walk
 
 Path = tuple[str, ...]
 """A name and the attributes read of it."""
@@ -211,7 +211,7 @@ def names_read(node: ast.FunctionDef) -> dict[str, list[Path]]:
     own = {each.arg for each in listed}
     for item in walk(node):
         if isinstance(item, Line):
-            own.add(item.name)
+            own.update(names_assigned(item))
         elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
             own.add(item.id)
     found: dict[str, list[Path]] = {}

@@ -18,6 +18,7 @@ from pypto._src.commands.words import (
     wrong_option,
 )
 from pypto._src.emit.cpp_options import CppOptions
+from pypto._src.errors import EmitError
 from pypto._src.passes.pipelines import OptimizationStrategy
 
 _BACKENDS: Final = {"cce": BackendType.CCE, "pto": BackendType.PTO}
@@ -36,7 +37,9 @@ def add(commands: Commands) -> None:
         "--backend", choices=_BACKENDS, default="cce", help="default: %(default)s"
     )
     compile_.add_argument(
-        "--strategy", choices=_STRATEGIES, help="the passes to run (PTOAS with --backend pto)"
+        "--strategy",
+        choices=_STRATEGIES,
+        help="the passes to run; default: Default, PTOAS with --backend pto",
     )
     compile_.set_defaults(command=_compile)
 
@@ -47,14 +50,19 @@ def _compile(args: argparse.Namespace) -> int:
         return 2
     program = load(args.file)
     by_backend = OptimizationStrategy.PTOAS if is_pto else OptimizationStrategy.Default
-    folder = build_output.compile(
-        program,
-        args.output,
-        by_backend if args.strategy is None else _STRATEGIES[args.strategy],
-        dump_passes=False,
-        backend_type=_BACKENDS[args.backend],
-        options=CppOptions(**dict(args.options)),
-    )
+    try:
+        folder = build_output.compile(
+            program,
+            args.output,
+            by_backend if args.strategy is None else _STRATEGIES[args.strategy],
+            dump_passes=False,
+            backend_type=_BACKENDS[args.backend],
+            options=CppOptions(**dict(args.options)),
+        )
+    except EmitError as error:
+        if error.slug == "strategy":
+            error.hint = "--strategy Default, or --backend pto"
+        raise
     if args.json:
         files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
         names = [path.relative_to(folder).as_posix() for path in files]

@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
         parents=[file_words(), json_words(), cpp_words(), size_words()],
         help="run a program on random arguments, or those of an example",
     )
-    run.add_argument("--target", choices=TARGETS, default="cpu", help="default: %(default)s")
+    run.add_argument("--target", choices=TARGETS, help="default: cpu")
     run.add_argument("--entry", metavar="FUNCTION", help="the function to call")
     run.add_argument("--seed", type=_seed, default=0, help="of the arguments; default: %(default)s")
     run.add_argument(
@@ -63,8 +63,11 @@ def _seed(text: str) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    target = args.target if args.strict is None else "interpreter"
+    target = args.target or ("cpu" if args.strict is None else "interpreter")
     if wrong_option(args, "run", target == "cpu", "--target cpu"):
+        return 2
+    if args.strict is not None and target != "interpreter":
+        print("pypto run: error: --strict goes with --target interpreter", file=sys.stderr)
         return 2
     if twice := given_twice(args):
         print(f"pypto run: error: {twice}", file=sys.stderr)

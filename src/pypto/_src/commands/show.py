@@ -214,6 +214,12 @@ def _after(program: Program, name: str | None, optional: Sequence[str]) -> Progr
     manager = _manager(optional)
     if name is None:
         name = manager.pass_names[-1]
+    if name in OPTIONAL and name not in manager.pass_names:
+        raise CallError(
+            f"{name} is an optional pass, which no strategy runs by itself",
+            hint=f"--with {name} --after {name}",
+            slug="pass-name",
+        )
     if name not in manager.pass_names:
         near = nearest(name.replace("_", ""), manager.pass_names)
         names = ", ".join(manager.pass_names)

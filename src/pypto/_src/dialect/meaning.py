@@ -5,6 +5,7 @@ An op that the registry has, too, means what it means there. Knows nothing of co
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -582,7 +583,8 @@ def _from_acc(values: Array, dtype: np.dtype[Any]) -> Array:
 def _load(step: Step) -> None:
     values = step.region("src").read()
     dst = step.tile("dst")
-    flat = values.reshape(-1, values.shape[-1] if values.ndim else 1).view(dst.data.dtype)
+    lines = values.shape or (1,)
+    flat = values.reshape(math.prod(lines[:-1]), lines[-1]).view(dst.data.dtype)
     if flat.shape != dst.valid and flat.size == dst.valid[0] * dst.valid[1]:
         flat = flat.reshape(dst.valid)
     rows, cols = min(flat.shape[0], dst.data.shape[0]), min(flat.shape[1], dst.data.shape[1])

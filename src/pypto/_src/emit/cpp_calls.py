@@ -1,6 +1,6 @@
 """Calls of ops in C++: the instruction of each, its operands, and the parts of tensors it touches.
 
-Owns addresses inside tensors and what an op's own form may do (`ir.opdef.CppSite`). Refuses to know
+Owns addresses inside tensors and what an op's own form may do (`ir.sites.CppSite`). Refuses to know
 statements: who writes a call says where its result goes.
 """
 

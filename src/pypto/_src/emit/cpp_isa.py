@@ -14,18 +14,8 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import Call, Expr, TensorType, TileType, Var, scalar_type
-from pypto._src.ir.opdef import (
-    ATTR,
-    AXIS,
-    INTS,
-    REQUIRED,
-    TENSOR,
-    TILE,
-    CppSite,
-    OpDef,
-    Param,
-    op_of,
-)
+from pypto._src.ir.opdef import ATTR, AXIS, INTS, REQUIRED, TENSOR, TILE, OpDef, Param, op_of
+from pypto._src.ir.sites import CppSite
 from pypto._src.ops.lookup import get_op
 
 Form = str | Callable[[CppSite], None]
@@ -146,7 +136,7 @@ def _computes(call: Call) -> bool:
 
 
 class _Collector:
-    """Collects the calls that a composite makes (`ir.opdef.Let`)."""
+    """Collects the calls that a composite makes (`ir.sites.Let`)."""
 
     def __init__(self, calls: list[Call]) -> None:
         self.calls = calls

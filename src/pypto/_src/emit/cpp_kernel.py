@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pypto._src.diagnostics import Span
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.emit.cpp_context import CodeContext
 from pypto._src.emit.cpp_index import Sharing, folded
 from pypto._src.emit.cpp_options import CppOptions
@@ -30,15 +30,19 @@ class Body(CodeEmitter):
         super().__init__(1)
         self._comments = comments
         self._texts = texts  # the comments have the texts of the lines
-        self._file = self._shown = ""  # the place that the lines to come are for
+        self._span = UNKNOWN_SPAN  # the place that the lines to come are for
+        self._file = self._shown = ""
         self._line = -1
         self._source = self._named = ""  # what a comment says of it, and what the last one said
         self._is_due = False  # a comment comes before the next line
 
     def note(self, span: Span) -> None:
         """Say which place of the source the lines to come are for."""
+        if span is self._span:  # as for a flag, which stands beside a statement
+            return
+        self._span = span
         line, file = span.begin_line, span.filename
-        if line == self._line and file == self._file:  # as for most statements
+        if line == self._line and file == self._file:
             return
         if line <= 0 or not self._comments:
             return

@@ -207,12 +207,13 @@ class _Scan:
         args: Any = call.args
         read = self._read
         for arg in args:
-            if arg.__class__ in _VARIABLES:
+            cls = arg.__class__
+            if cls in _VARIABLES:
                 read.add(arg)
-            elif arg.__class__ is MakeTuple:
+            elif cls is MakeTuple:
                 if not _LITERALS.issuperset(map(type, arg.elements)):
                     read.update(uses(arg.elements))
-            elif arg.__class__ not in _LITERALS:
+            elif cls not in _LITERALS:
                 read.update(uses((arg,)))
 
 

@@ -137,11 +137,11 @@ class Statements:
         assign(stmt.var, stmt.value, stmt.span)
 
     def _assign_tile(self, var: Var, value: Expr, span: Span) -> None:
-        kernel, kind = self._kernel, var.type
+        kernel = self._kernel
         if not isinstance(value, Call):  # another name of the same tile
             kernel.context.register_var(var, kernel.value(value))
             return
-        assert isinstance(kind, TileType)
+        kind: Any = var.type
         self._body.note(span)
         name = kernel.context.given.get(var) or kernel.name(var)
         if kind.tile_view is not None:

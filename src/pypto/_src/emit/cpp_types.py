@@ -383,7 +383,8 @@ class ScalarText:
 
     def _parts(self, root: Expr) -> _Parts:
         # Post-order without recursion: expressions may be as deep as the source makes them.
-        leaves, done = self._leaves, list[_Parts]()
+        leaves = self._leaves
+        done: list[_Parts] = []
         pending: list[tuple[Expr, bool, bool]] = [(root, False, True)]
         while pending:
             expr, ready, always = pending.pop()

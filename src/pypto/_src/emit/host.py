@@ -25,6 +25,7 @@ from pypto._src.emit.task_runtime import (
 )
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError, PyptoError
+from pypto._src.ir.dims import told_dims
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import (
     Call,
@@ -260,6 +261,32 @@ class _Host:
             for axis, dim in enumerate(shape):
                 if isinstance(dim, Var):
                     self._dimension(dim, name, axis)
+        self._told(self.function, [self.name(p) for p in self.function.params], "line")
+
+    def _told(self, function: Function, args: Sequence[str], line: str) -> None:
+        """Check the sizes that other arguments tell, of a call of ``function``."""
+        places = told_dims(function)
+        values: dict[Var, str] = {}
+        for param, text in zip(function.params, args, strict=True):
+            if isinstance(param.type, TensorType):
+                for axis, dim in enumerate(param.type.shape):
+                    if isinstance(dim, Var):
+                        values.setdefault(dim, f"{text}.shapes[{axis}]")
+        values |= zip(function.params, args, strict=True)  # numbers, before what they tell
+        scalars = HostScalars(values.__getitem__)
+        for index in dict.fromkeys(place[0] for place in places):
+            kind = function.params[index].type
+            assert isinstance(kind, TensorType)
+            told = {axis: dim for i, axis, dim in places if i == index}
+            sizes = [
+                f"static_cast<int64_t>({scalars.text(told[axis])})" if axis in told else "-1"
+                for axis in range(len(kind.shape))
+            ]
+            wanted = f'"{function.params[index].name}", "{_wanted_text(kind)}", {line}'
+            dtype = f"DataType::{_dtype(kind.dtype)}"
+            self.line(
+                f"pto2_rt_check(rt, {args[index]}, {dtype}, {{{', '.join(sizes)}}}, {wanted});"
+            )
 
     def _dimension(self, dim: Var, tensor: str, axis: int) -> None:
         if self.names.get(dim) is None:
@@ -442,6 +469,8 @@ class _Host:
         params = self.names.fresh(f"params_t{self.file.tasks}")
         self.line(f"// Task {self.file.tasks}: {callee.name}")
         self.file.tasks += 1
+        if told_dims(callee):
+            self._told(callee, [f"({self.value(arg)})" for arg in call.args], "__LINE__")
         entries = [
             self._param(arg, param.type, direction)
             for arg, param, direction in zip(

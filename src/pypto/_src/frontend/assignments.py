@@ -11,6 +11,7 @@ from ast import Name
 from collections.abc import Sequence
 from typing import Any, Final
 
+from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import (
     ParserError,
@@ -110,11 +111,11 @@ def assign_value(
     place: Any,
     source: ast.expr | None = None,
     *,
-    is_line: bool = False,
+    span: Span | None = None,
 ) -> None:
     """Append ``name = value`` as `Context.assign` does; remember the number that a scalar is."""
     number = _constant(ctx, name, value) if value.type.__class__ is ScalarType else None
-    var = ctx.assign(name, value, place, source=source, is_line=is_line)
+    var = ctx.assign(name, value, place, source=source, span=span)
     if number is not None:
         ctx.constants[var] = number
 

@@ -19,7 +19,7 @@ from pypto._src.frontend import control
 from pypto._src.frontend.assignments import bad_target
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.lines import Line
+from pypto._src.frontend.lines import Line, callee_of
 from pypto._src.frontend.messages import counted
 from pypto._src.frontend.types import type_of
 from pypto._src.ir.nodes import (
@@ -87,7 +87,9 @@ def _split(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Sequence[ast.stmt], 
     """Return a body without its last statement, and that one, if it is a yield."""
     last = body[-1]
     if isinstance(last, Line):
-        callee = ctx.at_path(last.callee)  # of what is not plain, its nodes tell more
+        path = callee_of(last)
+        callee = None if path is None else ctx.at_path(path)
+        # Of what is not plain, its nodes tell more.
         if callee is not MISSING and callee is not control.yield_:
             return body, None
     if not isinstance(last, (ast.Assign, ast.AnnAssign, ast.Expr)):

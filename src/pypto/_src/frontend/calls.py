@@ -53,8 +53,9 @@ from pypto._src.frontend.scalars import combine, typed
 from pypto._src.frontend.scope import BROKEN, same_value_type
 from pypto._src.frontend.sizes import number_of
 from pypto._src.frontend.types import annotation_text, type_of
-from pypto._src.frontend.valid_sizes import with_known_names, with_new_names
+from pypto._src.frontend.valid_sizes import named_size, with_known_names, with_new_names
 from pypto._src.ir.base import NO_KEYWORDS
+from pypto._src.ir.dims import map_dims
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.makers import checked_call
 from pypto._src.ir.nodes import (
@@ -214,15 +215,28 @@ def op_call(
     return _noted(ctx, form, made, op, args, kwargs)
 
 
-def known_call(
+def text_call(
     ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
-) -> Call | None:
-    """Return what `op_call` does where calls of this form are known and give a value, else None."""
-    form, _ = ctx.call_forms.find(op, args, kwargs)
-    if form is None or isinstance(form.type, UnknownType):
-        return None
-    made = form.call(args, kwargs, span)
-    return None if made is None else _noted(ctx, form, made, op, args, kwargs)
+) -> Expr | None:
+    """Return what `op_call` does for a call that has no nodes, None if it takes these."""
+    form, key = ctx.call_forms.find(op, args, kwargs)
+    made = None if form is None else form.call(args, kwargs, span)
+    if form is None or made is None:
+        try:
+            if (
+                op.__class__ is Unified
+                and args
+                and _is_scalar(args[0])
+                and isinstance(args[0], Expr)
+            ):
+                scalar = _of_scalars(op.name, args, kwargs, span)
+                if scalar is not None:
+                    return scalar
+            made = op.build(args, kwargs, span)
+        except (PyptoError, TypeError, ValueError):
+            return None
+        form = _kept_form(ctx, key, made, op, args, kwargs)
+    return _noted(ctx, form, made, op, args, kwargs)
 
 
 def _noted(
@@ -269,10 +283,22 @@ def _first_of_form(
             raise _refusal(ctx, error, op, args, kwargs, node).at(span) from None
         key = None  # of other arguments than these
     assert made is not None
+    return _kept_form(ctx, key, made, op, args, kwargs), made
+
+
+def _kept_form(
+    ctx: Context,
+    key: Key | None,
+    made: Call,
+    op: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> CallForm:
+    """Return the form of a call, which is kept where there is a key."""
     form = CallForm(made, args, kwargs)
     if key is not None:
         ctx.call_forms.keep(key, form, op, args, kwargs)
-    return form, made
+    return form
 
 
 def _refusal(
@@ -338,19 +364,43 @@ def _scalar_form(
     span = ctx.span(node)
     if name == "cast" and len(args) + len(kwargs) == 2 and kwargs.keys() <= {"target_type"}:
         dtype = [*args[1:], *kwargs.values()][0]
-        if isinstance(dtype, DataType):
-            return Cast(ctx.as_expr(args[0], node.args[0]), dtype, span)
-        raise _no_dtype(ctx, node, "pl.cast", dtype)
-    if kwargs:
+        if not isinstance(dtype, DataType):
+            raise _no_dtype(ctx, node, "pl.cast", dtype)
+    elif kwargs or (name not in SCALAR_BINARY and name not in SCALAR_UNARY):
         return None
     try:
-        if name in SCALAR_BINARY and len(args) >= 2 and all(map(_is_scalar, args)):
-            return _fold(ctx, name, args, node)
-        if name in SCALAR_UNARY and len(args) == 1:
-            return unary(SCALAR_UNARY[name], ctx.as_expr(args[0], node.args[0]), span)
+        if not any(isinstance(value, Expr) for value in args[:2]):
+            place = node.args[1 if name in SCALAR_BINARY and len(args) > 1 else 0]
+            args = [ctx.as_expr(args[0], place), *args[1:]]
+        return _of_scalars(name, args, kwargs, span)
     except TypeError as error:
         raise ParserTypeError(str(error), span, slug="scalar-operands") from None
-    return None
+
+
+def _of_scalars(
+    name: str, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> Expr | None:
+    """Return ``min``, ``max``, ``abs`` or ``cast`` of scalars, None if an op is meant.
+
+    One of the first two is an expression.
+
+    Raises:
+        TypeError: they have no common type.
+    """
+    value = args[0]
+    if name == "cast":
+        given = [*args[1:], *kwargs.values()]
+        is_dtype = len(given) == 1 and isinstance(given[0], DataType)
+        return Cast(value, given[0], span) if is_dtype else None
+    if kwargs or not all(map(_is_scalar, args)):
+        return None
+    if name in SCALAR_UNARY and len(args) == 1:
+        return unary(SCALAR_UNARY[name], value, span)
+    if name not in SCALAR_BINARY or len(args) < 2:
+        return None
+    for other in args[1:]:
+        value = combine(SCALAR_BINARY[name], value, other, span)
+    return value
 
 
 def _no_dtype(ctx: Context, node: ast.Call, called: str, found: Any) -> ParserError:
@@ -363,15 +413,6 @@ def _no_dtype(ctx: Context, node: ast.Call, called: str, found: Any) -> ParserEr
         hint=None if meant is None else f"write pl.{meant.member}",
         slug="argument-kind",
     )
-
-
-def _fold(ctx: Context, name: str, args: Sequence[Any], node: ast.Call) -> Expr:
-    value = args[0]
-    for place, other in zip(node.args[1:], args[1:], strict=True):
-        if not isinstance(value, Expr) and not isinstance(other, Expr):
-            value = ctx.as_expr(value, place)
-        value = combine(SCALAR_BINARY[name], value, other, ctx.span(node))
-    return value
 
 
 def _is_scalar(value: Any) -> bool:
@@ -651,6 +692,9 @@ def _function_call(
     for index, (param, value) in enumerate(zip(called.params, values, strict=True)):
         place = places[index] if index < len(node.args) else node
         operands.append(_argument(ctx, called, param, value, place, sizes, values))
+    parts = [size for kind in called.results for size in valid_part(kind) or ()]
+    if parts:
+        _state_parts(ctx, called, parts, operands, sizes, node)
     results = [_with_sizes(kind, sizes) for kind in called.results]
     kind = _value_type(results)
     made = checked_call(GlobalVar(called.name), tuple(operands), NO_KEYWORDS, kind, ctx.span(node))
@@ -797,16 +841,49 @@ def _same_size(wanted: Expr, found: Expr, sizes: dict[Var, Expr]) -> bool:
     return known is found or same_dim(known, found)
 
 
+def _state_parts(
+    ctx: Context,
+    called: Signature,
+    parts: Sequence[Expr],
+    operands: list[Expr],
+    sizes: dict[Var, Expr],
+    node: ast.Call,
+) -> None:
+    """Add to ``sizes`` what the valid sizes of results are at this call.
+
+    A type names them, so an argument that computes one gets a name.
+
+    Raises:
+        ParserTypeError: the caller does not know one of them.
+    """
+    span = ctx.span(node)
+    places = {param: at for at, param in enumerate(called.params) if param in called.kept}
+    for size in parts:
+        if not isinstance(size, Var):
+            continue
+        at = places.get(size)
+        value = sizes.get(size) if at is None else operands[at]
+        if value is None or const_value(value) == DYNAMIC_DIM:
+            raise ParserTypeError(
+                f"{called.name} returns a tile of which {size} is valid, a size that only "
+                f"{called.name} knows",
+                span,
+                hint=f"in {called.name}, return pl.fillpad(...) of the tile; or make {size} a "
+                f"parameter that {called.name} does not assign",
+                slug="valid-shape",
+                related=(Label(size.span, f"{size} is defined here"),),
+            )
+        number = const_value(value)
+        sizes[size] = named_size(ctx, value, span) if number is None else ConstInt(number)
+        if at is not None and number is None:
+            operands[at] = sizes[size]
+
+
 def _with_sizes(kind: Type, sizes: Mapping[Var, Expr]) -> Type:
     """Return a result type with the caller's dimensions in place of the callee's."""
     if not sizes or not isinstance(kind, TensorType | TileType):
         return kind
-    shape = [sizes.get(dim, dim) if isinstance(dim, Var) else dim for dim in kind.shape]
-    if all(a is b for a, b in zip(shape, kind.shape, strict=True)):
-        return kind
-    if isinstance(kind, TensorType):
-        return TensorType(shape, kind.dtype, kind.memref, kind.tensor_view)
-    return TileType(shape, kind.dtype, kind.memref, kind.tile_view)
+    return map_dims(kind, lambda dim: sizes.get(dim, dim) if isinstance(dim, Var) else dim)
 
 
 def _note_outputs(ctx: Context, called: Signature, operands: Sequence[Expr], made: Call) -> None:

@@ -14,7 +14,7 @@ from pypto._src.errors import (
     ParserSyntaxError,
     ParserTypeError,
 )
-from pypto._src.frontend.blocks import Block, Yielded, define_results, yield_text
+from pypto._src.frontend.blocks import Block, Yielded, define_results
 from pypto._src.frontend.context import Context, refuse_keyword_twice
 from pypto._src.frontend.environment import MISSING, items_of
 from pypto._src.frontend.messages import (
@@ -194,7 +194,11 @@ def _carry_hint(
 ) -> str | None:
     """Return what makes a loop and its yield agree: the header, or the yield."""
     if iter_args:
-        return f"write {yield_text([arg.name for arg in iter_args])}"
+        names = [arg.name for arg in iter_args]
+        values = [ctx.source.text(place) for place in yielded.nodes[: len(names)]]
+        return (
+            f"write {', '.join(names)} = pl.yield_({', '.join([*values, *names[len(values) :]])})"
+        )
     names = ", ".join(name.id for name in yielded.names)
     if not names or isinstance(node, ast.While):
         return "leave pl.yield_ out and assign the values"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from pypto._src.diagnostics import Label, Span, line_at
+from pypto._src.diagnostics import Label, Span, line_at, span_of
 from pypto._src.dtypes import DataType, bounds
 from pypto._src.errors import (
     InvalidOperationError,
@@ -30,7 +30,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.call_forms import CallForms
 from pypto._src.frontend.environment import MISSING, Environment, items_of
-from pypto._src.frontend.lines import Line, name_place
+from pypto._src.frontend.lines import Line, names_assigned
 from pypto._src.frontend.messages import describe, did_you_mean
 from pypto._src.frontend.scalars import number
 from pypto._src.frontend.scope import BROKEN, Cascade, Names, reassigned
@@ -46,9 +46,11 @@ from pypto._src.ir.nodes import (
     TileType,
     Type,
     Var,
+    valid_part,
 )
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt, checked_assign, seq
+from pypto._src.ir.walk import defined_by, stmts_in
 from pypto._src.ops.unified import unified
 
 MOST_ERRORS: Final = 10
@@ -107,13 +109,19 @@ class Signature(NamedTuple):
     params: tuple[Var, ...]
     directions: tuple[ParamDirection, ...]
     results: tuple[Type, ...]
+    kept: frozenset[Var] = frozenset()
+    """The parameters that name how much of a result is valid, and that it never assigns."""
 
     @staticmethod
     def of(function: Function) -> Signature:
         """Return the signature of a finished function."""
-        return Signature(
-            function.name, function.params, function.param_directions, function.return_types
-        )
+        results = function.return_types
+        named = frozenset(size for kind in results for size in valid_part(kind) or ())
+        kept = {param for param in function.params if param in named}
+        if kept:
+            kept.difference_update(*map(defined_by, stmts_in(function.body)))
+        params, directions = function.params, function.param_directions
+        return Signature(function.name, params, directions, results, frozenset(kept))
 
 
 class Callee:
@@ -177,6 +185,7 @@ class Context:
         "environment",
         "errors",
         "expanding",
+        "fixed",
         "forms",
         "func_type",
         "functions",
@@ -234,6 +243,8 @@ class Context:
         self.outer: dict[str, Any] = {}  # names of the environment, looked up once
         # What paths of names mean, such as pl.FP32, with their first name: a local one may hide it.
         self.paths: dict[str, tuple[str, Any]] = {}
+        # What texts of arguments mean that mean the same in all of the body; nobody changes it.
+        self.fixed: dict[str, Any] = {}
         self.block: list[Stmt] = []
         self.self_name = ""  # the name of the first parameter of a method
         self.memrefs: dict[Any, MemRef] = {}
@@ -360,7 +371,12 @@ class Context:
         name, *attributes = path.split(".")
         if name in local:
             return MISSING if attributes else local[name]
-        found: Any = MISSING if name == self.self_name else self.lookup(name)
+        around = self.environment.known
+        if path in around and name != self.self_name and self.is_outside(name):
+            found: Any = around[path]
+            self.paths[path] = name, found
+            return found
+        found = MISSING if name == self.self_name else self.lookup(name)
         is_own = isinstance(found, ModuleType) and found.__name__.partition(".")[0] == "pypto"
         for attribute in attributes:
             # What is computed, as a property is, may be another value each time: it is no path.
@@ -369,15 +385,23 @@ class Context:
             found = getattr(found, attribute, MISSING)
         if found is not MISSING and (is_own or not attributes):  # a call may set other attributes
             self.paths[path] = name, found
+            around[path] = found
         return found
+
+    def is_outside(self, name: str) -> bool:
+        """True if nothing in the function gives the name a meaning, here or elsewhere."""
+        return name not in self.assigned and name not in self.names.lost
 
     def lookup(self, name: str) -> Any:
         """Return what a name means outside the function, `MISSING` if nothing."""
         value = self.outer.get(name, MISSING)
-        if value is MISSING and name not in self.assigned and name not in self.names.lost:
-            value = self.environment.get(name)
+        if value is MISSING and self.is_outside(name):
+            around = self.environment.known
+            value = around.get(name, MISSING)
+            if value is MISSING:
+                value = self.environment.get(name)
             if value is not MISSING:
-                self.outer[name] = value
+                self.outer[name] = around[name] = value
         return value
 
     @property
@@ -521,9 +545,11 @@ class Context:
         *,
         kind: Type | None = None,
         source: ast.expr | None = None,
-        is_line: bool = False,
+        span: Span | None = None,
     ) -> Var:
-        """Append ``name = value``; ``node`` is where the name stands, or the `Line` if ``is_line``.
+        """Append ``name = value``; ``node`` is where the name stands.
+
+        With a ``span``, where name, value and what is between them stand, it is their `Line`.
 
         ``kind`` is the variable's type if it is not the value's; ``source`` is where the value
         stands, for errors.
@@ -537,14 +563,18 @@ class Context:
             self.check_assignable(name, value, node, source)
         var = self.names.plain.get(name)
         if var is None or var.type is not kind:
-            span = self.span(name_place(node) if is_line else node)
+            if span is None:
+                place = self.span(node)
+            else:
+                line, begin = span.begin_line, span.begin_column
+                place = span_of(span.filename, line, begin, line, begin + len(name))
             try:
-                var = self.names.define(name, kind, span)
+                var = self.names.define(name, kind, place)
             except ParserTypeError as error:
-                raise error.at(span) from None
+                raise error.at(place) from None
         if self.parts or kind.__class__ is TensorType:
             self.follow(var, value)
-        self.block.append(checked_assign(var, value, self.span(node, source)))
+        self.block.append(checked_assign(var, value, span or self.span(node, source)))
         return var
 
     def append(self, var: Var, value: Expr, span: Span) -> None:
@@ -727,7 +757,8 @@ def assigned_names(nodes: Sequence[ast.stmt]) -> dict[str, int]:
     for node in stack:
         cls = node.__class__
         if cls is Line:
-            found[node.name] = found.get(node.name, 0) + 1
+            for name in names_assigned(node):
+                found[name] = found.get(name, 0) + 1
             continue
         if cls is Assign:
             for target in node.targets:

@@ -25,6 +25,7 @@ from pypto._src.frontend.messages import describe, nearest
 from pypto._src.frontend.source import class_source, first_line, function_source
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.misuse import check_kind
 from pypto._src.spelling import refuse_keywords
 
 if TYPE_CHECKING:
@@ -75,8 +76,10 @@ def function(
     Raises:
         ParserError: the source has mistakes; the first of them, the others in its ``others``.
         KeywordError: there is another keyword.
+        CallError: a keyword has a value of another kind.
     """
     refuse_keywords("pl.function", unknown, ("type", "strict_ssa"), _caller())
+    check_kind("strict_ssa", strict_ssa, bool, "write strict_ssa=True", _caller())
     options = Options(type, strict_ssa)
     if func is None:
 
@@ -172,8 +175,10 @@ def program(cls: type | None = None, *, strict_ssa: bool = False, **unknown: Any
     Raises:
         ParserError: the source has mistakes; the first of them, the others in its ``others``.
         KeywordError: there is another keyword.
+        CallError: ``strict_ssa`` is no bool.
     """
     refuse_keywords("pl.program", unknown, ("strict_ssa",), _caller())
+    check_kind("strict_ssa", strict_ssa, bool, "write strict_ssa=True", _caller())
     if cls is None:
 
         def decorate(cls: type) -> Program:

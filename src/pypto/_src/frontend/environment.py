@@ -13,13 +13,18 @@ MISSING: Final = object()
 
 
 class Environment:
-    """Mappings from name to object, searched in order, then the frames around the definer."""
+    """Mappings from name to object, searched in order, then the frames around the definer.
 
-    __slots__ = ("frame", "layers")
+    ``known`` is what names and paths such as ``pl.FP32`` have been found to mean, for the functions
+    of one program, which may share an environment. Who parses others makes a new one.
+    """
+
+    __slots__ = ("frame", "known", "layers")
 
     def __init__(self, layers: Iterable[Mapping[str, Any]], frame: FrameType | None = None) -> None:
         self.layers = tuple(layers)
         self.frame = frame
+        self.known: dict[str, Any] = {}
 
     def get(self, name: str) -> Any:
         """Return what ``name`` stands for, `MISSING` if nothing."""
@@ -51,6 +56,10 @@ class Environment:
         for layer in self.layers:
             known.update(layer)
         return known
+
+    def again(self) -> Environment:
+        """Return the same environment, of which nothing is known."""
+        return Environment(self.layers, self.frame)
 
     def inside(self, layer: Mapping[str, Any]) -> Environment:
         """Return an environment in which the names of ``layer`` come first."""

@@ -16,10 +16,10 @@ from itertools import combinations
 from operator import neg
 from typing import Any, NamedTuple
 
-from pypto._src.diagnostics import Label, Span, line_at, text_at
+from pypto._src.diagnostics import Label, Span, text_at
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserError, ParserOpError, PyptoError
-from pypto._src.frontend.context import Context, as_parser_error, float_begin
+from pypto._src.frontend.context import Context, as_parser_error
 from pypto._src.frontend.messages import dtype_like, nearest, number_in, spell
 from pypto._src.frontend.repair import (
     REPAIRS,
@@ -32,7 +32,6 @@ from pypto._src.frontend.repair import (
     slice_hint,
     whole_hint,
 )
-from pypto._src.frontend.scope import first_tile
 from pypto._src.frontend.source import whole_text
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
@@ -85,10 +84,7 @@ def explained(
         error.hint = slice_hint(ctx, op, args, node)
     if error.slug == "constant-range" and isinstance(node, _WITH_OPERANDS):
         error.hint = number_hint(ctx, error, callee, args, kwargs, node) or error.hint
-    begin = _begin_hint(ctx, error, args, node)
-    if begin is not None:
-        error.hint = begin
-    elif error.hint is not None and isinstance(node, _WITH_OPERANDS):
+    if error.hint is not None and isinstance(node, _WITH_OPERANDS):
         text = error.hint.removesuffix(" is a whole tile with zeros in the rest")
         error.hint = whole_hint(ctx, text, callee, args, kwargs, node) or error.hint
     if not isinstance(node, ast.Call):
@@ -104,23 +100,6 @@ def explained(
     _relate(site, error)
     _point(site, error, param)
     return error
-
-
-def _begin_hint(ctx: Context, error: ParserError, args: Sequence[Any], node: ast.AST) -> str | None:
-    """Suggest a float for a variable beside a tile of floats that begins as an integer.
-
-    Where the result is assigned to that variable it is to begin as a tile.
-    """
-    kinds = [a.type for a in args if isinstance(a, Expr) and isinstance(a.type, TileType)]
-    if error.slug != "dtype-mismatch" or not any(kind.dtype.is_float() for kind in kinds):
-        return None
-    line = line_at(ctx.span(node)).strip()
-    for arg in args:
-        begin = float_begin(ctx, arg)
-        if begin is not None:
-            goes_on = re.match(rf"{arg.name} \S?= ", line)
-            return first_tile(arg.name, arg, kinds[0]) if goes_on else begin
-    return None
 
 
 def _respelled(
@@ -690,16 +669,20 @@ _TARGET = re.compile(r", (?:target_memory=)?[\w.]*MemorySpace\.Mat(?=[,)])")
 
 
 def _swapped(site: Site, _error: ParserError, _param: Param | None) -> str | None:
-    """Suggest the call with two of its arguments the other way round."""
-    texts = site.texts()
-    if not 2 <= len(texts) <= _MOST_SWAPPED or len(texts) != len(site.args):
+    """Suggest the call with two of its arguments the other way round, or all moved on."""
+    texts, count = site.texts(), len(site.args)
+    if not 2 <= len(texts) <= _MOST_SWAPPED or len(texts) != count:
         return None
-    for i, j in combinations(range(len(texts)), 2):
-        values = [*site.args]
-        values[i], values[j] = values[j], values[i]
-        if values[i] is not values[j] and site.works(values):
-            texts[i], texts[j] = texts[j], texts[i]
-            return f"write {site.spelled(texts)}"
+    orders: list[list[int]] = []
+    for i, j in combinations(range(count), 2):
+        order = [*range(count)]
+        order[i], order[j] = j, i
+        if site.args[i] is not site.args[j]:
+            orders.append(order)
+    orders += [[*range(by, count), *range(by)] for by in range(1, count if count > 2 else 1)]
+    for order in orders:
+        if site.works([site.args[i] for i in order]):
+            return f"write {site.spelled([texts[i] for i in order])}"
     return None
 
 

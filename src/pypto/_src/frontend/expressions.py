@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias, cast
 
+from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType, bounds, holds, not_held
 from pypto._src.errors import (
     InvalidOperationError,
@@ -24,7 +25,7 @@ from pypto._src.errors import (
     UnsupportedFeatureError,
 )
 from pypto._src.frontend import slices
-from pypto._src.frontend.calls import call, op_call
+from pypto._src.frontend.calls import call, op_call, text_call
 from pypto._src.frontend.context import Context, Forms, body_of, float_begin
 from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.messages import (
@@ -369,14 +370,40 @@ def apply_binary(
     ):
         return _on_tiles(ctx, node, symbol, name, left, right)
     if kind is None:
-        hint = _other_operator(ctx, node, symbol, left)
+        hint = _other_operator(ctx, node, symbol, left, right)
         raise _no_operator(ctx, node, symbol, left, right, hint)
     if not _is_scalar(left) or not _is_scalar(right):
         raise _no_operator(ctx, node, symbol, left, right)
     return _on_scalars(ctx, node, kind, symbol, left, right)
 
 
-def _other_operator(ctx: Context, node: Any, symbol: str, left: Any) -> str | None:
+_BY_SYMBOL: Final = {entry[0]: entry for entry in BINARY.values()}
+_NUMBERS: Final = frozenset({int, float})
+
+
+def text_binary(ctx: Context, symbol: str, left: Any, right: Any, span: Span) -> Any:
+    """Return what `apply_binary` does for what has no nodes, None if it takes these."""
+    _, kind, python, name = _BY_SYMBOL[symbol]
+    on_left = isinstance(left, Expr)
+    try:
+        if not on_left and left.__class__ in _NUMBERS and right.__class__ in _NUMBERS:
+            return python(left, right)
+        if on_left and isinstance(left.type, ShapedType):
+            op = _op_named(name) if name else None
+            fits = op is not None and _exists_for(op, left)
+            return text_call(ctx, op, (left, right), {}, span) if fits else None
+        if kind is None or not (on_left or isinstance(right, Expr)):
+            return None
+        return combine(kind, left, right, span) if _is_scalar(left) and _is_scalar(right) else None
+    except (ArithmeticError, TypeError):
+        return None
+
+
+_POWERS: Final = {-1: "recip", -0.5: "rsqrt", 0.5: "sqrt"}
+"""The ops that are a power of a tile."""
+
+
+def _other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
     """Return the operator that there is in place of one that there is not."""
     if isinstance(node, ast.AugAssign) and symbol == "//" and left.type.dtype.is_float():
         return f"write {ctx.source.text(node.target)} /= {ctx.source.text(node.value)}"
@@ -387,8 +414,11 @@ def _other_operator(ctx: Context, node: Any, symbol: str, left: Any) -> str | No
         return f"write {a} * {b}"
     if symbol == "//" and _is_shaped(left) and left.type.dtype.is_float():
         return f"write {a} / {b}"
-    if symbol == "**" and isinstance(node.right, ast.Constant) and node.right.value == 2:
-        return f"write {a} * {a}" if isinstance(node.left, ast.Name) else None
+    if symbol == "**" and isinstance(right, int | float):
+        if right == 2:
+            return f"write {a} * {a}" if isinstance(node.left, ast.Name | ast.Subscript) else None
+        if right in _POWERS and isinstance(getattr(left, "type", None), TileType):
+            return f"write pl.{_POWERS[right]}({a})"
     return None
 
 
@@ -520,7 +550,7 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
     """Return the op that an operator on tiles or tensors means."""
     op = _op_named(name) if name else None
     if op is None or not _exists_for(op, left if _is_shaped(left) else right):
-        hint = _other_operator(ctx, node, symbol, left)
+        hint = _other_operator(ctx, node, symbol, left, right)
         raise _no_operator(ctx, node, symbol, left, right, hint)
     args = (left, right)
     if not _is_shaped(left):
@@ -607,11 +637,23 @@ def _bool_op(ctx: Context, node: ast.BoolOp) -> Any:
     value = ctx.value(node.values[0])
     for item in node.values[1:]:
         other = ctx.value(item)
+        if _is_shaped(value) or _is_shaped(other):
+            raise _no_operator(ctx, node, symbol, value, other, _of_masks(ctx, node, value, other))
         if isinstance(value, Expr) or isinstance(other, Expr):
             value = _on_scalars(ctx, node, kind, symbol, value, other)
         else:
             value = (value and other) if is_and else (value or other)
     return value
+
+
+def _of_masks(ctx: Context, node: ast.BoolOp, left: Any, right: Any) -> str | None:
+    """Return what ``and`` and ``or`` are on two comparisons of tiles, which are 1 or 0."""
+    both = [isinstance(getattr(each, "type", None), TileType) for each in (left, right)]
+    if not all(both) or len(node.values) != 2:
+        return None
+    if isinstance(node.op, ast.And):
+        return f"write {' * '.join(_factor(ctx, value) for value in node.values)}"
+    return f"write max({', '.join(ctx.source.text(value) for value in node.values)})"
 
 
 def _compare(ctx: Context, node: ast.Compare) -> Any:

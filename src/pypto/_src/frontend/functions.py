@@ -36,11 +36,11 @@ from pypto._src.frontend.messages import cast_hint, part_hint, spell, spell_apar
 from pypto._src.frontend.scope import Cascade, same_joined_type, same_value_type
 from pypto._src.frontend.source import Source
 from pypto._src.frontend.statements import STATEMENT_FORMS
-from pypto._src.frontend.types import parameter_type, result_types
+from pypto._src.frontend.types import declared_join, parameter_type, result_types
 from pypto._src.ir.annotations import Scalar
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.makers import checked_var
-from pypto._src.ir.nodes import Expr, TensorType, Type, Var
+from pypto._src.ir.nodes import Expr, TensorType, TileType, Type, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt
 from pypto._src.ir.walk import calls_of, children
@@ -105,6 +105,12 @@ class Method(Callee):
         if not self._declared:
             raise Cascade
         results = self.context.wanted
+        if results is not None and TileType in map(type, results):
+            self.parse()  # how much of them is valid, and in whose words
+            if self._ended and self.function is None:
+                raise Cascade
+        if self.function is not None:
+            return Signature.of(self.function)
         if results is None:
             if self._begun and not self._ended:
                 if self.options.func_type is FunctionType.InCore:
@@ -123,7 +129,7 @@ class Method(Callee):
             self.parse()
             if self.function is None:
                 raise Cascade
-            results = self.function.return_types
+            return Signature.of(self.function)
         directions = tuple(direction for _, direction in self.params)
         return Signature(self.name, tuple(var for var, _ in self.params), directions, results)
 
@@ -241,6 +247,8 @@ class Method(Callee):
                     hint=self._return_hint(ctx.wanted),
                     slug="return-type",
                 )
+            if any(map(_says_no_part, ctx.wanted)):
+                return self._with_parts(ctx.wanted)
             return ctx.wanted
         if not ctx.returns:
             return ()
@@ -259,6 +267,15 @@ class Method(Callee):
                     related=(Label(first_span, "the earlier return"),),
                 )
         return tuple(value.type for value in first)
+
+    def _with_parts(self, wanted: Sequence[Type]) -> tuple[Type, ...]:
+        """Return the declared results; tiles declared without a view are valid where returned."""
+        ctx = self.context
+        first, first_span = ctx.returns[0]
+        for values, span in ctx.returns[1:]:
+            _check_parts(first, values, first_span, span)
+        pairs = zip(wanted, first, strict=True)
+        return tuple(declared_join(ctx, self.node, kind, value.type) for kind, value in pairs)
 
     def _way_to_write(self, output: Var) -> str:
         if self.options.func_type is not FunctionType.Orchestration:
@@ -328,7 +345,10 @@ def _check_parts(
     pairs = list(zip(values, first, strict=True))
     if not all(same_value_type(a.type, b.type) for a, b in pairs):
         return
-    a, b = next((a, b) for a, b in pairs if not same_joined_type(a.type, b.type))
+    apart = [(a, b) for a, b in pairs if not same_joined_type(a.type, b.type)]
+    if not apart:
+        return
+    a, b = apart[0]
     one, other = spell_apart(a.type, b.type)
     names = [value.name if isinstance(value, Var) else "tile" for value in (a, b)]
     raise ParserTypeError(
@@ -338,6 +358,11 @@ def _check_parts(
         slug="valid-shape",
         related=(Label(first_span, "the earlier return"),),
     )
+
+
+def _says_no_part(kind: Type) -> bool:
+    """True for a tile declared without a view: how much of it is valid follows from the values."""
+    return isinstance(kind, TileType) and kind.tile_view is None
 
 
 def _returned_as(

@@ -129,7 +129,7 @@ def _inside(ctx: Context, function: InlineFunction) -> Context:
     inner = Context(
         function.source,
         function.func_def,
-        function.environment,
+        function.environment.again(),
         ctx.forms,
         ctx.stmt_forms,
         ctx.functions,

@@ -1,90 +1,252 @@
-"""Assignments of op calls, read from the text of their line: most statements of a kernel.
+"""Assignments of calls and sums, read from the text of their line: most statements of a kernel.
 
-What is read here is plain: an op by its path, arguments that are names, numbers and lists of them,
-in a call of a form that is known. All else, and all errors, are those of the line's syntax nodes.
+What is read here is plain: ops by their paths, arguments that are names, numbers, lists and sums of
+them, and other such calls. All else, and all errors, are those of the line's syntax nodes.
+
+Brackets are read from the innermost outwards: in place of each group that is read stands a name as
+long, so that columns stay what they are.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from pypto._src.diagnostics import Span
 from pypto._src.errors import PyptoError
 from pypto._src.frontend.assignments import assign, assign_value
-from pypto._src.frontend.calls import known_call
+from pypto._src.frontend.calls import text_call
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.lines import Line, argument_texts
+from pypto._src.frontend.expressions import text_binary
+from pypto._src.frontend.lines import (
+    Line,
+    items_of_text,
+    names_assigned,
+    paths_read,
+)
 from pypto._src.frontend.scope import BROKEN
-from pypto._src.ir.nodes import Call, ScalarType
+from pypto._src.ir.nodes import Expr, ScalarType, UnknownType
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ops.unified import Unified
 
 _LETTER: Final = re.compile(r"[A-Za-z_]")
+_GROUP: Final = re.compile(r"\(([^()]*+)\)")
+_OF_NUMBERS: Final = frozenset("-0123456789")
+_SUMMED: Final = re.compile(r" [-+*/%]")
+_MARKS: Final = 0x100
+"""The letters from here on, which no line has, stand for groups that are read."""
+_LONGEST: Final = 1000  # text with groups, which is looked at once for each of them
+
+_Inner = Mapping[str, Any]
+
+
+class _Unread(Exception):
+    """A line's nodes tell what it means."""
 
 
 def assign_line(ctx: Context, node: Line) -> None:
-    """Parse ``name = op(arguments)``."""
-    noted = len(ctx.unplaced)
-    value = _call(ctx, node)
-    if value is not None:
-        try:
-            if value.type.__class__ is ScalarType:
-                assign_value(ctx, node.name, value, node, is_line=True)
-            else:
-                ctx.assign(node.name, value, node, is_line=True)
+    """Parse ``names = values``."""
+    noted, count = len(ctx.unplaced), len(ctx.block)
+    name, _, text = node.text.partition(" = ")
+    line, begin, end = node.lineno, node.col_offset, node.end_col_offset
+    assert end is not None
+    try:
+        value = _values(ctx, line, text, begin + len(name) + 3)
+        if ", " in name:
+            _assign_several(ctx, node, value)
             return
-        except PyptoError:
-            del ctx.unplaced[noted:]
-    assign(ctx, node)
+        if not isinstance(value, Expr):
+            raise _Unread
+        span = ctx.source.part(line, begin, end)
+        if value.type.__class__ is ScalarType:
+            assign_value(ctx, name, value, node, span=span)
+        else:
+            ctx.assign(name, value, node, span=span)
+    except (_Unread, PyptoError):
+        del ctx.unplaced[noted:], ctx.block[count:]
+        assign(ctx, node)
 
 
-def _call(ctx: Context, node: Line) -> Call | None:
-    """Return the call that a line assigns, None if it is not plain."""
-    op = ctx.at_path(node.callee)
+def _assign_several(ctx: Context, node: Line, values: Any) -> None:
+    """Parse a line with several names and as many values, which do not read what is assigned."""
+    names = names_assigned(node)
+    known = ctx.names.values.keys() & names
+    if known and not known.isdisjoint([path.partition(".")[0] for path in paths_read(node)]):
+        raise _Unread
+    if values.__class__ is not tuple or len(values) != len(names):
+        raise _Unread
+    for value in values:
+        if not isinstance(value, Expr):
+            raise _Unread
+    begin: int = node.col_offset
+    end: Any = node.end_col_offset
+    for name, value in zip(names, values, strict=True):
+        assign_value(ctx, name, value, node, span=ctx.source.part(node.lineno, begin, end))
+        begin += len(name) + 2
+
+
+def _values(ctx: Context, line: int, text: str, begin: int) -> Any:
+    """Return what a line assigns, a tuple of several values; ``begin`` is their column."""
+    callee, _, arguments = text.partition("(")
+    if arguments[-1:] == ")" and "(" not in arguments and callee and " " not in callee:
+        return _call(ctx, line, callee, arguments[:-1], begin, begin + len(text), _NOTHING)
+    inner: dict[str, Any] = {}
+    group = _GROUP.search(text)
+    if len(text) > _LONGEST and group is not None:
+        raise _Unread
+    while group is not None:
+        start, end = group.span()
+        if start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+            callee = text[:start].rpartition(" ")[2].rpartition("(")[2]
+            start -= len(callee)
+            value = _call(ctx, line, callee, group[1], begin + start, begin + end, inner)
+            if end - start == len(text):
+                return value
+        elif end - start == len(text):
+            raise _Unread  # the value ends before the bracket does
+        else:
+            value = _value(ctx, line, group[1], begin + start + 1, inner)
+        mark = chr(_MARKS + len(inner)).ljust(end - start, "_")
+        inner[mark] = value
+        text = f"{text[:start]}{mark}{text[end:]}"
+        group = _GROUP.search(text)
+    if ", " not in text:
+        return _value(ctx, line, text, begin, inner)
+    parts = _placed(items_of_text(text), begin)
+    return tuple([_value(ctx, line, *part, inner) for part in parts])
+
+
+_NOTHING: Final[_Inner] = {}
+
+
+def _placed(items: Sequence[str], begin: int) -> list[tuple[str, int]]:
+    """Return the items of a list, each with its column; ``begin`` is that of the first one."""
+    found: list[tuple[str, int]] = []
+    for item in items:
+        found.append((item, begin))
+        begin += len(item) + 2
+    return found
+
+
+def _call(
+    ctx: Context, line: int, callee: str, arguments: str, begin: int, end: int, inner: _Inner
+) -> Expr:
+    """Return the call of an op that stands between two columns of a line."""
+    op = ctx.at_path(callee)
     if op.__class__ is not Unified and not isinstance(op, OpDef):
-        return None
-    local = ctx.names.values
+        raise _Unread
+    local, fixed = ctx.names.values, ctx.fixed
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
-    for text in argument_texts(node):
+    items = items_of_text(arguments)
+    for text in items:
         value = local.get(text, MISSING)
         if value is MISSING:
-            value = _LITERALS.get(text, MISSING)
-        if value is MISSING:
-            name, _, rest = text.rpartition("=")
-            value = _value(ctx, rest)
-            if name in kwargs:
-                return None  # which is an error
-            if name:
-                kwargs[name] = value
+            value = fixed.get(text, MISSING)
         if value is MISSING or value is BROKEN:
-            return None
-        if not kwargs:
-            args.append(value)
-    end: Any = node.end_col_offset  # the line ends with the call
-    return known_call(ctx, op, args, kwargs, ctx.source.part(node.lineno, node.begin, end))
+            name, _, rest = text.rpartition("=")
+            column = None
+            if " " in rest and _SUMMED.search(rest) is not None:  # which are at places of their own
+                _, column = _placed(items, begin + len(callee) + 1)[len(args) + len(kwargs)]
+                column += len(text) - len(rest)
+            value = _value(ctx, line, rest, column, inner)
+            if name:
+                if name in kwargs:
+                    raise _Unread  # which is an error
+                kwargs[name] = value
+                continue
+        args.append(value)
+    made = text_call(ctx, op, args, kwargs, ctx.source.part(line, begin, end))
+    if made is None or made.type.__class__ is UnknownType:
+        raise _Unread
+    return made
 
 
-def _value(ctx: Context, text: str) -> Any:
-    """Return the meaning of a name, path, number or list of these; `MISSING` if it is not plain."""
-    value = _LITERALS.get(text, MISSING)
+def _value(ctx: Context, line: int, text: str, begin: int | None, inner: _Inner) -> Any:
+    """Return the meaning of a name, path, number, sum or list of these, or of what is in ``inner``.
+
+    ``begin`` is the column, None if there is no sum in the text.
+    """
+    value = ctx.fixed.get(text, MISSING)
+    if value is MISSING and inner:
+        value = inner.get(text, MISSING)
     if value is not MISSING:
         return value
-    if _LETTER.search(text) is None:
+    value = _LITERALS.get(text, MISSING)
+    if value is not MISSING:
+        ctx.fixed[text] = value
+        return value
+    if text[0] == "[":
+        return _list(ctx, line, text, begin, inner)
+    if begin is not None and " " in text:
+        return _sum(ctx, line, text, begin, inner)
+    if text[0] in _OF_NUMBERS:
         return _literal(text)
-    if text[0] != "[":
-        return ctx.at_path(text)
-    items: list[Any] = []
-    for item in text[1:-1].split(", "):
-        value = _value(ctx, item)
+    value = ctx.at_path(text)
+    if value is MISSING or value is BROKEN:
+        raise _Unread
+    if text in ctx.paths and text not in ctx.names.values:
+        ctx.fixed[text] = value
+    return value
+
+
+def _list(ctx: Context, line: int, text: str, begin: int | None, inner: _Inner) -> list[Any]:
+    """Return the values of a list; it is kept if it is one of numbers from around the function."""
+    if begin is None and _LETTER.search(text) is None:
+        return _literal(text)
+    items = text[1:-1].split(", ")
+    if begin is not None:
+        return [_value(ctx, line, *part, inner) for part in _placed(items, begin + 1)]
+    found = [_value(ctx, line, item, None, inner) for item in items]
+    is_fixed = "." not in text and ctx.names.values.keys().isdisjoint(items)
+    if is_fixed and _NUMBERS.issuperset(map(type, found)):  # a call may set attributes
+        ctx.fixed[text] = found
+    return found
+
+
+_NUMBERS: Final = frozenset({int})
+
+
+def _sum(ctx: Context, line: int, text: str, begin: int, inner: _Inner) -> Any:
+    """Return what operators between names, numbers and groups compute, products first."""
+    words = iter(text.split(" "))
+    part = ctx.source.part
+    start = end = begin
+    term: Any = None
+    total: Any = None
+    pending = symbol = ""
+    for word in words:
+        after = end + len(symbol) + 2 if symbol else begin
+        value = ctx.names.values.get(word, MISSING)
         if value is MISSING or value is BROKEN:
-            return MISSING
-        items.append(value)
-    return items
+            value = _value(ctx, line, word, after, inner)
+        if symbol in _ADDING:
+            total = _applied(ctx, pending, total, term, part(line, begin, end)) if pending else term
+            pending, term, start = symbol, value, after
+        elif symbol:
+            term = _applied(ctx, symbol, term, value, part(line, start, after + len(word)))
+        else:
+            term = value
+        end = after + len(word)
+        symbol = next(words, "")
+    return _applied(ctx, pending, total, term, part(line, begin, end)) if pending else term
 
 
-_LITERALS: Final[dict[str, Any]] = {}
+_ADDING: Final = frozenset({"+", "-"})
+
+
+def _applied(ctx: Context, symbol: str, left: Any, right: Any, span: Span) -> Any:
+    """Return what one operator computes."""
+    value = text_binary(ctx, symbol, left, right, span)
+    if value is None:
+        raise _Unread
+    return value
+
+
+_CONSTANTS: Final = {"True": True, "False": False, "None": None}
+_LITERALS: Final[dict[str, Any]] = {**_CONSTANTS}
 _MOST_LITERALS: Final = 4096
 
 
@@ -96,5 +258,6 @@ def _literal(text: str) -> Any:
         value = float(text) if "." in text else int(text)
     if len(_LITERALS) >= _MOST_LITERALS:
         _LITERALS.clear()
+        _LITERALS.update(_CONSTANTS)
     _LITERALS[text] = value
     return value

@@ -1,16 +1,16 @@
-"""Syntax trees in which calls that stand on a line of their own stay text until someone asks.
+"""Syntax trees in which assignments on a line of their own stay text until someone asks.
 
 Python's parser takes a quarter of the time of a whole compile, most of it for the nodes of lines
-such as ``t = pl.add(a, b)``, which tell the front end no more than their text does. So runs of such
-lines are cut out before Python parses a text, and come back as `Line`: an assignment that knows its
-parts as text, and has Python parse them when its nodes are asked for.
+such as ``t = pl.exp(pl.add(a, b))``, which tell the front end no more than their text does. So runs
+of such lines are cut out before Python parses a text, and come back as `Line`: an assignment that
+is text, and has Python parse it when its nodes are asked for.
 
 In place of a run stands one name as long as its last line, so that blocks end where they did. A run
 may lie within a string or within brackets, where its lines are no statements. The tree itself
 tells: where such a name is no statement, the whole text is parsed.
 
-So it is with the types of parameters, such as ``pl.Out[pl.Tensor[[64, N], pl.FP32]]``: in place of
-each stands a name as long, and it comes back as `TypeText`.
+So it is with the types of parameters, such as ``pl.Out[pl.Tensor[[64, N], pl.FP32]]``, and with the
+parameters between two such: in place of them stands a name, and each type comes back as `TypeText`.
 
 Knows Python's syntax; nothing of the language.
 """
@@ -28,7 +28,6 @@ from ast import (
     FunctionDef,
     Name,
     Return,
-    Store,
     Subscript,
     iter_child_nodes,
 )
@@ -41,18 +40,60 @@ from pypto._src.python_text import parse_python
 
 # Repetitions give nothing back (`++`): what a line may look like is decided from left to right.
 _NAME: Final = r"[A-Za-z_]\w*+"
-_ATOM: Final = rf"(?:{_NAME}(?:\.{_NAME})*+|-?(?:\d{{1,9}}\.\d{{1,9}}|0|[1-9]\d{{0,14}}))"
+_PATH: Final = rf"{_NAME}(?:\.{_NAME})*+"
+_ATTRIBUTES: Final = rf"(?<!\bself)(?:\.{_NAME})++"  # what a method gives, its nodes alone tell
+_NUMBER: Final = r"-?(?:\d{1,9}\.\d{1,9}|0|[1-9]\d{0,14})"
+_OPERATOR: Final = r" (?:[-+*%]|//?) "
+_ATOM: Final = rf"(?:{_PATH}|{_NUMBER})"
 _ITEM: Final = rf"(?:{_ATOM}|\[{_ATOM}(?:, {_ATOM})*+\])"
 _WORD: Final = rf"{_NAME}={_ITEM}"
-_CALLEE: Final = rf"(?!self\.){_NAME}(?:\.{_NAME})++"  # what a method gives, its nodes alone tell
-_LINE: Final = rf"{_NAME} = {_CALLEE}\({_ITEM}(?:, {_ITEM}(?!=))*+(?:, {_WORD})*+\)(?=\n)"
-_PARTS: Final = re.compile(r"\n +(\w+) = ([\w.]+)\((.*)\)", re.ASCII)
-_PATHS: Final = re.compile(r"[A-Za-z_][\w.]*(?![\w.=])", re.ASCII)
+_FLAT: Final = rf"{_NAME}{_ATTRIBUTES}\({_ITEM}(?:, {_ITEM}(?!=))*+(?:, {_WORD})*+\)"
+"""Most lines are such calls, for which this pattern is faster than that of all lines."""
+_MOST_CALLS: Final = 3
+"""How many calls may stand within each other."""
+
+
+def _items(item: str, words: str = "") -> str:
+    """Return the pattern of what stands in brackets; ``item`` is in it once.
+
+    An item is followed by a comma, behind which there is another one, or by what ends the list;
+    a longer list is left to Python.
+    """
+    return rf"(?![])])(?:{item}(?:(?=[])])|, (?![])]))){{0,99}}+{words}"
+
+
+def _sum(operand: str) -> str:
+    """Return the pattern of operands with operators in between, in the same way."""
+    return rf"(?:{operand}(?:(?=[],)\n])|{_OPERATOR}(?=[\w(-]))){{1,99}}+"
+
+
+def _line() -> str:
+    """Return the pattern of a line without its indentation."""
+    plain = _sum(_ATOM)
+    operand = rf"(?:{_PATH}|{_NUMBER}|\({plain}\))"
+    several = rf"\[{_items(_sum(operand))}\]"
+    words = _items(rf"{_NAME}=(?:{plain}|\[{_items(plain)}\])")
+    for _ in range(_MOST_CALLS):
+        arguments = _items(rf"(?:{_sum(operand)}|{several})", rf"(?:{words})?+")
+        path = rf"{_NAME}(?:{_ATTRIBUTES}(?:\({arguments}\))?+)?+"
+        operand = rf"(?:{path}|{_NUMBER}|\({plain}\))"
+    number = r"-?[\d.]++\n"  # alone it says less than its node
+    values = rf"(?!{number})(?:{_sum(operand)}(?:(?=\n)|, (?!\n)))++"
+    return rf"{_NAME}(?:, {_NAME})*+ = (?:{_FLAT}(?=\n)|{values}(?=\n))"
+
+
+_PATHS: Final = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.=])", re.ASCII)
+_CALLED: Final = re.compile(r"[A-Za-z_][\w.]*(?=\()", re.ASCII)
 _KEYWORDS: Final = frozenset(kwlist)
-_BETWEEN_WORDS: Final = dict.fromkeys(b"\n.,=()[]-", " ")
-_PATH: Final = rf"{_NAME}(?:\.{_NAME})*+"
+_CONSTANTS: Final = frozenset({"True", "False", "None"})
+_GIVEN: Final = re.compile("=(?:True|False|None)(?=[,)])")
+_BETWEEN_WORDS: Final = dict.fromkeys(b"\n.,:=()[]-", " ")
 _SIZE: Final = rf"(?:{_PATH}|0|[1-9]\d{{0,14}})"
-_SHAPED: Final = rf"\[({_SIZE}(?:, {_SIZE})*+)\], ({_PATH})\]"
+_SHAPED: Final = rf"\[{_SIZE}(?:, {_SIZE})*+\], {_PATH}\]"
+_TYPE: Final = rf"{_PATH}\[(?:{_PATH}\[{_SHAPED}\]|{_SHAPED})(?=,|\s*\))"
+_PARAMETER: Final = re.compile(  # what is before its type; the type and its parts
+    r"(?:(,[ \n]++)(\w++): )?+(([\w.]++)\[(?:([\w.]++)\[)?+\[([^]]++)\], ([\w.]++)\]++)", re.ASCII
+)
 _MARK: Final = "__t_"
 """How the names begin that stand for types; they are shorter than any type."""
 _BLOCKS: Final = ("body", "orelse", "handlers", "finalbody", "cases")
@@ -64,46 +105,34 @@ def _runs() -> re.Pattern[str]:
 
     A run begins with the end of the line above it and lacks its own: so what is searched for first
     is one character, which `re` does fast. Runs are not longer, since `re` is slow in long ones.
+    The third group, which is empty, says that a line came before.
     """
-    run = rf"(\n(?<!\\\n)( ++){_LINE}(?:\n\2{_LINE}){{0,255}}+)"
+    run = rf"(\n(?<!\\\n)( ++)(?:(?(3)\n\2)(){_line()}){{1,256}}+)"
     return re.compile(run, re.ASCII)
 
 
 @cache
 def _types() -> re.Pattern[str]:
-    """Return what finds the types of parameters."""
-    kind = rf"({_PATH})\[(?:({_PATH})\[)?+{_SHAPED}(?(3)\])"
-    return re.compile(rf": ({kind})(?=,|\s*\))", re.ASCII)
+    """Return what finds the types of parameters that follow each other, with the names between."""
+    return re.compile(rf": ({_TYPE}(?:,[ \n]++{_NAME}: {_TYPE})*+)", re.ASCII)
 
 
-_ARGUMENTS: Final = re.compile(r"(?:\w++=)?+\[[^]]*+\]|[^ ,]++").findall
-
-
-class Place:
-    """Where a name stands, as syntax nodes say it."""
-
-    def __init__(self, line: int, begin: int, end: int) -> None:
-        self.lineno = self.end_lineno = line
-        self.col_offset = begin
-        self.end_col_offset = end
+_ITEMS: Final = re.compile(r"(?:\w++=)?+\[[^]]*+\]|[^ ,][^,]*+").findall
 
 
 class Line(Assign):
-    """The assignment of a call to a name: ``name = callee(arguments)``, on one line.
+    """An assignment on one line, of calls, sums and names to a name or to several.
 
-    ``begin`` is the column of the call. Who reads or sets ``targets`` or ``value`` makes it an
-    assignment like any other. Another thread may do so at any moment, as functions that are
-    expanded are everybody's: what a line has beside its nodes is read by functions, not methods.
+    ``text`` is the statement. Who reads or sets ``targets`` or ``value`` makes it an assignment
+    like any other. Another thread may do so at any moment, as functions that are expanded are
+    everybody's: what a line has beside its nodes is read by functions, not methods.
     """
 
-    name: str
-    callee: str
-    arguments: str
-    begin: int
+    text: str
 
     @property
     def targets(self) -> list[ast.expr]:
-        """The name, as a list of one node."""
+        """What is assigned, as a list of one node."""
         return _parsed(self).targets
 
     @targets.setter
@@ -112,7 +141,7 @@ class Line(Assign):
 
     @property
     def value(self) -> ast.expr:
-        """The node of the call."""
+        """The node of the value."""
         return _parsed(self).value
 
     @value.setter
@@ -161,28 +190,34 @@ Line.__name__ = "Assign"  # by which visitors of trees find what to do with it
 TypeText.__name__ = "Subscript"
 
 
-def name_place(line: Line) -> Place:
-    """Return where the name stands that a line assigns."""
-    return Place(line.lineno, line.col_offset, line.col_offset + len(line.name))
+def names_assigned(line: Line) -> list[str]:
+    """Return the names that a line assigns."""
+    return line.text.partition(" = ")[0].split(", ")
 
 
-def argument_texts(line: Line) -> list[str]:
-    """Return the text of each argument of a line's call, with its keyword if it has one."""
-    texts = line.arguments
-    return _ARGUMENTS(texts) if "[" in texts else texts.split(", ")
+def callee_of(line: Line) -> str | None:
+    """Return the path with which a line's value begins if it is that of a call."""
+    found = _CALLED.match(line.text.partition(" = ")[2])
+    return None if found is None else found[0]
+
+
+def items_of_text(text: str) -> list[str]:
+    """Return the items of a list without brackets in it but those of lists, keywords included."""
+    return _ITEMS(text) if "[" in text else text.split(", ")
 
 
 def paths_read(line: Line) -> list[str]:
-    """Return what a line's call reads, in the order of the text: names with their attributes."""
-    return [line.callee, *_PATHS.findall(line.arguments)]
+    """Return what a line's value reads, in the order of the text: names with their attributes."""
+    found = _PATHS.findall(line.text.partition(" = ")[2])
+    return [path for path in found if path not in _CONSTANTS]
 
 
 def _parsed(line: Line) -> Assign:
     """Make a line an assignment; return it."""
-    value = _node_of(f"{line.callee}({line.arguments})", line.lineno, line.begin)
-    name = Name(line.name, Store(), **vars(name_place(line)))
+    node = parse_python(line.text).body[0]
+    _move(node, line.lineno - 1, line.col_offset)
     this: Any = line
-    this.__dict__.update(targets=[name], value=value)  # before it is what has them
+    this.__dict__.update(targets=node.targets, value=node.value)  # before it is what has them
     this.__class__ = Assign
     return this
 
@@ -227,7 +262,7 @@ def syntax_tree_of(text: str, filename: str = "<unknown>") -> ast.Module:
         SyntaxError, ValueError, RecursionError, MemoryError: as ``ast.parse``.
     """
     runs: dict[int, str] = {}
-    types: dict[str, re.Match[str]] = {}
+    types: dict[str, str] = {}
     rest = text
     if "\r" not in text:  # else lines are counted otherwise
         rest = _without_types(_without_runs(text, runs), types)
@@ -259,7 +294,7 @@ def _without_runs(text: str, runs: dict[int, str]) -> str:
     if _has_keyword("".join([found[1] for found in cuts])):
         cuts = [found for found in cuts if not _has_keyword(found[1])]
     for found in cuts:
-        run, indent = found.groups()
+        run, indent = found.group(1, 2)
         start = found.start()
         count = run.count("\n")
         line += text.count("\n", end, start) + count
@@ -271,19 +306,22 @@ def _without_runs(text: str, runs: dict[int, str]) -> str:
     return "".join(kept)
 
 
-def _without_types(text: str, types: dict[str, re.Match[str]]) -> str:
-    """Return a text with a name for each type of a parameter, and fill ``types`` by these names."""
+def _without_types(text: str, types: dict[str, str]) -> str:
+    """Return a text with names for types of parameters, and fill ``types``: what they stand for."""
     if _MARK in text:
         return text
     kept: list[str] = []
     end = 0
     for found in _types().finditer(text):
-        start, behind = found.span(1)
-        name = f"{_MARK}{len(types)}".ljust(behind - start, "_")
-        types[name] = found
-        kept += text[end:start], name
-        end = behind
-    if _has_keyword(" ".join([found[1] for found in types.values()])):
+        run = found[1]
+        name = f"{_MARK}{len(types)}"
+        types[name] = run
+        lines = run.count("\n")
+        last = len(run) - run.rfind("\n") - 1
+        kept += text[end : found.start(1)], name
+        kept.append("\n" * lines + " " * last if lines else " " * (last - len(name)))
+        end = found.end()
+    if _has_keyword(" ".join(types.values())):
         types.clear()
         return text
     kept.append(text[end:])
@@ -291,11 +329,13 @@ def _without_types(text: str, types: dict[str, re.Match[str]]) -> str:
 
 
 def _has_keyword(text: str) -> bool:
-    """True if a word in the text of lines or types is a keyword of Python."""
-    return not _KEYWORDS.isdisjoint(text.translate(_BETWEEN_WORDS).split())
+    """True if a word in the text of lines or types is a keyword of Python; ``k=True`` has none."""
+    words = text.translate(_BETWEEN_WORDS).split()
+    found = _KEYWORDS.intersection(words)
+    return bool(found) and sum(map(words.count, found)) != len(_GIVEN.findall(text))
 
 
-def _put_back(tree: ast.Module, runs: dict[int, str], types: dict[str, re.Match[str]]) -> bool:
+def _put_back(tree: ast.Module, runs: dict[int, str], types: dict[str, str]) -> bool:
     """Put lines and types where their names are; False if one of them is something else."""
     missing = len(runs)
     pending: list[Any] = [tree]
@@ -320,20 +360,50 @@ def _put_back(tree: ast.Module, runs: dict[int, str], types: dict[str, re.Match[
     return not missing and not types
 
 
-def _put_types(given: ast.arguments, types: dict[str, re.Match[str]]) -> None:
+def _put_types(given: ast.arguments, types: dict[str, str]) -> None:
     """Put the types of a function's parameters where their names are, and take them out."""
-    for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs):
-        name: Any = arg.annotation
-        found = types.pop(name.id, None) if name.__class__ is Name else None
-        if found is None:
-            continue
-        kind = _new(TypeText)
-        kind.text, *parts = found.groups("")
-        kind.parts = tuple(parts)
-        kind.ctx = name.ctx
-        kind.lineno, kind.end_lineno = name.lineno, name.end_lineno
-        kind.col_offset, kind.end_col_offset = name.col_offset, name.end_col_offset
-        arg.annotation = kind
+    for args in (given.posonlyargs, given.args, given.kwonlyargs):
+        whole: list[ast.arg] = []
+        for arg in args:
+            name: Any = arg.annotation
+            run = types.pop(name.id, None) if name.__class__ is Name else None
+            if run is None:
+                whole.append(arg)
+            else:
+                _add_parameters(whole, arg, name, run)
+        if len(whole) > len(args):
+            if args is given.kwonlyargs:
+                defaults = {
+                    id(arg): each for arg, each in zip(args, given.kw_defaults, strict=True)
+                }
+                given.kw_defaults[:] = [defaults.get(id(arg)) for arg in whole]
+            args[:] = whole
+
+
+def _add_parameters(whole: list[ast.arg], arg: Any, name: Any, run: str) -> None:
+    """Append a parameter and those that follow it in a run of types, in place of ``name``."""
+    line, column = name.lineno, name.col_offset
+    for between, own, text, *parts in _PARAMETER.findall(run):
+        kind, begin = _new(TypeText), column
+        if between:
+            arg, lines = _new(ast.arg), between.count("\n")
+            begin = len(between) - between.rfind("\n") - 1 if lines else column + len(between)
+            line += lines
+            column = begin + len(own) + 2
+            arg.__dict__ = {"arg": own, "lineno": line, "col_offset": begin}
+        end = column + len(text)
+        kind.__dict__ = {
+            "text": text,
+            "parts": tuple(parts),
+            "ctx": name.ctx,
+            "lineno": line,
+            "end_lineno": line,
+            "col_offset": column,
+            "end_col_offset": end,
+        }
+        arg.annotation, arg.end_lineno, arg.end_col_offset = kind, line, end
+        whole.append(arg)
+        column = end
 
 
 _WITHOUT_BLOCKS: Final = frozenset({Assign, AnnAssign, AugAssign, Expr, Return})
@@ -344,19 +414,15 @@ _new: Final[Any] = AST.__new__  # what makes a node sets its fields, which a lin
 
 def _add_lines(body: list[Any], run: str, last: int) -> None:
     """Append the lines of a run, of which the last one has the number ``last``."""
-    parts = _PARTS.findall(run)
     indent = len(run) - len(run.lstrip()) - 1
-    for number, (name, callee, arguments) in enumerate(parts, last - len(parts) + 1):
-        begin = indent + len(name) + 3
+    texts = run.split(run[: indent + 1])
+    for number, text in enumerate(texts[1:], last - len(texts) + 2):
         line = _new(Line)
         line.__dict__ = {  # all at once, which takes less time
-            "name": name,
-            "callee": callee,
-            "arguments": arguments,
-            "begin": begin,
+            "text": text,
             "lineno": number,
             "end_lineno": number,
             "col_offset": indent,
-            "end_col_offset": begin + len(callee) + len(arguments) + 2,
+            "end_col_offset": indent + len(text),
         }
         body.append(line)

@@ -155,6 +155,9 @@ def region_hint(site: Site, _error: ParserError, _param: Param | None) -> str | 
         return None
     offsets, sizes = [(items or [])[: len(limits)] for items in found]
     offsets = [*offsets, *[0] * (len(limits) - len(offsets))]
+    lacking = len(limits) - len(sizes)
+    if lacking and sizes and _equal_numbers(sizes[-1], limits[-1]):
+        sizes = [*[1] * lacking, *sizes]  # whole rows of one matrix, as where shapes broadcast
     sizes = [*sizes, *limits[len(sizes) :]]
     pairs = [_within(b, s, limit) for b, s, limit in zip(offsets, sizes, limits, strict=True)]
     if any(size is None for _, size in pairs):

@@ -23,6 +23,7 @@ from pypto._src.ir.nodes import (
     TupleType,
     Type,
     Var,
+    same_valid_part,
 )
 from pypto._src.ir.stmts import (
     ReturnStmt,
@@ -84,15 +85,23 @@ def _check_results(
             related=_declared_results(ctx),
         )
     for index, (kind, value) in enumerate(zip(wanted, values, strict=True)):
-        if not same_value_type(kind, value.type):
+        same = same_value_type(kind, value.type)
+        if not same or _is_another_part(kind, value.type):
             wanted_text, found = spell_apart(kind, value.type)
+            hint = _result_hint(ctx, kind, value, places[index : index + 1])
             raise ParserTypeError(
                 f"the function returns {wanted_text}, this is {found}",
                 ctx.span(places[index] if index < len(places) else node),
-                hint=_result_hint(ctx, kind, value, places[index : index + 1]),
-                slug="return-type",
+                hint="leave pl.TileView out of the declaration" if same else hint,
+                slug="valid-shape" if same else "return-type",
                 related=_declared_results(ctx),
             )
+
+
+def _is_another_part(declared: Type, found: Type) -> bool:
+    """True if a declaration says how much of a tile is valid, and it is not what is returned."""
+    says = isinstance(declared, TileType) and declared.tile_view is not None
+    return says and not same_valid_part(declared, found)
 
 
 def _count_hint(ctx: Context, wanted: Sequence[Type], values: Sequence[Expr]) -> str | None:

@@ -6,6 +6,7 @@ import ast
 from typing import Final
 
 from pypto._src.errors import (
+    ParserSyntaxError,
     UnsupportedFeatureError,
 )
 from pypto._src.frontend import control
@@ -32,6 +33,14 @@ def _with(ctx: Context, node: ast.With) -> None:
             ctx.span(item.context_expr),
             hint="write with pl.incore():",
             slug="with",
+        )
+    assert isinstance(call, ast.Call)
+    if call.args or call.keywords:
+        raise ParserSyntaxError(
+            f"{ctx.source.text(call.func)} takes no arguments",
+            ctx.span(call),
+            hint=f"write with {ctx.source.text(call.func)}():",
+            slug="argument-count",
         )
     stmts = ctx.body(node.body)
     span = ctx.span(node)

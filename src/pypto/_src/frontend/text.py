@@ -235,7 +235,7 @@ class _Text:
         if isinstance(node, ast.ClassDef):
             return self._class(node, options) if decorator is decorators.program else None
         if decorator is decorators.function:
-            return parse_function(self.source, node, self.environment, options)
+            return parse_function(self.source, node, self.environment.again(), options)
         if decorator is decorators.inline:
             return InlineFunction(self.source, node, self.environment)
         return None
@@ -274,13 +274,14 @@ class _Text:
             return None
         refuse_twice(node.name, self.source, node)
         parser = ProgramParser(self._name(node.name), {})
+        environment = self.environment.again()
         for method in methods:
             made = self._decoration(method.decorator_list[0]) if method.decorator_list else None
             if made is None or made[0] is not decorators.function:
                 return None
             own = made[1]
             own.strict_ssa = own.strict_ssa or options.strict_ssa
-            parser.add(self.source, method, self.environment, own)
+            parser.add(self.source, method, environment, own)
         header = self.header
         return parser.finish(self.source.span(node), attrs=header.attrs, entry=header.entry)
 

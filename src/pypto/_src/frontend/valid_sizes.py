@@ -31,13 +31,7 @@ def with_new_names(
     count = len(ctx.block)
 
     def named(item: Any) -> Any:
-        if not _is_computed(item):
-            return item
-        held = next((var for var in _holders(ctx, item) if var.name == _SIZE_NAME), None)
-        if held is None:
-            held = Var(_SIZE_NAME, item.type, item.span)  # by which messages call it
-            ctx.append(held, item, span)
-        return held
+        return named_size(ctx, item, span) if _is_computed(item) else item
 
     sizes = {key: _each(named, value) for key, value in kwargs.items()}
     try:
@@ -45,6 +39,17 @@ def with_new_names(
     except (PyptoError, TypeError, ValueError):
         del ctx.block[count:]
         return None
+
+
+def named_size(ctx: Context, item: Expr, span: Span) -> Var:
+    """Return a variable that is what ``item`` computes, assigned before the call at ``span``."""
+    if isinstance(item, Var):
+        return item
+    held = next((var for var in _holders(ctx, item) if var.name == _SIZE_NAME), None)
+    if held is None:
+        held = Var(_SIZE_NAME, item.type, item.span)  # by which messages call it
+        ctx.append(held, item, span)
+    return held
 
 
 def with_known_names(

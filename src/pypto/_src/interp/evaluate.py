@@ -17,6 +17,7 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.interp.memory import Layout, place_of, poison
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
+from pypto._src.ir.dims import told_dims
 from pypto._src.ir.nodes import (
     And,
     BinaryExpr,
@@ -40,6 +41,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import TILE, OpDef, op_of
 from pypto._src.ir.roles import outermost
+from pypto._src.ir.sharing import endless, named_parts
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -170,7 +172,14 @@ class Plan:
     """One function as closures."""
 
     def __init__(self, function: Function, evaluator: Evaluator) -> None:
-        self.function = function
+        self.function = function = named_parts(function)
+        why = endless(function)
+        if why is not None:
+            raise EvaluationError(
+                f"{function.name} would be computed without end: {why}",
+                hint="give the shared parts names: assign them to variables",
+                slug="too-deep",
+            )
         self.evaluator = evaluator
         self.slots: dict[Var, int] = {}
         self.initial: Env = [UNSET]
@@ -184,6 +193,7 @@ class Plan:
                 error.message, error.place, error.hint, slug=error.slug
             ) from error
         self.bind = [self._binder(index, param) for index, param in enumerate(function.params)]
+        self.told = [(i, axis, self._value(dim)) for i, axis, dim in told_dims(function)]
         self.body = self._body(function.body, ())
 
     # ---------------------------------------------------------------------------------------
@@ -204,6 +214,9 @@ class Plan:
             env[self.places_slot] = self.layout.fresh()
         for bind, value in zip(self.bind, args, strict=True):
             bind(env, value)
+        for index, axis, size in self.told:
+            if args[index].shape[axis] != size(env):
+                raise self._misfit(params[index], args[index])
         self.body(env)
         values = env[RESULT]
         if values is UNSET or not values:
@@ -249,6 +262,16 @@ class Plan:
 
         return bind
 
+    def _misfit(self, param: Var, value: Any) -> EvaluationError:
+        kind = param.type
+        assert isinstance(kind, TensorType)
+        wanted = f"Tensor[[{', '.join(map(size_text, kind.shape))}], {kind.dtype.member}]"
+        return EvaluationError(
+            f"argument {param.name!r} is an array {list(value.shape)} of {value.dtype}, "
+            f"{wanted} was wanted",
+            slug="argument",
+        )
+
     def _tensor_binder(self, param: Var, kind: TensorType) -> Store:
         slot, dtype = self._slot(param), kind.dtype.numpy
         checks: list[Callable[[Env, int], bool]] = [self._dimension(dim) for dim in kind.shape]
@@ -264,11 +287,7 @@ class Plan:
             shape = array.shape
             fits = array.dtype == dtype and len(shape) == len(checks)
             if not fits or not all(c(env, n) for c, n in zip(checks, shape, strict=True)):
-                raise EvaluationError(
-                    f"argument {param.name!r} is an array {list(shape)} of {array.dtype}, "
-                    f"{wanted} was wanted",
-                    slug="argument",
-                )
+                raise self._misfit(param, array)
             env[slot] = array
 
         return bind
@@ -678,11 +697,12 @@ def op_eval(call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
 
 def _trimmed(array: Any, shape: Sequence[int], sizes: Sequence[int]) -> Any:
     """Return what of a whole operand meets the valid part of a result of ``shape``."""
-    rows, columns = (
-        size if found == whole else found
-        for found, whole, size in zip(array.shape, shape, sizes, strict=True)
-    )
-    return array[:rows, :columns]
+    at = len(shape) - array.ndim  # one dimension is a row
+    parts = [
+        slice(size if found == whole else found)
+        for found, whole, size in zip(array.shape, shape[at:], sizes[at:], strict=True)
+    ]
+    return array[tuple(parts)]
 
 
 def _on_valid_parts(call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:

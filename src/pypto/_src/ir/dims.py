@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pypto._src.ir.nodes import (
+    ConstInt,
     Expr,
     TensorType,
     TensorView,
@@ -35,6 +36,22 @@ def dimension_vars(function: Function) -> tuple[Var, ...]:
         return ()
     given = set(function.params)
     return tuple(var for var in found if var not in given)
+
+
+def told_dims(function: Function) -> list[tuple[int, int, Expr]]:
+    """Return the dimensions whose sizes other arguments tell: parameter, axis and size.
+
+    They are expressions, and numbers that are parameters. Nothing about the tensor itself shows
+    that it has them, and code that was compiled for these sizes relies on it.
+    """
+    given = set(function.params)
+    return [
+        (index, axis, dim)
+        for index, param in enumerate(function.params)
+        if isinstance(param.type, TensorType)
+        for axis, dim in enumerate(param.type.shape)
+        if not isinstance(dim, ConstInt) and not (isinstance(dim, Var) and dim not in given)
+    ]
 
 
 def map_dims(kind: Type, visit: Callable[[Expr], Expr]) -> Type:

@@ -47,6 +47,7 @@ from pypto._src.ir.nodes import (
     dtype_of,
     same_dims,
     same_type,
+    same_valid_part,
     scalar_type,
     symbols_of_type,
 )
@@ -226,13 +227,14 @@ class Proofs:
             stmt = stmts[at]
             if stmt.__class__ is AssignStmt:
                 var, value = stmt.var, stmt.value
-                kind = types.get(id(var.type)) or self.number(var.type)
+                declared = var.type
+                kind = types.get(id(declared)) or self.number(declared)
                 if var in known or (gone and var in gone):
                     return at
                 if symbols and not all(map(known.__contains__, symbols.get(kind, ()))):
                     return at
             elif stmt.__class__ is EvalStmt:
-                var, value, kind = None, stmt.expr, _NOTHING
+                var, value, declared, kind = None, stmt.expr, None, _NOTHING
                 if value.__class__ is Call and not value.args:  # half of a kernel with flags
                     named = value.kwargs
                     form = value.op, id(named) if named else _NOTHING, id(value.type)
@@ -245,25 +247,21 @@ class Proofs:
                 op, named = value.op, value.kwargs
                 if op.__class__ is GlobalVar:
                     return at
-                form = (
-                    op,
-                    kind,
-                    types.get(id(value.type)),
-                    keywords.get(id(named)) if named else _NOTHING,
-                    *map(number_of, value.args),
-                )
-                if None in form:
-                    form = self._completed(form, value, known, _DEEPEST)
-                    if Call in map(type, value.args):
-                        if form is None or not self._is_right(value, var, form):
-                            return at
+                args, given = value.args, value.type
+                result = kind if given is declared else types.get(id(given))
+                words = keywords.get(id(named)) if named else _NOTHING
+                if len(args) == 2:  # as most have: half the time of the other way
+                    one, other = args
+                    form = op, kind, result, words, number_of(one), number_of(other)
+                else:
+                    form = op, kind, result, words, *map(number_of, args)
+                if form not in common and form not in forms:
+                    if None in form:
+                        form = self._completed(form, value, known, _DEEPEST)
+                    if form is None or not self._is_right(value, var, form):
+                        return at
+                    if Call in map(type, args):
                         nested.append(stmt)
-                if (
-                    form not in common
-                    and form not in forms
-                    and (form is None or not self._is_right(value, var, form))
-                ):
-                    return at
             elif not self._is_right_scalar(value, var, known):
                 return at
             if var is not None:
@@ -533,6 +531,8 @@ def _agree(a: Type, b: Type) -> bool:
     if a.__class__ is not b.__class__:
         return False
     if not isinstance(a, ShapedType) or not isinstance(b, ShapedType):
+        return False
+    if a.__class__ is TileType and not same_valid_part(a, b):
         return False
     return a.dtype is b.dtype and (a.shape is b.shape or same_dims(a.shape, b.shape))
 

@@ -6,9 +6,9 @@ from enum import Enum
 from typing import Any, Final
 
 from pypto._src.ir.enums import CoreType, FunctionType, PipeType
-from pypto._src.ir.nodes import Call, IRNode, Op
+from pypto._src.ir.nodes import Call, Op
 from pypto._src.ir.opdef import op_of
-from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ScopeStmt
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ScopeStmt, Stmt
 from pypto._src.ir.walk import calls_of, children, functions_called, is_flat, stmts_in
 
 
@@ -29,13 +29,15 @@ def role(function: Function) -> Role:
     marked = _MARKED.get(function.func_type)
     if marked is not None:
         return marked
-    stack: list[IRNode] = [function.body]
+    stack: list[Stmt] = [function.body]
     while stack:
-        node = stack.pop()
-        op = op_of(node)
-        if op is not None and op.level == "block":
-            return Role.KERNEL
-        stack += () if isinstance(node, ScopeStmt) else children(node)
+        stmt = stack.pop()
+        for call in calls_of(stmt):
+            op = op_of(call)
+            if op is not None and op.level == "block":
+                return Role.KERNEL
+        if not isinstance(stmt, ScopeStmt):
+            stack += [child for child in children(stmt) if isinstance(child, Stmt)]
     return Role.HOST
 
 
@@ -64,12 +66,11 @@ def core_type(function: Function) -> CoreType:
     known: set[Op] = set()  # the ops that have one pipe or none, whatever the call
     stmts: Any = stmts_in(function.body)
     for stmt in stmts:
-        value: Any = stmt.value if stmt.__class__ is AssignStmt else None
-        value = stmt.expr if stmt.__class__ is EvalStmt else value
-        is_alone = value.__class__ is Call and is_flat(value)
-        if is_alone and value.op in known:
+        cls = stmt.__class__
+        value: Any = stmt.value if cls is AssignStmt else stmt.expr if cls is EvalStmt else None
+        if value.__class__ is Call and value.op in known and (not value.args or is_flat(value)):
             continue
-        for call in (value,) if is_alone else calls_of(stmt):
+        for call in calls_of(stmt):
             op = op_of(call)
             if op is None or op in known:
                 continue

@@ -16,23 +16,26 @@ from typing import Any, Final, cast
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import PassError
 from pypto._src.ir.dims import map_dims
-from pypto._src.ir.makers import checked_binary, checked_call, checked_tuple, checked_var
+from pypto._src.ir.makers import checked_binary, checked_tuple, checked_var, with_args
 from pypto._src.ir.nodes import (
     CONSTANTS,
     BinaryExpr,
     Call,
     ConstInt,
     Expr,
+    GlobalVar,
     IterArg,
     MakeTuple,
     MemRef,
     TupleGetItemExpr,
     Type,
+    UnaryExpr,
     Var,
     same_type,
     symbols_of_type,
 )
 from pypto._src.ir.opdef import op_of
+from pypto._src.ir.sharing import endless
 from pypto._src.ir.ssa_plan import Block, Branching, Plan, Region
 from pypto._src.ir.stmts import (
     SIMPLE,
@@ -67,6 +70,11 @@ def to_ssa(function: Function) -> Function:
         PassError: a variable is read without being assigned on every way there, or changes its
             type from one way to another.
     """
+    return ssa_and_calls(function)[0]
+
+
+def ssa_and_calls(function: Function) -> tuple[Function, bool]:
+    """Return what `to_ssa` does, and whether the function calls functions of the program."""
     parameters = dict.fromkeys(function.params)
     kinds = [param.type for param in function.params if not is_plain(param.type)]
     if kinds:
@@ -77,7 +85,8 @@ def to_ssa(function: Function) -> Function:
         rewrite = _Rewrite(plan, list(parameters))
         body = rewrite.block(plan.block, function.body)
         if rewrite.names_are_free():
-            return function if body is function.body else function.with_body(body)
+            made = function if body is function.body else function.with_body(body)
+            return made, rewrite.calls_functions
 
 
 class _Names:
@@ -160,6 +169,9 @@ class _Now(dict[Var, Expr]):
                 del self[var]
 
 
+_NO_STMT: Final = SeqStmts(())
+
+
 class _Rewrite(Mutator):
     """Walks forward with the present variable of each variable of the source."""
 
@@ -168,7 +180,8 @@ class _Rewrite(Mutator):
         self._plan = plan
         self._names = _Names(plan, parameters)
         self._now = _Now(plan.written, self._unassigned)
-        self._stmt: Stmt = SeqStmts(())  # the one being rewritten
+        self._stmt: Stmt = _NO_STMT  # the one being rewritten
+        self.calls_functions = False  # so far
         self._plain: dict[int, Type] = {}  # by identity, types without variables that are written
         for var in parameters:
             self._now[var] = var
@@ -190,9 +203,10 @@ class _Rewrite(Mutator):
     def _statements(self, block: Block) -> list[Stmt]:
         regions = (part for part in block.parts if isinstance(part, Region))
         out: list[Stmt] = []
-        for stmt in block.stmts:
+        stmts: Any = block.stmts
+        for stmt in stmts:
             self._stmt = stmt
-            if isinstance(stmt, AssignStmt):
+            if stmt.__class__ is AssignStmt:
                 old, value = stmt.var, self._present(stmt.value)
                 kind = old.type
                 if kind is not value.type:
@@ -375,14 +389,16 @@ class _Rewrite(Mutator):
     def _present(self, expr: Expr, depth: int = 0) -> Expr:
         """Return what `visit` does, which is for all expressions; this is fast for usual ones."""
         if depth >= _SHALLOW:
+            self._refuse_endless()
             return self.visit(expr)
         if isinstance(expr, Call):
-            old, kind = expr.args, expr.type
-            args = self._all_present(old, depth)
-            if args is old:
+            if expr.op.__class__ is GlobalVar:
+                self.calls_functions = True
+            args = self._all_present(expr.args, depth)
+            if args is expr.args:
                 return expr
-            new = checked_call(expr.op, args, expr.kwargs, kind, expr.span)
-            return new if id(kind) in self._plain else self._typed(new)
+            new = with_args(expr, args)
+            return new if id(new.type) in self._plain else self._typed(new)
         if isinstance(expr, MakeTuple):
             items = self._all_present(expr.elements, depth)
             same = items is expr.elements
@@ -393,6 +409,10 @@ class _Rewrite(Mutator):
             if new is old:
                 return expr
             return checked_binary(expr.__class__, new[0], new[1], expr.type, expr.span)
+        if isinstance(expr, UnaryExpr):
+            old = (expr.operand,)
+            new = self._all_present(old, depth)
+            return expr if new is old else self._typed(copy_with(expr, {"operand": new[0]}))
         return self.visit(expr)
 
     def _all_present(self, exprs: tuple[Expr, ...], depth: int) -> tuple[Expr, ...]:
@@ -418,6 +438,8 @@ class _Rewrite(Mutator):
 
     def rebuild(self, node: Any) -> Any:
         """Rebuild ``node``; derive its type anew if that depends on renamed variables."""
+        if node.__class__ is Call and node.op.__class__ is GlobalVar:
+            self.calls_functions = True
         new = super().rebuild(node)
         return new if new is node or not isinstance(new, Expr) else self._typed(new)
 
@@ -436,6 +458,17 @@ class _Rewrite(Mutator):
                 return copy_with(new, {"type": map_dims(new.type, self.visit)})
 
     # Errors -------------------------------------------------------------------------------
+
+    def _refuse_endless(self) -> None:
+        """Raise an error for a statement with an expression that sharing makes too long."""
+        why = endless(self._stmt)
+        if why is not None:
+            raise PassError(
+                f"a statement would be written out without end: {why}",
+                self._stmt.span,
+                "give the shared parts names: assign them to variables",
+                slug="too-deep",
+            )
 
     def _unassigned(self, var: Var) -> PassError:
         return self._error(

@@ -84,10 +84,16 @@ def lower_function_jumps(function: Function) -> Function:
 def _last_value(function: Function, stmts: Sequence[Stmt]) -> str | None:
     """Return the return statement that a function lacks, if its last value is what it returns."""
     last, wanted = stmts[-1] if stmts else None, function.return_types
-    if not isinstance(last, AssignStmt) or len(wanted) != 1:
+    if len(wanted) != 1:
         return None
-    fits = same_type(last.var.type, wanted[0])
-    return f"write return {last.var.name} at the end" if fits else None
+    if isinstance(last, AssignStmt):
+        fits = same_type(last.var.type, wanted[0])
+        return f"write return {last.var.name} at the end" if fits else None
+    for stmt in stmts_in(function.body):
+        value = stmt.value[0] if isinstance(stmt, ReturnStmt) else None
+        if isinstance(value, Var) and any(value.name == param.name for param in function.params):
+            return f"write return {value.name} at the end"
+    return None
 
 
 def _has_jumps(body: Stmt) -> bool:

@@ -98,6 +98,7 @@ from pypto._src.ir.base import Node
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection
 from pypto._src.ir.nodes import Call, Expr, IterArg, MemRef, Op, Type, UnknownType, Var, same_type
 from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.sharing import endless
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -127,7 +128,8 @@ def python_print(node: Node, prefix: str = "pl") -> str:
     """Return ``node`` (anything of the IR, or a type) as text without a final newline.
 
     Raises:
-        TextError: it nests deeper than Python calls may; CPython's parser stops far earlier.
+        TextError: it nests deeper than Python calls may (CPython's parser stops far earlier), or
+            objects stand in it so often that their text has no end.
     """
     try:
         return _printed(node, prefix)
@@ -140,6 +142,13 @@ def python_print(node: Node, prefix: str = "pl") -> str:
 
 
 def _printed(node: Node, prefix: str) -> str:
+    why = endless(node) if isinstance(node, Program | Function | Stmt | Expr) else None
+    if why is not None:
+        raise TextError(
+            f"this {type(node).__name__} is too long to be printed: {why}",
+            hint="give the shared parts names, as an IRBuilder does: assign them to variables",
+            slug="too-deep",
+        )
     if isinstance(node, Program):
         return _program(node, prefix)
     if isinstance(node, Function):

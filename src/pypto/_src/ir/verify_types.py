@@ -29,6 +29,7 @@ from pypto._src.ir.nodes import (
     UnknownType,
     Var,
     Xor,
+    const_value,
     dtype_of,
     same_type,
     same_valid_part,
@@ -60,7 +61,7 @@ def type_check(program: Program, proofs: Proofs | None = None) -> Iterator[Diagn
         for stmt in look(function, proofs).doubtful:
             yield from _stmt_types(stmt, function)
             for node in _expressions(stmt):
-                yield from _expr_types(node, functions, stmt.span)
+                yield from _expr_types(node, functions, stmt.span, proofs)
 
 
 def _stmt_types(stmt: Stmt, function: Function) -> Iterator[Diagnostic]:
@@ -91,7 +92,7 @@ def _stmt_types(stmt: Stmt, function: Function) -> Iterator[Diagnostic]:
                 yield finding(codes.SIZE_MISMATCH, message, stmt.span)
                 return
             for kind, value in zip(function.return_types, stmt.value, strict=True):
-                if _differ(kind, value.type):
+                if _differ(kind, value.type) or not _within(value.type, kind):
                     what = f"the result of {function.name}"
                     yield _mismatch(what, kind, "what it returns", value.type, stmt.span)
         case _:
@@ -168,6 +169,20 @@ def _same_part(wanted: Type, found: Type) -> bool:
     return same_valid_part(wanted, found)
 
 
+def _within(found: Type, stated: Type) -> bool:
+    """True unless the type of a result says that more of a tile is valid than is of its value.
+
+    A size with a name agrees with any other: each function has its own names.
+    """
+    part, claimed = valid_part(found), valid_part(stated)
+    if part is None or isinstance(stated, UnknownType):
+        return True
+    if claimed is None:
+        return False
+    sizes = ((const_value(a), const_value(b)) for a, b in zip(part, claimed, strict=True))
+    return all(a == b or a is None or b is None for a, b in sizes)
+
+
 def _mismatch(what: str, wanted: Type, other: str, found: Type, span: Span) -> Diagnostic:
     code = _difference(wanted, found)
     texts = [_spell(kind) for kind in (wanted, found)]
@@ -216,14 +231,16 @@ def _shape_difference(a: ShapedType, b: ShapedType) -> TypeCheckErrorType | None
     return None
 
 
-def _expr_types(node: Expr, functions: dict[str, Function], span: Span) -> Iterator[Diagnostic]:
+def _expr_types(
+    node: Expr, functions: dict[str, Function], span: Span, proofs: Proofs
+) -> Iterator[Diagnostic]:
     match node:
         case Call():
             op = op_of(node)
             if op is not None:
                 yield from _op_call(op, node, span)
             elif isinstance(node.op, GlobalVar):
-                yield from _function_call(node, functions.get(node.op.name), span)
+                yield from _function_call(node, functions.get(node.op.name), span, proofs)
         case BinaryExpr():
             yield from _binary_types(node, span)
         case ConstInt() | ConstFloat() if not is_right_constant(node):
@@ -267,11 +284,15 @@ def _op_call(op: OpDef[..., Any], call: Call, span: Span) -> Iterator[Diagnostic
         yield finding(code, message, place(call, span))
 
 
-def _function_call(call: Call, callee: Function | None, span: Span) -> Iterator[Diagnostic]:
+def _function_call(
+    call: Call, callee: Function | None, span: Span, proofs: Proofs
+) -> Iterator[Diagnostic]:
     if callee is None or len(callee.params) != len(call.args):
         return  # `structure` says so
     at = place(call, span)
     for param, arg in zip(callee.params, call.args, strict=True):
+        if param.type is arg.type or proofs.number(param.type) == proofs.number(arg.type):
+            continue
         part = valid_part(param.type)  # sizes that its type names are the callee's own
         if _differ(param.type, arg.type) or (part is None and not _same_part(param.type, arg.type)):
             what = f"parameter {param.name!r} of {callee.name}"
@@ -283,6 +304,11 @@ def _function_call(call: Call, callee: Function | None, span: Span) -> Iterator[
     if _differ(result, call.type):
         what = f"the result of {callee.name}"
         yield _mismatch(what, result, "the call's type", call.type, at)
+        return
+    taken = call.type.types if isinstance(call.type, TupleType) else (call.type,)
+    for kind, found in zip(results, taken, strict=True):
+        if not _within(kind, found):
+            yield _mismatch("the call's type", found, f"a result of {callee.name}", kind, at)
 
 
 def _spell(kind: Type) -> str:

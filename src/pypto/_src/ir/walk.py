@@ -34,6 +34,7 @@ from pypto._src.ir.nodes import (
     symbols_of_type,
 )
 from pypto._src.ir.stmts import (
+    OPERATIONS,
     SIMPLE,
     AssignStmt,
     EvalStmt,
@@ -47,6 +48,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
+from pypto._src.ir.unique import is_plain
 
 N = TypeVar("N", bound=IRNode)
 T = TypeVar("T")
@@ -367,13 +369,22 @@ class Mutator:
 
     def visit_SeqStmts(self, node: SeqStmts) -> Stmt:
         """Visit the statements in order, splicing lists."""
-        return self._sequence(node)
+        new = self._spliced(node)
+        return node if new is None else SeqStmts(tuple(new), node.span)
 
-    def visit_OpStmts(self, node: OpStmts) -> Stmt:
-        """Visit the statements in order, splicing lists."""
-        return self._sequence(node)
+    def visit_OpStmts(self, node: OpStmts) -> Stmt | list[Stmt]:
+        """Visit the statements in order, splicing lists.
 
-    def _sequence(self, node: Any) -> Any:
+        Statements that such a node cannot hold, say of a function that is put into another, take
+        its place with those around them.
+        """
+        new = self._spliced(node)
+        if new is None:
+            return node
+        return OpStmts(tuple(new), node.span) if OPERATIONS.issuperset(map(type, new)) else new
+
+    def _spliced(self, node: Any) -> list[Stmt] | None:
+        """Return what the statements of a node become, None if they stay."""
         out: list[Stmt] = []
         changed = False
         for stmt in node.stmts:
@@ -384,9 +395,7 @@ class Mutator:
             else:
                 out.append(new)
                 changed = changed or new is not stmt
-        if not changed:
-            return node
-        return type(node)(tuple(out), node.span)
+        return out if changed else None
 
     def function(self, function: Function) -> Function:
         """Return the function with its body replaced."""
@@ -560,22 +569,45 @@ def calls_of(stmt: Stmt) -> Sequence[Call]:
 
 
 def uses(exprs: Iterable[IRNode]) -> Iterator[Var]:
-    """Yield the variables that occur in expressions, an IterArg's init value not included."""
-    stack: list[IRNode] = list(exprs)
-    stack.reverse()
+    """Yield the variables that occur in expressions, an IterArg's init value not included.
+
+    Of many parts, which may be the same objects, each is looked at once.
+    """
+    roots: list[Any] = list(exprs)
+    stack = roots[::-1]
     found: list[Var] = []
+    parts = 0
     while stack:
         node = stack.pop()
         cls = node.__class__
         if cls in _VARIABLES:
-            found.append(cast("Var", node))
+            found.append(node)
         elif cls not in CONSTANTS:
             below = _OPERANDS[cls]
             if below is not None:
+                parts += 1
+                if parts > _MANY:
+                    return iter(_uses_of_many(roots))
                 stack += below(node)
             elif isinstance(node, Var):
                 found.append(node)
     return iter(found)
+
+
+def _uses_of_many(roots: Sequence[IRNode]) -> Sequence[Var]:
+    """Return what `uses` yields, of each object once."""
+    stack = [*reversed(roots)]
+    found: dict[Var, None] = {}
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        below = _OPERANDS[node.__class__]
+        if isinstance(node, Var):
+            found[node] = None
+        elif below is not None and id(node) not in seen:
+            seen.add(id(node))
+            stack += below(node)
+    return [*found]
 
 
 def is_arithmetic(expr: Expr) -> bool:
@@ -591,6 +623,9 @@ def is_arithmetic(expr: Expr) -> bool:
     return True
 
 
+_MANY: Final = 1024
+"""Of how many parts of expressions the variables are collected without a look at what was met."""
+
 _FEW: Final = 64
 """How many operands are looked at, whether they are the same objects or not."""
 
@@ -605,12 +640,15 @@ def occurring(stmt: Stmt) -> Sequence[Var]:
     found: list[Var] = []
     others: list[Expr] = []
     for arg in value.args:
-        if arg.__class__ in _VARIABLES:
+        cls = arg.__class__
+        if cls is Var or cls is IterArg:
             found.append(arg)
-        elif arg.__class__ is MakeTuple:
-            if not CONSTANTS.issuperset(map(type, arg.elements)):
-                others.append(arg)
-        elif arg.__class__ not in CONSTANTS:
+        elif cls is MakeTuple:
+            for item in arg.elements:
+                if item.__class__ not in CONSTANTS:
+                    others.append(arg)
+                    break
+        elif cls not in CONSTANTS:
             others.append(arg)
     return [*found, *uses(others)] if others else found
 
@@ -620,7 +658,8 @@ def variable_names(function: Function) -> set[str]:
 
     They are what it defines, and the sizes that its parameters give.
     """
-    symbols = [expr for param in function.params for expr in symbols_of_type(param.type)]
+    kinds = [param.type for param in function.params if not is_plain(param.type)]
+    symbols = [expr for kind in kinds for expr in symbols_of_type(kind)]
     names = {var.name for var in (*function.params, *uses(symbols))}
     stmts: Any = stmts_in(function.body)
     for stmt in stmts:
@@ -659,20 +698,21 @@ class ParentStmtAnalysis:
         self._parents.clear()
 
 
-def ops_called(body: Stmt) -> dict[Op, Call]:
+def ops_called(body: Stmt, *, flat: bool = False) -> dict[Op, Call]:
     """Return the ops and functions that a body calls, in textual order, each with its first call.
 
-    Who asks for facts of ops need not look at every call: a long body calls few ops often.
+    Who asks for facts of ops need not look at every call: a long body calls few ops often. With
+    ``flat`` each call is the right side of an assignment, or a statement.
     """
     found: dict[Op, Call] = {}
     stmts: Any = stmts_in(body)
     for stmt in stmts:
         value: Any = stmt.value if stmt.__class__ is AssignStmt else None
         value = stmt.expr if stmt.__class__ is EvalStmt else value
-        if value.__class__ is Call and is_flat(value):
+        if value.__class__ is Call and (flat or is_flat(value)):
             if value.op not in found:
                 found[value.op] = value
-        else:
+        elif not flat:
             for call in calls_of(stmt):
                 found.setdefault(call.op, call)
     return found

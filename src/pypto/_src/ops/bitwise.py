@@ -24,7 +24,8 @@ from pypto._src.ir.nodes import (
     const_value,
     static_shape,
 )
-from pypto._src.ir.opdef import Composite, CppSite, Let, Operands, PtoSite
+from pypto._src.ir.opdef import Composite, Operands
+from pypto._src.ir.sites import CppSite, Let, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
 from pypto._src.ops.elementwise import beside, on_filled
@@ -127,7 +128,7 @@ def or_(lhs: Tile, rhs: Tile) -> Tile:
 
 @block_op(
     types=_with_scratch,
-    complete=scratch_like("lhs", "tmp", 2),
+    complete=scratch_like("tmp", "lhs", "rhs"),
     dtypes=BITS,
     reads=(0, 1),
     writes=(2,),
@@ -178,6 +179,7 @@ def _number_and_scratch(o: Operands) -> Type:
     types=_bits_and_number,
     dtypes=BITS_AND_NUMBER,
     in_place=(),  # the assembler wants source and result apart, here and below
+    mixing=Mixing(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: lhs & beside(lhs, rhs),
     composite=on_filled(and_, NARROW),
     pto="pto.tands",
@@ -193,6 +195,7 @@ def ands(lhs: Tile, rhs: Scalar) -> Tile:
     types=_bits_and_number,
     dtypes=BITS_AND_NUMBER,
     in_place=(),
+    mixing=Mixing(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: lhs | beside(lhs, rhs),
     composite=on_filled(or_, NARROW),
     pto="pto.tors",
@@ -206,11 +209,12 @@ def ors(lhs: Tile, rhs: Scalar) -> Tile:
 @block_op(
     overload="xor",
     types=_number_and_scratch,
-    complete=scratch_like("lhs", "tmp", 2),
+    complete=scratch_like("tmp", "lhs", "rhs"),
     dtypes=BITS_AND_NUMBER,
     reads=(0,),
     writes=(2,),
     in_place=(),
+    mixing=Mixing(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs, _scratch: lhs ^ beside(lhs, rhs),
     composite=on_filled(xor, NARROW),
     pto="pto.txors",
@@ -297,6 +301,7 @@ def _by_number(other: str) -> Callable[[Operands], Type]:
     overload="shl",
     types=_by_number("shr"),
     dtypes=INTEGERS,
+    mixing=Mixing(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: np.left_shift(lhs, beside(lhs, rhs)),
     pto="pto.tshls",
     isa="TSHLS",
@@ -314,6 +319,7 @@ def shls(lhs: Tile, rhs: Scalar) -> Tile:
     overload="shr",
     types=_by_number("shl"),
     dtypes=INTEGERS,
+    mixing=Mixing(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: np.right_shift(lhs, beside(lhs, rhs)),
     pto="pto.tshrs",
     isa="TSHRS",
@@ -461,6 +467,7 @@ def rems_on_target(lhs: Tile, rhs: Scalar, tmp: Tile) -> Tile:
     types=tile_and_scalar,
     dtypes=REMAINDERS,
     in_place=(),
+    mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: remainder(lhs, beside(lhs, rhs)),
     composite=_given_scratch(wider=False),
     with_scratch=rems_on_target,

@@ -31,7 +31,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import OpDef, literal, op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.lazy import lazy_module
-from pypto._src.ops import elementwise, layout, memory, mixing, reduce, tensor_math
+from pypto._src.ops import elementwise, layout, memory, mixing, reduce, retype, spread, tensor_math
 from pypto._src.ops.lookup import create_op_call, get_op
 from pypto._src.ops.rules import broadcast, cast_steps
 
@@ -245,12 +245,12 @@ def _as_type(ctx: ConversionContext, tile: Expr, dtype: DataType) -> Expr:
     source = _tile_type(tile).dtype
     if source is dtype:
         return tile
-    if mixing.steps(source, dtype) is None:
+    if retype.steps(source, dtype) is None:
         value = tile
         for step in cast_steps(source, dtype) or (dtype,):  # a cast raises, in the op's words
             value = ctx.let(_name(tile), elementwise.cast.build((value, step), {}, ctx.span))
         return value
-    return mixing.as_type(tile, dtype, ctx.let, {}, ctx.span, _name(tile))
+    return retype.as_type(tile, dtype, ctx.let, {}, ctx.span, _name(tile))
 
 
 def _number(scalar: Expr, dtype: DataType, span: Span) -> Expr:
@@ -278,12 +278,12 @@ def _two_tiles(op: AnyOp) -> Conversion:
 
     def on_equal(ctx: ConversionContext, lhs: Expr, rhs: Expr, span: Span) -> Expr:
         assert isinstance(op.mixing, mixing.Mixing)
-        found = mixing.spread_alone(op.mixing.spread, lhs, rhs, span)
+        found = spread.spread_alone(op.mixing.spread, lhs, rhs, span)
         if found is not None:
             return found
         shape = broadcast(_tile_type(lhs).shape, _tile_type(rhs).shape)
         if shape is not None and len(shape) == 2:
-            lhs, rhs = (mixing.grown(t, shape, ctx.let, span, _name(t)) for t in (lhs, rhs))
+            lhs, rhs = (spread.grown(t, shape, ctx.let, span, _name(t)) for t in (lhs, rhs))
         return op.build((lhs, rhs), {}, span)
 
     return convert

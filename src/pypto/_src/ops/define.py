@@ -36,14 +36,13 @@ from pypto._src.ir.opdef import (
     TILE,
     Complete,
     Composite,
-    CppSite,
     Mixing,
     OpDef,
     Param,
-    PtoSite,
     TypeRule,
     ValidRule,
 )
+from pypto._src.ir.sites import CppSite, PtoSite
 
 P = ParamSpec("P")
 R = TypeVar("R")

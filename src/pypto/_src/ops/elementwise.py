@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, dtype_of
-from pypto._src.ir.opdef import ROUND_MODES, Composite, CppSite, Let, OpDef, Operands, PtoSite
+from pypto._src.ir.opdef import ROUND_MODES, Composite, OpDef, Operands
+from pypto._src.ir.sites import CppSite, Let, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
 from pypto._src.ops.layout import reshape, tile_type
 from pypto._src.ops.memory import full
-from pypto._src.ops.mixing import Mixing, Spread
+from pypto._src.ops.mixing import Mixing
 from pypto._src.ops.rules import (
     CASTS,
     RoundMode,
@@ -33,6 +34,7 @@ from pypto._src.ops.rules import (
     tile_and_scalar,
     two_tiles,
 )
+from pypto._src.ops.spread import Spread
 from pypto._src.ops.unsigned import on_signed
 from pypto._src.ops.valid import refuse_part, same_part
 
@@ -175,6 +177,7 @@ def quotient(lhs: Array, rhs: Array) -> Array:
     types=tile_and_scalar,
     valid=same_part,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: lhs + beside(lhs, rhs),
     pto="pto.tadds",
     isa="TADDS",
@@ -189,6 +192,7 @@ def adds(lhs: Tile, rhs: Scalar) -> Tile:
     types=tile_and_scalar,
     valid=same_part,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: lhs - beside(lhs, rhs),
     pto="pto.tsubs",
     isa="TSUBS",
@@ -203,6 +207,7 @@ def subs(lhs: Tile, rhs: Scalar) -> Tile:
     types=tile_and_scalar,
     valid=same_part,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: lhs * beside(lhs, rhs),
     pto="pto.tmuls",
     isa="TMULS",
@@ -217,6 +222,7 @@ def muls(lhs: Tile, rhs: Scalar) -> Tile:
     types=tile_and_scalar,
     valid=same_part,
     dtypes=ARITHMETIC,
+    mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: quotient(lhs, beside(lhs, rhs)),
     pto="pto.tdivs",
     isa="TDIVS",
@@ -271,6 +277,7 @@ def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Composite:
     valid=_extreme_part,
     dtypes=FILLED,
     composite=on_filled(maximum, FLOATS),  # the assembler has integers only of two tiles
+    mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: _larger(lhs, beside(lhs, rhs)),
     pto="pto.tmaxs",
     isa="TMAXS",
@@ -286,6 +293,7 @@ def maxs(lhs: Tile, rhs: Scalar) -> Tile:
     valid=_extreme_part,
     dtypes=FILLED,
     composite=on_filled(minimum, FLOATS),
+    mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: _smaller(lhs, beside(lhs, rhs)),
     pto="pto.tmins",
     isa="TMINS",

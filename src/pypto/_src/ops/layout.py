@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span
@@ -28,7 +28,8 @@ from pypto._src.ir.nodes import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.opdef import RESULT, Operands, PtoSite, op_of
+from pypto._src.ir.opdef import RESULT, Operands, op_of
+from pypto._src.ir.sites import PtoSite
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -301,6 +302,26 @@ def tile_space(value: Expr) -> MemorySpace:
 # --------------------------------------------------------------------------------------------
 # Memory spaces of a whole function
 # --------------------------------------------------------------------------------------------
+
+
+def are_in_vec(params: Sequence[Var], calls: Iterable[Call]) -> bool:
+    """True if all tiles of a function are in vector memory, and its ops take them from there.
+
+    ``calls`` are those that it makes, none within another. Those of an op with the same keywords
+    are alike: they are looked at once.
+    """
+    if TileType in [param.type.__class__ for param in params]:
+        return False
+    for call in {(call.op, id(call.kwargs)): call for call in calls}.values():
+        op = op_of(call)
+        if op is None:
+            return False
+        if op.placed and not all(_VEC in s for s in op.operand_spaces(call.kwargs).values()):
+            return False
+        makes_tile = call.type.__class__ is TileType and op.view_of is None
+        if makes_tile and op.space_of(call) is not _VEC:
+            return False
+    return True
 
 
 def tile_spaces(function: Function) -> dict[Var, MemorySpace]:

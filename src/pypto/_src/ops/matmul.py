@@ -20,7 +20,8 @@ from pypto._src.ir.nodes import (
     same_dim,
     same_dims,
 )
-from pypto._src.ir.opdef import Let, Operands
+from pypto._src.ir.opdef import Operands
+from pypto._src.ir.sites import Let
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import REGISTRY, Tile, block_op
 from pypto._src.ops.layout import tile_type
@@ -61,6 +62,8 @@ def _check_tile(o: Operands, index: int) -> None:
             f"{called(o.op)} takes two-dimensional tiles, {name} has the shape "
             f"{dims(o.tile(index).shape)}",
             "tile-rank",
+            "declare the tensor with two dimensions, and load "
+            f"{dims((ConstInt(1), *o.tile(index).shape)[-2:])} of it",
         )
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span
-from pypto._src.dtypes import DataType
+from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.ir.enums import MemorySpace, PipeType, TilePad
 from pypto._src.ir.nodes import (
@@ -32,7 +33,8 @@ from pypto._src.ir.nodes import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.opdef import RESULT, Complete, CppSite, Operands, PtoSite, space_of_number
+from pypto._src.ir.opdef import RESULT, Complete, Operands, space_of_number
+from pypto._src.ir.sites import CppSite, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     FLOATS,
@@ -60,6 +62,7 @@ from pypto._src.ops.matmul import OPERANDS
 from pypto._src.ops.rules import (
     FROM_MAT,
     attribute,
+    broadcast,
     called,
     cast_operand,
     check_element,
@@ -808,21 +811,27 @@ def create_tile(shape: Ints, dtype: DataType, target_memory: MemorySpace = Memor
     ...
 
 
-def scratch_like(operand: str, name: str, index: int) -> Complete:
-    """Return what makes the scratch tile ``name``, number ``index``, where a call leaves it out.
+def scratch_like(name: str, *operands: str) -> Complete:
+    """Return what makes the scratch tile ``name`` behind ``operands``, where a call leaves it out.
 
-    It has the shape and the element type of the first operand, whose name is ``operand``.
+    It has the shape and the element type of the result of an op on them.
     """
+    index = len(operands)
 
     def complete(
         args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
     ) -> tuple[Sequence[Any], Mapping[str, Any]]:
         given = args[index] if len(args) > index else kwargs.get(name)
-        tile = args[0] if args else kwargs.get(operand)
-        kind = tile.type if isinstance(tile, Expr) else None
-        if given is not None or not isinstance(kind, TileType):
+        values = [*args[:index], *[kwargs.get(each) for each in operands[len(args) :]]]
+        kinds = [value.type if isinstance(value, Expr) else None for value in values]
+        tiles = [kind for kind in kinds if isinstance(kind, TileType)]
+        if given is not None or not isinstance(kinds[0], TileType):
             return args, kwargs
-        scratch = create_tile.build([list(kind.shape), kind.dtype], {}, span)
+        shape: Sequence[Expr] = tiles[0].shape
+        for kind in tiles[1:]:
+            shape = broadcast(shape, kind.shape) or shape  # the op refuses others
+        dtype = reduce(promote, [kind.dtype for kind in tiles])
+        scratch = create_tile.build([list(shape), dtype], {}, span)
         return args[:index], {**kwargs, name: scratch}
 
     return complete

@@ -1,19 +1,20 @@
-"""Tiles of several element types or shapes as operands of one op.
+"""Tiles of several element types or shapes as operands of one op, or a number of another type.
 
 Operands are converted to the promoted element type (`dtypes.promote`) and broadcast, then the op
-works on equal ones. The vector unit does neither by itself: `Mixing.parts` gives the casts and
-spreads that such a call stands for, which LegalizeTiles puts in its place. What the type rule takes
-is what these parts are made of, for it makes them; so the chip executes whatever has a type.
+works on equal ones. The vector unit does neither by itself: `Mixing.parts` gives the casts
+(`retype`) and spreads (`spread`) that such a call stands for, which LegalizeTiles puts in its
+place. What the type rule takes is what these parts are made of, for it makes them; so the chip
+executes whatever has a type.
 
-A conversion is in one step, or in steps that are exact but for the last; between integers of one
-width it reads the same bytes. A shift keeps the element type of what it shifts.
+A shift keeps the element type of what it shifts, logic with a number that of the tile.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, promote
@@ -21,70 +22,57 @@ from pypto._src.errors import EmitError, OpError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
     Call,
-    Cast,
-    ConstFloat,
     ConstInt,
     Expr,
-    MakeTuple,
+    ScalarType,
     TileType,
     Type,
     Var,
     const_value,
     dtype_of,
-    same_dim,
     same_dims,
+    static_shape,
     valid_part,
 )
-from pypto._src.ir.opdef import Let, OpDef, Operands, literal
+from pypto._src.ir.opdef import OpDef, Operands
+from pypto._src.ir.sites import Let
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.layout import reread, reshape
-from pypto._src.ops.memory import create_tile, full
+from pypto._src.ops.layout import BLOCK_BYTES, is_column
+from pypto._src.ops.retype import as_number, as_type, check_whole, converted, steps, tile_of
 from pypto._src.ops.rules import (
     broadcast,
     called,
     cast_operand,
-    cast_steps,
     check_operands,
     check_same_dtype,
     check_same_shape,
     check_spaces,
+    describe,
+    dims,
     members,
     operand_label,
     operand_name,
     refuse,
     why_not,
 )
-from pypto._src.ops.unsigned import SIGNED_OF
+from pypto._src.ops.spread import (
+    NO_SPREAD,
+    Spread,
+    common,
+    grown,
+    grown_in_part,
+    opposite,
+    room,
+    spread_alone,
+)
+from pypto._src.ops.valid import valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
 
-    Array = np.ndarray[Any, Any]
     AnyOp = OpDef[..., Any]
 else:
     np = lazy_module("numpy")
-
-D = DataType
-_DIGITS: Final = {D.FP32: 24, D.FP16: 11, D.BF16: 8}
-"""How many bits of an integer a float holds."""
-
-
-Naming = Callable[[str, Expr], Var]
-"""Gives a value a name, in front of what is made."""
-
-
-class Spread(NamedTuple):
-    """Names of block ops that do on a tile and a column, or a row, what an op does on two tiles."""
-
-    column: str | None = None
-    row: str | None = None
-    commutes: bool = False
-    opposite: str | None = None
-    """What does the same on a tile and a row times -1, exactly; a sum is such a difference."""
-
-
-_NO_SPREAD: Final = Spread()
 
 
 class Mixing:
@@ -93,7 +81,7 @@ class Mixing:
     def __init__(
         self,
         *operands: int,
-        spread: Spread = _NO_SPREAD,
+        spread: Spread = NO_SPREAD,
         broadcasts: bool = True,
         keeps_first: bool = False,
         number: int | None = None,
@@ -104,20 +92,27 @@ class Mixing:
             operands: Places of tiles that are converted to one type and broadcast.
             spread: The ops that take a column or a row as it is.
             broadcasts: False where the op itself spreads an operand.
-            keeps_first: The element type is that of the first, and is not narrower than the others.
-            number: The place of a number that has the element type of the first.
+            keeps_first: The element type is that of the first. No other tile is wider.
+            number: The place of a number that is converted, too.
         """
         self.operands: Final = operands
+        self._first: Final = operands[0]
+        self._others: Final = operands[1:]
         self.spread: Final = spread
         self._broadcasts = broadcasts
         self._keeps_first = keeps_first
         self._number = number
+        self._promoted = operands if number is None else tuple(sorted((*operands, number)))
 
     def differ(self, args: Sequence[Expr]) -> bool:
-        """True if tiles among the operands of a call have several element types or shapes."""
-        first, *others = self.operands
-        kind: Any = args[first].type
-        for at in others:
+        """True if operands of a call have several element types, or tiles several shapes."""
+        kind: Any = args[self._first].type
+        number = self._number
+        if number is not None:
+            of_number: Any = args[number].type
+            if of_number.dtype is not kind.dtype:
+                return True
+        for at in self._others:
             other: Any = args[at].type
             if other is kind:
                 continue
@@ -146,83 +141,95 @@ class Mixing:
             if all(same_dims(o.tile(at).shape, shape) for at in self.operands):
                 o.op.valid(o, TileType(shape, dtype))
         self._check_conversions(o, dtype)
-        if self._number is not None and promote(dtype, dtype_of(o.args[self._number])) is not dtype:
-            check_same_dtype(o, self.operands[0], self._number)
+        _check_scratch(o, TileType(shape, dtype))
         try:
             return self._equal(o.op, o.args, o.kwargs, _Dry(), UNKNOWN_SPAN).type
         except OpError as error:
-            if self._broadcasts and error.slug == "valid-shape":
-                self._refuse_part(o)
             self._check_as_equal(o, dtype, shape)
-            if not self._broadcasts:
-                raise
-            first, *others = self.operands
-            for other in others:
-                check_same_shape(o, first, other)
+            if self._broadcasts and error.slug == "valid-shape":
+                self._refuse_part(o, dtype, shape)
+            if self._broadcasts and error.slug == "shape-mismatch":
+                for other in self._others:
+                    check_same_shape(o, self._first, other, error.message)
             raise
 
     def _check_as_equal(self, o: Operands, dtype: DataType, shape: Sequence[Expr]) -> None:
         """Raise what the op says of equal tiles, in the names of the operands as they are."""
         args = list(o.args)
+        whole = self._whole(o.args, shape)
         for at in self.operands:
             kind, name, old = o.tile(at), operand_name(o, at), o.args[at]
             span = old.span if isinstance(old, Var) else UNKNOWN_SPAN
             if self._broadcasts and not same_dims(kind.shape, shape):
-                kind, name, span = TileType(shape, dtype), "the result", UNKNOWN_SPAN
+                kind = TileType(shape, dtype) if whole is None else tile_of(whole)
+                name, span = "the result", UNKNOWN_SPAN
             args[at] = Var(name, TileType(kind.shape, dtype, tile_view=kind.tile_view), span)
-        for at in o.op.writes:
-            args[at] = Var(operand_name(o, at), _tile(args[self.operands[0]]))
         if self._number is not None:
-            args[self._number] = as_number(args[self._number], dtype, UNKNOWN_SPAN)
+            args[self._number] = Var(operand_name(o, self._number), ScalarType(dtype))
         try:
             o.op.type_of(Operands(o.op, tuple(args), o.kwargs))
         except OpError as error:
             error.label = error.label and operand_label(o)  # not their types once converted
             raise
 
-    def _refuse_part(self, o: Operands) -> None:
-        """Refuse partly valid tiles of several shapes, which nothing spreads."""
-        first, *others = self.operands
-        if all(same_dims(o.tile(at).shape, o.tile(first).shape) for at in others):
-            return
-        at = next(at for at in self.operands if valid_part(o.tile(at)) is not None)
-        name = operand_name(o, at)
+    def _refuse_part(self, o: Operands, dtype: DataType, shape: Sequence[Expr]) -> None:
+        """Refuse partly valid tiles of several shapes that are not spread."""
+        parts = [at for at in self.operands if valid_part(o.tile(at)) is not None]
+        whole = [at for at in parts if same_dims(o.tile(at).shape, shape)]
+        for at in parts if whole else ():
+            _check_part(o, whole[0], at)
+        name, row = operand_name(o, parts[0]), dims((ConstInt(1), shape[-1]))
+        takes = f"takes tiles that are valid throughout, {name} is valid in part"
+        if not whole:
+            raise OpError(
+                f"{called(o.op)} of a column and a row of {dtype.member} {takes}",
+                slug="valid-shape",
+            )
         raise OpError(
-            f"{called(o.op)} spreads a column or row over tiles that are valid throughout, "
-            f"{name} is valid in part",
-            hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest",
+            f"{called(o.op)} of a column or row of {dtype.member} {takes}",
+            hint=f"take blocks of constant size, then the rest in tiles {row}",
             slug="valid-shape",
         )
 
-    def _kinds(self, args: Sequence[Expr]) -> list[TileType]:
-        kinds: list[Any] = [args[at].type for at in self.operands]
-        return kinds
+    def _whole(self, args: Sequence[Expr], shape: Sequence[Expr]) -> Expr | None:
+        """Return the tile of the result's shape that is valid in part, None if there is none."""
+        for at in self.operands:
+            kind = tile_of(args[at])
+            if valid_part(kind) is not None and same_dims(kind.shape, shape):
+                return args[at]
+        return None
 
     def _target(self, args: Sequence[Expr]) -> DataType:
         """Return the element type that the operands are converted to."""
-        dtypes = [kind.dtype for kind in self._kinds(args)]
-        return dtypes[0] if self._keeps_first else reduce(promote, dtypes)
+        if self._keeps_first:
+            return dtype_of(args[self._first])
+        return reduce(promote, [dtype_of(args[at]) for at in self._promoted])
 
     def _element(self, o: Operands) -> DataType:
         """Return the element type of the result, after a check that the op takes it."""
-        dtype = self._target(o.args)
-        integers = not any(each.is_float() for each in o.op.dtypes)
-        found = [kind.dtype for kind in self._kinds(o.args)]
+        dtype, taken = self._target(o.args), o.op.dtypes
+        integers = not any(each.is_float() for each in taken)
+        found = [o.tile(at).dtype for at in self.operands]
         other = any(why_not(each) or (integers and each.is_float()) for each in found)
-        if other or dtype not in o.op.dtypes:
+        if (other or dtype not in taken) and self._number is not None:
+            self._check_as_equal(o, found[0], self._shape(o))
+        if other or dtype not in taken:
             check_operands(o)
+        if self._number is not None:
+            is_fraction = dtype_of(o.args[self._number]).is_float() and not dtype.is_float()
+            if dtype not in taken or is_fraction:
+                check_same_dtype(o, self._first, self._number)
         return dtype
 
     def _shape(self, o: Operands) -> Sequence[Expr]:
         """Return the shape of the result."""
-        first, *others = self.operands
-        shape: Sequence[Expr] = o.tile(first).shape
+        shape: Sequence[Expr] = o.tile(self._first).shape
         if not self._broadcasts:
             return shape
-        for at in others:
+        for at in self._others:
             found = broadcast(shape, o.tile(at).shape)
             if found is None:
-                check_same_shape(o, first, at)
+                check_same_shape(o, self._first, at)
             shape = found or shape
         return shape
 
@@ -232,12 +239,14 @@ class Mixing:
             narrows = self._keeps_first and source.get_bit() > dtype.get_bit()
             chain = None if narrows else steps(source, dtype)
             if chain is not None:
-                if any(map(_rereads, (source, *chain), chain)):
-                    _check_whole(o.tile(at), dtype, operand_name(o, at))
+                check_whole(o.tile(at), dtype, operand_name(o, at))
                 continue
             name = operand_name(o, at)
-            other = next(i for i in self.operands if o.tile(i).dtype is dtype)
-            shown = sorted({at, other})
+            like = [i for i in self.operands if o.tile(i).dtype is dtype]
+            if self._number is not None and not self._others:
+                self._check_as_equal(o, source, o.tile(at).shape)
+                check_same_dtype(o, at, self._number)
+            shown = sorted({at, *like[:1]})
             refuse(
                 o,
                 f"operands of {called(o.op)} have different element types",
@@ -254,7 +263,7 @@ class Mixing:
     # ----- what stands in place of a call -------------------------------------------------------
 
     def parts(self, call: Call, let: Let) -> Call | None:
-        """Return what a call on tiles that differ stands for: the op on equal ones; else None.
+        """Return what a call on operands that differ stands for: the op on equal ones; else None.
 
             y = add(a, b)  ->  w = cast(b); y = add(a, w)
             y = add(a, c)  ->  y = row_expand_add(a, c)
@@ -275,30 +284,39 @@ class Mixing:
         let: Let,
         span: Span,
     ) -> Call:
-        dtype = self._target(args)
-        new = list(args)
+        dtype, new = self._target(args), list(args)
+        shape = reduce(common, [tile_of(args[at]).shape for at in self.operands])
         for at in self.operands:
-            if at in op.reads:
-                new[at] = as_type(new[at], dtype, let, {"mode": "rint"}, span, "wide")
-            elif _tile(new[at]).dtype is not dtype:
-                new[at] = _room(_tile(new[at]).shape, dtype, let, span)
+            tile = new[at]
+            if self._broadcasts and _is_short(tile, dtype):
+                tile = grown(tile, shape, let, span, "spread")
+            if at in op.reads or valid_part(tile_of(tile)) is not None:
+                new[at] = as_type(tile, dtype, let, {"mode": "rint"}, span, "wide")
+            elif tile_of(tile).dtype is not dtype:
+                new[at] = room(tile_of(tile).shape, dtype, let, span)
         if self._number is not None:
             new[self._number] = as_number(new[self._number], dtype, span)
-        if self._broadcasts:
-            first, second = (new[at] for at in self.operands[:2])
-            found = spread_alone(self.spread, first, second, span)
-            if found is None:
-                found = _opposite(self.spread, first, second, let, span)
-            if found is not None:
-                return found
-            shape = reduce(_common, [_tile(new[at]).shape for at in self.operands])
-            for at in self.operands:
-                new[at] = grown(new[at], shape, let, span, "spread")
-        kind = _tile(new[self.operands[0]])
-        for at in op.writes:
-            if not _is_like(new[at], kind):
-                new[at] = _room(kind.shape, dtype, let, span)
-        return op.call(new, kwargs, span)
+        return self._spread(op, new, shape, let, span) or op.call(new, kwargs, span)
+
+    def _spread(
+        self, op: AnyOp, new: list[Expr], shape: Sequence[Expr], let: Let, span: Span
+    ) -> Call | None:
+        """Spread operands over ``shape``, unless an op takes them as they are: return its call."""
+        if not self._broadcasts or len(self.operands) == 1:
+            return None
+        first, second = (new[at] for at in self.operands[:2])
+        found = spread_alone(self.spread, first, second, span)
+        if found is None:
+            found = opposite(self.spread, first, second, let, span)
+        if found is None:
+            # What is valid in part comes first: the others are spread over that part.
+            for at in sorted(self.operands, key=lambda at: valid_part(tile_of(new[at])) is None):
+                whole = self._whole(new, shape)
+                if whole is None:
+                    new[at] = grown(new[at], shape, let, span, "spread")
+                elif not same_dims(tile_of(new[at]).shape, shape):
+                    new[at] = grown_in_part(new[at], whole, let, span, "spread")
+        return found
 
     # ----- the meaning on arrays ----------------------------------------------------------------
 
@@ -307,16 +325,13 @@ class Mixing:
         if not self.differ(call.args):
             return compute
         dtype = self._target(call.args)
-        chains = [
-            (at, steps(k.dtype, dtype))
-            for at, k in zip(self.operands, self._kinds(call.args), strict=True)
-        ]
+        chains = [(at, steps(dtype_of(call.args[at]), dtype) or ()) for at in self.operands]
         broadcasts = self._broadcasts
 
         def run(*values: Any, **kwargs: Any) -> Any:
             new = list(values)
             for at, chain in chains:
-                new[at] = _converted(new[at], chain or ())
+                new[at] = converted(new[at], chain)
             if broadcasts:
                 equal = np.broadcast_arrays(*[new[at] for at, _ in chains])
                 for (at, _), array in zip(chains, equal, strict=True):
@@ -324,6 +339,48 @@ class Mixing:
             return compute(*new, **kwargs)
 
         return run
+
+
+def _check_scratch(o: Operands, wanted: TileType) -> None:
+    """Check that the tiles that an op works in are like its result."""
+    for at in o.op.writes:
+        found = o.tile(at)
+        if found.dtype is wanted.dtype and same_dims(found.shape, wanted.shape):
+            continue
+        refuse(
+            o,
+            f"scratch tile {operand_name(o, at)} of {called(o.op)} is {describe(found)}, "
+            f"{describe(wanted)} was wanted",
+            "scratch-size",
+            f"pl.create_tile({dims(wanted.shape)}, dtype=pl.{wanted.dtype.member})",
+        )
+
+
+def _check_part(o: Operands, whole: int, other: int) -> None:
+    """Check that a column or row is valid wherever the tile beside it is."""
+    kind, wanted = o.tile(other), valid_or_all(o.tile(whole))
+    pairs = zip(kind.shape, wanted, strict=True)
+    part = [size if const_value(size) == 1 else count for size, count in pairs]
+    if valid_part(kind) is None or same_dims(part, valid_or_all(kind)):
+        return
+    names = [operand_name(o, at) for at in (whole, other)]
+    refuse(
+        o,
+        f"operands of {called(o.op)} have different valid parts: {names[0]} {dims(wanted)}, "
+        f"{names[1]} {dims(valid_or_all(kind))}",
+        "valid-shape",
+        f"load {names[1]} with valid_shapes={dims(part)}",
+        shown=(whole, other),
+    )
+
+
+def _is_short(tile: Expr, dtype: DataType) -> bool:
+    """True for a column that is spread before it is converted: ``dtype`` fills no block with it."""
+    kind = tile_of(tile)
+    sizes = static_shape(kind)
+    if sizes is None or not is_column(kind) or valid_part(kind) is not None:
+        return False
+    return math.prod(sizes) * dtype.bytes % BLOCK_BYTES != 0
 
 
 def check_equal(op: AnyOp, call: Call) -> None:
@@ -351,205 +408,3 @@ class _Dry:
 
     def space(self, tile: Expr) -> MemorySpace | None:
         return None
-
-
-# --------------------------------------------------------------------------------------------
-# Conversions
-# --------------------------------------------------------------------------------------------
-
-
-def _holds(between: DataType, source: DataType) -> bool:
-    """True if every value of ``source`` is one of ``between``."""
-    if source.is_float():
-        return between.is_float() and between.get_bit() > source.get_bit()
-    digits = source.get_bit() - (not source.is_unsigned_int())
-    if between.is_float():
-        return digits <= _DIGITS.get(between, 0)
-    return digits <= between.get_bit() - (not between.is_unsigned_int())
-
-
-def steps(source: DataType, target: DataType) -> tuple[DataType, ...] | None:
-    """Return the element types that a conversion goes over, ``target`` last; None if none does.
-
-    A step between integers of one width reads the same bytes, the others are casts.
-    """
-    if source is target:
-        return ()
-    if source.is_int() and target.is_int() and source.get_bit() == target.get_bit():
-        return (target,)
-    signed = SIGNED_OF.get(target, target)
-    found = cast_steps(source, signed)
-    if found is None or not all(_holds(between, source) for between in found[:-1]):
-        return None
-    return found if signed is target else (*found, target)
-
-
-def _rereads(source: DataType, target: DataType) -> bool:
-    return source.is_int() and target.is_int() and source.get_bit() == target.get_bit()
-
-
-def as_type(
-    tile: Expr,
-    dtype: DataType,
-    let: Naming,
-    words: Mapping[str, Any],
-    span: Span,
-    name: str,
-) -> Expr:
-    """Return a tile with elements of ``dtype``: itself, or cast step by step with ``words``."""
-    value, source = tile, _tile(tile).dtype
-    for step in steps(source, dtype) or ():
-        if _rereads(source, step):
-            made = _reread(value, step)
-        else:
-            made = _op("cast").build((value, step), words, span)
-        value, source = let(name, made), step
-    return value
-
-
-def as_number(number: Expr, dtype: DataType, span: Span) -> Expr:
-    """Return a scalar, rounded to its own type, with elements of ``dtype``."""
-    source = dtype_of(number)
-    if source is dtype:
-        return number
-    if isinstance(number, ConstFloat):
-        rounded = float(np.asarray(number.value).astype(source.numpy))
-        return literal(rounded, dtype, span)
-    return (
-        literal(number.value, dtype, span)
-        if isinstance(number, ConstInt)
-        else Cast(number, dtype, span)
-    )
-
-
-def _converted(array: Array, chain: Sequence[DataType]) -> Array:
-    for step in chain:
-        if array.dtype.kind in "iu" and step.is_int() and array.dtype.itemsize == step.bytes:
-            array = array.astype(step.numpy)
-        else:
-            cast: Any = _op("cast").numpy
-            array = cast(array, target_type=step, mode="rint")
-    return array
-
-
-# --------------------------------------------------------------------------------------------
-# Shapes
-# --------------------------------------------------------------------------------------------
-
-
-def _common(a: Sequence[Expr], b: Sequence[Expr]) -> Sequence[Expr]:
-    found = broadcast(a, b)
-    if found is None:
-        raise OpError("the shapes of tiles do not broadcast", slug="shape-mismatch")
-    return found
-
-
-def spread_alone(spread: Spread, lhs: Expr, rhs: Expr, span: Span) -> Call | None:
-    """Return the call of the one op that spreads ``rhs`` over ``lhs`` or the other way, if any."""
-    for whole, part in ((lhs, rhs), (rhs, lhs)):
-        a, b = _tile(whole).shape, _tile(part).shape
-        if len(a) != 2 or len(b) != 2 or same_dims(a, b) or not (whole is lhs or spread.commutes):
-            continue
-        name = None
-        if same_dim(a[0], b[0]) and const_value(b[1]) == 1:
-            name = spread.column
-        elif same_dim(a[1], b[1]) and const_value(b[0]) == 1:
-            name = spread.row
-        if name is not None:
-            return _op(name).call((whole, part), {}, span)
-    return None
-
-
-def _opposite(spread: Spread, lhs: Expr, rhs: Expr, let: Naming, span: Span) -> Call | None:
-    """Return y - (-x) for a sum of a tile y that is valid in part and a row x; else None.
-
-    A whole tile takes its row spread, which may serve other calls.
-    """
-    with_row = Spread(row=spread.opposite)
-    for whole, part in ((lhs, rhs), (rhs, lhs)):
-        if valid_part(_tile(whole)) is None or spread_alone(with_row, whole, part, span) is None:
-            continue
-        minus = let("minus", _op("neg").call((part,), {}, span))
-        return spread_alone(with_row, whole, minus, span)
-    return None
-
-
-def grown(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name: str) -> Expr:
-    """Return a tile with its column, or its row, in each of the columns or rows of ``shape``.
-
-    Raises:
-        OpError: no op does that.
-    """
-    kind = _tile(tile)
-    if same_dims(kind.shape, shape):
-        return tile
-    if len(shape) != 2:
-        raise OpError("only tiles of two dimensions are spread", slug="shape-mismatch")
-    value, sizes = tile, kind.shape
-    if len(sizes) == 1:
-        sizes = (ConstInt(1), *sizes)
-        value = let("row", reshape.call((value, MakeTuple(sizes)), {}, span))
-    if const_value(shape[1]) == 1 and not same_dim(sizes[0], shape[0]):  # [1, 1] in a column
-        across = grown(value, (shape[1], shape[0]), let, span, name)
-        return let(name, reshape.call((across, MakeTuple(shape)), {}, span))
-    if not same_dim(sizes[1], shape[1]):
-        value = let(name, _along_row(value, (sizes[0], shape[1]), let, span))
-    if not same_dim(sizes[0], shape[0]):
-        room = _room(shape, kind.dtype, let, span)
-        value = let(name, _op("col_expand").build((room, value), {}, span))
-    return value
-
-
-def _along_row(column: Expr, shape: Sequence[Expr], let: Naming, span: Span) -> Expr:
-    """Return a column in all of ``shape``: 1 * x is x, exactly. No target fills unsigned tiles."""
-    dtype = _tile(column).dtype
-    signed = SIGNED_OF.get(dtype, dtype)
-    if signed is not dtype:
-        column = let("signed", _reread(column, signed))
-    ones = let("ones", full.build((shape, signed, 1), {}, span))
-    value = _op("row_expand_mul").build((ones, column), {}, span)
-    return value if signed is dtype else _reread(let("result", value), dtype)
-
-
-# --------------------------------------------------------------------------------------------
-# Small things
-# --------------------------------------------------------------------------------------------
-
-
-def _op(name: str) -> AnyOp:
-    """Return a block op; those that mix are defined before and after the ones they need."""
-    return REGISTRY[f"block.{name}"]
-
-
-def _tile(value: Expr) -> TileType:
-    assert isinstance(value.type, TileType)
-    return value.type
-
-
-def _name(value: Expr) -> str:
-    return value.name if isinstance(value, Var) else "tile"
-
-
-def _reread(value: Expr, dtype: DataType) -> Call:
-    """Return a tile with its bytes read as elements of another type, which knows no valid part."""
-    _check_whole(_tile(value), dtype, _name(value))
-    return reread(value, dtype)
-
-
-def _check_whole(kind: TileType, dtype: DataType, name: str) -> None:
-    if valid_part(kind) is not None:
-        raise OpError(
-            f"elements of {kind.dtype.member} that become {dtype.member} take tiles that "
-            f"are valid throughout, {name} is valid in part",
-            hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest",
-            slug="valid-shape",
-        )
-
-
-def _is_like(value: Expr, kind: TileType) -> bool:
-    return _tile(value).dtype is kind.dtype and same_dims(_tile(value).shape, kind.shape)
-
-
-def _room(shape: Sequence[Expr], dtype: DataType, let: Naming, span: Span) -> Var:
-    """Return a tile whose elements have no value."""
-    return let("room", create_tile.build((shape, dtype), {}, span))

@@ -25,11 +25,12 @@ from pypto._src.ir.nodes import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.opdef import RESULT, Composite, CppSite, Let, OpDef, Operands, PtoSite
+from pypto._src.ir.opdef import RESULT, Composite, OpDef, Operands
+from pypto._src.ir.sites import CppSite, Let, PtoSite
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Tile, block_op
-from pypto._src.ops.elementwise import adds, subs
-from pypto._src.ops.layout import is_column, reread, reshape, tile_type
+from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Ints, Tile, block_op, target_form
+from pypto._src.ops.elementwise import add, adds, div, mul, sub, subs
+from pypto._src.ops.layout import is_column, reread, reshape, tile_type, with_valid
 from pypto._src.ops.memory import create_tile, scratch_like
 from pypto._src.ops.mixing import Mixing
 from pypto._src.ops.rules import (
@@ -44,7 +45,7 @@ from pypto._src.ops.rules import (
     refuse,
 )
 from pypto._src.ops.unsigned import is_unsigned, on_signed, signed
-from pypto._src.ops.valid import beside_column, beside_row, reduced_rows
+from pypto._src.ops.valid import beside_column, beside_row, reduced_rows, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,7 +101,7 @@ def _flipped(call: Call, let: Let) -> Expr | None:
     return adds.build([back, half], {}, call.span)
 
 
-_OWN_SCRATCH: Final = scratch_like("tile", "tmp_tile", 1)
+_OWN_SCRATCH: Final = scratch_like("tmp_tile", "tile")
 
 
 # The result must not lie on the source, which is read again after the first rows are written.
@@ -377,11 +378,38 @@ def _row_expand_cpp(site: CppSite) -> None:
     site.emit(f"{'TMOV' if is_column(kind) else 'TROWEXPAND'}({site.dst}, {site.args[0]});")
 
 
+def _widened_type(o: Operands) -> Type:
+    """Return the type of a column [R, 1] in all of [R, C]."""
+    return plain_tile(TileType(o.ints(1), o.tile(0).dtype))
+
+
+def _widened_part(o: Operands, kind: Type) -> Type:
+    """The rows of the column that are valid, throughout."""
+    return with_valid(kind, (valid_or_all(o.tile(0))[0], o.ints(1)[1]))
+
+
+@target_form(
+    name="row_expand",
+    types=_widened_type,
+    valid=_widened_part,
+    dtypes=SPREAD,
+    in_place=(),
+    columns=(0,),
+    numpy=lambda src, sizes: np.broadcast_to(src, (len(src), sizes[1])).copy(),
+    pto="pto.trowexpand",
+    isa=lambda site: site.emit(f"TROWEXPAND({site.dst}, {site.args[0]});"),
+)
+def row_expand_on_target(src: Tile, sizes: Ints) -> Tile:
+    """Return the column ``src`` [R, 1] in each column of a tile of ``sizes`` [R, C]."""
+    ...
+
+
 @block_op(
     types=_row_expand_type,
     dtypes=SPREAD,
     in_place=(),
     columns=(0, RESULT),
+    with_scratch=row_expand_on_target,
     numpy=lambda src: np.broadcast_to(src[..., :1], src.shape).copy(),
     pto=_row_expand_pto,
     isa=_row_expand_cpp,
@@ -411,6 +439,20 @@ def _spread_column(o: Operands) -> Type:
     return plain_tile(o.tile(0))
 
 
+def _of_columns(op: OpDef[..., Any]) -> Composite:
+    """Return what an op beside a column stands for: of two columns, the op on two tiles.
+
+    y = row_expand_add(a, b)  ->  y = add(a, b)
+    """
+
+    def expand(call: Call, let: Let) -> Expr | None:
+        kind = call.args[0].type
+        assert isinstance(kind, TileType)
+        return op.call(call.args, {}, call.span) if is_column(kind) else on_signed(call, let)
+
+    return expand
+
+
 @block_op(
     types=_spread_column,
     valid=beside_column,
@@ -419,7 +461,7 @@ def _spread_column(o: Operands) -> Type:
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile + row_vec,
-    composite=on_signed,
+    composite=_of_columns(add),
     pto="pto.trowexpandadd",
     isa="TROWEXPANDADD",
 )
@@ -436,7 +478,7 @@ def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile - row_vec,
-    composite=on_signed,
+    composite=_of_columns(sub),
     pto="pto.trowexpandsub",
     isa="TROWEXPANDSUB",
 )
@@ -453,7 +495,7 @@ def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile * row_vec,
-    composite=on_signed,
+    composite=_of_columns(mul),
     pto="pto.trowexpandmul",
     isa="TROWEXPANDMUL",
 )
@@ -470,6 +512,7 @@ def row_expand_mul(tile: Tile, row_vec: Tile) -> Tile:
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile / row_vec,
+    composite=_of_columns(div),
     pto="pto.trowexpanddiv",
     isa="TROWEXPANDDIV",
 )
@@ -506,8 +549,16 @@ def _col_expand_pto(site: PtoSite) -> None:
     )
 
 
+def _below_part(o: Operands, kind: Type) -> Type:
+    """The columns of the row that are valid, in each row of a target that is valid throughout."""
+    if valid_part(o.tile(0)) is not None:
+        return beside_row(o, kind)
+    return with_valid(kind, (o.tile(0).shape[0], valid_or_all(o.tile(1))[1]))
+
+
 @block_op(
     types=_spread_row,
+    valid=_below_part,
     dtypes=SPREAD,
     reads=(1,),
     in_place=(0,),

@@ -352,8 +352,8 @@ def _element(o: Operands, index: int) -> DataType:
     return kind.dtype
 
 
-def check_same_shape(o: Operands, first: int, second: int) -> None:
-    """Check that two tile operands have equal shapes.
+def check_same_shape(o: Operands, first: int, second: int, note: str | None = None) -> None:
+    """Check that two tile operands have equal shapes; ``note`` says why they have to.
 
     Raises:
         OpError: they differ; where one is a column or row of the other the hint spreads it.
@@ -366,7 +366,8 @@ def check_same_shape(o: Operands, first: int, second: int) -> None:
         f"operands of {called(o.op)} have different shapes",
         "shape-mismatch",
         _spread(o, first, second) or _same_size(o, first, second),
-        shown=(first, second),
+        note,
+        (first, second),
     )
 
 

@@ -30,7 +30,8 @@ from pypto._src.ir.nodes import (
     same_dims,
     static_shape,
 )
-from pypto._src.ir.opdef import RESULT, Composite, CppSite, Let, OpDef, Operands, PtoSite, literal
+from pypto._src.ir.opdef import RESULT, Composite, OpDef, Operands, literal
+from pypto._src.ir.sites import CppSite, Let, PtoSite
 from pypto._src.ir.unique import unique
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
@@ -44,7 +45,7 @@ from pypto._src.ops.define import (
     target_form,
 )
 from pypto._src.ops.elementwise import FILLED, add, adds, beside, cast, maximum, mul, sub, subs
-from pypto._src.ops.layout import is_column, reread, reshape
+from pypto._src.ops.layout import is_column, reread, reshape, with_valid
 from pypto._src.ops.memory import create_tile, full, scratch_like, vec_move
 from pypto._src.ops.mixing import Mixing
 from pypto._src.ops.rules import (
@@ -59,6 +60,7 @@ from pypto._src.ops.rules import (
     two_tiles,
 )
 from pypto._src.ops.unsigned import SIGNED_OF, signed
+from pypto._src.ops.valid import valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,10 +91,17 @@ def _several(site: PtoSite | CppSite) -> None:
 # --------------------------------------------------------------------------------------------
 
 
+def _filled_part(o: Operands, kind: Type) -> Type:
+    """The valid part of the target, which is not read."""
+    return with_valid(kind, valid_or_all(o.tile(0)))
+
+
 @block_op(
     types=tile_and_scalar,
+    valid=_filled_part,
     dtypes=FILLED,
     reads=(),
+    mixing=Mixing(0, number=1),
     numpy=lambda target, scalar: np.full(target.shape, beside(target, scalar), target.dtype),
     pto=lambda site: site.emit(
         f"pto.texpands ins({site.args[1]} : {site.arg_types[1]}) outs({site.dst} : {site.dst_type})"
@@ -131,6 +140,7 @@ def _lrelu_pto(site: PtoSite) -> None:
 @block_op(
     types=tile_and_scalar,
     dtypes=FLOATS,
+    mixing=Mixing(0, number=1),
     numpy=lambda tile, slope: _leaky(tile, beside(tile, slope)),
     pto=_lrelu_pto,
     isa="TLRELU",
@@ -496,6 +506,7 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = EQ) -> Tile:
     types=_compared_with_number,
     dtypes=ARITHMETIC,
     in_place=(),
+    mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs, cmp_type=EQ: _mask(lhs, beside(lhs, rhs), cmp_type),
     composite=_as_choice,
     pto=_several,
@@ -575,7 +586,7 @@ def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
 
 @block_op(
     types=_three,
-    complete=scratch_like("tile", "tmp", 2),
+    complete=scratch_like("tmp", "tile", "slope"),
     dtypes=FLOATS,
     reads=(0, 1),
     writes=(2,),

@@ -17,7 +17,8 @@ from pypto._src.ir.nodes import (
     const_value,
     scalar_type,
 )
-from pypto._src.ir.opdef import CppSite, Operands, PtoSite
+from pypto._src.ir.opdef import Operands
+from pypto._src.ir.sites import CppSite, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     ANY,

@@ -43,7 +43,10 @@ def check_sizes(o: Operands, shape: Sequence[Expr], valid: Sequence[Expr]) -> No
             f"{called(o.op)} makes partly valid tiles of two dimensions, got the shape "
             f"{dims(shape)} and {len(valid)} valid sizes",
             "valid-shape",
-            f"give one size a dimension, as in valid_shapes={dims(shape)}",
+            f"give one size a dimension, as in valid_shapes={dims(shape)}"
+            if len(shape) == 2
+            else "declare the tensor with two dimensions, and load "
+            f"{dims((ConstInt(1), *shape)[-2:])} of it",
             shown=(0,),
         )
     for axis, (size, part) in enumerate(zip(shape, valid, strict=True)):

@@ -78,7 +78,7 @@ def with_addresses(function: Function, target: Target = A2A3) -> Function:
 
 def _with_addresses(given: MemRefs, target: Target) -> MemRefs:
     placed: dict[MemRef, MemRef] = {}
-    for space, found in given.tiles.items():
+    for space, found in given.buffers.items():
         memory = target.memories[space]
         if _is_placed(found, memory):
             continue

@@ -25,19 +25,18 @@ from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
 from pypto._src.errors import InternalError, PyptoError, VerificationError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
-    Call,
     ConstInt,
     IRNode,
     MemRef,
-    Op,
     ShapedType,
-    Type,
+    TensorType,
+    TileType,
     Var,
     const_value,
 )
 from pypto._src.ir.proofs import Proofs
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
-from pypto._src.ir.walk import calls_of, defined_by, ops_called, stmts_in, walk, with_room
+from pypto._src.ir.walk import defined_by, stmts_in, walk, with_room
 from pypto._src.misuse import not_a_program
 from pypto._src.targets import A2A3, Target
 
@@ -201,20 +200,22 @@ def _memref_of(node: IRNode) -> MemRef | None:
 
 def _memrefs(program: Program) -> set[MemRef]:
     """Return the memory references of all variables that a program defines."""
-    kinds: dict[int, Type] = {}  # by identity, since there are few types beside variables
+    found: set[MemRef | None] = set()
     for function in program.functions_:
-        for var in function.params:
-            kinds[id(var.type)] = var.type
         stmts: Any = stmts_in(function.body)
+        others = [*function.params]
         for stmt in stmts:
             if stmt.__class__ is AssignStmt:
                 kind = stmt.var.type
-                kinds[id(kind)] = kind
+                if kind.__class__ is TileType or kind.__class__ is TensorType:
+                    found.add(kind.memref)
             elif stmt.__class__ is not EvalStmt:
-                for var in defined_by(stmt):
-                    kinds[id(var.type)] = var.type
-    found = {kind.memref for kind in kinds.values() if isinstance(kind, ShapedType)}
+                others += defined_by(stmt)
+        found.update([_memref_of(var) for var in others])
     return {memref for memref in found if memref is not None}
+
+
+_DDR: Final = MemorySpace.DDR  # looking it up in its class takes five times as long
 
 
 def _are_placed(memrefs: Iterable[MemRef], target: Target = A2A3) -> bool:
@@ -223,7 +224,7 @@ def _are_placed(memrefs: Iterable[MemRef], target: Target = A2A3) -> bool:
     for memref in memrefs:
         space = memref.memory_space_
         address: Any = memref.addr_
-        if space is not MemorySpace.DDR and not (
+        if space is not _DDR and not (
             address.__class__ is ConstInt and 0 <= address.value <= sizes[space] - memref.size_
         ):
             return False
@@ -287,21 +288,13 @@ def not_proved(function: Function) -> Iterable[Stmt]:
     return stmts_in(function.body) if look is None else look.left
 
 
-def ops_at_hand(function: Function) -> dict[Op, Call]:
-    """Return what `walk.ops_called` does, in any order.
+def is_said_of(program: Program, prop: IRProperty) -> bool:
+    """True if the passes of the running pipeline say that ``prop`` holds of this very program.
 
-    Where the running pipeline has verified the function, only some statements are looked into.
+    That need not be verified: most properties are taken on trust.
     """
-    look = None if _active.proofs is None else _active.proofs.found_of(function)
-    if look is None:
-        return ops_called(function.body)
-    stmts: list[Any] = [*stmts_in(function.body)]
-    calls = [s.value for s in stmts if s.__class__ is AssignStmt and s.value.__class__ is Call]
-    calls += [s.expr for s in stmts if s.__class__ is EvalStmt and s.expr.__class__ is Call]
-    for stmt in look.left:
-        calls += calls_of(stmt)
-    calls.reverse()  # the first one of an op is the last one to be taken
-    return {call.op: call for call in calls}
+    given, properties = _active.said
+    return given is program and prop in properties
 
 
 def rules_verified(program: Program) -> tuple[str, ...]:
@@ -369,10 +362,15 @@ class Pass:
     the class unless ``name`` says otherwise.
     """
 
-    name: ClassVar[str] = ""
+    name: ClassVar[str] = "Pass"
     requires: ClassVar[IRPropertySet] = IRPropertySet()
     produces: ClassVar[IRPropertySet] = IRPropertySet()
     invalidates: ClassVar[IRPropertySet] = IRPropertySet()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
 
     def run(self, program: Program) -> Program:
         """Return the transformed program.
@@ -418,7 +416,7 @@ class Pass:
 
     def get_name(self) -> str:
         """Return the name of the pass."""
-        return self.name or type(self).__name__
+        return self.name
 
     def get_required_properties(self) -> IRPropertySet:
         """Return what must hold before the pass (declarative: the pass itself does not check)."""
@@ -469,10 +467,17 @@ class PassInstrument:
         """Look at the program that ``pass_`` has returned."""
 
 
+def _check_member(word: str, value: object, kind: type[Enum]) -> None:
+    if not isinstance(value, kind):
+        names = ", ".join(f"{kind.__name__}.{name}" for name in kind.__members__)
+        raise ValueError(f"{word} is {value!r}; it is one of {names}")
+
+
 class VerificationInstrument(PassInstrument):
     """Verifies required properties before each pass, produced ones after it, or both."""
 
     def __init__(self, mode: VerificationMode) -> None:
+        _check_member("mode", mode, VerificationMode)
         self.mode = mode
 
     def run_before_pass(self, pass_: Pass, program: Program) -> None:
@@ -521,6 +526,7 @@ class _Active(local):
         self.contexts: list[PassContext] = []
         self.proved: tuple[AnyProgram | None, frozenset[IRProperty]] = None, frozenset()
         self.proofs: Proofs | None = None
+        self.said: tuple[AnyProgram | None, frozenset[IRProperty]] = None, frozenset()
 
 
 _active = _Active()
@@ -537,6 +543,7 @@ class PassContext:
         instruments: Sequence[PassInstrument],
         verification_level: VerificationLevel = VerificationLevel.BASIC,
     ) -> None:
+        _check_member("verification_level", verification_level, VerificationLevel)
         self._instruments = tuple(instruments)
         self._level = verification_level
 
@@ -647,17 +654,18 @@ class _Claims:
 
     @contextmanager
     def active(self) -> Generator[None]:
-        """Let `rules_verified` and `proofs_at_hand` know, inside the block, what is known here."""
-        outer = _active.proved, _active.proofs
+        """Let functions such as `proofs_at_hand` know, inside the block, what is known here."""
+        outer = _active.proved, _active.proofs, _active.said
         _active.proofs = Proofs()
         try:
             yield
         finally:
-            _active.proved, _active.proofs = outer
+            _active.proved, _active.proofs, _active.said = outer
 
     def tell(self, program: AnyProgram) -> None:
-        """Say what is verified of ``program``, which the next pass gets."""
+        """Tell what is verified, and what is said, of ``program``, which the next pass gets."""
         _active.proved = program, self._proved
+        _active.said = program, self._holds
 
     def settle(self) -> None:
         """Verify what is open.

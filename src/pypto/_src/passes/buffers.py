@@ -244,12 +244,13 @@ class _Shape:
         lists = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
         element = lists.get("indices")
         place = lists.get("offsets") if "shapes" in lists else None
+        tiles = {index for index, p in enumerate(op.operands) if p.kind == TILE}
+        self.op = op
         self.is_sync = op in SYNC_OPS
         self.pipe: PipeType | None = op.pipe  # None if it has to be asked, or executes nothing
-        self.reads = tuple(sorted(op.reads))
-        self.writes = tuple(sorted(op.writes))
-        self.touched = tuple(sorted(op.reads | op.writes))
-        self.has_others = any(op.operands[index].kind != TILE for index in self.touched)
+        self.reads = tuple(sorted(op.reads & tiles))
+        self.writes = tuple(sorted(op.writes & tiles))
+        self.others = tuple(sorted((op.reads | op.writes) - tiles))  # that it reads or writes
         self.is_view = op.view_of is not None
         self.place = place if element is None else element  # of its list of indices or offsets
         self.sizes = lists.get("shapes") if element is None else None  # None for one element
@@ -261,6 +262,12 @@ _SHAPES: Final[dict[OpDef[..., Any], _Shape]] = {}
 
 def _shape_of(op: OpDef[..., Any]) -> _Shape:
     return _SHAPES.get(op) or _SHAPES.setdefault(op, _Shape(op))
+
+
+def _shape_of_call(call: Call) -> _Shape | None:
+    """Return the shape of an op that is called, None for another function."""
+    op = op_of(call)
+    return None if op is None else _shape_of(op)
 
 
 _KEEPS_ORDER: Final = frozenset({PipeType.S, PipeType.M})
@@ -295,8 +302,7 @@ class Accesses:
         self.jumps: list[Site] = []
         # Of constants, by the identity of their lists, which stand behind them.
         self._boxes: dict[tuple[int, int], tuple[Box | None, object, object]] = {}
-        self._memrefs: dict[MemRef, None] = {}
-        self._memref_of: Mapping[Any, MemRef] = memrefs
+        self._memref_of: dict[Any, MemRef] = {**memrefs}
         self._stand_ins: dict[tuple[int, MemorySpace], Var] = {}
         self._has_roots: bool = False  # of what is inside the open loop
         self._block(root)
@@ -352,41 +358,47 @@ class Accesses:
 
     def _call(self, site: Site, call: Call, tile: Var | None) -> None:
         """Take note of what a call does; ``tile`` is its result, if that is a tile."""
-        op = op_of(call)
-        if op is None:
-            return
-        shape = _SHAPES.get(op) or _shape_of(op)
+        op: Any = call.op
+        shape = _SHAPES.get(op)
+        if shape is None or op.with_scratch is not None:
+            shape = _shape_of_call(call)
+            if shape is None:
+                return
         if shape.is_sync:
             self.syncs[site] = call
             return
         pipe = shape.pipe
         if pipe is None:
+            op = shape.op
             pipe = None if op.pipe_rule is None else op.pipe_of(self._in_places(call))
             if pipe is None:
                 return
-        reads = self._on_chip(call, shape.reads)
+        reads = self._on_chip(call, shape.reads) if shape.reads else ()
         writes = self._on_chip(call, shape.writes) if shape.writes else ()
         if tile is not None and not shape.is_view:
-            memref = self._memref_of.get(tile) or memref_of(tile)
-            self._memrefs[memref] = None
-            writes = *writes, memref
-        tensors = self._tensors(call, shape, site.block) if shape.has_others else ()
+            writes = *writes, self._memref_of.get(tile) or self._own(tile)
+        tensors = self._tensors(call, shape, site.block) if shape.others else ()
         if not (reads or writes or tensors):
             return
         in_order = pipe in _KEEPS_ORDER and completes_in_order(call, pipe)
         self.at[site] = Instruction(site, call, pipe, in_order, reads, writes, tensors)
 
     def _on_chip(self, call: Call, indices: Sequence[int]) -> tuple[Chunk, ...]:
-        """Return the memory references of the tiles among some operands."""
-        args = call.args
+        """Return the memory references of some operands, which are tiles."""
+        args, of = call.args, self._memref_of
         found: tuple[Chunk, ...] = ()
         for index in indices:
             arg = args[index]
-            if arg.type.__class__ is TileType and isinstance(arg, Var):
-                memref = self._memref_of.get(arg) or memref_of(arg)
-                self._memrefs[memref] = None
-                found = *found, memref
+            if arg in of:
+                found = *found, of[arg]
+            elif isinstance(arg, Var):
+                found = *found, self._own(arg)
         return found
+
+    def _own(self, tile: Var) -> MemRef:
+        """Return the memory reference that the type of a tile has."""
+        memref = self._memref_of[tile] = memref_of(tile)
+        return memref
 
     def _in_places(self, call: Call) -> Call:
         """Return a call whose tiles have types that say in which memory they are."""
@@ -406,9 +418,11 @@ class Accesses:
 
     def _cut(self) -> None:
         """Give the instructions the pieces of the buffers that they touch, if there are any."""
-        of: dict[Chunk, tuple[Chunk, ...]] = {**chunks(self._memrefs)}
-        if all(found[0] is memref for memref, found in of.items()):
+        memrefs = self._memref_of.values()
+        addresses = [const_value(each) for each in {memref.addr_ for memref in memrefs}]
+        if all(address is None or address < 0 for address in addresses):
             return
+        of: dict[Chunk, tuple[Chunk, ...]] = {**chunks(memrefs)}
         for each in self.at.values():
             each.reads = tuple([chunk for memref in each.reads for chunk in of[memref]])
             each.writes = tuple([chunk for memref in each.writes for chunk in of[memref]])
@@ -420,18 +434,18 @@ class Accesses:
 
     def _tensors(self, call: Call, shape: _Shape, block: Block) -> list[TensorAccess]:
         found: list[TensorAccess] = []
-        for index in shape.touched:
+        for index in shape.others:
             arg = call.args[index]
-            if not isinstance(arg, Var) or not _is_tensor(arg):
+            if arg.type.__class__ is not TensorType or not isinstance(arg, Var):
                 continue
             box = self._box(call, shape, arg, block)
             whole = box
             for root in self.roots.get(arg, (arg,)):
                 if self._places:
                     root, box = _placed(root, whole, self._places)
-                if index in shape.reads:
+                if index in shape.op.reads:
                     found.append(TensorAccess(root, box, False))
-                if index in shape.writes:
+                if index in shape.op.writes:
                     self.written.add(root)
                     found.append(TensorAccess(root, box, True))
         return found

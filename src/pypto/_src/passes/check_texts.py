@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span, line_at, lines_at
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.nodes import Call
-from pypto._src.ir.stmts import IfStmt, WhileStmt
+from pypto._src.ir.stmts import Function, IfStmt, WhileStmt
 from pypto._src.ir.user_text import statement_lines, user_call
 from pypto._src.passes.buffers import Instruction
 from pypto._src.passes.conflicts import lifted, meeting
 from pypto._src.passes.regions import Site, owner_of
+from pypto._src.passes.shared_bytes import SharedBytes
 
 OWN_BARRIER: Final = (PipeType.V, PipeType.M)
 """The pipes that have a barrier of their own; elsewhere all pipes wait."""
@@ -34,21 +35,44 @@ class Triple(NamedTuple):
         return f"flag {self.event} of {names}"
 
 
+class _Race(NamedTuple):
+    """Two accesses that nothing orders; ``more`` earlier ones on that pipe race with the later."""
+
+    first: Instruction
+    second: Instruction
+    wrote: bool
+    writes: bool
+    loop: Site | None
+    more: int
+
+
+Skips: TypeAlias = Callable[[Site, Site, Site | None], bool]
+"""True for races that are not to be reported: earlier and later statement, and the loop."""
+
+
 class Findings:
     """Collects the findings of one function, but for the races that ``skips`` is true of."""
 
     def __init__(
-        self, event_ids: int, skips: Callable[[tuple[object, ...]], bool] | None = None
+        self, event_ids: int, skips: Skips | None = None, function: Function | None = None
     ) -> None:
+        self._function = function
+        self._shared: SharedBytes | None = None  # made for the first race
         self.skips = skips
         self._calls: dict[Call, str] = {}  # as the user wrote them
-        self.found: dict[tuple[object, ...], Diagnostic] = {}
+        self.found: dict[tuple[object, ...], Diagnostic | _Race] = {}
+        self._pairs: set[tuple[Site, Site, Site | None]] = set()  # those whose race is known
         self.event_ids = event_ids
         self.used: set[Triple] = set()
 
     def list(self) -> list[Diagnostic]:
         """Return the findings, errors before warnings."""
-        return sorted(self.found.values(), key=lambda d: d.severity.value)
+        return sorted(map(self.diagnostic, self.found), key=lambda d: d.severity.value)
+
+    def diagnostic(self, key: tuple[object, ...]) -> Diagnostic:
+        """Return one finding in words."""
+        found = self.found[key]
+        return self._race(found) if isinstance(found, _Race) else found
 
     def report(
         self,
@@ -71,27 +95,54 @@ class Findings:
 
     def knows_race(self, first: Instruction, second: Instruction, loop: Site | None) -> bool:
         """True if this race has been reported, or is not to be."""
-        key = "sync-race", first.site, second.site, loop
-        return key in self.found or (self.skips is not None and self.skips(key))
+        if self.has_race(first.site, second.site, loop):
+            return True
+        return self.skips is not None and self.skips(first.site, second.site, loop)
+
+    def has_race(self, first: Site, second: Site, loop: Site | None) -> bool:
+        """True if the race of two statements is reported, or counted with another one."""
+        return (first, second, loop) in self._pairs
 
     def race(
         self, first: Instruction, second: Instruction, wrote: bool, writes: bool, loop: Site | None
     ) -> None:
-        """Report two accesses that nothing orders, in two turns of ``loop`` if there is one."""
+        """Report two accesses that nothing orders, in two turns of ``loop`` if there is one.
+
+        Of the earlier ones on a pipe the last in the text stands for all: what makes the later one
+        wait for it orders the others, too.
+        """
+        self._pairs.add((first.site, second.site, loop))
+        key = "sync-race", second.site, second.pipe, first.pipe, loop
+        race, known = _Race(first, second, wrote, writes, loop, 0), self.found.get(key)
+        if isinstance(known, _Race):
+            last = race if first.site.begin > known.first.site.begin else known
+            race = last._replace(more=known.more + 1)
+        self.found[key] = race
+
+    def _race(self, race: _Race) -> Diagnostic:
+        first, second, wrote, writes, loop, more = race
         a, b = first.pipe.name, second.pipe.name
         was, now = ("writes" if wrote else "reads"), ("writes" if writes else "reads")
         earlier, later = self._call(first), self._call(second)
         kind = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}[wrote, writes]
         when = "" if loop is None else " in the turn before"
-        self.report(
+        others = "statement races" if more == 1 else "statements race"
+        notes = [f"{more} more {others} with it on {a}"] if more else []
+        if self._function is not None:
+            self._shared = self._shared or SharedBytes(self._function)
+            shared = self._shared.between(first.site.stmt, second.site.stmt)
+            notes += [] if shared is None else [shared]
+        return Diagnostic(
+            DiagnosticSeverity.Error,
             "sync-race",
-            (first.site, second.site, loop),
+            0,
             f"{kind} race: {later} on {b} {now} what {earlier} on {a} {was}{when}, and nothing "
             f"makes {b} wait",
             second.site.stmt.span,
-            Label(first.site.stmt.span, f"{was} it on {a}"),
-            label=f"{now} it on {b}",
-            hint=self._order(first, second, loop),
+            f"{now} it on {b}",
+            (Label(first.site.stmt.span, f"{was} it on {a}"),),
+            self._order(first, second, loop),
+            "; ".join(notes) or None,
         )
 
     def _call(self, instruction: Instruction) -> str:

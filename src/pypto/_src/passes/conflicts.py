@@ -275,7 +275,8 @@ class StraightHistory(History):
     def __init__(self, accesses: Accesses) -> None:
         super().__init__(accesses)
         self.written: dict[Chunk, Instruction] = {}
-        self.touched = defaultdict[Chunk, list[Instruction]](list)  # the write, and reads since
+        # The write, and reads since.
+        self.touched: dict[Chunk, list[Instruction]] = defaultdict(list)
 
     def record(self, instruction: Instruction) -> None:
         for chunk in instruction.reads:
@@ -287,15 +288,19 @@ class StraightHistory(History):
             self._record_parts(instruction)
 
     def latest(self, instruction: Instruction, known: Sequence[int]) -> dict[int, Need]:
-        written, touched = self.written, self.touched
-        earlier = [written[chunk] for chunk in instruction.reads if chunk in written]
+        written = self.written
+        earlier: list[Instruction] = []
+        for chunk in instruction.reads:
+            if chunk in written:
+                earlier.append(written[chunk])
         for chunk in instruction.writes:
-            earlier += touched[chunk]
+            earlier += self.touched[chunk]
         found: dict[int, Need] = {}
+        newest = [*known]
         for done in earlier:
             pipe, number = done.queue, done.number
-            if number > known[pipe] and (pipe not in found or number > found[pipe].number):
-                found[pipe] = done
+            if number > newest[pipe]:
+                found[pipe], newest[pipe] = done, number
         if instruction.in_order:
             found.pop(instruction.queue, None)
         if instruction.tensors:

@@ -47,10 +47,10 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, functions_called, substitute, walk
+from pypto._src.ir.walk import Mutator, copy_with, functions_called, ops_called, substitute, walk
 from pypto._src.ops import tensor, tensor_math
 from pypto._src.ops.conversion import core_of
-from pypto._src.passes.base import IRProperty, IRPropertySet, Pass, ops_at_hand
+from pypto._src.passes.base import IRProperty, IRPropertySet, Pass, is_said_of
 from pypto._src.passes.buffers import SharedParams, tensor_roots
 from pypto._src.passes.call_aliases import call_aliases
 from pypto._src.passes.flatten_call_expr import lift_calls
@@ -75,7 +75,9 @@ class ConvertTensorToBlockOps(Pass):
             PassError: a kernel does what no tile can do, or both matrix and vector work.
             MemoryPlanError: no tile of the tensors fits the on-chip memory.
         """
-        found = [f for f in program.functions_ if role(f) is Role.KERNEL and _has_tensor_ops(f)]
+        flat = is_said_of(program, _P.NoNestedCalls)
+        kernels = [f for f in program.functions_ if role(f) is Role.KERNEL]
+        found = [kernel for kernel in kernels if _has_tensor_ops(kernel, flat=flat)]
         if not found:
             return program
         shared = _shared(program)
@@ -102,8 +104,8 @@ def _shared(program: Program) -> dict[str, list[SharedParams]]:
     return {name: [alias.params for alias in found] for name, found in aliases.items()}
 
 
-def _has_tensor_ops(function: Function) -> bool:
-    return any(_is_work(call) for call in ops_at_hand(function).values())
+def _has_tensor_ops(function: Function, *, flat: bool) -> bool:
+    return any(_is_work(call) for call in ops_called(function.body, flat=flat).values())
 
 
 def _is_work(call: Call) -> bool:

@@ -6,11 +6,15 @@ The pass is thin: calls between kernels are expanded in `inline_calls`, jumps be
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Final
 
-from pypto._src.ir.ssa import to_ssa
+from pypto._src.errors import PassError
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.ssa import ssa_and_calls, to_ssa
 from pypto._src.ir.ssa_jumps import lower_jumps
-from pypto._src.ir.stmts import Program
+from pypto._src.ir.ssa_tuples import split_tuples
+from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.inline_calls import inline_kernel_calls
 
@@ -35,11 +39,35 @@ class ConvertToSSA(Pass):
             PassError: a variable is read without being assigned on every way there, changes its
                 type from one way to another, or a kernel calls itself.
         """
-        program = inline_kernel_calls(lower_jumps(program))
-        new = [to_ssa(function) for function in program.functions_]
-        if all(a is b for a, b in zip(program.functions_, new, strict=True)):
-            return program
-        return program.with_functions(new)
+        lowered = lower_jumps(program)
+        program = _without_tuples(lowered)
+        new = _without_calls(program)
+        if new is None:
+            program = _without_tuples(inline_kernel_calls(lowered))
+            new = [to_ssa(function) for function in program.functions_]
+        return program if all(map(is_, program.functions_, new)) else program.with_functions(new)
+
+
+def _without_tuples(program: Program) -> Program:
+    new = [split_tuples(function) for function in program.functions_]
+    return program if all(map(is_, program.functions_, new)) else program.with_functions(new)
+
+
+def _without_calls(program: Program) -> list[Function] | None:
+    """Return the functions in SSA form, None if a kernel may call one of them.
+
+    Few kernels do. Whether they do is seen on the way to SSA form, where each call is met.
+    """
+    new: list[Function] = []
+    for function in program.functions_:
+        try:
+            made, calls_functions = ssa_and_calls(function)
+        except PassError:  # perhaps of what another function has to be put into
+            return None
+        if calls_functions and role(function) is Role.KERNEL:
+            return None
+        new.append(made)
+    return new
 
 
 def convert_to_ssa() -> Pass:

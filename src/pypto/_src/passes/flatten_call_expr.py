@@ -91,11 +91,16 @@ def flatten_call_expr() -> Pass:
 
 def lift_calls(function: Function) -> Function:
     """Return ``function`` with no call inside another expression."""
-    nested = {stmt for stmt in not_proved(function) if _holds_nested_call(stmt)}
+    nested = with_nested_calls(function)
     if not nested:
         return function
     body = _Lift(function, nested).body(function.body)
     return function if body is function.body else function.with_body(body)
+
+
+def with_nested_calls(function: Function) -> set[Stmt]:
+    """Return the statements in which a call does not stand alone."""
+    return {stmt for stmt in not_proved(function) if _holds_nested_call(stmt)}
 
 
 def _holds_nested_call(stmt: Stmt) -> bool:

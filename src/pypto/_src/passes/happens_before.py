@@ -11,7 +11,7 @@ of a parallel loop as independent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ from pypto._src.passes.buffers import Accesses, SharedParams, tensor_roots
 from pypto._src.passes.call_aliases import Alias, call_aliases
 from pypto._src.passes.check_flow import Flow
 from pypto._src.passes.check_state import Key
-from pypto._src.passes.check_texts import Findings, Triple
-from pypto._src.passes.regions import Block, Site, number
+from pypto._src.passes.check_texts import Findings, Skips, Triple
+from pypto._src.passes.regions import Block, number
 from pypto._src.targets import A2A3, Target
 
 
@@ -97,7 +97,9 @@ class _Check(NamedTuple):
             kernel,
             root,
             [alias.params],
-            skips=lambda key: key in known.found or not _may_race(key, alias),
+            skips=lambda first, second, loop: (
+                known.has_race(first, second, loop) or not alias.may_meet(first.begin, second.begin)
+            ),
         )
 
     def run(
@@ -106,10 +108,10 @@ class _Check(NamedTuple):
         root: Block,
         shared: Sequence[SharedParams] = (),
         *,
-        skips: Callable[[tuple[object, ...]], bool] | None = None,
+        skips: Skips | None = None,
     ) -> Findings:
         """Return what is found in a function some of whose parameters are one memory."""
-        findings = Findings(self.target.event_ids, skips)
+        findings = Findings(self.target.event_ids, skips, function)
         key_of = _by_pair if self.identity is FlagIdentity.PAIR else _by_source
         accesses = Accesses(function, root, shared)
         Flow(function, root, accesses, findings, key_of, every_way=self.every_way).run()
@@ -123,6 +125,7 @@ def _of_alias(
     names = [user_name(kernel.params[i]) for i in (alias.params.first, alias.params.second)]
     what, verb = " and ".join(names), "are" if alias.is_sure else "may be"
     severity = DiagnosticSeverity.Error if alias.is_sure else DiagnosticSeverity.Warning
+    new = [key for key in findings.found if key[0] == "sync-race" or key not in known.found]
     return [
         each._replace(
             severity=severity,
@@ -130,15 +133,8 @@ def _of_alias(
             f"{kernel.name}",
             related=(*each.related, Label(alias.call.span, f"{what} {verb} one tensor here")),
         )
-        for key, each in findings.found.items()
-        if key not in known.found and _may_race(key, alias)
+        for each in map(findings.diagnostic, new)
     ]
-
-
-def _may_race(key: tuple[object, ...], alias: Alias) -> bool:
-    """True unless the two statements of a race are known to touch different elements."""
-    sites = [part.begin for part in key if isinstance(part, Site)]
-    return len(sites) < 2 or alias.may_meet(sites[0], sites[1])
 
 
 def _by_pair(triple: Triple) -> Key:

@@ -143,9 +143,10 @@ def _with_sync(
     if replaced:
         _say(function, replaced)
         writer = _with_barriers(writer, planner, function, target, by_source)
+    unanswered: Sequence[Flag] = ()
     if writer.may_overtake:
         writer = _with_answers(writer, function)
-    unanswered = writer.unanswered()
+        unanswered = writer.unanswered()
     if unanswered:
         _say(function, unanswered, answers=True)
     result, report = writer.write(function)
@@ -191,6 +192,7 @@ def _with_answers(writer: _Writer, function: Function) -> _Writer:
 
 
 def _answer(writer: _Writer, function: Function) -> None:
+    writer.has_answers = True
     writer.leave_out(answer(writer.planner, function, writer.flags, writer.spare()))
 
 
@@ -283,6 +285,7 @@ class _Writer:
         self.planner = planner
         self.by_source = by_source
         self.may_overtake = False  # a flag may be raised again before its last wait is over
+        self.has_answers = False  # where that is so, pipes may answer
         self.flags = [f for pair in pairs for f in self._numbered(pairs[pair], events[pair])]
 
     def again(self, kept: Mapping[tuple[int, int], int]) -> _Writer:
@@ -379,14 +382,16 @@ class _Writer:
         """Return the function with flags and barriers, and what they are."""
         bars = {site: strongest(kinds) for site, kinds in self.bars.items()}
         text = _Text(self.root, as_written(self.flags), bars, self.closing_bars)
-        kinds = bars.values()
-        full = [kind for each in kinds for kind in each if kind is _ALL]
-        answers = [back for f in self.flags for back in (f.back, f.back_first) if back != NONE]
+        kinds = [kind for each in bars.values() for kind in each]
+        full = kinds.count(_ALL)
+        answers: list[int] = []
+        if self.has_answers:
+            answers = [back for f in self.flags for back in (f.back, f.back_first) if back != NONE]
         report = SyncReport(
             flags=len(self.flags),
             carried=sum([flag.form is not FORWARD for flag in self.flags]),
-            barriers=sum(map(len, kinds)) - len(full),
-            full_barriers=len(full) + answers.count(BARRIER) + len(self.closing_bars) + 1,
+            barriers=len(kinds) - full,
+            full_barriers=full + answers.count(BARRIER) + len(self.closing_bars) + 1,
             fallbacks=len(self.replaced),
             answers=len(answers) - answers.count(BARRIER),
         )
@@ -412,13 +417,14 @@ class _Text:
         closing_bars: Iterable[Block],
     ) -> None:
         self.root = root
-        self.before = defaultdict[Site, list[Stmt]](list)
-        self.after = defaultdict[Site, list[Stmt]](list)
-        self.closing = defaultdict[Site, list[Stmt]](list)  # by the last statement of a block
+        self.before: _Beside = defaultdict(list)
+        self.after: _Beside = defaultdict(list)
+        self.closing: _Beside = defaultdict(list)  # by the last statement of a block
         before, after = self.before, self.after
         primed = [flag for flag in flags if flag.form is PRIMED]
         for flag in primed:
             self._wait(after, flag, owner_of(flag.block))
+        moved: list[tuple[Flag, Site]] = []
         for flag in flags:
             raised, awaited = _flag(flag.source, flag.target, flag.event)
             if flag.form is CLOSING:
@@ -426,17 +432,18 @@ class _Text:
             else:
                 site = flag.wait_before
                 before[site].append(checked_eval(awaited, site.stmt.span))
-            if flag.late is None and flag.back == NONE:
+            if flag.late is not None:
+                moved.append((flag, flag.late))
+            elif flag.back == NONE:
                 site = flag.set_after
                 after[site].append(checked_eval(raised, site.stmt.span))
-            elif flag.late is None:
+            else:
                 self._set(after, flag, flag.back, flag.set_after)
         for site, kinds in bars.items():
             for kind in kinds:
-                self._put(before, site, _barrier(kind))
-        for flag in flags:
-            if flag.late is not None:
-                self._set(before, flag, flag.back, flag.late)
+                before[site].append(checked_eval(_barrier(kind), site.stmt.span))
+        for flag, late in moved:
+            self._set(before, flag, flag.back, late)
         for flag in primed:
             self._set(before, flag, flag.back_first, owner_of(flag.block))
         for block in (*closing_bars, root):

@@ -26,12 +26,11 @@ from pypto._src.errors import OpError, PassError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.makers import checked_var
 from pypto._src.ir.nodes import (
-    CONSTANTS,
     Call,
     Expr,
-    IterArg,
     MakeTuple,
     Op,
+    ScalarType,
     TileType,
     Type,
     Var,
@@ -42,6 +41,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (
     SIMPLE,
     AssignStmt,
+    EvalStmt,
     Function,
     Program,
     Stmt,
@@ -51,11 +51,12 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.unique import Facts
 from pypto._src.ir.user_text import user_name
-from pypto._src.ir.walk import map_bodies, occurring, stmts_in, variable_names
-from pypto._src.ops.layout import is_column, reshape, space_in, tile_spaces
+from pypto._src.ir.walk import defined_by, map_bodies, occurring, stmts_in, variable_names
+from pypto._src.ops.layout import are_in_vec, is_column, reshape, space_in, tile_spaces
 from pypto._src.ops.rules import called
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
-from pypto._src.passes.regions import Block, Site, call_of, number, rewrite
+from pypto._src.passes.flatten_call_expr import with_nested_calls
+from pypto._src.passes.regions import Block, Site, number, rewrite
 
 _P: Final = IRProperty
 
@@ -90,38 +91,55 @@ def with_legal_tiles(function: Function) -> Function:
     Raises:
         OpError: an op gets a tile from a memory that it does not take it from.
     """
-    spaces = tile_spaces(function)  # not every tile tells by its type where it is
-    concerned = _concerned(function)
+    stmts: list[Any] = [*stmts_in(function.body)]
+    made = [s for s in stmts if s.__class__ is AssignStmt and s.value.__class__ is Call]
+    calls = [s.value for s in made]
+    calls += [s.expr for s in stmts if s.__class__ is EvalStmt and s.expr.__class__ is Call]
+    # Not every tile tells by its type where it is.
+    in_vec = not with_nested_calls(function) and are_in_vec(function.params, calls)
+    spaces = {} if in_vec else tile_spaces(function)
+    concerned = _concerned(made)
     if not concerned:
         return function
+    if in_vec:
+        tiles = [var for stmt in stmts for var in defined_by(stmt) if _is_tile(var)]
+        spaces = dict.fromkeys(tiles, MemorySpace.Vec)
     root = number(function)
     rows = _Rows(function, concerned, spaces)
     legal = rewrite(function, root, rows.edit)
     return legal if legal is function else _without_unused(legal, rows.candidates)
 
 
-def _concerned(function: Function) -> set[Stmt]:
-    """Return the statements whose call has a column, or an op that may stand for others."""
-    stmts: Any = stmts_in(function.body)
-    made = [s for s in stmts if s.__class__ is AssignStmt and s.value.__class__ is Call]
+def _concerned(made: Sequence[Any]) -> set[Stmt]:
+    """Return those of the assignments whose call has a column, or an op that may stand for others.
+
+    All assign calls. Where all tiles have one type, and all numbers that element type, no operands
+    differ.
+    """
     used = {s.value.op for s in made}
     ops = {op for op in used if _may_expand(op)}
     found: set[Stmt] = {s for s in made if s.value.op in ops} if ops else set()
-    forms = [cast("OpDef[..., Any]", op) for op in used if isinstance(op, OpDef)]
-    rules = {form: form.mixing for form in forms if form.mixing is not None}
-    for s in made if rules else ():
-        rule = rules.get(s.value.op)
-        if rule is not None and rule.differ(s.value.args):
-            found.add(s)
-    kinds: dict[int, Type] = {id(s.var.type): s.var.type for s in made}  # there are few types
     args = {arg for s in made for arg in s.value.args}
-    kinds |= {id(arg.type): arg.type for arg in args}
+    scalars = {arg.type.dtype for arg in args if arg.type.__class__ is ScalarType}
+    kinds: dict[int, Any] = {id(e.type): e.type for e in args if e.type.__class__ is TileType}
+    kinds |= {id(s.var.type): s.var.type for s in made if s.var.type.__class__ is TileType}
+    if len(kinds) > 1 or len(scalars.union([kind.dtype for kind in kinds.values()])) > 1:
+        forms = [cast("OpDef[..., Any]", op) for op in used if isinstance(op, OpDef)]
+        rules = {form: form.mixing for form in forms if form.mixing is not None}
+        for s in made if rules else ():
+            rule = rules.get(s.value.op)
+            if rule is not None and rule.differ(s.value.args):
+                found.add(s)
     columns = {key for key, kind in kinds.items() if _COLUMN_LENGTH.of(kind) is not None}
     if columns:
         for s in made:
             if not columns.isdisjoint([id(s.var.type), *[id(arg.type) for arg in s.value.args]]):
                 found.add(s)
     return found
+
+
+def _is_tile(value: Expr) -> bool:
+    return value.type.__class__ is TileType
 
 
 def _may_expand(op: Op) -> bool:
@@ -293,7 +311,7 @@ class _Rows:
 
 
 class _Let:
-    """What a composite sees (`ir.opdef.Let`); collects the statements that it makes."""
+    """What a composite sees (`ir.sites.Let`); collects the statements that it makes."""
 
     def __init__(self, rows: _Rows, stmt: AssignStmt) -> None:
         self._rows = rows
@@ -337,18 +355,13 @@ def _refused(call: Call, tiles: Iterable[Type], span: Span) -> PassError:
     )
 
 
-_ATOMS: Final = CONSTANTS | {Var, IterArg}
-
-
 def _without_unused(function: Function, candidates: dict[Var, None]) -> Function:
     """Drop what the pass made, and composite calls of the program, where nothing reads it."""
     made: dict[Var, AssignStmt] = {}
     readers: dict[Any, int] = dict.fromkeys(candidates, 0)
     stmts: Any = stmts_in(function.body)
     for stmt in stmts:
-        call = call_of(stmt)
-        args = occurring(stmt) if call is None else call.args
-        for var in args if _ATOMS.issuperset(map(type, args)) else occurring(stmt):
+        for var in occurring(stmt):
             if var in readers:
                 readers[var] += 1
         if stmt.__class__ is AssignStmt and stmt.var in readers:

@@ -1,4 +1,4 @@
-"""When each tensor and tile variable is live, in the numbers of `regions`.
+"""When each tile is live, in the numbers of `regions`.
 
 A statement numbered p reads at time 2p and writes at time 2p + 1, so that a result may take the
 place of an operand which dies there: [.., 2p] and [2p + 1, ..] do not meet. A range is a sorted
@@ -39,7 +39,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
 )
-from pypto._src.ir.walk import is_arithmetic, stmts_in, uses
+from pypto._src.ir.walk import stmts_in, uses
 from pypto._src.ops.layout import is_whole
 from pypto._src.passes.regions import Block, Site, read_by, sites_in
 
@@ -143,27 +143,6 @@ def may_overwrite(operand: Type, result: Type) -> bool:
     )
 
 
-def _data_in(expr: Expr) -> Sequence[Var]:
-    """Return the tensors and tiles that occur in an expression."""
-    if _is_listed(expr):
-        return ()
-    if isinstance(expr, MakeTuple):
-        items = expr.elements
-        is_known = [item.__class__ in _ATOMS or is_arithmetic(item) for item in items]
-        if all(is_known):
-            return [item for item in items if isinstance(item, Var) and is_data(item)]
-    elif isinstance(expr, Var):
-        return (expr,) if is_data(expr) else ()
-    elif expr.__class__ in _NUMBERS or is_arithmetic(expr):
-        return ()
-    return [var for var in uses((expr,)) if is_data(var)]
-
-
-def _is_listed(expr: Any) -> bool:
-    """True for a list of numbers, as offsets and sizes mostly are."""
-    return expr.__class__ is MakeTuple and _NUMBERS.issuperset(map(type, expr.elements))
-
-
 _NUMBERS: Final = frozenset({ConstInt, ConstFloat})
 _ATOMS: Final = _NUMBERS | {Var}
 _NOTHING: Final[frozenset[int]] = frozenset()
@@ -248,7 +227,7 @@ def _carried_definitions(values: Sequence[Carried]) -> Iterator[tuple[Var, Block
 
 
 class Lifetimes:
-    """What one walk over a function finds out about its tensor and tile variables.
+    """What one walk over a function finds out about its tiles.
 
     ``ranges`` are their live ranges in order of definition. What a yield hands on lives, under the
     name of the iter_arg or else the return_var, from the yield to the end of the statement.
@@ -267,7 +246,7 @@ class Lifetimes:
         self._facts: dict[Op, tuple[frozenset[int], int | None]] = {}
         self.parts: set[Var] = set()
         for param in function.params:
-            if is_data(param):
+            if param.type.__class__ is TileType:
                 self._define(param, root, 0)
         home, begins, last = self._home, self._begin, self._last
         for site in sites_in(root):
@@ -279,20 +258,16 @@ class Lifetimes:
                 if site.blocks:
                     self._carry(site)
                 continue
-            var, kind = stmt.var, stmt.var.type
+            var = stmt.var
             source = self._read(stmt.value, block, now)
-            if kind.__class__ is TileType:
+            if var.type.__class__ is TileType:
                 if source is not None:
                     self._note_part(source, var)
-            elif not isinstance(kind, ShapedType):
-                continue
-            home[var] = block
-            begins[var] = last[var] = now + 1
-        below, extra = self._below, self._extra
-        self.ranges = {
-            var: self._range(var) if var in below or var in extra else Range.of(begin, last[var])
-            for var, begin in begins.items()
-        }
+                home[var] = block
+                begins[var] = last[var] = now + 1
+        self.ranges = {var: Range.of(begin, last[var]) for var, begin in begins.items()}
+        for var in (*self._below, *self._extra):
+            self.ranges[var] = self._range(var)
 
     def _define(self, var: Var, block: Block, time: int) -> None:
         self._home[var] = block
@@ -316,7 +291,7 @@ class Lifetimes:
         the tile may lie on.
         """
         if expr.__class__ is not Call:
-            self._use(_data_in(expr), block, now)
+            self._use((expr,), block, now)
             return expr
         kind = expr.type
         is_tile = kind.__class__ is TileType
@@ -324,23 +299,23 @@ class Lifetimes:
         in_place, view_of = self._facts.get(expr.op) or self._facts_of(expr)
         home, last = self._home, self._last
         for index, arg in enumerate(expr.args):
-            where = home.get(arg)
-            if where is None:
-                if arg.__class__ not in _ATOMS and not _is_listed(arg):
-                    self._use(_data_in(arg), block, done)
+            known = last.get(arg)
+            if known is None:  # no tile
+                cls = arg.__class__
+                if cls is MakeTuple:
+                    if not _NUMBERS.issuperset(map(type, arg.elements)):
+                        self._use(arg.elements, block, done)
+                elif cls not in _ATOMS:
+                    self._use((arg,), block, done)
                 continue
             time = done
-            if is_tile and index in in_place:
+            if index in in_place and is_tile:
                 other = arg.type
-                if (
-                    other.__class__ is TileType
-                    and other.shape is kind.shape
-                    and other.dtype is kind.dtype
-                ) or may_overwrite(other, kind):
-                    time = done if arg in self.parts else now
-            if where is not block:
-                self._use_from(arg, where, block, time)
-            elif last[arg] < time:
+                if (other is kind or may_overwrite(other, kind)) and arg not in self.parts:
+                    time = now
+            if home[arg] is not block:
+                self._use_from(arg, home[arg], block, time)
+            elif known < time:
                 last[arg] = time
         return None if view_of is None else expr.args[view_of]
 
@@ -352,8 +327,8 @@ class Lifetimes:
             self._facts[call.op] = found
         return found
 
-    def _use(self, variables: Sequence[Var], block: Block, time: int) -> None:
-        for var in variables:
+    def _use(self, exprs: Sequence[Expr], block: Block, time: int) -> None:
+        for var in uses(exprs):
             home = self._home.get(var)
             if home is not None:
                 self._use_from(var, home, block, time)
@@ -366,7 +341,7 @@ class Lifetimes:
             self._last[var] = time
 
     def _carry(self, site: Site) -> None:
-        values = carried(site)
+        values = [v for v in carried(site) if v.return_var.type.__class__ is TileType]
         for var, block, time in _carried_definitions(values):
             self._define(var, block, time)
         for value in values:
@@ -395,7 +370,7 @@ def _use_below(home: Block, block: Block, time: int, below: dict[Block, int]) ->
 
 
 def live_ranges(function: Function, root: Block) -> dict[Var, Range]:
-    """Return the live range of every tensor and tile variable; see `Lifetimes`."""
+    """Return the live range of every tile; see `Lifetimes`."""
     return Lifetimes(function, root).ranges
 
 

@@ -85,15 +85,15 @@ def with_shared_buffers(
 
 
 def _with_shared(given: MemRefs, target: Target, *, always: bool) -> MemRefs:
-    tiles = given.tiles
-    full = [space for space in tiles if _overflows(tiles[space], target.memories[space])]
-    wanted = list(tiles) if always else full
+    in_space = given.buffers
+    full = [space for space in in_space if _overflows(in_space[space], target.memories[space])]
+    wanted = list(in_space) if always else full
     if not wanted:
         return given
     ranges = given.lifetimes.ranges
     merged: dict[MemRef, MemRef] = {}
     for space in wanted:
-        found = _buffers(tiles[space], ranges)
+        found = _buffers(given.tiles[space], ranges)
         merged.update(_shared(found, target.memories[space], always=always))
     return given.replaced(merged)
 
@@ -165,24 +165,32 @@ def peak_bytes(found: Sequence[Buffer], memory: Memory) -> tuple[int, int]:
 class _Slot:
     """Buffers that share their bytes, needed from ``begin`` to ``end`` for the last time."""
 
-    __slots__ = ("begin", "buffers", "end", "range", "size")
+    __slots__ = ("_times", "begin", "buffers", "end", "size")
 
     def __init__(self, buffer: Buffer) -> None:
         self.size = buffer.size
-        self.range = buffer.range.copy()
-        self.begin, self.end = self.range.begins[-1], self.range.ends[-1]
+        times = buffer.range
+        self.begin, self.end = times.begins[-1], times.ends[-1]
         self.buffers = [buffer]
+        self._times: tuple[Range, int] = Range(), 0  # of so many of the buffers
 
     def take(self, buffer: Buffer) -> None:
-        other = buffer.range
-        if len(other.begins) == 1 and other.begins[0] > self.end:  # as in straight code
-            self.range.add(other.begins[0], other.ends[0])
-        else:
-            self.range = self.range.absorb(other)
-        self.begin, self.end = self.range.begins[-1], self.range.ends[-1]
+        """Add a buffer that `is_free`."""
         self.buffers.append(buffer)
-        size = buffer.size
-        self.size = size if size > self.size else self.size
+        if buffer.size > self.size:
+            self.size = buffer.size
+        times = buffer.range
+        end = times.ends[-1]
+        if end > self.end:
+            self.begin, self.end = times.begins[-1], end
+
+    def is_free(self, wanted: Range) -> bool:
+        """True if no buffer is needed at a time that is wanted."""
+        times, known = self._times
+        for buffer in self.buffers[known:]:
+            times = times.absorb(buffer.range)
+        self._times = times, len(self.buffers)
+        return not times.meets(wanted)
 
 
 def _taken(slots: Sequence[_Slot], memory: Memory) -> int:
@@ -238,7 +246,7 @@ def _slots(found: Sequence[Buffer], order: Iterable[int], most: int | None = Non
         range_ = buffer.range
         begin = range_.begins[0]
         for slot in slots if len(slots) <= _MOST_SLOTS else slots[-_MOST_SLOTS:]:
-            if slot.end < begin or (slot.begin > begin and not slot.range.meets(range_)):
+            if slot.end < begin or (slot.begin > begin and slot.is_free(range_)):
                 slot.take(buffer)
                 break
         else:

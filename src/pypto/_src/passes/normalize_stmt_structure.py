@@ -62,9 +62,11 @@ class _Normalize(Mutator):
 def normal_body(old: Stmt, stmts: Sequence[Stmt]) -> Stmt:
     """Return the normal body of ``stmts``, none of which is a sequence; ``old`` if it is that."""
     out: list[Stmt] = []
-    others = [at for at, stmt in enumerate(stmts) if stmt.__class__ not in OPERATIONS]
+    # What ends a run is no operation, or the end of the body.
+    goes_on = [*map(OPERATIONS.__contains__, map(type, stmts)), False]
     begin = 0
-    for end in (*others, len(stmts)):
+    while begin <= len(stmts):
+        end = goes_on.index(False, begin)
         if begin < end:
             run = tuple(stmts[begin:end])
             out.append(checked_run(run, run[0].span))

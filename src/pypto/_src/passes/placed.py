@@ -27,6 +27,8 @@ from pypto._src.passes.regions import Block, Retype, number
 
 Members: TypeAlias = "dict[MemorySpace, dict[MemRef, list[Var]]]"
 """The tiles of each on-chip buffer, by memory space, in order of definition."""
+Buffers: TypeAlias = "dict[MemorySpace, list[MemRef]]"
+"""The on-chip buffers of each memory space, in order of definition."""
 
 
 class MemRefs:
@@ -77,28 +79,47 @@ class MemRefs:
                 tiles.append(var)
         return found
 
-    def knows(self, root: Block | None, lifetimes: Lifetimes | None) -> MemRefs:
-        """Take over what was found out about the same statements; return the object itself."""
+    @cached_property
+    def buffers(self) -> Buffers:
+        """The on-chip buffers."""
+        return {space: [*found] for space, found in self.tiles.items()}
+
+    def knows(
+        self,
+        root: Block | None = None,
+        lifetimes: Lifetimes | None = None,
+        buffers: Buffers | None = None,
+    ) -> MemRefs:
+        """Take over what was found out before; return the object itself."""
         if root is not None:
             self.root = root
         if lifetimes is not None:
             self.lifetimes = lifetimes
+        if buffers is not None:
+            self.buffers = buffers
         return self
 
     def replaced(self, merged: Mapping[MemRef, MemRef]) -> MemRefs:
         """Return the same statements with other references for those that ``merged`` has."""
         if not merged:
             return self
-        of = {var: merged.get(memref, memref) for var, memref in self.of.items()}
-        known = vars(self)
+        other, old, known = merged.get, self.of.values(), vars(self)
+        of = dict(zip(self.of, map(other, old, old), strict=True))
+        buffers = {
+            space: [*dict.fromkeys(map(other, found, found))]
+            for space, found in self.buffers.items()
+        }
         made = MemRefs(self.function, of, is_normal=self.is_normal)
-        return made.knows(known.get("root"), known.get("lifetimes"))
+        return made.knows(known.get("root"), known.get("lifetimes"), buffers)
 
     def within(self, function: Function) -> MemRefs:
-        """Return the same references for other statements about the same variables."""
+        """Return the same references for other statements about the same variables.
+
+        The bodies of ``function`` are normal where those of this one are to be.
+        """
         if function is self.function:
             return self
-        return MemRefs(function, self.of, is_normal=self.is_normal)
+        return MemRefs(function, self.of).knows(buffers=vars(self).get("buffers"))
 
     def written(self) -> Function:
         """Return the function with these references in its types.

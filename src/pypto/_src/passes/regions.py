@@ -35,6 +35,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
     checked_assign,
+    checked_eval,
     seq,
     statements,
 )
@@ -287,48 +288,50 @@ class Retype(Mutator):
         new_type = self._new_type
         new: list[Stmt] = []
         for stmt in stmts:
-            is_assignment = stmt.__class__ is AssignStmt
-            if is_assignment:
-                old = value = stmt.value
-            elif stmt.__class__ is EvalStmt:
-                old = value = stmt.expr
-            else:
+            if stmt.__class__ is EvalStmt:
+                old = stmt.expr
+                if old.__class__ is not Call or old.args:  # else a flag or barrier
+                    value = self._value(old)
+                    stmt = stmt if value is old else checked_eval(value, stmt.span)
+                new.append(stmt)
+                continue
+            if stmt.__class__ is not AssignStmt:
                 new.append(self.visit(stmt))
                 continue
-            if old.__class__ is not Call:
-                value = self._other(old)
-            elif old.args:
-                args: list[Expr] = []
-                changed = False
-                for arg in old.args:
-                    other = renamed.get(arg)
-                    if other is not None:
-                        args.append(other)
-                        changed = True
-                    elif arg.__class__ in _ATOMS or (
-                        arg.__class__ is MakeTuple and CONSTANTS.issuperset(map(type, arg.elements))
-                    ):
-                        args.append(arg)
-                    else:
-                        other = self._other(arg)
-                        args.append(other)
-                        changed = changed or other is not arg
-                if changed:
-                    value = with_args(old, tuple(args))
-            if not is_assignment:
-                new.append(stmt if value is old else EvalStmt(value, stmt.span))
-                continue
-            var = stmt.var
+            old, var = stmt.value, stmt.var
+            value = self._value(old)
             if var.__class__ is not Var:
                 var = self.define(var)
             else:
                 kind = new_type(var)
                 if kind is not None and kind is not var.type:
-                    renamed[stmt.var] = var = checked_var(var.name, kind, var.span)
+                    renamed[var] = var = checked_var(var.name, kind, var.span)
             if var is not stmt.var or value is not old:
                 stmt = checked_assign(var, value, stmt.span)
             new.append(stmt)
         return new
+
+    def _value(self, old: Any) -> Expr:
+        """Return what a statement assigns or evaluates, with its variables replaced."""
+        if old.__class__ is not Call:
+            return self._other(old)
+        renamed: dict[Any, Var] = self.renamed
+        args: list[Expr] = []
+        changed = False
+        for arg in old.args:
+            other = renamed.get(arg)
+            if other is not None:
+                args.append(other)
+                changed = True
+            elif arg.__class__ in _ATOMS or (
+                arg.__class__ is MakeTuple and CONSTANTS.issuperset(map(type, arg.elements))
+            ):
+                args.append(arg)
+            else:
+                other = self._other(arg)
+                args.append(other)
+                changed = changed or other is not arg
+        return with_args(old, tuple(args)) if changed else old
 
     def _other(self, expr: Expr) -> Expr:
         """Return an expression, which stays as it is where no variable in it has changed."""
@@ -347,6 +350,10 @@ class Retype(Mutator):
     def define(self, var: Any) -> Any:
         """Return the variable with its new type; the same one if nothing of it changes."""
         kind = self._new_type(var)
+        if var.__class__ is Var:
+            if kind is not None and kind is not var.type:
+                self.renamed[var] = var = checked_var(var.name, kind, var.span)
+            return var
         changes: dict[str, Any] = {}
         if kind is not None and kind is not var.type:
             changes["type"] = kind

@@ -8,6 +8,8 @@ of its parameter says what it is tried on; its docstring is ``before -> after``:
         return e.left if const_value(e.right) == 0 else None
 
 The driver tries the rules of a node, after its operands are done, until none of them changes it.
+Calls that make tiles and tensors are tried on the rules of `Call` alone, and what a rule makes of
+one has its type.
 """
 
 from __future__ import annotations
@@ -18,9 +20,10 @@ from types import UnionType
 from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 from pypto._src.errors import PassError
-from pypto._src.ir.nodes import Call, ConstInt, Expr, ScalarType, exprs_of_type
+from pypto._src.ir.nodes import Call, ConstInt, Expr, ScalarType, exprs_of_type, same_type
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.walk import Mutator
+from pypto._src.ops.rules import describe
 from pypto._src.passes.base import Pass
 
 Rule = Callable[[Any], Expr | None]
@@ -59,6 +62,7 @@ class Rewriter(Mutator):
         super().__init__()
         self._rules = [(rule, _classes_of(rule)) for rule in rules]
         self._by_class: dict[type, list[Rule]] = {}
+        self._of_calls = [rule for rule, kinds in self._rules if Call in kinds]
         self._as_written = 0  # how many calls around a node have types with symbols
         self._hits: dict[str, int] = {rule.__name__: 0 for rule in rules}
 
@@ -74,22 +78,30 @@ class Rewriter(Mutator):
         """Rebuild ``node``, then apply rules to it until none matches.
 
         Raises:
-            PassError: the rules change an expression again and again.
+            PassError: the rules change an expression again and again, or a rule changes the type
+                of a call.
         """
         if isinstance(node, Call) and _is_symbolic(node):
             self._as_written += 1  # its operands say what its type is
             try:
-                return super().rebuild(node)
+                node = super().rebuild(node)
             finally:
                 self._as_written -= 1
-        node = super().rebuild(node)
-        if self._as_written or not isinstance(node, Expr) or not isinstance(node.type, ScalarType):
+        else:
+            node = super().rebuild(node)
+        if self._as_written or not isinstance(node, Expr):
             return node
         last: list[str] = []
         for _ in range(MOST_ROUNDS):
+            is_scalar = isinstance(node.type, ScalarType)
+            if not is_scalar and not isinstance(node, Call):
+                return node
             changed = self._once(node, last)
             if changed is None:
                 return node
+            if not is_scalar and not same_type(changed.type, node.type):
+                found, wanted = describe(changed.type), describe(node.type)
+                raise _wrong(last[-1], f"a {found} in place of a {wanted}", node)
             node = changed
         names = ", ".join(dict.fromkeys(last[-4:]))
         raise PassError(
@@ -100,8 +112,11 @@ class Rewriter(Mutator):
         )
 
     def _once(self, node: Expr, last: list[str]) -> Expr | None:
-        for rule in self.rules_for(type(node)):
+        of_calls = not isinstance(node.type, ScalarType)
+        for rule in self._of_calls if of_calls else self.rules_for(type(node)):
             new = rule(node)
+            if new is not None and not isinstance(new, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise _wrong(rule.__name__, repr(new), node)
             if new is not None and new is not node:
                 self._hits[rule.__name__] += 1
                 last.append(rule.__name__)
@@ -119,6 +134,15 @@ class Rewriter(Mutator):
             )
             for rule, _ in self._rules
         ]
+
+
+def _wrong(rule: str, returned: str, node: Expr) -> PassError:
+    return PassError(
+        f"the rule {rule} returns {returned}",
+        node.span,
+        hint="let a rule return an expression of the same type, or None",
+        slug="rule-result",
+    )
 
 
 def _is_symbolic(call: Call) -> bool:

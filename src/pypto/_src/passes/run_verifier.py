@@ -22,6 +22,8 @@ class RunVerifier(Pass):
     name = "IRVerifier"
 
     def __init__(self, disabled_rules: Sequence[str] = ()) -> None:
+        if isinstance(disabled_rules, str):
+            raise ValueError(f"the rules to leave out are a list: [{disabled_rules!r}]")
         self.disabled_rules = tuple(disabled_rules)
 
     def run(self, program: Program) -> Program:

@@ -299,10 +299,11 @@ class Planner:
         count[pipe] += 1
         instruction.number, instruction.knows = count[pipe], clock[pipe]
         self.history.record(instruction)
-        inner: Site | None = site if self.loops else None
-        while inner is not None and pipe not in self.first.setdefault(inner.block, {}):
-            self.first[inner.block][pipe] = inner.index
-            inner = inner.block.owner
+        if self.loops:
+            inner: Site | None = site
+            while inner is not None and pipe not in self.first.setdefault(inner.block, {}):
+                self.first[inner.block][pipe] = inner.index
+                inner = inner.block.owner
 
     def _branch(self, site: Site) -> None:
         taken = self.taken(site)
@@ -311,7 +312,8 @@ class Planner:
                 self._block(arm)
             return
         before = self.count[:]
-        entry, done = self.clock, list[tuple[Clock, Row]]()
+        entry = self.clock
+        done: list[tuple[Clock, Row]] = []
         frame = _Frame(site, [entry])
         self.frames.append(frame)
         for arm in site.blocks:
@@ -667,7 +669,8 @@ class _Replay:
             for arm in site.blocks[taken : taken + 1]:
                 self.run(arm)
             return
-        entry, done = self.clock, list[Clock]()
+        entry = self.clock
+        done: list[Clock] = []
         frame = _Frame(site, [entry])
         self.frames.append(frame)
         for arm in site.blocks:
@@ -681,7 +684,8 @@ class _Replay:
         self.clock = _lowest(done)
 
     def _loop(self, site: Site, stmt: ForStmt | WhileStmt) -> None:
-        if trip_count(stmt) == 0:
+        trips = trip_count(stmt)
+        if trips == 0:
             return
         body = site.blocks[0]
         carried = self.planner.carried.get(body, ())
@@ -695,7 +699,7 @@ class _Replay:
         for flag in carried:
             if flag.form is CLOSING:
                 _learn(self.clock, flag.target, self.tokens[flag])
-        if not trip_count(stmt):
+        if not trips:
             self.clock = _lowest([entry, self.clock])
         for flag in carried:
             if flag.form is PRIMED:

@@ -86,7 +86,8 @@ class _Places:
         self.carried: dict[Site, list[Suspect]] = {}  # from turn to turn, by their loop
         self.sites: set[Site] = set()  # those statements, and what holds them
         self.last: dict[Block, int] = {}  # the number of the last of them in a block
-        self.open = defaultdict[Block, int](int)  # how many in a block may be superfluous
+        # How many in a block may be superfluous.
+        self.open: dict[Block, int] = defaultdict(int)
 
     def add(self, suspect: Suspect) -> None:
         """File a suspect."""
@@ -117,7 +118,7 @@ class _Trials:
     def __init__(self, flow: PlanFlow, suspects: Iterable[Suspect]) -> None:
         self.flow = flow
         self.kinds = [_Places() for _ in range(3)]
-        self.closing = defaultdict[Block, list[Flag]](list)  # by the body of their loop
+        self.closing: dict[Block, list[Flag]] = defaultdict(list)  # by the body of their loop
         for suspect in suspects:
             if isinstance(suspect, Flag) and suspect.form is CLOSING:
                 self.closing[suspect.block].append(suspect)
@@ -223,7 +224,8 @@ class _Trials:
         if self._races(suspect, begin, [front.state for front in fronts]):
             return _Verdict.NEEDED
         trial, base = [_copied(f, suspect) for f in fronts], None
-        visits, without = flow.visits, dict[Site, dict[tuple[object, ...], Any]]()
+        visits = flow.visits
+        without: dict[Site, dict[tuple[object, ...], Any]] = {}
         for index in range(begin.index, len(block.sites)):
             site = block.sites[index]
             if flow.steps > self.most:

@@ -15,12 +15,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError
+from pypto._src.interp.evaluate import Evaluator
 from pypto._src.interp.scalars import wrapper
-from pypto._src.ir.dims import dimension_vars
+from pypto._src.ir.dims import dimension_vars, told_dims
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import ConstInt, ScalarType, TensorType, Var, static_shape
-from pypto._src.ir.stmts import Function
+from pypto._src.ir.nodes import (
+    ConstInt,
+    MakeTuple,
+    ScalarType,
+    TensorType,
+    TupleType,
+    Var,
+    static_shape,
+)
+from pypto._src.ir.stmts import Function, ReturnStmt
 from pypto._src.ir.user_text import size_text
+from pypto._src.ir.walk import uses
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.rules import new_array
 from pypto._src.run.sizes import Sizes
@@ -92,6 +102,7 @@ class Signature:
             (i, [j for j, q in tensors if i < j or not q.writes]) for i, p in tensors if p.writes
         ]
         self._pairs = [(i, others) for i, others in pairs if others]
+        self._told = ToldSizes(function, len(self._params))
 
     def __str__(self) -> str:
         """Return the call with its parameters: ``main(x: Tensor[[64], FP32], n: ...)``."""
@@ -165,6 +176,9 @@ class Signature:
             value, word = param.bind(arg, dims)
             values.append(value)
             words.append(word)
+        misfit = self._told.misfit(values) if self._told else None
+        if misfit is not None:
+            self._refuse_told(*misfit, values)
         for i, others in self._pairs:
             begin = words[i]
             end = begin + values[i].nbytes
@@ -172,6 +186,21 @@ class Signature:
                 if words[j] < end and begin < words[j] + values[j].nbytes:
                     self._refuse_overlap(i, j)
         return Bound(values, words)
+
+    def _refuse_told(self, index: int, axis: int, size: int, values: Sequence[Any]) -> NoReturn:
+        param, found = self._params[index], list(values[index].shape)
+        kind = self._function.params[index].type
+        assert isinstance(kind, TensorType)
+        dim = size_text(kind.shape[axis])
+        wanted = ", ".join(map(str, [*found[:axis], size, *found[axis + 1 :]]))
+        cut = f"pass {param.name}[{':, ' * axis}:{size}].copy()"
+        fits = found[axis] > size and param.name not in self.written
+        raise CallError(
+            f"argument {param.name!r} of {self.name} is an array {found}; {param.text} was wanted, "
+            f"and {dim} is {size}",
+            hint=cut if fits else f"pass an array [{wanted}]",
+            slug="argument-shape",
+        )
 
     def _refuse_overlap(self, i: int, j: int) -> NoReturn:
         written, other = self._params[i].name, self._params[j].name
@@ -218,15 +247,66 @@ class Additions:
         return Bound(values, words)
 
     def _known(self, values: Sequence[Any]) -> dict[Var, int]:
-        """Return the sizes of the dimensions, and the numbers that may be sizes."""
-        found: dict[Var, int] = {}
-        for param, value in zip(self._given, values, strict=True):
-            if isinstance(param.type, TensorType):
-                pairs = zip(param.type.shape, value.shape, strict=True)
-                found |= {dim: size for dim, size in pairs if isinstance(dim, Var)}
-            elif isinstance(param.type, ScalarType) and not param.type.dtype.is_float():
-                found[param] = value
-        return found
+        return known_sizes(self._given, values)
+
+
+def known_sizes(params: Sequence[Var], values: Sequence[Any]) -> dict[Var, int]:
+    """Return the sizes of the dimensions, and the numbers that may be sizes."""
+    found: dict[Var, int] = {}
+    numbers: dict[Var, int] = {}
+    for param, value in zip(params, values, strict=True):
+        if isinstance(param.type, TensorType):
+            pairs = zip(param.type.shape, value.shape, strict=True)
+            found |= {dim: size for dim, size in pairs if isinstance(dim, Var)}
+        elif isinstance(param.type, ScalarType) and not param.type.dtype.is_float():
+            numbers[param] = value
+    return found | numbers
+
+
+class ToldSizes:
+    """The dimensions whose sizes other arguments tell, to be compared with those of the tensors."""
+
+    def __init__(self, function: Function, given: int) -> None:
+        """Find them among the first ``given`` parameters.
+
+        Raises:
+            CallError: a size that such a dimension has in it is told by nothing.
+        """
+        self._params = function.params[:given]
+        self._places = [place for place in told_dims(function) if place[0] < given]
+        dims = [dim for _, _, dim in self._places]
+        self._vars = list(dict.fromkeys(uses(dims)))
+        known = {*self._params, *_dimensions(function)}
+        for var in self._vars:
+            if var not in known:
+                raise _untold(function, var)
+        body = ReturnStmt([MakeTuple(dims, function.span)], function.span)
+        sizes = Function(
+            "sizes", self._vars, [TupleType([d.type for d in dims])], body, function.span
+        )
+        self._plan = Evaluator(sizes).plan(sizes)
+
+    def __bool__(self) -> bool:
+        return bool(self._places)
+
+    def misfit(self, values: Sequence[Any]) -> tuple[int, int, int] | None:
+        """Return the first dimension that is another one: parameter, axis and the wanted size."""
+        known = known_sizes(self._params, values)
+        wanted = self._plan.call([known[var] for var in self._vars])
+        for (index, axis, _), size in zip(self._places, wanted, strict=True):
+            if values[index].shape[axis] != size:
+                return index, axis, size
+        return None
+
+
+def _untold(function: Function, var: Var) -> CallError:
+    return CallError(
+        f"{function.name} cannot be called: the size {var.name!r} is not a dimension of any of "
+        "its tensors",
+        function.span,
+        hint=f"add a parameter {var.name}: pl.Scalar[pl.INT64]",
+        slug="argument-kind",
+    )
 
 
 class SizeWords:
@@ -243,13 +323,7 @@ class SizeWords:
         found = _dimensions(function)
         for var in dimension_vars(function):
             if var not in found:
-                raise CallError(
-                    f"{function.name} cannot be called: the size {var.name!r} is not a dimension "
-                    "of any of its tensors",
-                    function.span,
-                    hint=f"add a parameter {var.name}: pl.Scalar[pl.INT64]",
-                    slug="argument-kind",
-                )
+                raise _untold(function, var)
             self._places.append((var, found[var]))
 
     def __bool__(self) -> bool:
@@ -492,6 +566,15 @@ class _Tensor:
     def _refuse_dtype(self, array: Array) -> NoReturn:
         wanted = _dtype_text(self.dtype)
         cast = f"pass {self.name}.astype({wanted})"
+        if (
+            array.dtype.kind == "u"
+            and array.dtype.itemsize == self.dtype.itemsize
+            and self.is_float
+        ):
+            # NumPy has no such numbers: these are the bits of some.
+            raise CallError(
+                self._found(array), hint=f"pass {self.name}.view({wanted})", slug="argument-dtype"
+            )
         # A result must arrive in the caller's own array, so a converted copy would be of no use.
         hint = f"make it with dtype={wanted}" if self.writes else cast
         raise CallError(self._found(array), hint=hint, slug="argument-dtype")

@@ -21,7 +21,14 @@ from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ops import tensor
 from pypto._src.ops.rules import new_array
-from pypto._src.run.arguments import Bound, SizeWords, is_array, type_text, word_of
+from pypto._src.run.arguments import (
+    Bound,
+    SizeWords,
+    ToldSizes,
+    is_array,
+    type_text,
+    word_of,
+)
 from pypto._src.run.effects import Effects
 from pypto._src.run.graph import Access, Buffer, Region, TaskGraph, thread_count
 
@@ -60,6 +67,7 @@ class Kernel:
         rows = zip(function.params, effects.writes, strict=True)
         self.params = [KernelParameter(var, writes) for var, writes in rows]
         self.sizes = SizeWords(function)
+        self._told = ToldSizes(function, len(self.params))
 
     def launch(self, graph: TaskGraph, span: Span, args: Sequence[Any]) -> Any:
         """Submit one run of the kernel; return its results, which have their values later.
@@ -79,6 +87,10 @@ class Kernel:
             words.append(value.address)
             accesses.append((value, param.writes))
             is_dense = is_dense and value.is_dense
+        misfit = self._told.misfit(args) if self._told else None
+        if misfit is not None:
+            index = misfit[0]
+            raise self._mismatch(self.params[index], args[index]).at(span)
         if self.sizes:
             words += self.sizes.words(args)
         run = partial(self._run, words)

@@ -51,14 +51,18 @@ class KernelError(EvaluationError):
     """A kernel reported a mistake while it ran, or its object cannot be called."""
 
     slug = "kernel"
+    access: outside.Access | None = None
 
     @classmethod
     def of(cls, reported: bytes) -> KernelError:
         """Return the error for what a kernel reported: a text, or a report of `outside`."""
         if not reported.startswith(outside.MARK):
             return cls(reported.partition(b"\0")[0].decode(errors="replace"), hint=WHERE)
-        message, hint = outside.words(outside.Report.from_buffer_copy(reported))
-        return cls(message, hint=hint or WHERE, slug="out-of-bounds")
+        report = outside.Report.from_buffer_copy(reported)
+        message, hint = outside.words(report)
+        error = cls(message, hint=hint or WHERE, slug="out-of-bounds")
+        error.access = outside.access(report)
+        return error
 
 
 class LaunchTensor(NamedTuple):

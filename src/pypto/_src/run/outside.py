@@ -43,6 +43,20 @@ class Said(NamedTuple):
     limit: int
 
 
+class Access(NamedTuple):
+    """Which tensor a transfer leaves, and whether it writes it."""
+
+    tensor: str
+    writes: bool
+
+
+def access(report: Report) -> Access | None:
+    """Return what a kernel reports of its access, None if it does not know the tensor."""
+    if report.tensor is None:
+        return None
+    return Access(report.tensor.decode(), b"write" in report.verb)
+
+
 def words(report: Report) -> tuple[str, str | None]:
     """Return the message and, where one can be typed, the hint."""
     kernel = "" if report.kernel is None else f"{report.kernel.decode()}: "

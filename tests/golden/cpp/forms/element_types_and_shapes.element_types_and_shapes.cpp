@@ -89,10 +89,6 @@ __aicore__ __attribute__((always_inline)) void runElementTypesAndShapes(__gm__ i
     _t1_wideType _t1_wide(32, 64);
     TASSIGN(_t1_wide, 0x7180);
 
-    using f_0_onesType = Tile<TileType::Vec, float, 32, 64, BLayout::RowMajor, -1, -1>;
-    f_0_onesType f_0_ones(32, 64);
-    TASSIGN(f_0_ones, 0x5180);
-
     using f_0_spreadType = Tile<TileType::Vec, float, 32, 64, BLayout::RowMajor, -1, -1>;
     f_0_spreadType f_0_spread(32, 64);
     TASSIGN(f_0_spread, 0x5180);
@@ -112,10 +108,6 @@ __aicore__ __attribute__((always_inline)) void runElementTypesAndShapes(__gm__ i
     using _t2_wideType = Tile<TileType::Vec, float, 1, 64, BLayout::RowMajor, -1, -1>;
     _t2_wideType _t2_wide(1, 64);
     TASSIGN(_t2_wide, 0x9180);
-
-    using _t2_onesType = Tile<TileType::Vec, float, 32, 64, BLayout::RowMajor, -1, -1>;
-    _t2_onesType _t2_ones(32, 64);
-    TASSIGN(_t2_ones, 0x7180);
 
     using _t2_spreadType = Tile<TileType::Vec, float, 32, 64, BLayout::RowMajor, -1, -1>;
     _t2_spreadType _t2_spread(32, 64);
@@ -207,18 +199,16 @@ __aicore__ __attribute__((always_inline)) void runElementTypesAndShapes(__gm__ i
     TADD(e, _t0, e_spread);
     pipe_barrier(PIPE_V);
     TCVT(_t1_wide, b, RoundMode::CAST_RINT);
-    TEXPANDS(f_0_ones, 1.0f);
+    TROWEXPAND(f_0_spread, c);
     pipe_barrier(PIPE_V);
-    TROWEXPANDMUL(f_0_spread, f_0_ones, c);
     f_0_bits.SetValidCol(8);
     TCMP(f_0_bits, e, _t1_wide, CmpMode::GT);
     pipe_barrier(PIPE_V);
     TSEL(f_0, f_0_bits, e, f_0_spread, f_0_scratch);
     pipe_barrier(PIPE_V);
     TCVT(_t2_wide, d, RoundMode::CAST_RINT);
-    TEXPANDS(_t2_ones, 1.0f);
+    TROWEXPAND(_t2_spread, c);
     pipe_barrier(PIPE_V);
-    TROWEXPANDMUL(_t2_spread, _t2_ones, c);
     TCOLEXPAND(_t2_spread1, _t2_wide);
     pipe_barrier(PIPE_V);
     TSUB(_t2, _t2_spread, _t2_spread1);

@@ -73,49 +73,41 @@ __aicore__ __attribute__((always_inline)) void runIntegerTypesAndShapes(__gm__ i
     _t1_wideType _t1_wide(32, 1);
     TASSIGN(_t1_wide, 0x2000);
 
-    using _t1_onesType = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
-    _t1_onesType _t1_ones(32, 64);
-    TASSIGN(_t1_ones, 0x30c0);
-
     using _t1_spreadType = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
     _t1_spreadType _t1_spread(32, 64);
-    TASSIGN(_t1_spread, 0x40c0);
+    TASSIGN(_t1_spread, 0x30c0);
 
     using _t1Type = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
     _t1Type _t1(32, 64);
-    TASSIGN(_t1, 0x50c0);
+    TASSIGN(_t1, 0x40c0);
 
     using _t2Type = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
     _t2Type _t2(32, 64);
-    TASSIGN(_t2, 0x60c0);
+    TASSIGN(_t2, 0x50c0);
 
     using e_roomType = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
     e_roomType e_room(32, 64);
-    TASSIGN(e_room, 0x70c0);
+    TASSIGN(e_room, 0x60c0);
 
     using e_spreadType = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
     e_spreadType e_spread(32, 64);
-    TASSIGN(e_spread, 0x80c0);
+    TASSIGN(e_spread, 0x70c0);
 
     using eType = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
     eType e(32, 64);
-    TASSIGN(e, 0x90c0);
+    TASSIGN(e, 0x80c0);
 
     using _t3_wideType = Tile<TileType::Vec, int16_t, 32, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
     _t3_wideType _t3_wide(32, 1);
     TASSIGN(_t3_wide, 0x2000);
 
-    using _t3_onesType = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
-    _t3_onesType _t3_ones(32, 64);
-    TASSIGN(_t3_ones, 0xa0c0);
-
     using _t3_spreadType = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
     _t3_spreadType _t3_spread(32, 64);
-    TASSIGN(_t3_spread, 0xb0c0);
+    TASSIGN(_t3_spread, 0x90c0);
 
     using _t3Type = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
     _t3Type _t3(32, 64);
-    TASSIGN(_t3, 0xc0c0);
+    TASSIGN(_t3, 0xa0c0);
 
     using _t4_wideType = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
     _t4_wideType _t4_wide(32, 64);
@@ -123,11 +115,11 @@ __aicore__ __attribute__((always_inline)) void runIntegerTypesAndShapes(__gm__ i
 
     using _t4Type = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
     _t4Type _t4(32, 64);
-    TASSIGN(_t4, 0xd0c0);
+    TASSIGN(_t4, 0xb0c0);
 
     using _t5Type = Tile<TileType::Vec, int16_t, 32, 64, BLayout::RowMajor, -1, -1>;
     _t5Type _t5(32, 64);
-    TASSIGN(_t5, 0xe0c0);
+    TASSIGN(_t5, 0xc0c0);
 
     // Function body
     TLOAD(a, xGlobal);
@@ -142,10 +134,8 @@ __aicore__ __attribute__((always_inline)) void runIntegerTypesAndShapes(__gm__ i
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     TADD(_t0, a, _t0_wide);
     TRESHAPE(_t1_wide, c);
-    TEXPANDS(_t1_ones, 1);
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID1);
-    pipe_barrier(PIPE_V);
-    TROWEXPANDMUL(_t1_spread, _t1_ones, _t1_wide);
+    TROWEXPAND(_t1_spread, _t1_wide);
     pipe_barrier(PIPE_V);
     TMIN(_t1, _t0, _t1_spread);
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID2);
@@ -153,9 +143,7 @@ __aicore__ __attribute__((always_inline)) void runIntegerTypesAndShapes(__gm__ i
     pipe_barrier(PIPE_V);
     TXOR(e, _t1, e_spread, _t2);
     TRESHAPE(_t3_wide, c);
-    TEXPANDS(_t3_ones, 1);
-    pipe_barrier(PIPE_V);
-    TROWEXPANDMUL(_t3_spread, _t3_ones, _t3_wide);
+    TROWEXPAND(_t3_spread, _t3_wide);
     pipe_barrier(PIPE_V);
     TSHL(_t3, e, _t3_spread);
     TRESHAPE(_t4_wide, b);

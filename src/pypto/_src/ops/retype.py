@@ -1,0 +1,155 @@
+"""Conversions of tiles to other element types, as the operands of one op are converted.
+
+A conversion is in one step, or in steps that are exact but for the last; between integers of one
+width it reads the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src.diagnostics import Span
+from pypto._src.dtypes import DataType
+from pypto._src.errors import OpError
+from pypto._src.ir.nodes import (
+    Call,
+    Cast,
+    ConstFloat,
+    ConstInt,
+    Expr,
+    TileType,
+    Var,
+    dtype_of,
+    valid_part,
+)
+from pypto._src.ir.opdef import OpDef, literal
+from pypto._src.lazy import lazy_module
+from pypto._src.ops.define import REGISTRY
+from pypto._src.ops.layout import reread
+from pypto._src.ops.rules import cast_steps
+from pypto._src.ops.unsigned import SIGNED_OF
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+    AnyOp = OpDef[..., Any]
+else:
+    np = lazy_module("numpy")
+
+D = DataType
+_DIGITS: Final = {D.FP32: 24, D.FP16: 11, D.BF16: 8}
+"""How many bits of an integer a float holds."""
+
+Naming = Callable[[str, Expr], Var]
+"""Gives a value a name, in front of what is made."""
+
+
+def block_op_of(name: str) -> AnyOp:
+    """Return a block op; those whose operands differ are defined before the ones they need."""
+    return REGISTRY[f"block.{name}"]
+
+
+def tile_of(value: Expr) -> TileType:
+    """Return the type of a tile expression."""
+    assert isinstance(value.type, TileType)
+    return value.type
+
+
+def _holds(between: DataType, source: DataType) -> bool:
+    """True if every value of ``source`` is one of ``between``."""
+    if source.is_float():
+        return between.is_float() and between.get_bit() > source.get_bit()
+    digits = source.get_bit() - (not source.is_unsigned_int())
+    if between.is_float():
+        return digits <= _DIGITS.get(between, 0)
+    return digits <= between.get_bit() - (not between.is_unsigned_int())
+
+
+def steps(source: DataType, target: DataType) -> tuple[DataType, ...] | None:
+    """Return the element types that a conversion goes over, ``target`` last; None if none does.
+
+    A step between integers of one width reads the same bytes, the others are casts.
+    """
+    if source is target:
+        return ()
+    if _rereads(source, target):
+        return (target,)
+    signed = SIGNED_OF.get(target, target)
+    found = cast_steps(source, signed)
+    if found is None or not all(_holds(between, source) for between in found[:-1]):
+        return None
+    return found if signed is target else (*found, target)
+
+
+def _rereads(source: DataType, target: DataType) -> bool:
+    return source.is_int() and target.is_int() and source.get_bit() == target.get_bit()
+
+
+def as_type(
+    tile: Expr,
+    dtype: DataType,
+    let: Naming,
+    words: Mapping[str, Any],
+    span: Span,
+    name: str,
+) -> Expr:
+    """Return a tile with elements of ``dtype``: itself, or cast step by step with ``words``."""
+    value, source = tile, tile_of(tile).dtype
+    for step in steps(source, dtype) or ():
+        if _rereads(source, step):
+            made = _reread(value, step)
+        else:
+            made = block_op_of("cast").build((value, step), words, span)
+        value, source = let(name, made), step
+    return value
+
+
+def _reread(value: Expr, dtype: DataType) -> Call:
+    """Return a tile with its bytes read as elements of another type, which knows no valid part."""
+    check_whole(tile_of(value), dtype, value.name if isinstance(value, Var) else "tile")
+    return reread(value, dtype)
+
+
+def check_whole(kind: TileType, dtype: DataType, name: str) -> None:
+    """Check that a tile that becomes ``dtype`` is not valid in part if its bytes are read anew.
+
+    Raises:
+        OpError: they are, and it is.
+    """
+    chain = steps(kind.dtype, dtype) or ()
+    if valid_part(kind) is None or not any(map(_rereads, (kind.dtype, *chain), chain)):
+        return
+    raise OpError(
+        f"elements of {kind.dtype.member} that become {dtype.member} take tiles that "
+        f"are valid throughout, {name} is valid in part",
+        hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest",
+        slug="valid-shape",
+    )
+
+
+def as_number(number: Expr, dtype: DataType, span: Span) -> Expr:
+    """Return a scalar, rounded to its own type, with elements of ``dtype``."""
+    source = dtype_of(number)
+    if source is dtype:
+        return number
+    if isinstance(number, ConstFloat):
+        rounded = float(np.asarray(number.value).astype(source.numpy))
+        return literal(rounded, dtype, span)
+    return (
+        literal(number.value, dtype, span)
+        if isinstance(number, ConstInt)
+        else Cast(number, dtype, span)
+    )
+
+
+def converted(array: Array, chain: Sequence[DataType]) -> Array:
+    """Return an array that was converted by `steps`."""
+    for step in chain:
+        if array.dtype.kind in "iu" and step.is_int() and array.dtype.itemsize == step.bytes:
+            array = array.astype(step.numpy)
+        else:
+            cast: Any = block_op_of("cast").numpy
+            array = cast(array, target_type=step, mode="rint")
+    return array

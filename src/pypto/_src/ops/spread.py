@@ -1,0 +1,181 @@
+"""Columns and rows in all of a tile: how shapes that broadcast become equal.
+
+A column [R, 1] stands in each column, a row [1, C] in each row. An op may take one beside a whole
+tile as it is (`Spread`); else an instruction fills a tile with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from pypto._src.diagnostics import Span
+from pypto._src.dtypes import DataType
+from pypto._src.errors import OpError
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    MakeTuple,
+    Var,
+    const_value,
+    same_dim,
+    same_dims,
+    valid_part,
+)
+from pypto._src.ops.layout import reshape
+from pypto._src.ops.memory import create_tile
+from pypto._src.ops.retype import Naming, block_op_of, tile_of
+from pypto._src.ops.rules import broadcast, dims
+
+
+class Spread(NamedTuple):
+    """Names of block ops that do on a tile and a column, or a row, what an op does on two tiles."""
+
+    column: str | None = None
+    row: str | None = None
+    commutes: bool = False
+    opposite: str | None = None
+    """What does the same on a tile and a row times -1, exactly; a sum is such a difference."""
+
+
+NO_SPREAD: Final = Spread()
+_TIMES: Final = Spread("row_expand_mul", "col_expand_mul")
+
+
+def common(a: Sequence[Expr], b: Sequence[Expr]) -> Sequence[Expr]:
+    """Return the shape that two shapes broadcast to.
+
+    Raises:
+        OpError: they do not.
+    """
+    found = broadcast(a, b)
+    if found is None:
+        raise OpError("the shapes of tiles do not broadcast", slug="shape-mismatch")
+    return found
+
+
+def spread_alone(spread: Spread, lhs: Expr, rhs: Expr, span: Span) -> Call | None:
+    """Return the call of the one op that spreads ``rhs`` over ``lhs`` or the other way, if any."""
+    for whole, part in ((lhs, rhs), (rhs, lhs)):
+        a, b = tile_of(whole).shape, tile_of(part).shape
+        if len(a) != 2 or len(b) != 2 or same_dims(a, b) or not (whole is lhs or spread.commutes):
+            continue
+        name = None
+        if same_dim(a[0], b[0]) and const_value(b[1]) == 1:
+            name = spread.column
+        elif same_dim(a[1], b[1]) and const_value(b[0]) == 1:
+            name = spread.row
+        if name is not None:
+            return block_op_of(name).call((whole, part), {}, span)
+    return None
+
+
+def opposite(spread: Spread, lhs: Expr, rhs: Expr, let: Naming, span: Span) -> Call | None:
+    """Return y - (-x) for a sum of a tile y that is valid in part and a row x; else None.
+
+    A whole tile takes its row spread, which may serve other calls.
+    """
+    with_row = Spread(row=spread.opposite)
+    for whole, part in ((lhs, rhs), (rhs, lhs)):
+        if valid_part(tile_of(whole)) is None:
+            continue
+        if spread_alone(with_row, whole, part, span) is None:
+            continue
+        minus = let("minus", block_op_of("neg").call((part,), {}, span))
+        return spread_alone(with_row, whole, minus, span)
+    return None
+
+
+def grown(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name: str) -> Expr:
+    """Return a tile with its column, or its row, in each of the columns or rows of ``shape``.
+
+    Raises:
+        OpError: no op does that; the text says why.
+    """
+    if same_dims(tile_of(tile).shape, shape):
+        return tile
+    if len(shape) > 2:
+        return _grown_flat(tile, shape, let, span, name)
+    value = _in_rows(tile, let, span)
+    sizes, dtype = tile_of(value).shape, tile_of(value).dtype
+    if dtype.get_bit() > 32:
+        raise _never(f"the A2/A3 chip spreads no elements of {dtype.member}")
+    if const_value(shape[1]) == 1 and not same_dim(sizes[0], shape[0]):  # [1, 1] in a column
+        across = grown(value, (shape[1], shape[0]), let, span, name)
+        return let(name, reshape.call((across, MakeTuple(shape)), {}, span))
+    if not same_dim(sizes[1], shape[1]):
+        value = let(name, _widened(value, (sizes[0], shape[1]), span))
+    if not same_dim(sizes[0], shape[0]):
+        target = room(shape, dtype, let, span)
+        value = let(name, block_op_of("col_expand").build((target, value), {}, span))
+    return value
+
+
+def grown_in_part(tile: Expr, whole: Expr, let: Naming, span: Span, name: str) -> Expr:
+    """Return a column or a row in the valid part of ``whole``: 1 * x is x, exactly.
+
+    Raises:
+        OpError: no op does that; the text says why.
+    """
+    dtype = tile_of(whole).dtype
+    fill = block_op_of("expands")
+    if dtype not in fill.dtypes:
+        message = f"the A2/A3 chip fills no tile of {dtype.member} with a number"
+        raise OpError(message, slug="valid-shape")
+    ones = let("ones", fill.build((whole, 1), {}, span))
+    found = spread_alone(_TIMES, ones, _in_rows(tile, let, span), span)
+    assert found is not None  # the shapes broadcast, and there are two dimensions
+    return let(name, found)
+
+
+def _grown_flat(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name: str) -> Expr:
+    """Spread over a tile of more than two dimensions; all but the last are its rows."""
+    sizes, one = tile_of(tile).shape, ConstInt(1)
+    before = (*[one] * (len(shape) - len(sizes)), *sizes)[:-1]
+    is_row = all(const_value(dim) == 1 for dim in before)
+    if not is_row and not same_dims(before, shape[:-1]):
+        column, row = (*shape[:-1], one), (*[one] * len(before), shape[-1])
+        raise _never(
+            f"over {dims(shape)} the A2/A3 chip spreads {dims(column)} and {dims(row)}, no parts "
+            f"{dims(sizes)}"
+        )
+    flat = MakeTuple((one if is_row else _product(before), sizes[-1]))
+    wide = (_product(shape[:-1]), shape[-1])
+    value = let("flat", reshape.call((tile, flat), {}, span))
+    value = grown(value, wide, let, span, name)
+    return let(name, reshape.call((value, MakeTuple(shape)), {}, span))
+
+
+def _product(sizes: Sequence[Expr]) -> ConstInt:
+    counts = [const_value(dim) for dim in sizes]
+    known = [count for count in counts if count is not None]
+    if len(known) != len(counts):
+        raise _never(f"the sizes {dims(sizes)} are not constant")
+    return ConstInt(math.prod(known))
+
+
+def _in_rows(tile: Expr, let: Naming, span: Span) -> Expr:
+    """Return a tile of two dimensions: itself, or a row [1, N]."""
+    sizes = tile_of(tile).shape
+    if len(sizes) != 1:
+        return tile
+    return let("row", reshape.call((tile, MakeTuple((ConstInt(1), *sizes))), {}, span))
+
+
+def _widened(column: Expr, shape: Sequence[Expr], span: Span) -> Call:
+    """Return the call that fills the rows of ``shape`` with a column, which targets have."""
+    op = block_op_of("row_expand")
+    operands = (column, MakeTuple(shape))
+    assert op.with_scratch is not None
+    return Call(op, operands, {}, op.with_scratch.result_type(operands, {}), span)
+
+
+def _never(message: str) -> OpError:
+    return OpError(message, slug="shape-mismatch")
+
+
+def room(shape: Sequence[Expr], dtype: DataType, let: Naming, span: Span) -> Var:
+    """Return a tile whose elements have no value."""
+    return let("room", create_tile.build((shape, dtype), {}, span))

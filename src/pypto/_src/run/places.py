@@ -1,0 +1,37 @@
+"""Where in a kernel's source the one access of a tensor stands that a compiled kernel reports.
+
+What the hardware runs knows tensors, not lines. A kernel with one load of a tensor has one line
+that can have read it; of several nobody says which one it was.
+"""
+
+from __future__ import annotations
+
+from pypto._src.diagnostics import Span
+from pypto._src.ir.nodes import TensorType, Var
+from pypto._src.ir.opdef import aliased, op_of
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt
+from pypto._src.ir.walk import calls_of, stmts_in
+
+
+def place_of_access(function: Function, tensor: str, *, writes: bool) -> Span | None:
+    """Return the place of the only access that reads or writes a parameter, else None."""
+    roots: dict[Var, str] = {param: param.name for param in function.params}
+    found: list[Span] = []
+    for stmt in stmts_in(function.body):
+        for call in calls_of(stmt):
+            op = op_of(call)
+            for index, arg in enumerate(call.args if op is not None else ()):
+                if isinstance(arg, Var) and isinstance(arg.type, TensorType):
+                    if arg not in roots:
+                        return None  # one of several tensors
+                    if roots[arg] == tensor and (index in op.writes) is writes:  # pyright: ignore[reportOptionalMemberAccess]
+                        found.append(call.span)
+        if isinstance(stmt, AssignStmt):
+            source = aliased(stmt.value)
+            if isinstance(source, Var) and source in roots:
+                roots[stmt.var] = roots[source]
+        elif isinstance(stmt, ForStmt | WhileStmt):
+            for arg, result in zip(stmt.iter_args, stmt.return_vars, strict=False):
+                if isinstance(arg.initValue, Var) and arg.initValue in roots:
+                    roots[arg] = roots[result] = roots[arg.initValue]
+    return found[0] if len(found) == 1 and found[0].begin_line > 0 else None

@@ -1,0 +1,58 @@
+"""An access outside of a tensor is shown where it stands, else at the call that led there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto import ir
+from pypto._src.driver import compile_program
+from pypto._src.errors import EvaluationError
+
+TEXT = """
+import pypto.language as pl
+
+@pl.function(type=pl.FunctionType.InCore)
+def kernel(
+    x: pl.Tensor[[64, 64], pl.FP32],
+    n: pl.INT64,
+    m: pl.INT64,
+    out: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+):
+    for i in pl.range(1):
+        t = pl.load(x, [n, 0], [16, 64])
+        LINE
+        out = pl.store(t, [m, 0], [16, 64], out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "n", "m", "message", "place"),
+    [
+        ("pass", 60, 0, "kernel: a load reads [60:76, 0:64] of x", "pl.load(x, [n, 0], [16, 64])"),
+        (
+            "pass",
+            0,
+            60,
+            "kernel: a store writes [60:76, 0:64] of out",
+            "pl.store(t, [m, 0], [16, 64], out)",
+        ),
+        ("t = pl.load(x, [m, 0], [16, 64])", 60, 0, "kernel: a load reads [60:76, 0:64] of x", ""),
+    ],
+)
+def test_outside_of_a_tensor(line: str, n: int, m: int, message: str, place: str) -> None:
+    """The only access of that kind is the place; where there are two, the call of the kernel is."""
+    text = TEXT.replace("LINE", line)
+    function = pl.parse(text)
+    assert isinstance(function, ir.Function)
+    run = compile_program(function)
+    x, out = np.zeros((64, 64), np.float32), np.zeros((64, 64), np.float32)
+    with pytest.raises(EvaluationError) as caught:
+        run(x, n, m, out)
+    assert caught.value.message.startswith(message)
+    span = caught.value.place
+    if place:
+        assert place in text.splitlines()[span.begin_line - 1]
+    else:
+        assert span.filename == __file__
