@@ -210,6 +210,11 @@ def test_powers(line: str, wanted: str | None) -> None:
     assert hint(line, "FP32") == wanted
 
 
+def test_powers_of_integers() -> None:
+    """What has no root is not told to take one."""
+    assert hint("t = t**0.5", "INT32") is None
+
+
 def test_arguments_moved_on() -> None:
     """All arguments in a wrong order are told the right one."""
     assert hint("t = pl.full(0.0, [64, 64], pl.FP32)", "FP32") == (
@@ -279,6 +284,7 @@ class P:
         ("t = pl.sel(t > 0 and t < 1, t, t * 2)", "write (t > 0) * (t < 1)"),
         ("t = pl.sel(t > 1 or t < 0, t, t * 2)", "write max(t > 1, t < 0)"),
         ("t = pl.sel(t > 1 or n < 0, t, t * 2)", None),
+        ("t = pl.sel(t or t > 1, t, t * 2)", None),
     ],
 )
 def test_conditions_by_element(line: str, wanted: str | None) -> None:

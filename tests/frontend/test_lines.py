@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import importlib
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -503,6 +504,31 @@ def test_values(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cut == whole
 
 
+def test_numbers_in_brackets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of which only what is in brackets differs are different lists."""
+    old = "x2 = pl.cast(z, pl.FP32)\n"
+    rows = ("(ROWS - 8)", "(ROWS + 8)", "(ROWS * 2)")
+    new = "".join(f"            x2 = pl.load(x, [{row}, 0], [ROWS, 64])\n" for row in rows)
+    text = KERNEL.replace("            pl = pl\n", "").replace(old, f"{old}{new}")
+    cut, whole = both(text, monkeypatch)
+    assert isinstance(whole, bytes)
+    assert cut == whole
+
+
+@pytest.mark.parametrize("line", ["u, a = pl.exp(b), pl.exp(b)", "u, u = row + 1, row + 2"])
+def test_several_assigned_once(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where each name is assigned once, the error is at the one of several that is assigned."""
+    old = "x2 = pl.cast(z, pl.FP32)\n"
+    text = KERNEL.replace("            pl = pl\n", "").replace(
+        "pl.program", "pl.program(strict_ssa=True)"
+    )
+    for name in ("c = pl.add", "b = pl.mul"):
+        text = text.replace(name, f"{name[0]}2{name[1:]}")
+    cut, whole = both(text.replace(old, f"{old}            {line}\n"), monkeypatch)
+    assert isinstance(whole, str)
+    assert cut == whole
+
+
 def random_sum(random: Random, depth: int) -> str:
     """Return a sum, product or call of scalars of `KERNEL`, or what is in one."""
     kind = random.randrange(8) if depth else 0
@@ -651,6 +677,42 @@ def test_attributes_that_change(lines: tuple[str, ...], monkeypatch: pytest.Monk
     cut, whole = both(text, monkeypatch)
     assert isinstance(whole, bytes)
     assert cut == whole
+
+
+REBINDING = """\
+import pypto.language as pl
+
+ROWS = 0
+
+def move():
+    global ROWS
+    ROWS += 16
+    return ROWS
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def first(self, x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
+        a = pl.load(x, [ROWS, 0], [16, 64])
+        n = move()
+        b = pl.load(x, [ROWS, 0], [16, 64])
+        y = pl.store(pl.add(a, b), [0, 0], [16, 64], y)
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def second(self, x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
+        a = pl.load(x, [ROWS, 0], [16, 64])
+        y = pl.store(a, [0, 0], [16, 64], y)
+"""
+
+
+def test_names_that_a_call_rebinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name is one thing in a function; the next one sees what a call in the first has set."""
+    (tmp_path / "rebinding_kernel.py").write_text(REBINDING)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    imported = importlib.import_module("rebinding_kernel").P
+    printed = str(pl.parse(REBINDING))
+    assert [printed.count(f"load(x, [{row}, 0]") for row in (0, 16)] == [2, 1]
+    assert printed == str(imported)
 
 
 def test_parsed_by_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:

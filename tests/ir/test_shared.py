@@ -12,6 +12,8 @@ from pypto import ir
 from pypto._src.driver import compile_program
 from pypto._src.errors import EvaluationError, PassError, TextError
 from pypto._src.interp.evaluate import evaluate
+from pypto._src.ir import ssa
+from pypto._src.ir.sharing import endless
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.passes.pipelines import PassManager
 
@@ -246,6 +248,44 @@ def test_what_cannot_be_written_out(place: str) -> None:
     else:
         assert evaluate(whole, [3]) == 1
         assert evaluate(whole, [9]) == {"value": 0, "if": 2}[place]
+
+
+def test_items_without_end() -> None:
+    """Items of tuples are parts of an expression as others are."""
+    x = variable()
+    pair = ir.MakeTuple([x, x])
+    for _ in range(DEPTH):
+        one, two = (ir.TupleGetItemExpr(pair, index) for index in (0, 1))
+        pair = ir.MakeTuple([ir.Add(one, two, INT64), two])
+    whole = program(x, ir.TupleGetItemExpr(pair, 0))
+    with pytest.raises(TextError, match="this Program is too long to be printed"):
+        str(whole)
+    with pytest.raises(PassError, match="a statement would be written out without end"):
+        PassManager.get_strategy().run_passes(whole)
+    with pytest.raises(EvaluationError, match="f would be computed without end"):
+        evaluate(whole, [3])
+
+
+def test_statements_are_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a statement can be written out is asked once, however many deep parts it has."""
+    measured: list[object] = []
+
+    def measure(stmt: ir.Stmt) -> str | None:
+        measured.append(stmt)
+        return endless(stmt)
+
+    monkeypatch.setattr(ssa, "endless", measure)
+    x = variable()
+    deep: list[ir.Expr] = []
+    for width in range(20):
+        value: ir.Expr = x
+        for level in range(30):
+            value = ir.Add(value, ir.ConstInt(width * level, INT64), INT64)
+        deep.append(value)
+    body = ir.ReturnStmt(deep)
+    function = ir.Function("f", [x], [ir.ScalarType(INT64)] * len(deep), body)
+    assert ssa.to_ssa(function) is function
+    assert measured == [body]
 
 
 def test_small_expressions_stay_as_they_are_built() -> None:

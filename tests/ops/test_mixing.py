@@ -461,6 +461,10 @@ def test_parts_of_tiles() -> None:
         elementwise.add(tile((32, 1), D.FP16, "c", (8, 1)), tile((1, 64), D.FP16, "b", (1, 40)))
     assert caught.value.hint is None
     with pytest.raises(
+        OpError, match=r"pl.div of a tile and a column or row of FP32 takes .*, c is valid in part"
+    ):
+        elementwise.div(tile((32, 64), D.FP32, "b"), tile((32, 1), D.FP32, "c", (8, 1)))
+    with pytest.raises(
         OpError, match=r"pl.sub of a column or row of UINT16 takes .* u is valid in part"
     ) as caught:
         elementwise.sub(tile((1, 64), D.UINT16), tile((32, 64), D.UINT16, "u", (8, 64)))

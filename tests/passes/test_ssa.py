@@ -734,6 +734,28 @@ def test_tuples_become_their_items() -> None:
     kernel_file(lowered.functions_[0])
 
 
+def test_sizes_of_tiles_in_tuples() -> None:
+    """A tile in a tuple goes on to have the size that a variable had, as any other."""
+
+    @pl.program
+    class Sizes:
+        @pl.function(type=pl.FunctionType.InCore)
+        def k(
+            self,
+            n: pl.INT64,
+            x: pl.Tensor[[16, 16], pl.FP32],
+            out: pl.Out[pl.Tensor[[16, 16], pl.FP32]],
+        ):
+            pair = ((pl.load(x, [0, 0], [16, 16], valid_shapes=[n, 16]), n), n)
+            n = n + 5
+            pair = ((pl.add(pair[0][0], pair[0][0]), n), n)
+            out = pl.store(pair[0][0], [0, 0], [16, 16], out)
+
+    x, out = np.ones((16, 16), np.float32), np.zeros((16, 16), np.float32)
+    runtime.compile(Sizes, "interpreter")(3, x, out)
+    assert out[:, 0].tolist() == [2.0] * 3 + [0.0] * 13
+
+
 def test_results_of_calls_stay_tuples() -> None:
     """A call happens once, wherever its results go; a name that is used already stays its own."""
 

@@ -500,6 +500,51 @@ def test_sizes_that_a_host_function_tells(
         assert (arrays[-1] == 3).all()
 
 
+@pl.program
+class Rest:
+    """A kernel whose second tensor has the rows that are left of the first after n."""
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def copy(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[M, 16], pl.FP32],
+        y: pl.Tensor[[M - n, 16], pl.FP32],  # pyright: ignore[reportUndefinedVariable]  # noqa: F821
+        out: pl.Out[pl.Tensor[[M, 16], pl.FP32]],
+    ):
+        out[0:8] = x[0:8] + y[0:8]
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[M, 16], pl.FP32],
+        y: pl.Tensor[[R, 16], pl.FP32],
+        out: pl.Out[pl.Tensor[[M, 16], pl.FP32]],
+    ):
+        self.copy(n, x, y, out)
+
+
+@TARGETS
+@pytest.mark.parametrize("host", ["native", "python"])
+@pytest.mark.parametrize("entry", ["main", "copy"])
+def test_no_tensor_has_a_size_below_0(
+    target: Any, host: str, entry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A size that comes out as -1, or less, is refused, without a slice that would not help."""
+    monkeypatch.setenv("PYPTO_HOST", host)
+    run = runtime.compile(Rest, target, entry=entry)
+    for n in (0, 9, 10):
+        x, y, out = (np.ones((8, 16), np.float32) for _ in range(3))
+        if n == 0:
+            run(n, x, y, out)
+            assert (out == 2).all()
+            continue
+        with pytest.raises(PyptoError, match="argument 'y'") as caught:
+            run(n, x, y, out)
+        assert caught.value.hint is None
+
+
 @TARGETS
 def test_a_size_that_nothing_tells(target: Any) -> None:
     """A size that stands only in expressions is refused before anything runs."""

@@ -279,7 +279,7 @@ class _Host:
             assert isinstance(kind, TensorType)
             told = {axis: dim for i, axis, dim in places if i == index}
             sizes = [
-                f"static_cast<int64_t>({scalars.text(told[axis])})" if axis in told else "-1"
+                f"pto2_rt_told({scalars.text(told[axis])})" if axis in told else "-1"
                 for axis in range(len(kind.shape))
             ]
             wanted = f'"{function.params[index].name}", "{_wanted_text(kind)}", {line}'

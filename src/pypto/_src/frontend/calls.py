@@ -558,6 +558,8 @@ def _compute(
             ctx.span(node),
             slug="constant-expression",
         ) from None
+    finally:
+        ctx.home.environment.known.clear()  # it may have given outside names another meaning
 
 
 def _python_call(
@@ -692,7 +694,12 @@ def _function_call(
     for index, (param, value) in enumerate(zip(called.params, values, strict=True)):
         place = places[index] if index < len(node.args) else node
         operands.append(_argument(ctx, called, param, value, place, sizes, values))
-    parts = [size for kind in called.results for size in valid_part(kind) or ()]
+    parts = [
+        pair
+        for kind in called.results
+        if isinstance(kind, TileType)
+        for pair in zip(valid_part(kind) or (), kind.shape, strict=False)
+    ]
     if parts:
         _state_parts(ctx, called, parts, operands, sizes, node)
     results = [_with_sizes(kind, sizes) for kind in called.results]
@@ -844,26 +851,28 @@ def _same_size(wanted: Expr, found: Expr, sizes: dict[Var, Expr]) -> bool:
 def _state_parts(
     ctx: Context,
     called: Signature,
-    parts: Sequence[Expr],
+    parts: Sequence[tuple[Expr, Expr]],
     operands: list[Expr],
     sizes: dict[Var, Expr],
     node: ast.Call,
 ) -> None:
     """Add to ``sizes`` what the valid sizes of results are at this call.
 
-    A type names them, so an argument that computes one gets a name.
+    ``parts`` are these sizes, each with that of the tile. A type names them, so an argument that
+    computes one gets a name.
 
     Raises:
-        ParserTypeError: the caller does not know one of them.
+        ParserTypeError: the caller does not know one of them, or a number is none of the tile.
     """
     span = ctx.span(node)
     places = {param: at for at, param in enumerate(called.params) if param in called.kept}
-    for size in parts:
+    for size, whole in parts:
         if not isinstance(size, Var):
             continue
         at = places.get(size)
         value = sizes.get(size) if at is None else operands[at]
-        if value is None or const_value(value) == DYNAMIC_DIM:
+        number, limit = None if value is None else const_value(value), const_value(whole)
+        if value is None or (at is None and number == DYNAMIC_DIM):
             raise ParserTypeError(
                 f"{called.name} returns a tile of which {size} is valid, a size that only "
                 f"{called.name} knows",
@@ -873,7 +882,15 @@ def _state_parts(
                 slug="valid-shape",
                 related=(Label(size.span, f"{size} is defined here"),),
             )
-        number = const_value(value)
+        beyond = number is not None and limit is not None and not 0 <= number <= limit
+        if beyond and at is not None:
+            raise ParserTypeError(
+                f"{called.name} returns a tile with {number} valid of {limit} elements",
+                span,
+                hint=f"give a number from 0 to {limit} for {size}",
+                slug="valid-shape",
+                related=(Label(size.span, f"{size} is defined here"),),
+            )
         sizes[size] = named_size(ctx, value, span) if number is None else ConstInt(number)
         if at is not None and number is None:
             operands[at] = sizes[size]

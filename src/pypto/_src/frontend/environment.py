@@ -16,7 +16,8 @@ class Environment:
     """Mappings from name to object, searched in order, then the frames around the definer.
 
     ``known`` is what names and paths such as ``pl.FP32`` have been found to mean, for the functions
-    of one program, which may share an environment. Who parses others makes a new one.
+    of one program, which may share an environment. Who parses others makes a new one, and who calls
+    something of Python, which may set names anew, clears it.
     """
 
     __slots__ = ("frame", "known", "layers")

@@ -401,6 +401,8 @@ def text_binary(ctx: Context, symbol: str, left: Any, right: Any, span: Span) ->
 
 _POWERS: Final = {-1: "recip", -0.5: "rsqrt", 0.5: "sqrt"}
 """The ops that are a power of a tile."""
+_ROOTED: Final = frozenset({DataType.FP16, DataType.FP32})
+"""The elements that they take."""
 
 
 def _other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any) -> str | None:
@@ -417,7 +419,8 @@ def _other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any)
     if symbol == "**" and isinstance(right, int | float):
         if right == 2:
             return f"write {a} * {a}" if isinstance(node.left, ast.Name | ast.Subscript) else None
-        if right in _POWERS and isinstance(getattr(left, "type", None), TileType):
+        kind = getattr(left, "type", None)
+        if right in _POWERS and isinstance(kind, TileType) and kind.dtype in _ROOTED:
             return f"write pl.{_POWERS[right]}({a})"
     return None
 
@@ -648,8 +651,11 @@ def _bool_op(ctx: Context, node: ast.BoolOp) -> Any:
 
 def _of_masks(ctx: Context, node: ast.BoolOp, left: Any, right: Any) -> str | None:
     """Return what ``and`` and ``or`` are on two comparisons of tiles, which are 1 or 0."""
-    both = [isinstance(getattr(each, "type", None), TileType) for each in (left, right)]
-    if not all(both) or len(node.values) != 2:
+    kinds = [getattr(each, "type", None) for each in (left, right)]
+    dtypes = [kind.dtype for kind in kinds if isinstance(kind, TileType)]
+    if len(node.values) != 2 or len(dtypes) != 2 or dtypes[0] is not dtypes[1]:
+        return None
+    if not all(isinstance(value, ast.Compare) for value in node.values):
         return None
     if isinstance(node.op, ast.And):
         return f"write {' * '.join(_factor(ctx, value) for value in node.values)}"

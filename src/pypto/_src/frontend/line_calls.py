@@ -71,6 +71,8 @@ def assign_line(ctx: Context, node: Line) -> None:
 
 def _assign_several(ctx: Context, node: Line, values: Any) -> None:
     """Parse a line with several names and as many values, which do not read what is assigned."""
+    if ctx.strict_ssa:
+        raise _Unread  # else names would be assigned when a later one is refused
     names = names_assigned(node)
     known = ctx.names.values.keys() & names
     if known and not known.isdisjoint([path.partition(".")[0] for path in paths_read(node)]):
@@ -200,7 +202,8 @@ def _list(ctx: Context, line: int, text: str, begin: int | None, inner: _Inner) 
     if begin is not None:
         return [_value(ctx, line, *part, inner) for part in _placed(items, begin + 1)]
     found = [_value(ctx, line, item, None, inner) for item in items]
-    is_fixed = "." not in text and ctx.names.values.keys().isdisjoint(items)
+    own = ctx.names.values, inner  # a group of another line may have the same letter
+    is_fixed = "." not in text and all(names.keys().isdisjoint(items) for names in own)
     if is_fixed and _NUMBERS.issuperset(map(type, found)):  # a call may set attributes
         ctx.fixed[text] = found
     return found

@@ -18,6 +18,7 @@ from pypto._src.ir.nodes import (
     ScalarType,
     ShapedType,
     TileType,
+    TupleType,
     Type,
     Var,
     same_dims,
@@ -151,11 +152,10 @@ class Names:
             ParserTypeError: a name from outside the block would change its type.
         """
         part = valid_part(kind)
-        if part is not None:
-            for size in part:
-                if isinstance(size, Var):
-                    self.sizes[size] = None
-                    self.plain.pop(size.name, None)
+        if part is not None or kind.__class__ is TupleType:
+            for size in _valid_sizes(kind):
+                self.sizes[size] = None
+                self.plain.pop(size.name, None)
         old = self.values.get(name, MISSING)
         if old is MISSING or old is BROKEN:
             var = self._candidate(name, kind) if self.candidates else None
@@ -250,6 +250,13 @@ class Names:
                 slug="type-change",
             )
         self.bind(name, value)
+
+
+def _valid_sizes(kind: Type) -> list[Var]:
+    """Return the variables that a type, or that of an item, names as the valid size of a tile."""
+    if isinstance(kind, TupleType):
+        return [size for item in kind.types for size in _valid_sizes(item)]
+    return [size for size in valid_part(kind) or () if isinstance(size, Var)]
 
 
 def same_value_type(a: Type, b: Type) -> bool:

@@ -28,6 +28,7 @@ from pypto._src.ir.nodes import (
     Or,
     Pow,
     ScalarType,
+    TupleGetItemExpr,
     UnaryExpr,
     Var,
 )
@@ -98,6 +99,8 @@ def _operands(node: Expr) -> tuple[Expr, ...]:
         return (node.operand,)
     if isinstance(node, Call):
         return node.args
+    if isinstance(node, TupleGetItemExpr):
+        return (node.tuple,)
     return node.elements if isinstance(node, MakeTuple) else ()
 
 
@@ -188,4 +191,6 @@ def _with_operands(node: Expr, new: tuple[Expr, ...]) -> Expr:
         return copy_with(node, {"operand": new[0]})
     if isinstance(node, Call):
         return copy_with(node, {"args": new})
+    if isinstance(node, TupleGetItemExpr):
+        return copy_with(node, {"tuple": new[0]})
     return checked_tuple(new, node.type, node.span)

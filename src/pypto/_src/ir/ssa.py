@@ -181,6 +181,7 @@ class _Rewrite(Mutator):
         self._names = _Names(plan, parameters)
         self._now = _Now(plan.written, self._unassigned)
         self._stmt: Stmt = _NO_STMT  # the one being rewritten
+        self._finite: Stmt = _NO_STMT  # the last one that was found not to be `endless`
         self.calls_functions = False  # so far
         self._plain: dict[int, Type] = {}  # by identity, types without variables that are written
         for var in parameters:
@@ -413,6 +414,10 @@ class _Rewrite(Mutator):
             old = (expr.operand,)
             new = self._all_present(old, depth)
             return expr if new is old else self._typed(copy_with(expr, {"operand": new[0]}))
+        if isinstance(expr, TupleGetItemExpr):
+            old = (expr.tuple,)
+            new = self._all_present(old, depth)
+            return expr if new is old else self._typed(copy_with(expr, {"tuple": new[0]}))
         return self.visit(expr)
 
     def _all_present(self, exprs: tuple[Expr, ...], depth: int) -> tuple[Expr, ...]:
@@ -461,7 +466,10 @@ class _Rewrite(Mutator):
 
     def _refuse_endless(self) -> None:
         """Raise an error for a statement with an expression that sharing makes too long."""
+        if self._stmt is self._finite:
+            return
         why = endless(self._stmt)
+        self._finite = self._stmt
         if why is not None:
             raise PassError(
                 f"a statement would be written out without end: {why}",

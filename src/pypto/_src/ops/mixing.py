@@ -181,9 +181,10 @@ class Mixing:
         name, row = operand_name(o, parts[0]), dims((ConstInt(1), shape[-1]))
         takes = f"takes tiles that are valid throughout, {name} is valid in part"
         if not whole:
+            beside = any(same_dims(o.tile(at).shape, shape) for at in self.operands)
+            small = "a tile and a column or row" if beside else "a column and a row"
             raise OpError(
-                f"{called(o.op)} of a column and a row of {dtype.member} {takes}",
-                slug="valid-shape",
+                f"{called(o.op)} of {small} of {dtype.member} {takes}", slug="valid-shape"
             )
         raise OpError(
             f"{called(o.op)} of a column or row of {dtype.member} {takes}",

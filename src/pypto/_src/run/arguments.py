@@ -195,10 +195,11 @@ class Signature:
         wanted = ", ".join(map(str, [*found[:axis], size, *found[axis + 1 :]]))
         cut = f"pass {param.name}[{':, ' * axis}:{size}].copy()"
         fits = found[axis] > size and param.name not in self.written
+        hint = cut if fits else f"pass an array [{wanted}]"
         raise CallError(
             f"argument {param.name!r} of {self.name} is an array {found}; {param.text} was wanted, "
             f"and {dim} is {size}",
-            hint=cut if fits else f"pass an array [{wanted}]",
+            hint=hint if size >= 0 else None,
             slug="argument-shape",
         )
 
@@ -274,6 +275,8 @@ class ToldSizes:
         """
         self._params = function.params[:given]
         self._places = [place for place in told_dims(function) if place[0] < given]
+        if not self._places:  # as for most functions
+            return
         dims = [dim for _, _, dim in self._places]
         self._vars = list(dict.fromkeys(uses(dims)))
         known = {*self._params, *_dimensions(function)}

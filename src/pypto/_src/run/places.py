@@ -7,16 +7,18 @@ that can have read it; of several nobody says which one it was.
 from __future__ import annotations
 
 from pypto._src.diagnostics import Span
-from pypto._src.ir.nodes import TensorType, Var
+from pypto._src.ir.nodes import Expr, TensorType, Var
 from pypto._src.ir.opdef import aliased, op_of
-from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt, yielded
 from pypto._src.ir.walk import calls_of, stmts_in
 
 
 def place_of_access(function: Function, tensor: str, *, writes: bool) -> Span | None:
     """Return the place of the only access that reads or writes a parameter, else None."""
-    roots: dict[Var, str] = {param: param.name for param in function.params}
+    params = [param for param in function.params if isinstance(param.type, TensorType)]
+    roots: dict[Var, str] = {param: param.name for param in params}
     found: list[Span] = []
+    carried: list[tuple[Expr, str]] = []
     for stmt in stmts_in(function.body):
         for call in calls_of(stmt):
             op = op_of(call)
@@ -31,7 +33,11 @@ def place_of_access(function: Function, tensor: str, *, writes: bool) -> Span | 
             if isinstance(source, Var) and source in roots:
                 roots[stmt.var] = roots[source]
         elif isinstance(stmt, ForStmt | WhileStmt):
-            for arg, result in zip(stmt.iter_args, stmt.return_vars, strict=False):
+            rows = zip(stmt.iter_args, stmt.return_vars, yielded(stmt.body), strict=False)
+            for arg, result, value in rows:
                 if isinstance(arg.initValue, Var) and arg.initValue in roots:
                     roots[arg] = roots[result] = roots[arg.initValue]
+                    carried.append((value, roots[arg]))
+    if any(not isinstance(value, Var) or roots.get(value) != root for value, root in carried):
+        return None  # a loop goes on with another tensor
     return found[0] if len(found) == 1 and found[0].begin_line > 0 else None

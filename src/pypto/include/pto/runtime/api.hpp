@@ -280,6 +280,9 @@ inline void pto2_rt_check(PTO2Runtime* rt, const Tensor& tensor, DataType dtype,
     }
 }
 
+// A computed size for `pto2_rt_check`: one below 0 is that of no tensor, and -1 not any.
+inline int64_t pto2_rt_told(int64_t size) { return size < 0 ? INT64_MIN : size; }
+
 // Runs an orchestration; returns 0, or 1 after a mistake was reported.
 inline int pto2_enter(PTO2Runtime* rt, uint64_t* args, int count, void (*entry)(PTO2Runtime*, uint64_t*, int)) noexcept
 {
