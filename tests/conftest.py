@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 # Tests run in several processes: threads of NumPy's products would wait for one another, spinning.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Containers often forbid to keep bytecode: then each process that a test starts, and there are
+# hundreds, would compile the package anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 GOLDEN = Path(__file__).parent / "golden"
 USED_GOLDEN = pytest.StashKey[set[str]]()
 

@@ -56,6 +56,18 @@ def test_golden_texts(path: Path) -> None:
     check_text(path.read_text(encoding="utf-8"), path.name)
 
 
+def test_a_type_is_read_once() -> None:
+    """Where the text of a type stands again it is the same object; a wrong one is refused again."""
+    text = GOLDEN[0].read_text(encoding="utf-8")
+    found = [kind for op in parse(text).module.walk() for kind in op.result_types]
+    tiles = [kind for kind in found if "tile_buf" in str(kind)]
+    assert len({id(kind) for kind in tiles}) == len(set(map(str, tiles))) < len(tiles)
+    wrong = "module {\n  func.func @f(%a: !pto.ptr<f32>, %b: !pto.ptr<x>) {\n    return\n  }\n}\n"
+    with pytest.raises(ParserSyntaxError) as caught:
+        parse(wrong)
+    assert caught.value.place.begin_line == 2
+
+
 def test_examples() -> None:
     """So are those of the examples, at level 2 and level 3."""
     assert len(examples()) >= 5

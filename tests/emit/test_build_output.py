@@ -93,6 +93,13 @@ def test_cce_files(tmp_path: Path) -> None:
         assert path.read_text() == kernel_file(kernel)
 
 
+def test_a_host_function_need_not_be_marked(tmp_path: Path) -> None:
+    """A function of no type that launches kernels is written as the orchestration."""
+    text = str(twice("main")).replace("type=pl.FunctionType.Orchestration", "")
+    folder = ir.compile(pl.parse_program(text), tmp_path, backend_type=BackendType.CCE)
+    assert {"orchestration/main.cpp", "kernel_config.py"} < files(folder)
+
+
 def test_kernel_config(tmp_path: Path) -> None:
     """The configuration lists kernels by number, the number that the orchestration uses."""
     folder = ir.compile(twice("main"), tmp_path, backend_type=BackendType.CCE)

@@ -22,8 +22,10 @@ from pypto._src.ir.stmts import Function
 from pypto.codegen import CodeGenerator, CppOptions
 from tests.emit.kernels import Branches, Loops, Regions
 from tests.emit.native import lowered
+from tests.natively import compiler
 
 ROOT = Path(__file__).parents[2]
+ROWS = pl.dynamic("ROWS")
 ALL = CppOptions(
     fold_constants=True,
     remove_dead_code=True,
@@ -133,6 +135,28 @@ def test_repeated_expressions_are_computed_once() -> None:
         "    TLOAD(tile_0, x_8x64Global);",
     ]
     assert "    TASSIGN(out_8x64Global, out + index_2);" in lines
+
+
+@pl.program
+class Tail:
+    """A size that is computed, in front of the body and in it."""
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def tail(
+        self, x: pl.Tensor[[ROWS, 64], pl.FP32], out: pl.Out[pl.Tensor[[ROWS - 1, 64], pl.FP32]]
+    ):
+        for i in pl.range(ROWS - 1):
+            out = pl.store(pl.load(x, [i + 1, 0], [1, 64]), [i, 0], [1, 64], out)
+        out = pl.store(pl.load(x, [ROWS - 1, 0], [1, 64]), [ROWS - 2, 0], [1, 64], out)
+
+
+def test_sizes_of_parameters_are_not_shared() -> None:
+    """A parameter is declared before the body, which is where shared expressions are computed."""
+    compiler()
+    x = np.arange(9 * 64, dtype=np.float32).reshape(9, 64)
+    out = np.zeros((8, 64), np.float32)
+    compile_program(Tail, options=CppOptions(share_expressions=True))(x, out)
+    assert (out == x[1:]).all()
 
 
 def test_dead_code_is_left_out() -> None:

@@ -421,9 +421,11 @@ def lines_of(value: Expr) -> list[str]:
     """Return what a scalar expression becomes, with parameters under their names."""
     type_ = value.type
     function = kernel(list(PARAMS.values()), [let(Var("value", type_), value)])
-    lines = code(emit(function))
+    text = emit(function)
+    lines = code(text)
     names = {f"%arg{i}": f"%{name}" for i, name in enumerate(PARAMS)}
-    names |= {"%0": "%i", "%1": "%j"}  # cast at the entry
+    at_entry = re.findall(r"(%\d+) = arith.index_cast (%arg\d+)", text.split("Parameters")[-1])
+    names |= {cast: names[arg] for cast, arg in at_entry}
     return [re.sub(r"%(arg)?\d+\b", lambda m: names.get(m[0], m[0]), line) for line in lines]
 
 
@@ -467,8 +469,8 @@ def i64(value: Expr) -> Expr:
         (S * T, ["%2 = arith.mulf %s, %t : f32"]),
         (S / T, ["%2 = arith.divf %s, %t : f32"]),
         (S - T, ["%2 = arith.subf %s, %t : f32"]),
-        (K < J, ["%2 = arith.cmpi slt, %i, %j : index"]),
-        (K == J, ["%2 = arith.cmpi eq, %i, %j : index"]),
+        (K < J, ["%0 = arith.cmpi slt, %i, %j : i64"]),
+        (K == J, ["%0 = arith.cmpi eq, %i, %j : i64"]),
         (U >= U, ["%2 = arith.cmpi uge, %u, %u : i32"]),
         (S <= T, ["%2 = arith.cmpf ole, %s, %t : f32"]),
         (S != T, ["%2 = arith.cmpf une, %s, %t : f32"]),
@@ -547,13 +549,11 @@ def test_logic_is_selection(value: Expr, expected: list[str]) -> None:
         (Cast(M, D.INT16), ["%2 = arith.trunci %m : i32 to i16"]),
         (Cast(B8, D.INT32), ["%2 = arith.extsi %b : i8 to i32"]),
         (Cast(U, D.UINT64), ["%2 = arith.extui %u : i32 to i64"]),
-        (Cast(K, D.INT32), ["%2 = arith.index_cast %i : index to i64",
-                            "%3 = arith.trunci %2 : i64 to i32"]),
+        (Cast(K, D.INT32), ["%1 = arith.trunci %i : i64 to i32"]),
         (Cast(M, D.FP32), ["%2 = arith.sitofp %m : i32 to f32"]),
         (Cast(U, D.FP16), ["%2 = arith.uitofp %u : i32 to f32",
                            "%3 = arith.truncf %2 : f32 to f16"]),
-        (Cast(K, D.FP32), ["%2 = arith.index_cast %i : index to i64",
-                           "%3 = arith.sitofp %2 : i64 to f32"]),
+        (Cast(K, D.FP32), ["%1 = arith.sitofp %i : i64 to f32"]),
         (Cast(S, D.INT32), ["%2 = arith.fptosi %s : f32 to i32"]),
         (Cast(S, D.UINT32), ["%2 = arith.fptoui %s : f32 to i32"]),
         (Cast(S, INDEX), ["%2 = arith.fptosi %s : f32 to i64",
@@ -641,28 +641,18 @@ def test_float_addition_is_subtraction() -> None:
         (
             Cast(K - J, D.FP32),
             [
-                "%2 = arith.subi %i, %j : index",
-                "%3 = arith.cmpi slt, %2, %c0 : index",
-                "%4 = arith.subi %c0, %2 : index",
-                "%5 = arith.index_cast %4 : index to i64",
-                "%6 = arith.sitofp %5 : i64 to f32",
-                "%7 = arith.negf %6 : f32",
-                "%8 = arith.index_cast %2 : index to i64",
-                "%9 = arith.sitofp %8 : i64 to f32",
-                "%10 = arith.select %3, %7, %9 : f32",
+                "%0 = arith.subi %i, %j : i64",
+                "%1 = arith.cmpi slt, %0, %c0_i64 : i64",
+                "%2 = arith.subi %c0_i64, %0 : i64",
+                "%3 = arith.sitofp %2 : i64 to f32",
+                "%4 = arith.negf %3 : f32",
+                "%5 = arith.sitofp %0 : i64 to f32",
+                "%6 = arith.select %1, %4, %5 : f32",
             ],
         ),
         (
             i64(K - J),
-            [
-                "%2 = arith.subi %i, %j : index",
-                "%3 = arith.cmpi slt, %2, %c0 : index",
-                "%4 = arith.subi %c0, %2 : index",
-                "%5 = arith.index_cast %4 : index to i64",
-                "%6 = arith.subi %c0_i64, %5 : i64",
-                "%7 = arith.index_cast %2 : index to i64",
-                "%8 = arith.select %3, %6, %7 : i64",
-            ],
+            ["%0 = arith.subi %i, %j : i64"],
         ),
     ],
     ids=str,
@@ -670,6 +660,23 @@ def test_float_addition_is_subtraction() -> None:
 def test_widening_a_difference_goes_by_its_magnitude(value: Expr, expected: list[str]) -> None:
     """A widening cast appends zeros to a sum, difference or product, so 2 - 5 is cast as -(3)."""
     assert lines_of(value) == expected
+
+
+def test_an_int64_beside_a_tile_of_floats_keeps_its_bits() -> None:
+    """Its float is made of the 64 bits that the caller gives, also by way of a loop."""
+    x, n = tensor("x", [128, 64]), scalar("n")
+    total, result = IterArg("total", scalar_type(INDEX), ConstInt(0)), scalar("result")
+    loop = ForStmt(scalar("i"), 0, 8, 1, [total], YieldStmt([total + n]), [result])
+    a, b = tile("a", memref(0)), tile("b", memref(1))
+    stmts = [let(a, load(x, [0, 0])), loop, let(b, call("block.adds", a, Cast(result, D.FP32)))]
+    lines = [line for line in code(emit(kernel([x, n], stmts))) if "pto.t" not in line]
+    assert [line for line in lines if "partition" not in line] == [
+        "%4 = scf.for %5 = %c0 to %c8 step %c1 iter_args(%6 = %c0_i64) -> (i64) {",
+        "  %7 = arith.addi %6, %arg1 : i64",
+        "  scf.yield %7 : i64",
+        "}",
+        "%8 = arith.sitofp %4 : i64 to f32",
+    ]
 
 
 def test_index_casts_go_by_way_of_i64() -> None:
@@ -818,14 +825,17 @@ def test_branches_hand_on_scalars() -> None:
     )
     after = let(scalar("after"), result + N)
     assert code(emit(kernel([N], [both, after]))) == [
-        "%1 = arith.cmpi sgt, %0, %c3 : index",
-        "%2 = scf.if %1 -> (index) {",
-        "  %3 = arith.addi %0, %c1 : index",
+        "%0 = arith.cmpi sgt, %arg0, %c3_i64 : i64",
+        "%1 = scf.if %0 -> (index) {",
+        "  %2 = arith.addi %arg0, %c1_i64 : i64",
+        "  %3 = arith.index_cast %2 : i64 to index",
         "  scf.yield %3 : index",
         "} else {",
         "  scf.yield %c0 : index",
         "}",
-        "%4 = arith.addi %2, %0 : index",
+        "%4 = arith.index_cast %1 : index to i64",
+        "%5 = arith.addi %4, %arg0 : i64",
+        "%6 = arith.index_cast %5 : i64 to index",
     ]
     plain = IfStmt(
         condition=ConstBool(True),
@@ -845,15 +855,16 @@ def test_while_loops() -> None:
     b, b_out = IterArg("b", scalar_type(D.FP32), ConstFloat(1.0)), scalar("b_out", D.FP32)
     stmt = WhileStmt(a < N, [a, b], YieldStmt([a * 2, b]), [out, b_out])
     assert code(emit(kernel([N], [stmt, let(scalar("after"), out + 1)]))) == [
-        "%1, %2 = scf.while (%3 = %c1, %4 = %cst) : (index, f32) -> (index, f32) {",
-        "  %7 = arith.cmpi slt, %3, %0 : index",
-        "  scf.condition(%7) %3, %4 : index, f32",
+        "%0, %1 = scf.while (%2 = %c1_i64, %3 = %cst) : (i64, f32) -> (i64, f32) {",
+        "  %6 = arith.cmpi slt, %2, %arg0 : i64",
+        "  scf.condition(%6) %2, %3 : i64, f32",
         "} do {",
-        "^bb0(%5: index, %6: f32):",
-        "  %8 = arith.muli %5, %c2 : index",
-        "  scf.yield %8, %6 : index, f32",
+        "^bb0(%4: i64, %5: f32):",
+        "  %7 = arith.muli %4, %c2_i64 : i64",
+        "  scf.yield %7, %5 : i64, f32",
         "}",
-        "%9 = arith.addi %1, %c1 : index",
+        "%8 = arith.addi %0, %c1_i64 : i64",
+        "%9 = arith.index_cast %8 : i64 to index",
     ]
     bare = WhileStmt(P, [], SeqStmts(), [])
     assert code(emit(kernel([P], [bare]))) == [

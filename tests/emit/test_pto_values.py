@@ -17,6 +17,7 @@ import pytest
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto_long import exceeds_index
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import (
     Abs,
@@ -37,6 +38,7 @@ from pypto._src.ir.nodes import (
     Mul,
     Ne,
     Neg,
+    Pow,
     Sub,
     UnaryExpr,
     Var,
@@ -47,7 +49,7 @@ from pypto._src.ir.stmts import AssignStmt, Function, Program
 D = DataType
 INTEGERS: Final = (D.INT8, D.INT16, D.INT32, D.INT64)
 KINDS: Final = (*INTEGERS, D.FP64)
-LIMITS: Final = {D.INT8: 7, D.INT16: 15, D.INT32: 31, D.INT64: 31}  # index has 32 bits
+LIMITS: Final = {D.INT8: 7, D.INT16: 15, D.INT32: 31, D.INT64: 63}
 
 Number = int | float
 
@@ -203,6 +205,7 @@ def test_scalar_code_computes_what_the_expression_says(seed: int) -> None:
         # The outermost operation makes sure that there is code.
         value = Neg(Cast(draw(random, kind, 4), D.FP64), D.FP64)
         inputs: dict[str, Number] = {d.text: random.randrange(-9, 10) for d in INTEGERS}
+        inputs[D.INT64.text] = random.randrange(-9, 10) << random.choice((0, 0, 29, 31, 50))
         inputs[D.FP64.text] = random.randrange(-40, 41) / 4
         try:
             expected = reference(value, inputs)
@@ -221,6 +224,48 @@ def test_comparisons_compute_truth_values(kind: type[BinaryExpr]) -> None:
     for number in (2, 3, 4):
         inputs: dict[str, Number] = dict.fromkeys((d.text for d in KINDS), number)
         assert executed(compare, inputs) is kind.fold(number - 5, -2)
+
+
+LARGE: Final = (1 << 31, -(1 << 31) - 1, (1 << 40) + 1, (1 << 53) - 1, -(1 << 63))
+
+
+@pytest.mark.parametrize("number", LARGE)
+def test_integers_of_64_bits_keep_their_value(number: int) -> None:
+    """An INT64 is computed and compared in all its bits, though ``index`` has 32."""
+    inputs: dict[str, Number] = dict.fromkeys((d.text for d in KINDS), 1)
+    inputs[D.INT64.text] = number
+    wide, narrow = VARIABLES[D.INT64], VARIABLES[D.INT32]
+    assert executed(Cast(wide, D.FP64), inputs) == float(number)
+    assert executed(Cast(wide // 3, D.FP64), inputs) == float(number // 3)
+    assert executed(Cast(wide % 1000, D.INT32), inputs) == number % 1000
+    assert executed(Lt(wide, ConstInt(0), D.BOOL), inputs) is (number < 0)
+    assert executed(Eq(wide, narrow, D.BOOL), inputs) is False
+    power = Pow(Add(wide - wide, Cast(narrow, D.INT64), D.INT64) * 10, 15, D.INT64)
+    assert executed(Cast(power, D.FP64), inputs) == 1e15
+
+
+@pytest.mark.parametrize("kind", [D.UINT32, D.UINT64, D.FP64])
+def test_comparisons_of_other_types_keep_all_bits(kind: DataType) -> None:
+    """What 32 bits do not hold is not compared as an index, whatever is computed of it."""
+    value = Cast(Var("value", scalar_type(kind)), D.INT64)
+    assert exceeds_index(Neg(value + 1, D.INT64))
+    assert exceeds_index(ConstInt(1 << 31) - 1)
+    assert not exceeds_index(Cast(VARIABLES[D.INT32], D.INT64) * 7)
+
+
+def test_a_large_float_is_compared_as_an_integer() -> None:
+    """It is not cut to the bits of an index first."""
+    inputs: dict[str, Number] = dict.fromkeys((d.text for d in KINDS), 2.0**32)
+    whole = Cast(VARIABLES[D.FP64], D.INT64)
+    assert executed(Eq(whole, ConstInt(0), D.BOOL), inputs) is False
+    assert executed(Ge(whole + 1, ConstInt(1 << 32), D.BOOL), inputs) is True
+
+
+def test_an_integer_of_which_places_depend_alone_has_32_bits() -> None:
+    """A size or offset is ``index``, which is what the assembler wants there."""
+    text = "\n".join(lines_of(VARIABLES[D.INT64] * 2))
+    assert "muli" in text
+    assert ": i64\n" not in text
 
 
 def test_the_machine_has_the_fault() -> None:

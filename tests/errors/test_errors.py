@@ -104,6 +104,7 @@ def test_messages_differ() -> None:
 
 
 PROSE = {
+    "carried-tuple",  # names for all values, where they are used, too
     "annotation-undefined-dim", "async-kernel", "cast-mode", "division", "function-on-class",
     "host-branch", "kernel-recursion", "kwargs", "lambda-kernel", "load-acc", "match",
     "host-tile", "misplaced-range", "out-never-written", "recursive-kernel", "star-args",

@@ -10,6 +10,7 @@ import pytest
 import pypto.language as pl
 from pypto import ir, passes, runtime
 from pypto._src.errors import CallError
+from pypto.codegen import CppOptions
 
 TEXT = """
 import pypto.language as pl
@@ -67,6 +68,41 @@ REFUSED: list[tuple[Given, str, str]] = [
         lambda p, w: ir.compile(p, skip_ptoas=w("no")),
         "skip_ptoas is 'no', a bool was wanted",
         "skip_ptoas=True",
+    ),
+    (
+        lambda p, w: CppOptions(fold_constants=w("no")),
+        "fold_constants is 'no', a bool was wanted",
+        "CppOptions(fold_constants=True)",
+    ),
+    (
+        lambda p, w: CppOptions(profile=w(1)),
+        "profile is 1, a bool was wanted",
+        "CppOptions(profile=True)",
+    ),
+    (
+        lambda p, w: passes.insert_sync(by_source=w("no")),
+        "by_source is 'no', a bool was wanted",
+        "by_source=True",
+    ),
+    (
+        lambda p, w: passes.unroll_loops(whole=w("4")),
+        "whole is '4', an int was wanted",
+        "whole=4",
+    ),
+    (
+        lambda p, w: passes.unroll_loops(factor=w(True)),
+        "factor is True, an int was wanted",
+        "factor=4",
+    ),
+    (
+        lambda p, w: ir.python_print(p, prefix=w(3)),
+        "prefix is 3, a str was wanted",
+        'prefix="pl"',
+    ),
+    (
+        lambda p, w: p.as_python(w(None)),
+        "prefix is None, a str was wanted",
+        'prefix="pl"',
     ),
 ]
 

@@ -480,3 +480,101 @@ def test_first_operand_by_name(named: str, plain: str) -> None:
     """The first operand of a unified name is ``input``, of a tile as of a tensor."""
     before = "t = pl.load(x, [0, 0], [64, 64])\ns = pl.create_tile([64, 64], pl.FP32)\n"
     assert body(X, f"{before}y = {named}") == body(X, f"{before}y = {plain}")
+
+
+@pytest.mark.parametrize("declared", ["", " -> pl.Tile[[16, 16], pl.FP32]"])
+def test_functions_that_call_the_next(declared: str) -> None:
+    """Functions whose results their callees alone tell are parsed in any order, however many."""
+    count = 400
+    text = "import pypto.language as pl\n\n@pl.program\nclass P:\n"
+    for at in range(count):
+        value = f"self.f{at + 1}(t)" if at < count - 1 else "pl.exp(t)"
+        text += (
+            "    @pl.function(type=pl.FunctionType.InCore)\n"
+            f"    def f{at}(self, t: pl.Tile[[16, 16], pl.FP32]){declared}:\n"
+            f"        u = {value}\n        return u\n"
+        )
+    found = pl.parse_program(text)
+    assert len(found.functions_) == count
+    assert all(len(f.return_types) == 1 for f in found.functions_)
+
+
+KERNELS = """
+import pypto.language as pl
+
+T = pl.Tensor[[16, 16], pl.FP32]
+
+@pl.inline
+def first_of(items):
+    a = items[0]
+    b = items[0]
+    return (a, b, items[1])
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def more(self, x: pl.InOut[T]) -> T:
+        x = pl.store(pl.add(pl.load(x, [0, 0], [16, 16]), 1.0), [0, 0], [16, 16], x)
+        return x
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def twice(self, x: pl.InOut[T]):
+        x = pl.store(pl.mul(pl.load(x, [0, 0], [16, 16]), 2.0), [0, 0], [16, 16], x)
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def swap(self, a: pl.InOut[T], b: pl.InOut[T]) -> tuple[T, T]:
+        t = pl.load(a, [0, 0], [16, 16])
+        a = pl.store(pl.load(b, [0, 0], [16, 16]), [0, 0], [16, 16], a)
+        b = pl.store(t, [0, 0], [16, 16], b)
+        return a, b
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: pl.InOut[T], n: pl.INT64) -> pl.INT64:
+        {text}
+        return m
+"""
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+@pytest.mark.parametrize(
+    ("text", "result", "left"),
+    [
+        ("m = (self.more(x), n)[1]", 7, 4.0),
+        ("m = (n, self.twice(x))[0]", 7, 6.0),
+        ("m = ((self.more(x), self.twice(x)), n)[1]", 7, 8.0),
+        ("(self.more(x), self.twice(x))[1]\n        m = n", 7, 8.0),
+        ("m = [n, self.more(x), 3][::2][1] + n", 10, 4.0),
+        ("m = n + len([self.more(x), n])", 9, 4.0),
+        ("m = n + self.more(x).shape[0]", 23, 4.0),
+        ("a, b, m = first_of([self.more(x), n])", 7, 4.0),
+    ],
+)
+def test_calls_happen_once(text: str, result: int, left: float, target: Any) -> None:
+    """A call is made though its value is dropped, and once though it is read twice."""
+    main = runtime.compile(pl.parse_program(KERNELS.format(text=text)), target=target)
+    x = np.full((16, 16), 3.0, np.float32)
+    assert main(x, 7) == result
+    assert (x == left).all()
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("at = [n, 0]\nn = n + 1", 3),
+        ("at = (n, 0)\nif n > 1:\n    at = (n + 2, 0)", 5),
+    ],
+)
+def test_named_lists(text: str, row: int, target: Any) -> None:
+    """A variable that holds several scalars is taken for a list of them."""
+    params = f"{X}, n: pl.INT64, out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]"
+    code = f"{text}\nt = pl.load(x, at, [16, 64])\nout = pl.store(t, [0, 0], [16, 64], out)"
+    x, out = np.arange(4096, dtype=np.float32).reshape(64, 64), np.zeros((16, 64), np.float32)
+    runtime.compile(kernel(params, code), target=target)(x, 3, out)
+    assert (out == x[row : row + 16]).all()
+
+
+def test_results_in_the_order_of_what_is_written() -> None:
+    """As many results as written arguments are these, also if some are no outputs."""
+    text = "s = pl.create_tensor([16, 16], pl.FP32)\n        s, x = self.swap(s, x)\n        m = n"
+    assert "s, x = " not in str(program(KERNELS.format(text=text)))

@@ -355,3 +355,86 @@ def test_user_call_without_a_text() -> None:
     first = next(node for node in walk(function) if isinstance(node, Call))
     call = Call(first.op, list(first.args), dict(first.kwargs), first.type, ir.Span.unknown())
     assert user_call(call) == "block.load"
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("t **= 2", "t = t * t"),
+        ("t **= -1", "t = pl.recip(t)"),
+        ("t //= 2.0", "t /= 2.0"),
+        ("t **= 3", None),
+    ],
+)
+def test_operators_that_assign(line: str, wanted: str | None) -> None:
+    """What an augmented assignment means that there is not is hinted as a whole statement."""
+    hint = hint_for("t", f"    {line}\n")
+    assert hint == (None if wanted is None else f"write {wanted}")
+
+
+ENDLESS = """
+import pypto.language as pl
+
+@pl.function
+def f(n: pl.INT64) -> pl.INT64:
+    while {condition}:
+        n = n + 1
+        {inside}
+    return n
+"""
+
+
+@pytest.mark.parametrize("condition", ["True", "1"])
+@pytest.mark.parametrize(
+    ("inside", "ends"),
+    [
+        ("pass", False),
+        ("for i in pl.range(n):\n            break", False),
+        ("if n > 3:\n            break", True),
+        ("for i in pl.range(n):\n            return n", True),
+    ],
+)
+def test_loops_that_end(condition: str, inside: str, ends: bool) -> None:
+    """A loop whose condition is always true needs a break of its own, or a return."""
+    text = ENDLESS.format(condition=condition, inside=inside)
+    if ends:
+        pl.parse(text)
+        return
+    with pytest.raises(PyptoError) as caught:
+        pl.parse(text)
+    assert caught.value.slug == "endless-loop"
+
+
+SWAPPED = """
+import pypto.language as pl
+
+T = pl.Tensor[[16, 16], pl.FP32]
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def half(self, x: T, y: pl.Out[T]) -> T:
+        y[...] = pl.mul(x[...], 0.5)
+        return y
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, a: T, b: T, out: pl.Out[T]):
+        LINE
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "slug", "hint"),
+    [
+        ("self.half(out, a)", "out-swapped", "write self.half(a, out)"),
+        ("out = self.half(out, a)", "out-swapped", "write self.half(a, out)"),
+        ("s = self.half(x=out, y=b)", "out-swapped", "write self.half(b, out)"),
+        ("self.half(a, b)", "out-never-written", None),
+    ],
+)
+def test_arguments_swapped(line: str, slug: str, hint: str | None) -> None:
+    """An output where a kernel only reads, an input where it writes: the hint has them swapped."""
+    with pytest.raises(PyptoError) as caught:
+        pl.parse(SWAPPED.replace("LINE", line))
+    assert caught.value.slug == slug
+    assert hint is None or caught.value.hint == hint

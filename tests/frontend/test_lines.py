@@ -76,6 +76,8 @@ CUT = {
         "if n:\n    x = a.b.c(d, -1, 2.5, [e, 0], f.g, k=[h, 1], w=pl.FP32, m=-3)\n",
         ["x"],
     ),
+    "methods": ("def f():\n    x = self.a(c)\n    self.b(c, [0, 1], k=2)\n    self.c(0)\n", ["x"]),
+    "Python's own": ("if n:\n    x = min(a, max(b, 2) + 1)\n    y = a.b(abs(c))\n", ["x", "y"]),
     "keywords in names": ("def f():\n    for_x = a.yield_(in_c, None_)\n", ["for_x"]),
     "blocks end where they did": (
         "def f():\n  for i in n:\n    x = a.b(c)\n    long_name = a.b(c, d)\n  y = a.b(x)\nz = 1\n",
@@ -123,9 +125,11 @@ WHOLE = {
     "a continued line": "def f():\n    y = \\\n    x = a.b(c)\n",
     "module level": "x = a.b(c)\n",
     "a plain name": "def f():\n    x = a(c)\n",
-    "a method": "def f():\n    x = self.a(c)\n    y = a.b(self.c(d))\n    z = self.a + b\n",
+    "a method within": "def f():\n    y = a.b(self.c(d))\n    z = self.a + b\n",
+    "a method of nothing": "def f():\n    x = self.a()\n    self.a()\n",
+    "another call alone": "def f():\n    a.b(c)\n    itself.b(c)\n    self.b.c(d)\n",
     "a call of nothing": "def f():\n    x = a.b(c.d())\n",
-    "a call of a plain name": "def f():\n    x = a.b(c(d))\n    y = a + b(c)\n",
+    "a call of a plain name": "def f():\n    x = a.b(c(d))\n    y = a + b(c)\n    z = amin(b, c)\n",
     "calls too deep": "def f():\n    x = a.b(a.b(a.b(a.b(c))))\n",
     "a sum too long": f"def f():\n    x = {' + '.join('a' * 100)}\n",
     "too many arguments": f"def f():\n    x = a.b({'c + 1, ' * 99}c + 1)\n",
@@ -490,6 +494,15 @@ VALUES = {
     "a value without effect": "n = pl.add(pl.free, i)",
     "an output within": "y = pl.store(b, [row, 0], [16, 64], pl.store(a, [0, 0], [16, 64], y))",
     "a constant": "x2 = pl.matmul(a, b, transpose=True)",
+    "the least of scalars": "n = pl.cast(min(row - i * 2, ROWS, i), pl.FP32)",
+    "the least with a number first": "n = min(3, i)",
+    "the larger elements": "x2 = max(a, b)",
+    "the larger of a tile and a number": "x2 = max(a, 0.5)",
+    "the larger of a number and a tile": "x2 = max(0.5, a)",
+    "the least of one": "n = min(i)",
+    "the least of numbers": "n = min(ROWS, 3)",
+    "what is positive": "x2 = abs(a)",
+    "an absolute number": "n = abs(i - 3)",
 }
 
 
@@ -500,6 +513,94 @@ def test_values(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     text = KERNEL.replace("            pl = pl\n", "").replace(old, f"{old}            {line}\n")
     names = line.partition(" = ")[0].split(", ")
     assert set(names) <= set(lines_of(syntax_tree_of(text)))
+    cut, whole = both(text, monkeypatch)
+    assert cut == whole
+
+
+CALLS = {
+    "a kernel": "self.scaled(x, s, r)",
+    "its result": "z = self.scaled(x, s, r)",
+    "its result, in its place": "r = self.scaled(x, s, r)",
+    "results": "a, b = self.both(x, s)",
+    "results in their places": "s, r = self.both(s, r)",
+    "results taken together": "a = self.both(x, s)",
+    "results taken apart": "p = self.both(x, s)\n            a, b = p",
+    "too many names": "a, b, z = self.both(x, s)",
+    "a number": "self.rows(x, 3, r)",
+    "a scalar": "self.rows(x, i, r)",
+    "a list": "self.rows(x, [i, 0], r)",
+    "a keyword": "self.rows(x, i, r=r)",
+    "a keyword of another name": "self.rows(x, i, out=r)",
+    "an argument too few": "self.scaled(x, s)",
+    "an argument of another type": "self.scaled(x, i, r)",
+    "one of another size": "self.scaled(pl.view(x, [16, 64], [0, 0]), s, r)",
+    "no such kernel": "self.scale(x, s, r)",
+    "an argument that is not defined": "self.scaled(x, t, r)",
+    "a kernel with a mistake": "self.wrong(x)",
+    "a result with a mistake": "z = self.wrong(x)",
+    "no result": "z = self.nothing(x, r)",
+    "nothing alone": "self.nothing(x, r)",
+    "a kernel that stands below": "z = self.below(x, r)",
+    "the least": "z = self.rows(x, r, r)",
+    "no function at all": "self.n(x)",
+}
+CALLER = """\
+import pypto.language as pl
+
+T = pl.Tensor[[64, 64], pl.FP32]
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def scaled(self, x: T, s: T, r: pl.Out[T]) -> T:
+        t = pl.add(pl.load(x, [0, 0], [64, 64]), pl.load(s, [0, 0], [64, 64]))
+        r = pl.store(t, [0, 0], [64, 64], r)
+        return r
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def both(self, s: pl.InOut[T], r: pl.InOut[T]) -> tuple[T, T]:
+        t = pl.load(s, [0, 0], [64, 64])
+        s = pl.store(pl.load(r, [0, 0], [64, 64]), [0, 0], [64, 64], s)
+        r = pl.store(t, [0, 0], [64, 64], r)
+        return s, r
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def rows(self, x: T, n: pl.INT64, r: pl.Out[T]) -> T:
+        r = pl.store(pl.load(x, [n, 0], [16, 64]), [0, 0], [16, 64], r)
+        return r
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def nothing(self, x: T, r: pl.Out[T]):
+        r = pl.store(pl.load(x, [0, 0], [64, 64]), [0, 0], [64, 64], r)
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def wrong(self, x: T):
+        y = pl.free(x)
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: T, r: pl.Out[T]) -> T:
+        s = pl.create_tensor([64, 64], pl.FP32)
+        self.both(s, s)
+        for i in pl.range(4):
+            LINE
+        r = self.scaled(x, s, r)
+        return r
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def below(self, x: T, r: pl.Out[T]):
+        r = pl.store(pl.load(x, [0, 0], [64, 64]), [0, 0], [64, 64], r)
+        return r
+"""
+
+
+@pytest.mark.parametrize("line", CALLS.values(), ids=CALLS)
+def test_calls_of_the_program(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of methods mean in a line's text what they mean in its nodes."""
+    wrong = CALLER[CALLER.index("    @pl.function(type=pl.FunctionType.InCore)\n    def wrong") :]
+    wrong = (
+        "" if ".wrong" in line else wrong[: wrong.index("    @pl.function(type=pl.FunctionType.O")]
+    )
+    text = CALLER.replace(wrong, "").replace("LINE", line)
     cut, whole = both(text, monkeypatch)
     assert cut == whole
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -208,3 +210,29 @@ def test_two_functions_of_one_name(is_printed: bool) -> None:
     first, second = (i for i, line in enumerate(text.splitlines(), 1) if "    def " in line)
     assert caught.value.place.begin_line == second
     assert [label.span.begin_line for label in caught.value.related] == [first]
+
+
+def test_no_cycles() -> None:
+    """What a parse leaves behind goes at once, without the collector of cycles."""
+    text = textwrap.dedent(
+        """
+        @pl.program
+        class P:
+            @pl.function(type=pl.FunctionType.InCore)
+            def first(self, x: pl.Tensor[[16, 16], pl.FP32], n: pl.INT64):
+                for i in pl.range(n):
+                    u = self.second(pl.load(x, [0, 0], [16, 16]))
+
+            @pl.function(type=pl.FunctionType.InCore)
+            def second(self, t: pl.Tile[[16, 16], pl.FP32]):
+                return pl.exp(t)
+        """
+    )
+    pl.parse(text)
+    gc.collect()
+    gc.disable()
+    try:
+        pl.parse(text)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -221,6 +221,31 @@ def test_two_pipes_that_wait_for_each_other() -> None:
     assert [label.text for label in error.related] == ["V stands here", "S stands here"]
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # MTE2 waits for what V raises behind its own wait, before and behind that in the program.
+        (
+            flag("sync_dst", "MTE3", "V"),
+            flag("sync_src", "V", "MTE2"),
+            flag("sync_dst", "V", "MTE2"),
+        ),
+        (
+            flag("sync_dst", "V", "MTE2"),
+            flag("sync_dst", "MTE3", "V"),
+            flag("sync_src", "V", "MTE2"),
+        ),
+        # Nobody raises what MTE2 waits for either, but V was first.
+        (flag("sync_dst", "MTE3", "V"), flag("sync_dst", "V", "MTE2")),
+    ],
+)
+def test_a_deadlock_is_where_it_begins(lines: Sequence[str]) -> None:
+    """Pipes that wait for one that waits are named after it."""
+    error = failure(*lines, END)
+    assert error.message == "V waits for ever: flag 0 of MTE3 -> V is not raised"
+    assert [label.text for label in error.related] == ["MTE2 stands here", "S stands here"]
+
+
 def test_unwritten_memory() -> None:
     """Reading a tile that nothing has written is an error at the reader's line."""
     error = failure(

@@ -107,7 +107,7 @@ def test_ops_called() -> None:
         ir.IfStmt(test > 0, assign(z, again), ir.EvalStmt(last)),
         ir.EvalStmt(ir.Call(a, [])),
     )
-    found = ops_called(body)
+    found = ops_called(stmts_in(body))
     assert [op.name for op in found] == ["a", "b", "c", "d"]
     for call, first in zip(found.values(), [outer, inner, test, last], strict=True):
         assert call is first

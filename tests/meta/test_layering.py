@@ -25,7 +25,7 @@ knobs
 logs testing
 dtypes
 ir.static
-ir.base ir.enums
+ir.base ir.enums ir.new_names
 ir.highlight
 ir.nodes
 ir.makers ir.stmts ir.unique

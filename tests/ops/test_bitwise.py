@@ -135,7 +135,7 @@ H, U, B = tile("h", D.INT16), tile("u", D.UINT32), tile("b", D.INT8)
             (W,),
             "element-type",
             "pl.not_ takes elements of INT16, UINT16, i has INT32",
-            None,
+            "pl.xor(i, -1)",
         ),
         (
             bitwise.rem,

@@ -20,6 +20,7 @@ from pypto._src.ops.layout import (
     effective_view,
     is_column,
     physical_shape,
+    reshape,
     tile_spaces,
 )
 from pypto._src.ops.rules import BOXED
@@ -172,3 +173,24 @@ def test_wrong_space_in_a_function() -> None:
         "pl.move(v, target_memory=pl.MemorySpace.Left)"
     )
     assert str(error.place) == "k.py:6:8"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ([1, 32, 64], [32, 64]),
+        ([32, 64], [1, 1, 32, 64]),
+        ([1, 1, 128], [1, 128]),
+        ([128], [1, 128]),
+    ],
+)
+def test_matrices_in_mat_memory_have_other_ranks(old: list[int], new: list[int]) -> None:
+    """A reshape there adds or drops dimensions of one in front, and no others."""
+    x = Var("x", TensorType(old, D.FP32))
+    tile = Var("t", call(memory.load, x, [0] * len(old), old, MAT).type)
+    kind = call(reshape, tile, new).type
+    assert isinstance(kind, TileType)
+    assert kind.tile_view is not None
+    assert alloc_bytes(kind, MAT) == alloc_bytes(TileType(old, D.FP32), MAT)
+    with pytest.raises(OpError, match=r"in Mat memory to .* keeps its rows and columns"):
+        call(reshape, tile, [*new[:-2], new[-2] * 2, new[-1] // 2])

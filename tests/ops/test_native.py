@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +14,8 @@ from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.stmts import Function
 from pypto._src.ops import elementwise, matmul, reduce
 from pypto._src.run.native import NativeKernel
-from pypto._src.run.toolchain import Toolchain
 from tests.cases import CASES, Array, BuiltKernel, Case, Shape, build_call, kernel_for
-from tests.natively import assert_close, compile_together, lowered, words
+from tests.natively import assert_close, batches, compile_together, compiler, lowered, words
 from tests.ops.arrays import apply_call
 
 D = DataType
@@ -163,10 +163,25 @@ def meaning(subject: Subject, args: list[Array]) -> Array:
     return apply_call(call, subject.case.op, given).astype(args[-1].dtype)
 
 
+BATCHES = batches(
+    {
+        name: sum(len(case.dtypes) * len(list(shapes_of(case))) for case in cases)
+        for name, cases in GROUPS.items()
+    }
+)
+
+
+@cache
+def compiled(batch: tuple[str, ...]) -> dict[str, list[tuple[Subject, NativeKernel]]]:
+    """Return the kernels of each group of a batch, and as they are compiled."""
+    found = {name: subjects(GROUPS[name]) for name in batch}
+    kernels = [subject.after for each in found.values() for subject in each]
+    natives = iter(compile_together(kernels, compiler()))
+    return {name: [(subject, next(natives)) for subject in each] for name, each in found.items()}
+
+
 @pytest.mark.parametrize("name", GROUPS)
-def test_meanings_agree(name: str, toolchain: Toolchain) -> None:
+def test_meanings_agree(name: str) -> None:
     """NumPy, interpreter, lowered program and compiled C++ give the same, on edge values too."""
-    found = subjects(GROUPS[name])
-    natives = compile_together([subject.after for subject in found], toolchain)
-    for subject, native in zip(found, natives, strict=True):
+    for subject, native in compiled(BATCHES[name])[name]:
         compare(subject, native)

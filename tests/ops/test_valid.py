@@ -34,7 +34,7 @@ Array = np.ndarray[Any, Any]
 Meaning = Callable[[Array, Array], Array]
 Run = Callable[..., object]  # takes the arguments of a kernel, the output last
 
-HEADER = """
+HEAD = """
 import pypto.language as pl
 
 @pl.program
@@ -48,12 +48,18 @@ class P:
         m: pl.Scalar[pl.INT64],
         out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
     ) -> pl.Tensor[[20, 64], pl.FP32]:
+"""
+HEAD_FP32 = HEAD.format(dtype="FP32")
+HEADER = (
+    HEAD
+    + """\
         s = pl.create_tile([16, 64], dtype=pl.{dtype})
         a = pl.load(x, [2, 0], [16, 64], valid_shapes=[{valid}])
         b = pl.load(y, [2, 0], [16, 64], valid_shapes=[{valid}])
         c = {value}
         return pl.store(c, [2, 0], [16, 64], out)
 """
+)
 
 
 def source(value: str, valid: str = "n, m", dtype: str = "FP32") -> str:
@@ -114,6 +120,16 @@ OPS: dict[str, Meaning] = {
     "pl.minimum(a, pl.load(y, [2, 0], [1, 64]))": lambda a, b: np.minimum(a, b[:1]),
     "pl.sub(pl.reshape(pl.load(y, [2, 0], [1, 64]), [64]), a)": lambda a, b: b[:1] - a,
     "pl.mul(pl.expands(a, 3.0), a)": lambda a, _b: 3 * a,
+    "pl.cmp(a, b, cmp_type=2)": lambda a, b: (a < b) * 1.0,
+    "pl.cmps(a, 3.0, cmp_type=4)": lambda a, b: (a > 3) * 1.0,
+    "pl.sel(pl.cmp(a, b, cmp_type=5), b, a)": np.minimum,
+    "pl.sel(pl.sub(a, b), pl.neg(a), b)": lambda a, b: np.where(a == b, b, -a),
+    "pl.sels(a, b, n)": lambda a, b: a,
+    "pl.lrelu(pl.sub(a, b), 0.5)": lambda a, b: np.where(a > b, a - b, (a - b) / 2),
+    "pl.prelu(pl.sub(a, b), a)": lambda a, b: np.where(a > b, a - b, (a - b) * a),
+    "pl.rem(a, b)": np.mod,
+    "pl.rems(a, 3.0)": lambda a, b: np.mod(a, np.float32(3)),
+    "pl.subc(a, b, pl.addsc(a, 1.0, b))": lambda a, b: a - b - (a + 1 + b),
 }
 SIZES = [(0, 64), (1, 64), (15, 40), (16, 64), (7, 1)]
 
@@ -177,6 +193,91 @@ def test_values_of_the_valid_part(value: str) -> None:
         for out in outputs(runs, x, y, rows, columns):
             np.testing.assert_allclose(out, wanted, rtol=1e-6, atol=1e-6)
             np.testing.assert_array_equal(out == -1, wanted == -1)
+
+
+BITS = """
+import pypto.language as pl
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(
+        self,
+        x: pl.Tensor[[20, {columns}], pl.{dtype}],
+        y: pl.Tensor[[20, {columns}], pl.{dtype}],
+        n: pl.Scalar[pl.INT64],
+        m: pl.Scalar[pl.INT64],
+        out: pl.InOut[pl.Tensor[[20, {columns}], pl.{dtype}]],
+    ):
+        a = pl.load(x, [2, 0], [16, {columns}], valid_shapes=[n, {valid}])
+        b = pl.load(y, [2, 0], [16, {columns}], valid_shapes=[n, {valid}])
+        return pl.store({value}, [2, 0], [16, {columns}], out)
+"""
+INTEGERS: list[tuple[str, Meaning, Any]] = [
+    ("a & b", lambda a, b: a & b, np.int32),
+    ("pl.xor(pl.or_(a, b), 5)", lambda a, b: (a | b) ^ 5, np.int32),
+    ("pl.not_(pl.xor(pl.and_(a, 6), b))", lambda a, b: ~((a & 6) ^ b), np.int16),
+    ("pl.xor(pl.ors(a, 9), 5)", lambda a, b: (a | 9) ^ 5, np.uint8),
+    ("pl.shl(pl.shr(a, 1), b)", lambda a, b: (a >> 1) << b, np.int32),
+    ("pl.shr(pl.shl(a, b), b)", lambda a, b: a, np.uint16),
+    ("pl.maximum(a, 3)", lambda a, b: np.maximum(a, 3), np.int32),
+    ("pl.sel(pl.cmp(a, b, cmp_type=2), pl.rem(b, a), a)", lambda a, b: np.where(a < b, b % a, a),
+     np.int32),
+    ("pl.cmps(a, 4, cmp_type=3)", lambda a, b: (a <= 4) * 1, np.int16),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "meaning", "dtype"), INTEGERS)
+def test_integers_of_the_valid_part(value: str, meaning: Meaning, dtype: Any) -> None:
+    """Logic, shifts and choices leave alone what is not valid, on every target."""
+    x, y = tensors(dtype)
+    kind = np.dtype(dtype).name.upper()
+    text = BITS.format(value=value, dtype=kind, columns=64, valid="m")
+    for run in targets(pl.parse_program(text)):
+        for rows, columns in SIZES:
+            part = slice(2, 2 + rows), slice(0, columns)
+            wanted, out = np.full((2, 20, 64), 99, dtype)
+            wanted[part] = meaning(x[part], y[part])
+            run(x, y, rows, columns, out)
+            np.testing.assert_array_equal(out, wanted)
+
+
+COLUMNS: list[tuple[str, Meaning, Any]] = [
+    ("pl.sel(pl.cmp(a, b, cmp_type=4), a, pl.add(b, b))", lambda a, b: np.where(a > b, a, b + b),
+     np.float32),
+    ("pl.cmps(pl.prelu(pl.sub(a, b), a), 3.0, cmp_type=4)",
+     lambda a, b: (np.where(a > b, a - b, (a - b) * a) > 3) * 1.0, np.float32),
+    ("pl.cast(pl.maximum(a, pl.const(2.5, pl.FP32)), pl.FP16)", lambda a, b: np.maximum(a, 2.5),
+     np.float16),
+    ("pl.xor(pl.and_(a, pl.maximum(b, 3)), 5)", lambda a, b: (a & np.maximum(b, 3)) ^ 5, np.int32),
+    ("pl.shl(a, b)", lambda a, b: a << b, np.uint16),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "meaning", "dtype"), COLUMNS)
+def test_choices_and_bits_of_columns(value: str, meaning: Meaning, dtype: Any) -> None:
+    """They work on a column's bytes as a row, also where the assembler plans memory."""
+    x, y = (each[:, :1].copy() for each in tensors(dtype))
+    kind = {"float32": "FP32", "float16": "FP16"}.get(np.dtype(dtype).name)
+    kind = kind or np.dtype(dtype).name.upper()
+    text = BITS.format(value=value, dtype=kind, columns=1, valid=1)
+    for run in targets(pl.parse_program(text)):
+        for rows in (0, 5, 16):
+            wanted, out = np.full((2, 20, 1), 99, dtype)
+            wanted[2 : 2 + rows] = meaning(x, y)[2 : 2 + rows]
+            run(x, y, rows, 1, out)
+            np.testing.assert_array_equal(out, wanted)
+
+
+def test_narrow_tiles_are_compared_in_part() -> None:
+    """Rows of fewer than 32 elements, of which a few are valid."""
+    x, y = (each[:, :16].copy() for each in tensors(np.float32))
+    text = BITS.format(value="pl.cmp(a, b)", dtype="FP32", columns=16, valid="m")
+    for run in targets(pl.parse_program(text)):
+        wanted, out = np.full((2, 20, 16), 99, np.float32)
+        wanted[2:9, :3] = x[2:9, :3] == y[2:9, :3]
+        run(x, y, 7, 3, out)
+        np.testing.assert_array_equal(out, wanted)
 
 
 BOTH = """
@@ -267,20 +368,9 @@ def test_columns_where_the_assembler_plans_memory() -> None:
             np.testing.assert_allclose(out, column(x, 13), rtol=1e-6)
 
 
-ROWS_OF_COLUMNS = """
-import pypto.language as pl
-
-@pl.program
-class P:
-    @pl.function(type=pl.FunctionType.InCore)
-    def kernel(
-        self,
-        x: pl.Tensor[[20, 64], pl.FP32],
-        y: pl.Tensor[[20, 64], pl.FP32],
-        n: pl.Scalar[pl.INT64],
-        m: pl.Scalar[pl.INT64],
-        out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
-    ) -> pl.Tensor[[20, 64], pl.FP32]:
+ROWS_OF_COLUMNS = (
+    HEAD_FP32
+    + """\
         a = pl.load(x, [2, 0], [16, 64], valid_shapes=[n, 64])
         b = pl.load(y, [2, 0], [16, 64], valid_shapes=[m, 64])
         c = pl.add(pl.row_sum(a), pl.row_max(a))
@@ -292,6 +382,7 @@ class P:
         out = pl.store(pl.row_expand_sub(a, c), [2, 0], [16, 64], out)
         return out
 """
+)
 
 
 @pytest.mark.parametrize(("n", "m"), [(3, 16), (16, 5), (0, 1), (9, 9)])
@@ -540,20 +631,9 @@ def kernel(
     np.testing.assert_array_equal(found, np.full((16, 64), poison, dtype))
 
 
-CALLED = """
-import pypto.language as pl
-
-@pl.program
-class P:
-    @pl.function(type=pl.FunctionType.InCore)
-    def kernel(
-        self,
-        x: pl.Tensor[[20, 64], pl.FP32],
-        y: pl.Tensor[[20, 64], pl.FP32],
-        n: pl.Scalar[pl.INT64],
-        m: pl.Scalar[pl.INT64],
-        out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
-    ) -> pl.Tensor[[20, 64], pl.FP32]:
+CALLED = (
+    HEAD_FP32
+    + """\
         t = self.part(y, {argument}, x)
         return pl.store(pl.add(t, 1.0), [2, 0], [16, 64], out)
 
@@ -567,6 +647,7 @@ class P:
         a = pl.load(x, [2, 0], [16, 64], valid_shapes=[m, 10])
         return pl.add(a, a)
 """
+)
 
 
 @pytest.mark.parametrize(
@@ -643,20 +724,9 @@ def test_whole_sizes_are_no_sizes() -> None:
     assert "TileView" not in str(program)
 
 
-COMPUTED = """
-import pypto.language as pl
-
-@pl.program
-class P:
-    @pl.function(type=pl.FunctionType.InCore)
-    def kernel(
-        self,
-        x: pl.Tensor[[20, 64], pl.FP32],
-        y: pl.Tensor[[20, 64], pl.FP32],
-        n: pl.Scalar[pl.INT64],
-        m: pl.Scalar[pl.INT64],
-        out: pl.Out[pl.Tensor[[20, 64], pl.FP32]],
-    ) -> pl.Tensor[[20, 64], pl.FP32]:
+COMPUTED = (
+    HEAD_FP32
+    + """\
         for i in pl.range(0, n, 16):
             a = pl.load(x, [i, 0], [16, 64], valid_shapes=[pl.min(n - i, 16), m * 2])
             b = pl.load(y, [i, 0], [16, 64], valid_shapes=[pl.min(n - i, 16), m * 2])
@@ -668,6 +738,7 @@ class P:
                 out = pl.store(pl.neg(c), [i, 0], [16, 64], out)
         return out
 """
+)
 
 
 @pytest.mark.parametrize("rows", [1, 16, 19, 20])
@@ -705,9 +776,8 @@ REGIONS = ["out = pl.store(a, [i, 0], [{}, 64], out)", "out[i : i + {}] = a"]
 
 def stored(load: str, between: str, store: str) -> str:
     """Return a kernel that stores what is valid of ``a``, rows from i on of ``x``."""
-    head = HEADER.partition("        s = ")[0].format(dtype="FP32")
     lines = ["for i in pl.range(0, n, 16):", *(f"    {line}" for line in (load, between, store))]
-    return head + "".join(f"        {line}\n" for line in (*lines, "return out"))
+    return HEAD_FP32 + "".join(f"        {line}\n" for line in (*lines, "return out"))
 
 
 LOAD = "a = pl.load(x, [i, 0], [16, 64], valid_shapes=[{}, 64])"
@@ -803,7 +873,8 @@ def test_the_op_takes_names_only() -> None:
 REFUSED = [
     ("pl.transpose(a, 0, 1)", "n, m", "pl.transpose takes tiles that are valid throughout"),
     ("pl.reshape(a, [1, 1024])", "n, m", "pl.reshape of a partly valid tile to [1, 1024], and"),
-    ("pl.cmp(a, b)", "n, m", "pl.cmp takes tiles that are valid throughout, a is valid in part"),
+    ("pl.cmp(a, pl.exp(s))", "n, m", "operands of pl.cmp have different valid parts"),
+    ("pl.max(a, axis=1, keepdim=True)", "n, m", "pl.max takes tiles that are valid throughout, a"),
     ("pl.sum(a, axis=0, keepdim=True)", "n, m", "pl.sum takes tiles that are valid throughout"),
     ("pl.add(a, pl.exp(s))", "n, m", "operands of pl.add have different valid parts"),
     ("pl.row_max(a, b)", "n, m", None),
@@ -821,14 +892,14 @@ def test_what_is_refused(value: str, valid: str, message: str | None) -> None:
     assert caught.value.slug in ("valid-shape", "shape-mismatch")
 
 
-def test_larger_than_a_number_is_refused_of_integers() -> None:
-    """It stands for a tile filled with the number, which is valid throughout."""
-    text = source("pl.cast(pl.maximum(a, 3), pl.FP32)", dtype="INT32")
-    words = "pl.maximum of elements of INT32 takes tiles that are valid throughout, a is valid in"
+def test_unsigned_ones_are_not_compared_in_part() -> None:
+    """They are read as signed ones, of which the dialect has no part that varies."""
+    text = source("pl.cast(pl.cmps(a, 3), pl.FP32)", dtype="UINT16")
+    words = "pl.cmps of elements of UINT16 takes tiles that are valid throughout, a is valid in"
     with pytest.raises(PyptoError, match=words) as caught:
         pl.parse_program(text)
     assert caught.value.slug == "valid-shape"
-    assert caught.value.hint == "write pl.maximum(pl.fillpad(a), 3)"
+    assert caught.value.hint == "write pl.cmps(pl.fillpad(a), 3)"
 
 
 RAGGED_SUM = """

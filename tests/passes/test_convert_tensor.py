@@ -236,6 +236,38 @@ TEXTS: dict[str, tuple[str, str, str, str]] = {
         return out_0_1
         """,
     ),
+    "products_of_a_stack": (
+        "a: F[3, 16, 32], b: F[32, 48]",
+        "F[3, 16, 48]",
+        "return pl.tensor.matmul(a, b)",
+        """
+        for batch, (out_0_iter,) in pl.range(0, 3, 1, init_values=(out_0,)):
+            a_mat = load(a, [batch, 0, 0], [1, 16, 32], target_memory=Mat)
+            a_mat_1 = reshape(a_mat, [16, 32])
+            a_left = move(a_mat_1, target_memory=Left)
+            b_mat = load(b, [0, 0], [32, 48], target_memory=Mat)
+            b_right = move(b_mat, target_memory=Right)
+            out_0_acc = matmul(a_left, b_right)
+            out_0_iter_1 = store(out_0_acc, [batch, 0, 0], [1, 16, 48], out_0_iter)
+            out_0_1 = pl.yield_(out_0_iter_1)
+        return out_0_1
+        """,
+    ),
+    "a_matrix_and_a_vector": (
+        "a: F[48, 128], b: F[128]",
+        "F[48]",
+        "return pl.tensor.matmul(a, b)",
+        """
+        b_mat = load(b, [0], [128], target_memory=Mat)
+        b_mat_1 = reshape(b_mat, [1, 128])
+        b_left = move(b_mat_1, target_memory=Left)
+        a_mat = load(a, [0, 0], [48, 128], target_memory=Mat)
+        a_right = move(a_mat, target_memory=Right, transpose=True)
+        out_0_acc = gemv(b_left, a_right)
+        out_0_1 = store(out_0_acc, [0], [48], out_0)
+        return out_0_1
+        """,
+    ),
     "a_transpose": (
         "x: F[16, 32]",
         "F[32, 16]",
@@ -605,12 +637,19 @@ REFUSED: dict[str, tuple[str, str, str, type[PyptoError], str]] = {
         PassError,
         r"pl\.matmul works on blocks of 16 in K for elements of FP32, got K = 40",
     ),
-    "batch": (
-        "x: F[2, 16, 16], y: F[2, 16, 16]",
-        "F[2, 16, 16]",
+    "quotient_of_integers": (
+        "x: pl.Tensor[[16, 64], pl.INT32], y: pl.Tensor[[16, 64], pl.INT32]",
+        "pl.Tensor[[16, 64], pl.INT32]",
+        "return pl.tensor.div(x, y)",
+        OpError,
+        r"pl\.div takes elements of FP16, FP32, x has INT32",
+    ),
+    "two_vectors": (
+        "x: F[128], y: F[128]",
+        "",
         "return pl.tensor.matmul(x, y)",
         PassError,
-        r"pl\.matmul in a kernel multiplies matrices, x is Tensor\[\[2, 16, 16\], FP32\]",
+        r"pl\.matmul in a kernel multiplies matrices, x is Tensor\[\[128\], FP32\]",
     ),
     "odd_reshape": (
         "x: F[16, 12]",

@@ -11,9 +11,11 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import TileType, Var, static_shape
-from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.stmts import Function, Program, statements
 from pypto._src.ir.walk import walk
 from pypto._src.ops.layout import tile_spaces
+from pypto._src.passes.base import Pass, PassPipeline, one_of_each_form
+from pypto._src.passes.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.legalize_tiles import LegalizeTiles, with_legal_tiles
 from tests.passes.build import FP32, Block, buffer_ids, index, listing, tensor
@@ -56,6 +58,33 @@ def test_elementwise_ops_work_on_rows() -> None:
     found = shapes(legal)
     assert found["f_row"] == found["s_row"] == (1, 64)
     assert found["f"] == found["s"] == (64, 1)
+
+
+def test_one_column_in_a_long_function() -> None:
+    """In a pipeline one statement of each form is looked at first; the rest is not forgotten."""
+    block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 1])
+    tile = block.load("a", x, [0, 0], [64, 128])
+    for number in range(30):
+        tile = block.let(f"t{number}", "block.exp", tile)
+    tmp = block.let("tmp", "block.create_tile", [64, 128], dtype=FP32)
+    column = block.let("m", "block.row_max", tile, tmp)
+    for number in range(30):
+        column = block.let(f"m{number}", "block.exp", column)
+    function = block.function([x, out], [block.store("r", column, [0, 0], out)])
+    seen: list[tuple[int, int]] = []
+
+    class Look(Pass):
+        def run(self, program: Program) -> Program:
+            [each] = program.functions_
+            seen.append((len(one_of_each_form(each)), len(statements(each.body))))
+            return program
+
+    passes = [ConvertToSSA(), Look(), LegalizeTiles()]
+    made = PassPipeline(passes).run(Program([function], "P")).functions_[0]
+    assert listing(made) == listing(with_legal_tiles(function))
+    assert shapes(made)["m29_row"] == (1, 64)
+    assert seen == [(7, 65)]
+    assert len(one_of_each_form(function)) == 65
 
 
 def test_rows_and_columns_are_one_buffer() -> None:

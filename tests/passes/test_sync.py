@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 import pytest
@@ -504,6 +505,57 @@ def test_what_loops_inside_each_other_carry_is_not_tried_one_by_one() -> None:
         return flow.steps
 
     assert tried(48) < 3 * tried(24)
+
+
+def planned(function: Function) -> sync_plan.Planner:
+    """Return the plan of a function before anything is left out of it."""
+    root = number(function)
+    planner = sync_plan.Planner(root, Accesses(function, root))
+    planner.plan()
+    return planner
+
+
+def test_one_way_is_not_tried() -> None:
+    """What an arm of a branch needs of itself, or of before the branch, nothing else can order.
+
+    Where a branch stands between, or in another branch, ways may exclude each other.
+    """
+    n, x, out = index("n"), tensor("x", [64, 128]), tensor("out", [64, 128])
+
+    def arm(inner: Block) -> Sequence[Var]:
+        a = inner.load("a", x, [8, 0], [8, 128])
+        return [inner.let("c", "block.add", inner.let("b", "block.neg", a), first[0])]
+
+    def inside(inner: Block) -> Sequence[Var]:
+        return inner.branch(n > 1, ["m"], arm, arm)
+
+    def kernel(then: Callable[[Block], Sequence[Var]]) -> Function:
+        block = Block()
+        first[:] = [block.load("t", x, [0, 0], [8, 128])]
+        [m] = block.branch(n > 0, ["m"], then, arm)
+        return with_memrefs(block.function([x, n, out], [block.store("w", m, [0, 0], out)]))
+
+    first: list[Var] = []
+    flat, nested = planned(kernel(arm)), planned(kernel(inside))
+    assert (len(flat.flags), len(flat.bars)) == (3, 2)
+    assert [what for what in flat.suspects() if isinstance(what, Site)] == []
+    assert len(flat.suspects()) == 1  # what the store needs of both arms
+    assert len(nested.suspects()) > 3
+
+
+@pytest.mark.parametrize("seed", [*range(30), 76])
+def test_nothing_superfluous_is_left(seed: int) -> None:
+    """As little is left of a plan as if everything in it had been tried."""
+    random = Random(seed)
+    function = with_memrefs(random_kernel(random.randrange, 26))
+    planner, other = planned(function), planned(function)
+    sync_prune.prune(planner, function, planner.suspects())
+    everything = dict.fromkeys(added.what for added in other.log)
+    sync_prune.prune(other, function, [*everything])
+    kept, wanted = (
+        (len(plan.flags), sum(map(len, plan.bars.values()))) for plan in (planner, other)
+    )
+    assert kept == wanted
 
 
 def test_it_asks_for_one_definition_of_each_variable() -> None:

@@ -16,6 +16,7 @@ from pypto._src.passes.parallel_turns import check_parallel
 from pypto._src.passes.tensor_parts import TensorParts
 from pypto._src.passes.turn_values import Values
 from pypto._src.passes.unwritten import check_unwritten, in_flat_form
+from tests.passes.heads import program_of
 from tests.passes.test_turn_accesses import body
 
 KERNEL = """\
@@ -51,16 +52,9 @@ class Launches:
 """
 
 
-def program(head: str, body: str) -> Program:
-    """Return a program whose last function goes on with ``body``."""
-    found = pl.parse(head + "".join(f"        {line}\n" for line in body.splitlines()), "k.py")
-    assert isinstance(found, Program)
-    return found
-
-
 def messages(head: str, body: str) -> list[str]:
     """Return what is found, but for the bounds of what others say of the same."""
-    whole = program(head, body)
+    whole = program_of(head, body)
     return [
         f"{f.rule_name}: {f.message}" for f in (*check_unwritten(whole), *check_parallel(whole))
     ]
@@ -73,10 +67,10 @@ def test_text_of_a_region_outside() -> None:
         "    t = pl.load(x, [i, 0], [16, 64])\n"
         "    out = pl.store(t, [i, 0], [16, 64], out)"
     )
-    [found] = check_unwritten(program(KERNEL, text))
+    [found] = check_unwritten(program_of(KERNEL, text))
     assert render(found) == (
         "error: pl.load of [48:64, 0:64] is outside x [60, 64] where i is 48  [out-of-bounds]\n"
-        "  --> k.py:12:17\n"
+        "  --> kernels.py:12:17\n"
         "   |\n"
         "12 |             t = pl.load(x, [i, 0], [16, 64])\n"
         "   |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
@@ -87,11 +81,11 @@ def test_text_of_a_region_outside() -> None:
 def test_text_of_a_region_outside_in_a_call() -> None:
     """What a function is called with shows where it is called."""
     [found] = check_unwritten(
-        program(HOST, "for k in pl.range(4):\n    out = self.rows(k * 16, x, out)")
+        program_of(HOST, "for k in pl.range(4):\n    out = self.rows(k * 16, x, out)")
     )
     assert render(found) == (
         "error: pl.load of [56:64, 0:64] is outside x [60, 64] where j is 1  [out-of-bounds]\n"
-        "  --> k.py:9:17\n"
+        "  --> kernels.py:9:17\n"
         "   |\n"
         " 9 |             t = pl.load(x, [i + j * 8, 0], [8, 64])\n"
         "   |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
@@ -372,7 +366,7 @@ def test_uncovered() -> None:
 
 def test_a_condition_of_many_parts() -> None:
     """What names another condition twice, and that again, is not gone through for all ways."""
-    whole = in_flat_form(program(KERNEL, WHOLE))
+    whole = in_flat_form(program_of(KERNEL, WHOLE))
     assert whole is not None
     [function] = whole.functions_
     turns = TensorParts(function, {}).turns

@@ -150,6 +150,21 @@ END = "self.copy(x, out)"
         pytest.param(f"{MADE}if n > 0:\n    t = pl.load(x, [0, 0], [64, 32])\nif n <= 0:\n"
                      f"    t = pl.full([64, 32], pl.FP32, 0.0)\nu = pl.exp(t)\n{WHOLE}",
                      [], id="two conditions"),
+        pytest.param(f"{MADE}for i in pl.range(1, n):\n    if i * 2 <= 5:\n"
+                     f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
+                     [], id="first turn, by a multiple"),
+        pytest.param(f"{MADE}for i in pl.range(1, n, 3):\n    if 9 - i * 4 < 5:\n"
+                     f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
+                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
+                     id="wrong turn, by a multiple"),
+        pytest.param(f"{MADE}if n + 1 <= n:\n    u = pl.exp(t)\n{WHOLE}",
+                     [], id="a branch that nothing takes"),
+        pytest.param(f"{MADE}for i in pl.range(n):\n    if i + n == n + i + 1:\n"
+                     f"        u = pl.exp(t)\n{WHOLE}",
+                     [], id="a branch that no turn takes"),
+        pytest.param(f"{MADE}for i in pl.range(n, n):\n    u = pl.exp(t)\n"
+                     f"if n > 0:\n    {WHOLE}\nelse:\n    {WHOLE}",
+                     [], id="a loop that has no turns"),
         pytest.param(f"{MADE}if n > 0:\n    t = pl.load(x, [0, 0], [64, 32])\nif n > 0:\n"
                      f"    u = pl.exp(t)\n{WHOLE}", [], id="the same condition twice"),
         pytest.param(f"{MADE}for i in pl.range(n):\n    t = pl.load(x, [0, 0], [64, 32])\n"

@@ -75,3 +75,17 @@ def changes(program: ir.Program) -> Iterator[tuple[str, ir.Program]]:
         if id(after) not in known:
             known[id(after)] = after
             yield stage, after
+
+
+def meanings(program: ir.Program) -> Iterator[tuple[str, ir.Program]]:
+    """Yield the stages at which the program may mean another thing to the interpreter.
+
+    Flags and barriers mean nothing to it: without them, both strategies end with one text.
+    """
+    known: set[str] = set()
+    for stage, after in changes(program):
+        lines = str(after).split("\n")
+        text = "\n".join(line for line in lines if not line.lstrip().startswith("pl.system."))
+        if text not in known:
+            known.add(text)
+            yield stage, after

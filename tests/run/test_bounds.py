@@ -10,7 +10,9 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.driver import INCLUDE
+from pypto._src.emit.cpp_sizes import tensor_sizes
 from pypto._src.errors import EvaluationError
+from pypto._src.ir.stmts import Function
 from pypto._src.run.native import KernelError, LaunchTensor, launcher_source, load_kernel
 from pypto.runtime import compile as compile_program
 from tests.natively import compiler
@@ -662,3 +664,59 @@ def test_columns_wholly_beyond_their_end_are_errors() -> None:
     assert caught.value.message == (
         "part: a load reads [1:2, 64:96, 0:1] of x, a tensor [4, 64, 1]"
     )
+
+
+_EXPRESSION = """
+import pypto.language as pl
+M = pl.dynamic("M")
+@pl.function(type=pl.FunctionType.InCore)
+def cut(
+    x: pl.Tensor[[{rows}, 64], pl.FP32],
+    y: pl.Tensor[[M, 64], pl.FP32],
+    n: pl.Scalar[pl.INT64],
+    begin: pl.Scalar[pl.INT64],
+    out: pl.Out[pl.Tensor[[32, 64], pl.FP32]],
+):
+    tile = pl.load(x, [begin, 0], [32, 64])
+    out = pl.store(tile, [0, 0], [32, 64], out)
+"""
+
+
+@pytest.mark.parametrize(
+    "rows",
+    ["M + n", "n + M - 0 * n", "M * n // 5 + (M + n) % 8", "pl.max(M, 69)", "M + n ** 2 - 20"],
+)
+def test_dimensions_that_are_expressions_have_ends_too(rows: str) -> None:
+    """Of a tensor of M + n rows, 64 + 5, no region may end behind row 69."""
+    compiler()
+    program = pl.parse(_EXPRESSION.format(rows=rows))
+    memory = np.zeros((128, 64), np.float32)
+    x, y, out = memory[:69], np.zeros((64, 64), np.float32), np.zeros((32, 64), np.float32)
+    compiled = compile_program(program, target="cpu")
+    compiled(x, y, 5, 37, out)
+    with pytest.raises(KernelError) as caught:
+        compiled(x, y, 5, 38, out)
+    assert caught.value.message == "cut: a load reads [38:70, 0:64] of x, a tensor [69, 64]"
+    with pytest.raises(EvaluationError) as refused:
+        compile_program(program, target="interpreter")(x, y, 5, 38, out)
+    assert refused.value.slug == caught.value.slug == "out-of-bounds"
+
+
+def test_sizes_that_are_expressions_are_functions_of_the_words() -> None:
+    """They stand in a namespace, where their helpers meet none of the kernel's own."""
+    function = pl.parse(_EXPRESSION.format(rows="M // n"))
+    assert isinstance(function, Function)
+    sizes = tensor_sizes(function)
+    x, y, out = (function.params[index] for index in (0, 1, 4))
+    assert sizes.shapes == {
+        x: ("kernel_sizes::size_0(args)", 64),
+        y: ("args[5]", 64),
+        out: (32, 64),
+    }
+    lines = sizes.functions.strip().splitlines()
+    assert lines[0] == "namespace kernel_sizes {"
+    assert "static inline __aicore__ int64_t floor_div(int64_t a, int64_t b)" in lines
+    assert lines[-2:] == [
+        "static int64_t size_0(const int64_t* args) { return floor_div(args[5], args[2]); }",
+        "}",
+    ]

@@ -137,6 +137,37 @@ def test_tiles_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert err.startswith("error: Vec memory of kernel 'kernel' overflows: ")
 
 
+PADDED = """\
+import pypto.language as pl
+
+
+@pl.program
+class Padded:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(self, n: pl.INT64, x: pl.Tensor[[64, 1000], pl.FP32],
+               out: pl.Out[pl.Tensor[[64, 1000], pl.FP32]]):
+        for i in pl.range(0, 64, 8):
+            t = pl.load(x, [i, 0], [8, 1000], valid_shapes=[n, 1000])
+            e = pl.exp(t - pl.row_max(t))
+            hot = pl.fillpad(t) == 0.0
+            out[i : i + 8] = pl.fillpad(e / pl.row_sum(e)) * hot + pl.fillpad(t)
+"""
+
+
+def test_tiles_that_the_assembler_does_not_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is found of all tiles of a PTO text is said of the user's kernel."""
+    path = write(tmp_path, PADDED)
+    status, out, err = check(capsys, path)
+    assert status == 1
+    assert "  cpp     ok\n  pto     1 error\n" in out
+    assert f"[memory]\n --> {path}:7:5\n" in err
+    assert err.endswith(
+        "  = note: only the PTO text does not fit, whose tiles the assembler places; the C++ does\n"
+    )
+
+
 def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same as data: a row for each finding, with its place and what to type."""
     path = write(tmp_path, BY_HAND)

@@ -74,6 +74,37 @@ def pypto(*words: str, folder: Path, **environment: str) -> subprocess.Completed
 # --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="names are not bytes there")
+@pytest.mark.parametrize(
+    "name", ["größe.py", os.fsdecode(b"gr\xf6\xdfe.py")], ids=["utf8", "latin1"]
+)
+@pytest.mark.parametrize(
+    ("words", "utf8"),
+    [
+        (["show"], "0"),
+        (["show"], "1"),
+        (["check"], "0"),
+        (["run", "--entry=twice"], "0"),  # no host function, for which the runtime is compiled
+        (["compile", "-o", "made of it"], "1"),
+    ],
+)
+def test_names_of_any_letters(name: str, words: list[str], utf8: str, tmp_path: Path) -> None:
+    """Files, folders and variables may have spaces, and letters that the locale has not."""
+    folder = tmp_path / "two wörds"
+    folder.mkdir()
+    text = DOUBLE.replace("tile", "größe")
+    (folder / name).write_text(text, encoding="utf-8")
+    places = {"TMPDIR": str(folder), "PYPTO_CACHE_DIR": str(folder / "kept köpt")}
+    locale = {"LC_ALL": "C", "PYTHONUTF8": utf8, "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "pypto", words[0], name, *words[1:]]
+    environment = {**os.environ, "PYTHONPATH": str(SRC), **places, **locale}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    if words == ["show"]:
+        wanted = "größe" if utf8 == "1" else r"gr\xf6\xdfe"
+        assert f"{wanted}: pl.Tile[[8, 16], pl.FP32] = ".encode() in done.stdout
+
+
 @pytest.mark.parametrize("command", ["show", "compile", "run", "demo"])
 def test_help(command: str, tmp_path: Path) -> None:
     """Each command explains itself and ends with status 0."""
@@ -191,6 +222,9 @@ def test_a_kernel_of_jit_is_no_program(tmp_path: Path, capsys: pytest.CaptureFix
     kind = "pl.Tensor[[16, 64], pl.FP32]"
     write(tmp_path, f"{JITTED}\nprogram = double.lower({kind}, {kind})\n")
     assert "def double(self" in output(capsys, "show", path)
+    assert refused(capsys, "check", f"{path}:double").startswith(
+        f"error: {path} defines no program 'double': double is made one by what it is called with"
+    )
 
 
 HOST = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,7 @@ def test_bad_value(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A bad value is an error with the variable, the value and what is wanted."""
+    text = os.fsdecode(text.encode())  # where the locale has no such letter: as Python holds bytes
     monkeypatch.setenv(knob.name, text)
     with pytest.raises(knobs.KnobError) as caught:
         knob.get()

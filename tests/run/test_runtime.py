@@ -13,6 +13,7 @@ import pytest
 import pypto.language as pl
 from pypto import runtime
 from pypto._src.errors import CallError, PyptoError
+from pypto._src.interp.evaluate import evaluate
 from pypto._src.run.arguments import word_of
 from pypto._src.run.cache import CompileError
 from pypto._src.run.native import KernelError
@@ -66,6 +67,15 @@ def test_a_scalar_may_be_nan(target: Any) -> None:
     assert np.isnan(first).all()
 
 
+@TARGETS
+@pytest.mark.filterwarnings("error")
+def test_a_scalar_beyond_its_type_is_infinite(target: Any) -> None:
+    """A float argument that its type does not hold is infinity, as inside a kernel."""
+    x, out = square(3), square(0)
+    first, _ = runtime.compile(Scale, target)(x, -1e39, out)
+    assert (first == -np.inf).all()
+
+
 def test_one_function_is_a_program() -> None:
     """A function on its own is compiled as a program of one."""
     kernel = Scale.get_function("scale")
@@ -106,6 +116,29 @@ def test_several_candidates_need_a_name() -> None:
     )
     assert caught.value.hint == "entry='first'"
     assert runtime.compile(Several, "interpreter", entry="second").entry == "second"
+
+
+def test_a_function_that_none_calls_is_the_entry() -> None:
+    """Functions with scopes for the cores are not marked as orchestration, and need no name."""
+
+    @pl.program
+    class Steps:
+        @pl.function
+        def again(self, x: pl.Tensor[[8, 16], pl.FP32]) -> pl.Tensor[[8, 16], pl.FP32]:
+            with pl.incore():
+                x += x
+            return x
+
+        @pl.function
+        def first(self, x: pl.Tensor[[8, 16], pl.FP32]) -> pl.Tensor[[8, 16], pl.FP32]:
+            with pl.incore():
+                y = x + 1.0
+            return self.again(y)
+
+    compiled = runtime.compile(Steps, "interpreter")
+    assert compiled.entry == "first"
+    assert (compiled(square(2)) == 6).all()
+    assert (evaluate(Steps, [square(2)]) == 6).all()
 
 
 def test_unknown_entry() -> None:
@@ -547,7 +580,7 @@ def test_no_tensor_has_a_size_below_0(
 
 @TARGETS
 def test_a_size_that_nothing_tells(target: Any) -> None:
-    """A size that stands only in expressions is refused before anything runs."""
+    """A size that does not follow from expressions is refused before anything runs."""
 
     @pl.program
     class Batches:
@@ -558,10 +591,10 @@ def test_a_size_that_nothing_tells(target: Any) -> None:
         @pl.function(type=pl.FunctionType.Orchestration)
         def main(
             self,
-            x: pl.Tensor[[M * 8, 16], pl.FP32],
-            out: pl.Out[pl.Tensor[[M * 8, 16], pl.FP32]],
+            x: pl.Tensor[[M // 2 * 16, 16], pl.FP32],
+            out: pl.Out[pl.Tensor[[M // 2 * 16, 16], pl.FP32]],
         ):
-            for i in pl.range(M):
+            for i in pl.range(M // 2):
                 self.copy(x[i * 8 : i * 8 + 8], out[i * 8 : i * 8 + 8])
 
     with pytest.raises(CallError, match="main cannot be called: the size 'M'") as caught:

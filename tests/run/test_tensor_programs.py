@@ -386,6 +386,64 @@ def test_rows_known_at_the_call(rows: int) -> None:
 
 
 @pl.program
+class InPlace:
+    """An op that reads what it writes, of as many rows as there are."""
+
+    @pl.function
+    def main(self, n: pl.INT64, out: pl.InOut[pl.Tensor[[M, 64], pl.FP32]]):
+        for _ in pl.range(n):
+            with pl.incore():
+                out[:] = out * 2.0
+
+
+@pytest.mark.parametrize("rows", [1, 300])
+def test_rows_are_written_in_place_once(rows: int) -> None:
+    """The last tile of a tensor overlaps the one before, but no row is doubled twice."""
+    x = _random((rows, 64))
+    found = [x.copy(), x.copy()]
+    runtime.compile(InPlace, entry="main")(3, found[0])
+    Evaluator(PassManager(OptimizationStrategy.PTOAS).run_passes(InPlace)).call(
+        "main", [3, found[1]]
+    )
+    for each in found:
+        np.testing.assert_array_equal(each, x * 8)
+
+
+@pl.program
+class Moved:
+    """Rows moved down within a tensor, and a tensor that is read and then written."""
+
+    @pl.function
+    def main(
+        self,
+        x: pl.Tensor[[M, 512], pl.FP32],
+        old: pl.Out[pl.Tensor[[M, 512], pl.FP32]],
+        out: pl.InOut[pl.Tensor[[M + 64, 512], pl.FP32]],
+        rows: pl.InOut[pl.Tensor[[200, 512], pl.FP32]],
+    ):
+        with pl.incore():
+            rows[8:] = rows[:192]
+        with pl.incore():
+            out[1:] = out[: M + 63]
+            old[:] = out[:M]
+            out[64:] = x
+
+
+def test_parts_of_a_tensor_move_within_it() -> None:
+    """What is copied is what was there before, though tiles are written one by one."""
+    x, out, rows = _random((300, 512)), _random((364, 512), 1), _random((200, 512), 2)
+    old, first = np.zeros_like(x), np.concatenate([out[:1], out[:-1]])
+    wanted = [first[:300], np.concatenate([first[:64], x]), np.concatenate([rows[:8], rows[:192]])]
+    lowered = PassManager(OptimizationStrategy.PTOAS).run_passes(Moved)
+    found = [[x, old.copy(), out.copy(), rows.copy()] for _ in range(2)]
+    runtime.compile(Moved, entry="main")(*found[0])
+    Evaluator(lowered).call("main", found[1])
+    for way in found:
+        for each, want in zip(way[1:], wanted, strict=True):
+            np.testing.assert_array_equal(each, want)
+
+
+@pl.program
 class Direct:
     """A kernel written with ops on tensors, which a host function calls."""
 

@@ -57,6 +57,19 @@ def no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", find_nothing)
 
 
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """A place whose name is two words for a shell, as many a place of temporary files is."""
+    path = tmp_path / "two words"
+    path.mkdir()
+    return path
+
+
+def word(path: Path) -> str:
+    """Return a path as a shell reads it."""
+    return shlex.quote(str(path))
+
+
 def write_script(path: Path, body: str) -> Path:
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(0o755)
@@ -65,7 +78,7 @@ def write_script(path: Path, body: str) -> Path:
 
 def write_compiler(path: Path) -> Path:
     """Write a script that runs the system's compiler."""
-    return write_script(path, f'PATH={shlex.quote(PATH)} exec {SYSTEM} "$@"')
+    return write_script(path, f'PATH={shlex.quote(PATH)} exec {shlex.quote(str(SYSTEM))} "$@"')
 
 
 @pytest.mark.usefixtures("bin_dir", "no_wheel")
@@ -95,9 +108,9 @@ def test_broken_candidates_are_reported(bin_dir: Path) -> None:
     assert find_toolchain() is None
     assert no_compiler_message() == (
         "no C++ compiler that works was found; tried\n"
-        f"  c++: {bin_dir}/c++ --version fails: xcrun: error: no developer tools\n"
-        f"  g++: {bin_dir}/g++ does not compile: x.cpp:1: fatal error: gone\n"
-        f"  clang++: {bin_dir}/clang++ makes no object\n"
+        f"  c++: {word(bin_dir / 'c++')} --version fails: xcrun: error: no developer tools\n"
+        f"  g++: {word(bin_dir / 'g++')} does not compile: x.cpp:1: fatal error: gone\n"
+        f"  clang++: {word(bin_dir / 'clang++')} makes no object\n"
         "  ziglang: not installed\n"
         'hint: pip install "pypto[toolchain]", or set PYPTO_CXX to a C++17 compiler'
     )
@@ -119,7 +132,7 @@ def test_probe_runs_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     """A compiler is tried once per process: a version and a compilation."""
     log = tmp_path / "calls"
     real = write_compiler(tmp_path / "real")
-    counting = write_script(tmp_path / "counting", f'echo >> {log}\nexec {real} "$@"')
+    counting = write_script(tmp_path / "counting", f'echo >> {word(log)}\nexec {word(real)} "$@"')
     monkeypatch.setenv("PYPTO_CXX", str(counting))
     assert find_toolchain() == find_toolchain()
     assert len(log.read_text()) == 2
@@ -203,7 +216,7 @@ def test_chosen_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(ToolchainError) as caught:
         find_toolchain()
     assert str(caught.value) == (
-        f"PYPTO_CXX is '{script}': {script} does not compile: cxx: error: no; "
+        f"PYPTO_CXX is '{script}': {word(script)} does not compile: cxx: error: no; "
         "it wants a C++17 compiler command"
     )
 
@@ -229,7 +242,7 @@ def test_object_for_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PYPTO_CXX", str(script))
     with pytest.raises(ToolchainError) as caught:
         find_toolchain()
-    begin = f"PYPTO_CXX is '{script}': {script} makes an object that does not load: "
+    begin = f"PYPTO_CXX is '{script}': {word(script)} makes an object that does not load: "
     assert str(caught.value).startswith(begin)
 
 
@@ -238,7 +251,7 @@ def test_tuning_falls_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """A compiler that refuses -march=native is used without it."""
     real = write_compiler(tmp_path / "real")
     refuse = 'for a; do case "$a" in -m*=native) echo "error: $a" >&2; exit 1;; esac; done'
-    picky = write_script(tmp_path / "picky", f'{refuse}\nexec {real} "$@"')
+    picky = write_script(tmp_path / "picky", f'{refuse}\nexec {word(real)} "$@"')
     monkeypatch.setenv("PYPTO_CXX", str(picky))
     found = find_toolchain()
     assert found is not None
@@ -274,12 +287,12 @@ def test_long_wait_is_explained(
 ) -> None:
     """When the first use of zig takes long, a log line says why."""
     monkeypatch.setattr(toolchain, "NOTICE_AFTER_S", 0.05)
-    script = write_script(tmp_path / "zig", '[ "$2" = --version ] || { sleep 3; exit 1; }')
-    monkeypatch.setenv("PYPTO_CXX", f"{script} c++")
+    script = write_script(tmp_path / "zig", '[ "$2" = --version ] || { sleep 0.5; exit 1; }')
+    monkeypatch.setenv("PYPTO_CXX", f"{word(script)} c++")
     with pytest.raises(ToolchainError, match="does not compile: exit code 1"):
         find_toolchain()
     assert caplog.messages[0] == (
-        f"trying the C++ compiler {script} c++; "
+        f"trying the C++ compiler {word(script)} c++; "
         "zig builds its C++ library first, once, in about a minute"
     )
 

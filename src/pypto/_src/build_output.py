@@ -137,7 +137,8 @@ def write_file(path: Path, text: str) -> None:
     """Write a text file; readers see the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
-    temporary.write_bytes(text.encode())
+    # The names of files in comments may be of any bytes.
+    temporary.write_bytes(text.encode(errors="surrogateescape"))
     temporary.replace(path)
 
 

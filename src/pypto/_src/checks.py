@@ -17,7 +17,7 @@ from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import PyptoError
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.roles import kernels
-from pypto._src.ir.stmts import Program
+from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.ir.walk import nesting, room, with_room
 from pypto._src.lazy import lazy_module
@@ -149,16 +149,28 @@ def _accepted(program: Program) -> Stage:
     stage, lowered = _lowered(program, OptimizationStrategy.PTOAS)
     if lowered is None:
         return Stage("pto", stage.findings)
-    texts: dict[str, str] = {}
+    texts: list[tuple[Function, str]] = []
     for kernel in kernels(lowered):
         try:
-            texts[kernel.name] = PTOCodegen().generate(Program([kernel], kernel.name))
+            texts.append((kernel, PTOCodegen().generate(Program([kernel], kernel.name))))
         except PyptoError as error:
             return Stage("pto", _diagnostics(error))
     if find_spec("xdsl") is None:
         return Stage("pto", skipped="it needs pip install 'pypto[mlir]'")
     found: list[Diagnostic] = []
-    for name, text in texts.items():
+    for kernel, text in texts:
         options = pto_dialect.options_of(text)
-        found += [f.diagnostic for f in pto_dialect.faults_of(text, f"{name}.pto", options)]
+        faults = pto_dialect.faults_of(text, f"{kernel.name}.pto", options)
+        found += [_at_the_kernel(fault.diagnostic, kernel) for fault in faults]
     return Stage("pto", tuple(found))
+
+
+def _at_the_kernel(fault: Diagnostic, kernel: Function) -> Diagnostic:
+    """Return a finding of a PTO text; what is said of all its tiles is said of the kernel."""
+    if fault.rule_name != "memory":
+        return fault
+    return fault._replace(
+        span=kernel.span,
+        hint="work on smaller tiles: the assembler keeps what a loop uses for all of the loop",
+        note="only the PTO text does not fit, whose tiles the assembler places; the C++ does",
+    )

@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Final
 
 from pypto._src.commands import check, convert, demo, run, show, verify
@@ -28,6 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = _parser().parse_args(argv)
     except SystemExit as end:  # argparse has printed help (0) or what is wrong (2)
         return end.code if isinstance(end.code, int) else 2
+    out: object = sys.stdout
+    if isinstance(out, TextIOWrapper):
+        out.reconfigure(errors="backslashreplace")  # as stderr: the locale may have few letters
     try:
         status: int = args.command(args)
         sys.stdout.flush()  # here, where a closed pipe is caught

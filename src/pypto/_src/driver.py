@@ -18,14 +18,14 @@ from pypto._src import knobs
 from pypto._src.diagnostics import place_of_frame, spelled_like
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.cpp_options import DEFAULT, CppOptions
+from pypto._src.emit.cpp_sizes import tensor_sizes
 from pypto._src.emit.host import host_text
 from pypto._src.emit.writer import source_comment
 from pypto._src.errors import CallError, EmitError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.interp.strict import ORDERS, OrderName, StrictEvaluator
-from pypto._src.ir.dims import dimension_vars
-from pypto._src.ir.nodes import ConstInt, TensorType, Var
-from pypto._src.ir.roles import Role, outermost, role
+from pypto._src.ir.nodes import TensorType, Var
+from pypto._src.ir.roles import Role, outermost, role, uncalled
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.verify import IRVerifier
 from pypto._src.ir.walk import functions_called, with_room
@@ -194,7 +194,8 @@ def compile_program(
         target: ``cpu`` compiles the kernels with the C++ compiler found here; without one it warns
             and goes on as ``interpreter``, which evaluates the program on NumPy.
         entry: The function that a call runs. If None: the only orchestration function that no
-            other one calls, else the program's own entry, else its only function.
+            other one calls, else the program's own entry, else its only function that no
+            other one calls.
         strategy: The passes that run first, for ``cpu``.
         options: Additions to the C++ of the kernels, for ``cpu``: `CppOptions`.
         strict: For ``interpreter``: run the kernels after the passes as the pipes of a core do,
@@ -241,8 +242,10 @@ def compile_program(
     if strict:
         whole = PassManager(strategy).run_passes(whole)
         order = "late" if strict is True else strict
-        return _for_interpreter(whole, name, given, StrictEvaluator(whole, order, seed))
-    return _for_interpreter(whole, name, given, Evaluator(whole))
+        evaluator = StrictEvaluator(whole, order, seed)
+    else:
+        evaluator = Evaluator(whole)
+    return with_room(lambda: _for_interpreter(whole, name, given, evaluator), whole)
 
 
 def check_strategy(strategy: OptimizationStrategy, frame: FrameType) -> None:
@@ -266,8 +269,10 @@ def entry_function(program: Program, name: str | None = None) -> Function:
     functions = program.functions_
     names = ", ".join(f.name for f in functions)
     wanted = name if name is not None else _marked(program)
-    if wanted is None and len(functions) == 1:
-        return functions[0]
+    if wanted is None:
+        for candidates in (functions, uncalled(program)):
+            if len(candidates) == 1:
+                return candidates[0]
     found = None if wanted is None else program.get_function(wanted)
     if found is not None:
         return found
@@ -359,12 +364,12 @@ def _compile(
     profile: Profile | None,
 ) -> dict[str, Kernel]:
     def compile_one(function: Function) -> Kernel:
-        source = sources[function.name]
+        sizes = tensor_sizes(function)
         native = load_kernel(
-            source,
+            sources[function.name] + sizes.functions,
             toolchain=toolchain,
             include_dirs=[INCLUDE],
-            tensors=_launch_tensors(function),
+            tensors=_launch_tensors(function, sizes.shapes),
             name=function.name,
         )
         run = native if profile is None else profile.recorded(function.name, native)
@@ -377,26 +382,20 @@ def _compile(
         return {function.name: kernel for function, kernel in zip(functions, made, strict=True)}
 
 
-def _launch_tensors(function: Function) -> list[LaunchTensor | None]:
+def _launch_tensors(
+    function: Function, shapes: Mapping[Var, tuple[int | str, ...]]
+) -> list[LaunchTensor | None]:
     """Return for each parameter its tensor, None for a scalar; see `launcher_source`.
 
     Empty, so that nothing is checked, if there are too many.
     """
-    words = enumerate((*function.params, *dimension_vars(function)))
-    names = {var: f"args[{index}]" for index, var in words}
     found: list[LaunchTensor | None] = []
     for param in function.params:
         kind = param.type
         if not isinstance(kind, TensorType):
             found.append(None)
             continue
-        sizes = [
-            dim.value if isinstance(dim, ConstInt) else names[dim]
-            for dim in kind.shape
-            if isinstance(dim, ConstInt | Var)
-        ]
-        is_known = len(sizes) == len(kind.shape) and kind.tensor_view is None
-        shape = tuple(sizes) if is_known else None
+        shape = shapes[param] if kind.tensor_view is None else None
         found.append(LaunchTensor(param.name, kind.dtype.bytes, shape))
     return found if len(found) <= MAX_CHECKED_TENSORS else []
 

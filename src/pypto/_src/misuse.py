@@ -6,6 +6,7 @@ Knows Python's objects and the user's text; knows nothing of the IR.
 from __future__ import annotations
 
 import re
+import sys
 from types import FrameType
 from typing import Any, Final
 
@@ -44,6 +45,15 @@ def check_kind(word: str, value: object, kind: type, hint: str, frame: FrameType
         hint=hint,
         slug="argument-kind",
     )
+
+
+def users_frame() -> FrameType:
+    """Return the innermost frame outside of this package, or else the outermost one."""
+    package = __name__.partition(".")[0] + "."
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(package):
+        frame = frame.f_back
+    return frame
 
 
 def not_a_program(value: Any, taker: str, frame: FrameType | None = None) -> CallError:

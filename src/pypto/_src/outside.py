@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, cast
 from pypto._src.dtypes import DataType
 from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.inline import InlineFunction
-from pypto._src.frontend.lines import Line, names_assigned, paths_read, walk
+from pypto._src.frontend.lines import CallLine, Line, names_assigned, paths_read, walk
 
 Path = tuple[str, ...]
 """A name and the attributes read of it."""
@@ -234,7 +234,7 @@ def _collect(node: ast.AST, found: dict[str, list[Path]]) -> None:
         if isinstance(current, ast.Name):
             if isinstance(current.ctx, ast.Load):
                 found.setdefault(current.id, []).append(above)
-        elif isinstance(current, Line):
+        elif isinstance(current, Line | CallLine):
             for path in paths_read(current):
                 name, *attributes = path.split(".")
                 found.setdefault(name, []).append((*attributes,))

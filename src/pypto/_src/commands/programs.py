@@ -55,6 +55,8 @@ def load_case(text: str) -> tuple[Program, demo.Case | None]:
             slug="program-name",
         )
     if name not in found:
+        if isinstance(variables.get(name), JitFunction):
+            raise _only_jitted(f"{path} defines no program {name!r}", [name])
         near = spelled_like(name, found) or (names if len(found) == 1 else None)
         hint = None if near is None else f"name one that it defines: {path}:{near}"
         what = f"{path} defines no {name!r}; it defines {names}"
@@ -110,9 +112,13 @@ def _no_program(path: Path, variables: Mapping[str, Any]) -> CallError:
     if not jitted:
         hint = "put @pl.program above a class of functions"
         return CallError(f"{path} defines no program", hint=hint, slug="program-name")
+    return _only_jitted(f"{path} defines no program", jitted)
+
+
+def _only_jitted(message: str, names: Sequence[str]) -> CallError:
     return CallError(
-        f"{path} defines no program: {', '.join(jitted)} is made one by what it is called with",
-        hint=f"program = {jitted[0]}.lower(pl.Tensor[[64, 64], pl.FP32], ...)",
+        f"{message}: {', '.join(names)} is made one by what it is called with",
+        hint=f"program = {names[0]}.lower(pl.Tensor[[64, 64], pl.FP32], ...)",
         slug="program-name",
     )
 

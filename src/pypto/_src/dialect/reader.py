@@ -12,7 +12,7 @@ from typing import Final, NoReturn, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, cf, func, scf
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.utils.lexer import Span as TextSpan
@@ -60,6 +60,10 @@ def place_of(text: str, filename: str, begin: int, end: int) -> Span:
     return Span(filename, line, begin - start, line, end - start)
 
 
+_TYPE: Final = re.compile(r"!pto\.\w+<[^<>/\"]*>")
+"""A type of the dialect in one piece, without comments: it ends at the first bracket."""
+
+
 class PtoParser(Parser):
     """The parser of xDSL, which also notes places and names, and reads a type's text once."""
 
@@ -70,6 +74,7 @@ class PtoParser(Parser):
         self.comments: dict[Operation, list[str]] = {}
         self.literals: dict[Operation, str] = {}
         self._literal = ""
+        self._types: dict[str, TypeAttribute] = {}
 
     def has_text(self) -> bool:
         """False for a text of nothing but blanks and comments, which is an empty module."""
@@ -86,6 +91,20 @@ class PtoParser(Parser):
         if isinstance(op, arith.ConstantOp):
             self.literals[op] = self._literal
         return op
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        """Parse a type, if there is one; a text that was read before is the type that it was."""
+        written = _TYPE.match(self.lexer.input.content, self._current_token.span.start)
+        if written is None:
+            return super().parse_optional_type()
+        known = self._types.get(written[0])
+        if known is not None:
+            self._resume_from(written.end())
+            return known
+        found = super().parse_optional_type()
+        if found is not None:
+            self._types[written[0]] = found
+        return found
 
     def _lines_above(self, begin: int) -> list[str]:
         """Return the comments and blank lines right above the line that begins at ``begin``."""

@@ -73,10 +73,9 @@ class Calls:
         self._names_do = not kernel.options.fold_constants  # variables may be written by name
         self._alone = ALONE_REMARKED if self._hints else ALONE
         self._is_text = self._names_do and kernel.sharing is None  # addresses need no statements
-        # By the identity of what they depend on, which stands behind them: a long kernel has few
-        # shapes, lists of numbers and tensors.
-        self._shapes: dict[tuple[int, int, int], tuple[tuple[Size, ...], object, object]] = {}
-        self._regions: dict[tuple[int, ...], tuple[str, str, object, object]] = {}  # and offsets
+        # The GlobalTensors of regions, and the lines that point them there, by the identity of what
+        # they depend on, which stands behind them: a long kernel has few lists of numbers.
+        self._views: dict[tuple[int, ...], tuple[str, str, object]] = {}
         self._sizes: dict[str, Var] = {}  # variables for sizes that are known at run time
 
     def write(self, call: Call, dst: str, kind: Type | None = None) -> None:
@@ -97,9 +96,12 @@ class Calls:
             check_equal(op, call)
         remark = self._remark(op, call) if self._hints else ""
         if is_plain and self._names_do:
-            given = map(self._given.get, args)
-            names: list[Any] = [dst, *given] if dst else [*given]
-            if None not in names:
+            given, names = self._given, [dst] if dst else []
+            for arg in args:
+                if arg not in given:
+                    break
+                names.append(given[arg])
+            else:
                 kernel.body.emit_line(f"{form}({', '.join(names)});{remark}")
                 return
         texts = kernel.operands(call.args)
@@ -135,7 +137,7 @@ class Calls:
 
     # ----- parts of tensors -----------------------------------------------------------------
 
-    def view(self, call: Call) -> Place:
+    def place(self, call: Call) -> Place:
         """Return the place that a call of `tensor.view` names."""
         kernel = self.kernel
         source = kernel.place(call.args[0])
@@ -201,7 +203,7 @@ class Calls:
         begins beyond the end of a row, or goes beyond a part of a tensor, only this can see.
         """
         limits = place.shape
-        if _CONSTANTS.issuperset(map(type, offsets)) and str not in map(type, (*sizes, *limits)):
+        if _are_known(place, offsets, sizes):
             return offsets  # the op's type rule has compared them
         first = 0 if place.is_part else 1
         kept = list(offsets)
@@ -221,54 +223,54 @@ class Calls:
 
         They are ``shape``, or those of the part of the tile that is valid.
         """
-        key = id(shape), id(kind.shape), id(kind.tile_view)
-        known = self._shapes.get(key)
-        if known is not None:
-            return known[0]
-        sizes: tuple[Size, ...] = constant_sizes(shape, "a region")
-        valid = valid_sizes(kind)
-        if len(valid) == len(sizes):
-            text = self.kernel.scalar
-            sizes = tuple([v.value if isinstance(v, ConstInt) else text(v) for v in valid])
-        if str not in map(type, sizes):  # a text may be another one the next time
-            self._shapes[key] = sizes, shape, kind
-        return sizes
+        sizes, valid = constant_sizes(shape, "a region"), valid_sizes(kind)
+        if len(valid) != len(sizes):
+            return sizes
+        text = self.kernel.scalar
+        return tuple([v.value if isinstance(v, ConstInt) else text(v) for v in valid])
 
-    def region(self, place: Place, offsets: Sequence[Expr], shape: tuple[Size, ...]) -> str:
-        """Return the GlobalTensor of a region, after pointing it there."""
+    def view(
+        self, place: Place, offsets: Sequence[Expr], shape: Sequence[Expr], kind: TileType
+    ) -> str:
+        """Return the GlobalTensor of a region that a tile moves to or from, after pointing it."""
+        key = id(place), id(offsets), id(shape), id(kind.shape), id(kind.tile_view)
+        known = self._views.get(key)
+        if known is not None:
+            name, line, _ = known
+            if line:
+                self.kernel.body.emit_line(line)
+            return name
+        sizes = self.moved_sizes(shape, kind)
+        if is_column(kind):
+            check_column(sizes, place.strides)
         if (
             place.whole
-            and shape == place.shape
+            and sizes == place.shape
             and all(const_value(offset) == 0 for offset in offsets)
         ):
-            return place.whole
-        key: tuple[int, ...] = (id(place), id(shape))
-        if _CONSTANTS.issuperset(map(type, offsets)):
-            numbers: Any = offsets
-            key = *key, *[number.value for number in numbers]
-        known = self._regions.get(key)
-        if known is not None and known[1]:
-            self.kernel.body.emit_line(known[1])
-            return known[0]
-        kept = self.kept(place, offsets, shape)
-        address = self.offset(place, kept)
-        name = self.kernel.regions.object_for(place, shape, "ND") if known is None else known[0]
-        if known is None:
-            line = _pointed(name, address) if kept is offsets and self._is_text else ""
-            self._regions[key] = name, line, place, shape
-        return self.point(name, address, shape)
+            name, line = place.whole, ""
+        else:
+            address = self.offset(place, self.kept(place, offsets, sizes))
+            name = self.kernel.regions.object_for(place, sizes, "ND")
+            line = self.point(name, address, sizes)
+        if self._is_text and _are_known(place, offsets, sizes):
+            self._views[key] = name, line, (place, offsets, shape, kind)
+        return name
 
     def point(self, name: str, address: str, shape: Sequence[Size]) -> str:
-        """Point a GlobalTensor somewhere and give it its sizes; return its name."""
-        self.kernel.body.emit_line(_pointed(name, address))
+        """Point a GlobalTensor somewhere and give it its sizes; return the line that points it."""
+        line = f"TASSIGN({name}, {address});"
+        self.kernel.body.emit_line(line)
         sizes = set_sizes(name, shape)
         if sizes is not None:
             self.kernel.body.emit_line(sizes)
-        return name
+        return line
 
 
-def _pointed(name: str, address: str) -> str:
-    return f"TASSIGN({name}, {address});"
+def _are_known(place: Place, offsets: Sequence[Expr], sizes: Sequence[Size]) -> bool:
+    """True if all numbers that say where a region lies in its tensor are constants."""
+    known = _CONSTANTS.issuperset(map(type, offsets))
+    return known and str not in map(type, (*sizes, *place.shape))
 
 
 _Form: TypeAlias = tuple[OpDef[..., Any], Form, bool]
@@ -346,18 +348,17 @@ class Site:
         kernel, calls = self._kernel, self._calls
         place = kernel.place(tensor)
         tile, kind = self._moved()
-        sizes = calls.moved_sizes(shape, kind)
         if layout == "ND":
-            if is_column(kind):
-                check_column(sizes, place.strides)
-            return calls.region(place, offsets, sizes)
+            return calls.view(place, offsets, shape, kind)
+        sizes = calls.moved_sizes(shape, kind)
         part = column_part(sizes, place.strides, kind.dtype.bytes)
         address = calls.offset(place, calls.kept(place, offsets, sizes))
         if part.order == "ND":
             self._name_rows(tile, kind, part.shape)
         there = place._replace(strides=part.strides)
         name = kernel.regions.object_for(there, part.shape, part.order)
-        return calls.point(name, address, part.shape)
+        calls.point(name, address, part.shape)
+        return name
 
     def _moved(self) -> tuple[Expr | None, TileType]:
         """Return the tile that moves and its type; None stands for the result."""

@@ -7,8 +7,9 @@ to know calls and control flow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, TypeAlias
 
+from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp_kernel import Kernel, space_of
 from pypto._src.emit.cpp_tensors import (
     Place,
@@ -43,12 +44,9 @@ class Declarations:
         self._kernel = kernel
         self._computed: list[str] = []  # sizes of tensors that are known at run time
         self._arguments: list[str] = []
-        # Tensors and tiles, an empty line after each.
-        self._tensors: list[str] = []
+        self._tensors: list[str] = []  # the lines of each as one text
         self._tiles: list[str] = []
-        # By a type, and by what its class depends on, both of which the function keeps.
-        self._tile_texts: dict[int, tuple[str, str, str]] = {}
-        self._class_texts: dict[tuple[Any, ...], tuple[str, str]] = {}
+        self._tile_texts: dict[int, _TileTexts] = {}  # by a type, which the function keeps
 
     def declare(self) -> None:
         """Name the parameters and the tiles that ops make, and write their declarations.
@@ -57,19 +55,22 @@ class Declarations:
             EmitError: one has no C++ form; the error points at its definition.
         """
         kernel = self._kernel
+        if kernel.sharing is not None:
+            kernel.sharing.paused = True  # the variables of shared expressions come later
         self._unpack_arguments()
         params = [p for p in kernel.function.params if isinstance(p.type, TensorType)]
         for param in params:
-            self._tensors += (*self._tensor_param(param), "")
-        for var in kernel.tiles:
-            self._tiles += (*self.tile(var), "")
+            self._tensors.append(self._tensor_param(param))
+        self._tiles += map(self.tile, kernel.tiles)
+        if kernel.sharing is not None:
+            kernel.sharing.paused = False
 
     def write(self, out: CodeEmitter) -> None:
         """Write the sections of the prologue, those of parts of tensors among them."""
-        parts = [line for lines in self._kernel.regions.declarations for line in (*lines, "")]
-        _section(out, "Unpack arguments", [*self._arguments, ""] if self._arguments else ())
-        _section(out, "Shapes and strides", [*self._computed, ""] if self._computed else ())
-        _section(out, "Global tensor declarations", self._tensors + parts)
+        tensors = self._tensors + self._kernel.regions.declarations
+        _section(out, "Unpack arguments", ["\n".join(self._arguments)] if self._arguments else ())
+        _section(out, "Shapes and strides", ["\n".join(self._computed)] if self._computed else ())
+        _section(out, "Global tensor declarations", tensors)
         _section(out, "Tile type definitions and allocations", self._tiles)
 
     # ----- arguments ------------------------------------------------------------------------
@@ -115,7 +116,7 @@ class Declarations:
 
     # ----- tensors --------------------------------------------------------------------------
 
-    def _tensor_param(self, param: Var) -> list[str]:
+    def _tensor_param(self, param: Var) -> str:
         kernel = self._kernel
         whole = kernel.context.get_var_name(param)
         name = kernel.context.get_pointer(whole)
@@ -161,49 +162,44 @@ class Declarations:
 
     # ----- tiles ----------------------------------------------------------------------------
 
-    def tile(self, var: Var) -> list[str]:
+    def tile(self, var: Var) -> str:
         """Name a tile; return the lines that declare it: its type, the object, its address."""
         name, kind = self._kernel.context.declare(var), var.type
         texts = self._tile_texts.get(id(kind))
         if texts is None:
             assert isinstance(kind, TileType)
-            texts = self._tile_texts[id(kind)] = self._texts_of(var, kind)
-        whole, size, address = texts
-        lines = [f"using {name}Type = {whole};", f"{name}Type {name}({size});"]
-        if address:
-            lines.append(f"TASSIGN({name}, {address});")
-        return lines
-
-    def _texts_of(self, var: Var, kind: TileType) -> tuple[str, str, str]:
-        """Return the class of a tile, the arguments of its constructor, and its address if any."""
-        memref = kind.memref
-        space = None if memref is None else memref.memory_space_
-        key = id(kind.shape), kind.dtype, id(kind.tile_view), space
-        class_text = self._class_texts.get(key)
-        if class_text is None:
-            class_text = self._class_texts[key] = self._class_text(var, kind)
-        address = None if memref is None else const_value(memref.addr_)
-        return *class_text, "" if address is None or address < 0 else f"0x{address:x}"
-
-    def _class_text(self, var: Var, kind: TileType) -> tuple[str, str]:
-        """Return the class of a tile, and the arguments of its constructor."""
-        known = structure(kind)
-        key = known, space_of(kind)
-        found = None if known is None else CLASSES.get(key)
-        if found is None:
             try:
-                found = _class_text(kind)
+                texts = self._tile_texts[id(kind)] = _tile_texts(kind)
             except EmitError as error:
                 raise error.at(var.span) from None
-            if known is not None:
-                if len(CLASSES) >= MOST_CLASSES:
-                    CLASSES.clear()
-                CLASSES[key] = found
-        return found
+        whole, size, address = texts
+        lines = f"using {name}Type = {whole};\n{name}Type {name}({size});"
+        return f"{lines}\nTASSIGN({name}, {address});" if address else lines
 
 
-CLASSES: Final[dict[tuple[Any, MemorySpace], tuple[str, str]]] = {}
-"""Classes of tiles by structure and memory, for the whole process."""
+_TileTexts: TypeAlias = "tuple[str, str, str]"
+"""The class of a tile, the arguments of its constructor, and its address if any."""
+
+
+def _tile_texts(kind: TileType) -> _TileTexts:
+    shape, view, space = kind.shape, kind.tile_view, space_of(kind)
+    key = id(shape), id(view), kind.dtype, space
+    found = CLASSES.get(key)
+    if found is None:
+        found = *_class_text(kind), shape, view
+        if structure(kind) is not None:
+            if len(CLASSES) >= MOST_CLASSES:
+                CLASSES.clear()
+            CLASSES[key] = found
+    address = None if kind.memref is None else const_value(kind.memref.addr_)
+    return found[0], found[1], "" if address is None or address < 0 else f"0x{address:x}"
+
+
+CLASSES: Final[dict[tuple[int, int, DataType, MemorySpace], tuple[str, str, object, object]]] = {}
+"""Classes of tiles, and arguments of constructors, by what these depend on, for the process.
+
+Shapes and views are known by identity, and stand behind the texts.
+"""
 MOST_CLASSES: Final = 1024
 
 
@@ -218,7 +214,7 @@ def _class_text(kind: TileType) -> tuple[str, str]:
     return tile_text(kind, space_of(kind), rows, cols), f"{given[0]}, {given[1]}"
 
 
-def _section(out: CodeEmitter, title: str, lines: Sequence[str]) -> None:
-    if lines:
+def _section(out: CodeEmitter, title: str, texts: Sequence[str]) -> None:
+    if texts:
         out.emit_line(f"// {title}")
-        out.emit_lines(lines)
+        out.emit_paragraphs(texts)

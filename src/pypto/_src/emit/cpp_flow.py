@@ -13,6 +13,7 @@ from pypto._src.emit.cpp_helpers import UNROLL_LIMIT
 from pypto._src.emit.cpp_kernel import Kernel
 from pypto._src.emit.cpp_tensors import Place, declare_global
 from pypto._src.emit.cpp_types import loop_test
+from pypto._src.emit.writer import check_carried
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (
     ConstBool,
@@ -133,6 +134,7 @@ class Flow:
         self._leave_carried(stmt.iter_args, stmt.return_vars)
 
     def _enter_carried(self, iter_args: Sequence[IterArg]) -> None:
+        check_carried(iter_args)
         for arg in iter_args:
             if isinstance(arg.type, TensorType):
                 if arg in self._kernel.choices.moved:
@@ -141,7 +143,7 @@ class Flow:
                     self._kernel.same_tensor(arg, arg.initValue)
             elif isinstance(arg.type, TileType):
                 init = self._kernel.value(arg.initValue)
-                self._body.emit_lines(self._declarations.tile(arg))
+                self._body.emit_lines(self._declarations.tile(arg).split("\n"))
                 self._body.emit_line(f"{self._kernel.name(arg)} = {init};")
             else:
                 init = self._kernel.scalar(arg.initValue)
@@ -223,7 +225,7 @@ class Flow:
         text = self._kernel.scalar(condition)
         for var in stmt.return_vars:
             if isinstance(var.type, TileType):
-                self._body.emit_lines(self._declarations.tile(var))
+                self._body.emit_lines(self._declarations.tile(var).split("\n"))
             elif isinstance(var.type, TensorType):
                 self._declare_choice(var)
             elif var in self._kernel.used:
@@ -278,7 +280,8 @@ class Flow:
         base = first.base if pointer == first.pointer else name
         place = first._replace(pointer=pointer, base=base, whole=f"{name}Global")
         self._kernel.places[place.whole] = place
-        self._body.emit_lines(declare_global(name, place, place.shape, "ND", ""))
+        lines = declare_global(name, place, place.shape, "ND", "")
+        self._body.emit_lines(lines.split("\n"))
 
     def _root_place(self, root: Var | None) -> Place | None:
         name = None if root is None else self._context.get(root)

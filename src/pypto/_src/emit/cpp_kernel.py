@@ -7,6 +7,7 @@ comments that name the user's. Refuses to know statements, ops and the lines of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.emit.cpp_context import CodeContext
@@ -30,7 +31,7 @@ class Body(CodeEmitter):
         super().__init__(1)
         self._comments = comments
         self._texts = texts  # the comments have the texts of the lines
-        self._span = UNKNOWN_SPAN  # the place that the lines to come are for
+        self.span = UNKNOWN_SPAN  # the place that the lines to come are for
         self._file = self._shown = ""
         self._line = -1
         self._source = self._named = ""  # what a comment says of it, and what the last one said
@@ -38,9 +39,7 @@ class Body(CodeEmitter):
 
     def note(self, span: Span) -> None:
         """Say which place of the source the lines to come are for."""
-        if span is self._span:  # as for a flag, which stands beside a statement
-            return
-        self._span = span
+        self.span = span
         line, file = span.begin_line, span.filename
         if line == self._line and file == self._file:
             return
@@ -71,7 +70,10 @@ class Body(CodeEmitter):
     def emit_lines(self, lines: Iterable[str]) -> None:
         """Append several lines."""
         for line in lines:
-            self.emit_line(line)
+            if self._is_due or not line:
+                self.emit_line(line)
+            else:
+                self._lines.append(self._indent + line)
 
 
 class Kernel:
@@ -94,14 +96,16 @@ class Kernel:
         self.choices = choices
         self.types = TypeConverter()
         self.context = CodeContext()
-        shared = None if sharing is None else self._share
-        self.scalars = ScalarText(self.name, shared, checked=True)
+        self.body = Body(comments, options.source_lines)
+        shared = None
+        if sharing is not None:
+            shared = partial(_shared, sharing, self.context, self.body)
+        self.scalars = ScalarText(self.context.get_var_name, shared, checked=True)
         self.helpers = self.scalars.helpers
         self.places: dict[str, Place] = {}  # by the name that a tensor is registered under
         self.regions = Regions(self.context.fresh)
         self.constants: dict[Var, Expr] = {}  # scalars that folding found to be constant
         self.ranges = Ranges()
-        self.body = Body(comments, options.source_lines)
         self.profile = ""  # name of the pointer to the counters
         self.dead: list[Stmt] = []  # bodies that never run
 
@@ -157,16 +161,6 @@ class Kernel:
         """Return ``expr`` with its constant parts computed, where that was asked for."""
         return folded(expr, self.constants) if self.options.fold_constants else expr
 
-    def _share(self, expr: BinaryExpr, text: str) -> str | None:
-        assert self.sharing is not None
-
-        def define() -> str:
-            name = self.context.fresh("index")
-            self.body.emit_line(f"int64_t {name} = {text};")
-            return name
-
-        return self.sharing.see(expr, define)
-
     def enter_block(self) -> None:
         """Indent what follows; names of shared expressions hold up to `leave_block`."""
         self.body.increase_indent()
@@ -178,6 +172,19 @@ class Kernel:
         self.body.decrease_indent()
         if self.sharing is not None:
             self.sharing.leave()
+
+
+def _shared(
+    sharing: Sharing, context: CodeContext, body: Body, expr: BinaryExpr, text: str
+) -> str | None:
+    """Return what stands for an expression; see `ScalarText`."""
+
+    def define() -> str:
+        name = context.fresh("index")
+        body.emit_line(f"int64_t {name} = {text};")
+        return name
+
+    return sharing.see(expr, define)
 
 
 def space_of(kind: Type) -> MemorySpace:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pypto._src.misuse import check_kind, users_frame
+
 
 @dataclass(frozen=True)
 class CppOptions:
@@ -29,6 +31,10 @@ class CppOptions:
 
     source_lines: bool = False
     """Put the text of the source line into the comment that names it."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            check_kind(name, value, bool, f"CppOptions({name}=True)", users_frame())
 
 
 DEFAULT = CppOptions()

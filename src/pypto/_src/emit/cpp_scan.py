@@ -6,7 +6,7 @@ needs. Knows no text, no names and no places.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from pypto._src.emit.cpp_tensors import valid_sizes
@@ -59,12 +59,7 @@ class Facts(NamedTuple):
 def scan(function: Function, removed: frozenset[Stmt] = frozenset()) -> Facts:
     """Look at ``function`` once; nothing in ``removed`` statements reads anything."""
     found = _Scan(removed)
-    visit, other = found.visit.get, found.other
-    stmts: Any = stmts_in(function.body)
-    for stmt in stmts:
-        if stmt.__class__ is EvalStmt and stmt.expr.__class__ is Call and not stmt.expr.args:
-            continue  # flags and barriers are half the statements of a kernel
-        visit(stmt.__class__, other)(stmt)
+    found.visit(stmts_in(function.body))
     for param in function.params:
         found.read_type(param.type)
     return Facts(found.used(), found.tiles, found.hands_tensors_on)
@@ -87,17 +82,8 @@ class _Scan:
     def __init__(self, removed: frozenset[Stmt]) -> None:
         self.tiles: list[Var] = []
         self.hands_tensors_on = False
-        self.visit: dict[type[Stmt], Callable[[Any], None]] = {
-            AssignStmt: self._assign,
-            EvalStmt: self._evaluate,
-            ForStmt: self._loop,
-            WhileStmt: self._loop,
-            IfStmt: self._branch,
-            YieldStmt: self._values,
-            ReturnStmt: self._values,
-        }
         self._read: set[Var] = set()
-        self._pending: dict[Var, list[Var]] = {}  # what scalars that are not read yet would read
+        self._pending: dict[Var, Sequence[Expr]] = {}  # what scalars not read yet would read
         # Yields whose values are read only as far as their results are.
         self._passed: set[Stmt] = set()
         self._gone = {inner for stmt in removed for inner in stmts_in(stmt)}
@@ -107,7 +93,7 @@ class _Scan:
         """Return the variables that are read, directly or by what is read."""
         stack = [var for var in self._pending if var in self._read]
         while stack:
-            for var in self._pending.pop(stack.pop(), ()):
+            for var in uses(self._pending.pop(stack.pop(), ())):
                 if var not in self._read:
                     self._read.add(var)
                     stack.append(var)
@@ -123,35 +109,45 @@ class _Scan:
             if not _LITERALS.issuperset(map(type, sizes)):
                 self._read.update(uses(sizes))
 
+    def visit(self, stmts: Iterable[Any]) -> None:
+        """Look at statements, most of which are flags and calls of variables and numbers."""
+        gone, tiles = self._gone, self.tiles
+        for stmt in stmts:
+            cls = stmt.__class__
+            if cls is EvalStmt:
+                value = stmt.expr
+                if value.__class__ is Call and not value.args:
+                    continue
+                if stmt not in gone and value.__class__ is not Var:
+                    self._expressions((value,))
+                continue
+            if cls is not AssignStmt:
+                _VISITORS.get(cls, _Scan.other)(self, stmt)
+                continue
+            var, value = stmt.var, stmt.value
+            kind = var.type
+            is_tile, is_call = kind.__class__ is TileType, value.__class__ is Call
+            if is_tile and is_call:
+                tiles.append(var)
+            if gone and stmt in gone:
+                continue
+            if kind.__class__ is ScalarType:
+                self._pending[var] = (value,)
+                continue
+            if is_call:
+                self._call(value)
+            else:
+                self._expressions((value,))
+            if not is_tile or kind.tile_view is not None:
+                self.read_type(kind)
+
     def other(self, stmt: Stmt) -> None:
         """Note what a statement without a rule of its own reads."""
         if stmt not in self._gone:
             self._expressions([e for e in exprs_in(stmt) if not isinstance(e, Var)])
 
-    def _assign(self, stmt: AssignStmt) -> None:
-        var = stmt.var
-        value: Any = stmt.value
-        kind: Any = var.type
-        is_tile, is_call = kind.__class__ is TileType, value.__class__ is Call
-        if is_tile and is_call:
-            self.tiles.append(var)
-        if self._gone and stmt in self._gone:
-            return
-        if kind.__class__ is ScalarType:
-            self._pending[var] = list(uses([value]))
-            return
-        if is_call:
-            self._call(value)
-        else:
-            self._expressions((value,))
-        if not is_tile or kind.tile_view is not None:
-            self.read_type(kind)
-
-    def _evaluate(self, stmt: EvalStmt) -> None:
-        if stmt not in self._gone and not isinstance(stmt.expr, Var):
-            self._expressions((stmt.expr,))
-
-    def _loop(self, stmt: ForStmt | WhileStmt) -> None:
+    def loop(self, stmt: ForStmt | WhileStmt) -> None:
+        """Note what a loop reads and carries."""
         self._note_tensors(stmt.iter_args)
         if stmt in self._gone:
             return
@@ -161,7 +157,8 @@ class _Scan:
             self._expressions((stmt.condition,))
         self._expressions([arg.initValue for arg in stmt.iter_args])
 
-    def _branch(self, stmt: IfStmt) -> None:
+    def branch(self, stmt: IfStmt) -> None:
+        """Note what a branch reads, and what its results stand for."""
         self._note_tensors(stmt.return_vars)
         if stmt in self._gone:
             return
@@ -178,12 +175,13 @@ class _Scan:
         others: list[Expr] = []
         for var, value in zip(results, values, strict=False):
             if isinstance(var.type, ScalarType):
-                self._pending.setdefault(var, []).extend(uses([value]))
+                self._pending[var] = (*self._pending.get(var, ()), value)
             else:
                 others.append(value)
         return others
 
-    def _values(self, stmt: YieldStmt | ReturnStmt) -> None:
+    def values(self, stmt: YieldStmt | ReturnStmt) -> None:
+        """Note what a body hands on."""
         if stmt not in self._gone and stmt not in self._passed:
             self._expressions(stmt.value)
 
@@ -215,6 +213,15 @@ class _Scan:
                     read.update(uses(arg.elements))
             elif cls not in _LITERALS:
                 read.update(uses((arg,)))
+
+
+_VISITORS: Final[dict[type[Stmt], Callable[[_Scan, Any], None]]] = {
+    ForStmt: _Scan.loop,
+    WhileStmt: _Scan.loop,
+    IfStmt: _Scan.branch,
+    YieldStmt: _Scan.values,
+    ReturnStmt: _Scan.values,
+}
 
 
 def _sizes_said(kind: Type) -> Sequence[Expr]:

@@ -7,9 +7,8 @@ calls (`cpp_calls`), and how loops and branches hand values on (`cpp_flow`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from pypto._src.diagnostics import Span
 from pypto._src.emit.cpp_calls import Calls
 from pypto._src.emit.cpp_declarations import Declarations
 from pypto._src.emit.cpp_flow import Flow
@@ -54,28 +53,9 @@ class Statements:
     def __init__(self, kernel: Kernel, declarations: Declarations) -> None:
         self._kernel = kernel
         self._body = kernel.body
+        self._declarations = declarations
         self._calls = Calls(kernel)
         self._prints = kernel.options.debug_prints
-        flow = Flow(kernel, declarations, self.write, self._assign_scalar)
-        self._writers: dict[type[Stmt], Callable[[Any], None]] = {
-            AssignStmt: self._assign,
-            EvalStmt: self._evaluate,
-            ForStmt: flow.counted,
-            IfStmt: flow.branch,
-            WhileStmt: flow.conditional,
-            ScopeStmt: lambda stmt: self.write(stmt.body),
-            BreakStmt: lambda _: self._body.emit_line("break;"),
-            ContinueStmt: lambda _: self._body.emit_line("continue;"),
-            ReturnStmt: self._return,
-            YieldStmt: lambda _: None,  # written by the statement that it yields to
-        }
-        self._assigners: dict[type[Type], Callable[[Var, Expr, Span], None]] = {
-            TileType: self._assign_tile,
-            TensorType: self._assign_tensor,
-            ScalarType: self._assign_used,
-            # block.alloc describes a buffer; tiles are declared with their addresses.
-            MemRefType: lambda _var, _value, _span: None,
-        }
 
     def function(self) -> None:
         """Write the whole body, and what counts its calls where that was asked for."""
@@ -96,28 +76,37 @@ class Statements:
         Raises:
             EmitError: one has no C++ form; the error points at it.
         """
-        writers = self._writers
         for stmt in statements(body):
+            kind = stmt.__class__
             try:
-                write = writers.get(stmt.__class__)
+                if kind is AssignStmt:
+                    target: Any = stmt
+                    kind = target.var.type.__class__
+                write = WRITERS.get(kind)
                 if write is None:
-                    raise EmitError(f"C++ kernels have no {type(stmt).__name__}")
-                write(stmt)
+                    what = "variable of " if isinstance(stmt, AssignStmt) else ""
+                    raise EmitError(f"C++ kernels have no {what}{kind.__name__}")
+                write(self, stmt)
             except PyptoError as error:
                 raise error.at(stmt.span) from None
 
-    def _evaluate(self, stmt: EvalStmt) -> None:
-        call = stmt.expr
+    def flow(self) -> Flow:
+        """Return what writes loops and branches."""
+        return Flow(self._kernel, self._declarations, self.write, self._assign_scalar)
+
+    def evaluate(self, stmt: EvalStmt) -> None:
+        """Write a call for its effect."""
+        call, body = stmt.expr, self._body
         if isinstance(call, Call):
-            self._body.note(stmt.span)
+            if stmt.span is not body.span:  # as it is of a flag, which stands beside a statement
+                body.note(stmt.span)
             if call.args:
                 self._calls.write(call, "")
             else:
-                emit = self._body.emit_line
-                for line in self._calls.lines_alone(call):
-                    emit(line)
+                body.emit_lines(self._calls.lines_alone(call))
 
-    def _return(self, stmt: ReturnStmt) -> None:
+    def finish(self, stmt: ReturnStmt) -> None:
+        """Write nothing: what a kernel returns are tensors that it has stored to."""
         for value in stmt.value:
             if not isinstance(value.type, TensorType):
                 raise EmitError(
@@ -127,22 +116,22 @@ class Statements:
                     slug="emit-return",
                 )
 
+    def jump(self, word: str) -> None:
+        """Write ``break`` or ``continue``."""
+        self._body.emit_line(f"{word};")
+
     # ----- assignments ----------------------------------------------------------------------
 
-    def _assign(self, stmt: AssignStmt) -> None:
-        kind = stmt.var.type
-        assign = self._assigners.get(kind.__class__)
-        if assign is None:
-            raise EmitError(f"C++ kernels have no variable of {type(kind).__name__}")
-        assign(stmt.var, stmt.value, stmt.span)
-
-    def _assign_tile(self, var: Var, value: Expr, span: Span) -> None:
+    def assign_tile(self, stmt: AssignStmt) -> None:
+        """Write the instruction that makes a tile."""
+        var, value, span = stmt.var, stmt.value, stmt.span
         kernel = self._kernel
         if not isinstance(value, Call):  # another name of the same tile
             kernel.context.register_var(var, kernel.value(value))
             return
         kind: Any = var.type
-        self._body.note(span)
+        if span is not self._body.span:
+            self._body.note(span)
         name = kernel.context.given.get(var) or kernel.name(var)
         if kind.tile_view is not None:
             self._set_valid(name, kind)
@@ -158,22 +147,25 @@ class Statements:
         rows, cols = (self._kernel.scalar(size) for size in sizes)
         self._body.emit_line(f"{name}.SetValidShape({rows}, {cols});")
 
-    def _assign_tensor(self, var: Var, value: Expr, span: Span) -> None:
-        kernel = self._kernel
+    def assign_tensor(self, stmt: AssignStmt) -> None:
+        """Let a variable be a tensor, a part of one, or what an instruction writes to."""
+        kernel, var, value = self._kernel, stmt.var, stmt.value
         if not isinstance(value, Call):
             kernel.same_tensor(var, value)
         elif value.op is tensor.view:
-            place = self._calls.view(value)
+            place = self._calls.place(value)
             kernel.new_tensor(var, kernel.context.fresh(var.name), place)
         else:
-            self._body.note(span)
+            self._body.note(stmt.span)
             self._calls.write(value, "")
             kernel.same_tensor(var, written(value))
 
-    def _assign_used(self, var: Var, value: Expr, span: Span) -> None:
+    def assign_scalar(self, stmt: AssignStmt) -> None:
+        """Write the definition of a scalar that is used."""
+        var = stmt.var
         if var in self._kernel.used:
-            self._body.note(span)
-            self._assign_scalar(var, value)
+            self._body.note(stmt.span)
+            self._assign_scalar(var, stmt.value)
             if self._prints:
                 self._print_scalar(var)
 
@@ -205,3 +197,22 @@ class Statements:
         name = self._kernel.name(var)
         form, value = printed(name, dtype_of(var))
         self._body.emit_line(f'PYPTO_PRINT("{name} = {form}\\n", {value});')
+
+
+WRITERS: Final[dict[type[Stmt] | type[Type], Callable[[Statements, Any], None]]] = {
+    EvalStmt: Statements.evaluate,
+    ForStmt: lambda writer, stmt: writer.flow().counted(stmt),
+    IfStmt: lambda writer, stmt: writer.flow().branch(stmt),
+    WhileStmt: lambda writer, stmt: writer.flow().conditional(stmt),
+    ScopeStmt: lambda writer, stmt: writer.write(stmt.body),
+    BreakStmt: lambda writer, _: writer.jump("break"),
+    ContinueStmt: lambda writer, _: writer.jump("continue"),
+    ReturnStmt: Statements.finish,
+    YieldStmt: lambda _writer, _stmt: None,  # written by the statement that it yields to
+    TileType: Statements.assign_tile,
+    TensorType: Statements.assign_tensor,
+    ScalarType: Statements.assign_scalar,
+    # block.alloc describes a buffer; tiles are declared with their addresses.
+    MemRefType: lambda _writer, _stmt: None,
+}
+"""What writes statements: by their class, an assignment by that of its variable's type."""

@@ -85,18 +85,16 @@ def constant_sizes(dims: Sequence[Expr], what: str) -> tuple[int, ...]:
     return tuple(values)
 
 
-def declare_global(
-    name: str, place: Place, shape: Sequence[Size], order: str, pointer: str
-) -> list[str]:
+def declare_global(name: str, place: Place, shape: Sequence[Size], order: str, pointer: str) -> str:
     """Return the lines that declare the GlobalTensor ``<name>Global``; no pointer if it is ""."""
     layout = "" if order == "ND" else f", Layout::{order}"
     # The document writes 1 for the strides of filled-up dimensions; nothing is skipped there.
-    lines = [
-        f"using {name}ShapeDim5 = {shape_text(shape)};",
-        f"using {name}StrideDim5 = {stride_text(place.strides)};",
+    types = (
+        f"using {name}ShapeDim5 = {shape_text(shape)};\n"
+        f"using {name}StrideDim5 = {stride_text(place.strides)};\n"
         f"using {name}GlobalType = GlobalTensor<{place.element}, {name}ShapeDim5, "
-        f"{name}StrideDim5{layout}>;",
-    ]
+        f"{name}StrideDim5{layout}>;"
+    )
     arguments = pointer or "nullptr"
     sizes, strides = _given(shape), _given(place.strides)
     if sizes or strides:
@@ -104,7 +102,7 @@ def declare_global(
     if strides:
         arguments += f", {name}StrideDim5({strides})"
     given = "" if arguments == "nullptr" else f"({arguments})"
-    return [*lines, f"{name}GlobalType {name}Global{given};"]
+    return f"{types}\n{name}GlobalType {name}Global{given};"
 
 
 def _given(sizes: Sequence[Size]) -> str:
@@ -120,7 +118,7 @@ class Regions:
     def __init__(self, fresh: Callable[[str], str]) -> None:
         self._fresh = fresh
         self._objects: dict[tuple[object, ...], str] = {}
-        self.declarations: list[list[str]] = []
+        self.declarations: list[str] = []
         self.declared: set[str] = set()  # pointers that exist where the declarations stand
 
     def object_for(self, place: Place, shape: Sequence[Size], order: str) -> str:
@@ -176,7 +174,7 @@ def column_part(shape: Sequence[Size], strides: Sequence[Size], element_bytes: i
     """
     check_column(shape, strides)
     rows = [(d, s) for d, s in zip(shape[:-1], strides[:-1], strict=True) if d != 1]
-    if len(rows) <= 1:
+    if not rows or (len(rows) == 1 and shape[-2] != 1):
         return Column(tuple(shape), tuple(strides), "DN")
     last = strides[-1]
     if all(

@@ -34,11 +34,9 @@ from pypto._src.ir.nodes import (
     FloorMod,
     Ge,
     Gt,
-    IterArg,
     Le,
     Lt,
     Max,
-    MemRef,
     Min,
     Mul,
     Ne,
@@ -102,21 +100,17 @@ Size = int | str
 
 def shape_text(dims: Sequence[Size]) -> str:
     """Return ``Shape<1, 1, 1, 128, 64>``; -1 stands for what is known at run time."""
-    return f"Shape<{_static(dims)}>"
+    return f"Shape<{_static(*dims)}>"
 
 
 def stride_text(strides: Sequence[Size]) -> str:
     """Return ``Stride<1, 1, 1, 64, 1>`` for strides in elements, outermost first."""
-    return f"Stride<{_static(strides)}>"
-
-
-def _static(sizes: Sequence[Size]) -> str:
-    return _listed(*[size if isinstance(size, int) else -1 for size in sizes])
+    return f"Stride<{_static(*strides)}>"
 
 
 @lru_cache(maxsize=1024)
-def _listed(*sizes: int) -> str:
-    return ", ".join(map(str, five(sizes)))
+def _static(*sizes: Size) -> str:
+    return ", ".join([str(size) if isinstance(size, int) else "-1" for size in five(sizes)])
 
 
 def row_major(dims: Sequence[int]) -> list[int]:
@@ -364,34 +358,39 @@ class ScalarText:
         *,
         checked: bool = False,
     ) -> None:
+        self._name_of = name_of
         self._shared = shared
         self._checked = checked
         self.helpers: dict[str, None] = {}
-        self._leaves: dict[type[Expr], Callable[[Any], _Parts]] = {
-            **dict.fromkeys((Var, IterArg, MemRef), lambda var: (name_of(var), _ATOM)),
-            ConstBool: lambda expr: ("true" if expr.value else "false", _ATOM),
-            ConstInt: lambda expr: (_integer(expr.value), _ATOM if expr.value >= 0 else _UNARY),
-            ConstFloat: lambda expr: (_floating(expr), _ATOM if expr.value >= 0 else _UNARY),
-        }
 
     def text(self, expr: Expr, parent: int = 0) -> str:
         """Return ``expr`` in parentheses if it binds less tightly than ``parent``."""
         if isinstance(expr, ConstInt) and 0 <= expr.value < 1 << 31:
             return str(expr.value)  # which most of them are
-        leaf = self._leaves.get(expr.__class__)
-        return _wrapped(self._parts(expr) if leaf is None else leaf(expr), parent)
+        if isinstance(expr, Var):
+            return self._name_of(expr)
+        return _wrapped(self._parts(expr), parent)
+
+    def _leaf(self, expr: Any) -> _Parts:
+        """Return the text of a variable or number."""
+        if isinstance(expr, Var):
+            return self._name_of(expr), _ATOM
+        write = _NUMBERS.get(expr.__class__)
+        if write is not None:
+            return write(expr), _ATOM if expr.value >= 0 else _UNARY
+        raise EmitError(
+            f"a kernel cannot compute {type(expr).__name__} as a scalar",
+            expr.span,
+            hint=RUN_PASSES if isinstance(expr, Call) else None,
+        )
 
     def _parts(self, root: Expr) -> _Parts:
         # Post-order without recursion: expressions may be as deep as the source makes them.
-        leaves = self._leaves
         done: list[_Parts] = []
         pending: list[tuple[Expr, bool, bool]] = [(root, False, True)]
         while pending:
             expr, ready, always = pending.pop()
-            leaf = leaves.get(expr.__class__)
-            if leaf is not None:
-                done.append(leaf(expr))
-            elif isinstance(expr, BinaryExpr):
+            if isinstance(expr, BinaryExpr):
                 if not ready:
                     right = always and not isinstance(expr, _SKIPPING)
                     pending.append((expr, True, always))
@@ -408,11 +407,7 @@ class ScalarText:
                     continue
                 done.append(self._unary(expr, done.pop()))
             else:
-                raise EmitError(
-                    f"a kernel cannot compute {type(expr).__name__} as a scalar",
-                    expr.span,
-                    hint=RUN_PASSES if isinstance(expr, Call) else None,
-                )
+                done.append(self._leaf(expr))
         return done.pop()
 
     def _name_shared(self, expr: BinaryExpr, parts: _Parts) -> _Parts:
@@ -560,6 +555,14 @@ def _floating(expr: ConstFloat) -> str:
     if dtype is DataType.FP32 or dtype is DataType.FP64:
         return text
     return f"static_cast<{c_type(dtype)}>({text})"
+
+
+_NUMBERS: Final[dict[type[Expr], Callable[[Any], str]]] = {
+    ConstBool: lambda expr: "true" if expr.value else "false",
+    ConstInt: lambda expr: _integer(expr.value),
+    ConstFloat: _floating,
+}
+"""How constants are written."""
 
 
 def loop_test(name: str, stop: str, step: str, known: int | None) -> str:

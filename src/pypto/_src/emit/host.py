@@ -25,7 +25,7 @@ from pypto._src.emit.task_runtime import (
 )
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError, PyptoError
-from pypto._src.ir.dims import told_dims
+from pypto._src.ir.dims import solved_dims, told_dims
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import (
     Call,
@@ -266,6 +266,10 @@ class _Host:
     def _told(self, function: Function, args: Sequence[str], line: str) -> None:
         """Check the sizes that other arguments tell, of a call of ``function``."""
         places = told_dims(function)
+        for row in solved_dims(function):
+            raise EmitError(
+                f"the size {row.var.name!r} of {function.name} is to be solved for", row.var.span
+            )
         values: dict[Var, str] = {}
         for param, text in zip(function.params, args, strict=True):
             if isinstance(param.type, TensorType):

@@ -83,10 +83,10 @@ def generate_orchestration(program: Program, func: Function) -> OrchestrationRes
             slug="emit-orchestration",
         )
     file = File(program)
-    host = Host(file, func)
     file.path.append(func.name)
-    arguments = Arguments(host)
     try:
+        host = Host(file, func)
+        arguments = Arguments(host)
         arguments.write()
         _write_body(host)
     except PyptoError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from pypto._src.emit.cpp_context import RESERVED
@@ -69,7 +70,7 @@ class Host:
         self.file = file
         self.function = function
         self.names = Names(_RESERVED)
-        self.scalars = ScalarText(self.name)
+        self.scalars = ScalarText(partial(_scalar_name, self.names))
         self.handles: dict[Var, Handle] = {}
         self.tuples: dict[Var, tuple[Handle, ...]] = {}
         self.roots = tensor_roots(function, file.results)
@@ -82,10 +83,7 @@ class Host:
 
     def name(self, var: Var) -> str:
         """Return the C++ name of a scalar."""
-        name = self.names.get(var)
-        if name is None:
-            raise EmitError(f"the value of {var.name!r} is not known on the host", var.span)
-        return name
+        return _scalar_name(self.names, var)
 
     def handle(self, value: Expr) -> Handle:
         """Return the handle of a tensor expression."""
@@ -125,6 +123,13 @@ class Host:
         if text is not None and text != self._line:
             self.body.emit_line(f"// {text}")
             self._line = text
+
+
+def _scalar_name(names: Names, var: Var) -> str:
+    name = names.get(var)
+    if name is None:
+        raise EmitError(f"the value of {var.name!r} is not known on the host", var.span)
+    return name
 
 
 def elements(value: Expr) -> tuple[Expr, ...]:

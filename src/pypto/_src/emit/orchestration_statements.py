@@ -42,7 +42,6 @@ class Statements:
     def __init__(self, host: Host, function: Callable[[Function], str]) -> None:
         self._host = host
         self._tasks = Tasks(host, function)
-        self._flow = Flow(host, self.write)
         self._assigned: set[Var] = set()
 
     def write(self, body: Stmt | None) -> None:
@@ -63,15 +62,15 @@ class Statements:
 
     def counted(self, stmt: ForStmt) -> None:
         """Write a loop that counts."""
-        self._flow.counted(stmt)
+        Flow(self._host, self.write).counted(stmt)
 
     def conditional(self, stmt: WhileStmt) -> None:
         """Write a loop with a condition."""
-        self._flow.conditional(stmt)
+        Flow(self._host, self.write).conditional(stmt)
 
     def branch(self, stmt: IfStmt) -> None:
         """Write a branch."""
-        self._flow.branch(stmt)
+        Flow(self._host, self.write).branch(stmt)
 
     def finish(self, stmt: ReturnStmt) -> None:
         """What a function returns are arguments of the entry already."""

@@ -68,6 +68,8 @@ class PTOCodegen:
             try:
                 lines.append(self._function(function, facts.dtypes_read, placed, attributes))
             finally:
+                if self._calls is not None:
+                    self._calls.end()
                 self._calls = None
         lines.add("}")
         lines.add("")

@@ -41,6 +41,10 @@ class Calls:
         self.site: Site | None = None  # of the call that is being written
         kernel.scalars.call = self.scalar
 
+    def end(self) -> None:
+        """Let the scalars forget what writes their calls: else the two would keep each other."""
+        del self.kernel.scalars.call
+
     def evaluate(self, call: Call) -> None:
         """Write a call for its effect, nothing if it has none."""
         op = operator(call)
@@ -111,13 +115,13 @@ class Calls:
             sizes = [self.kernel.scalars.index(size) for size in (rows, columns)]
             self.kernel.body.emit(f"pto.set_validshape {name}, {', '.join(sizes)} : {type_}")
 
-    def scalar(self, call: Call) -> str:
-        """Write a call with a scalar value; return the value as the body holds it."""
+    def scalar(self, call: Call, long: bool) -> str:
+        """Write a call with a scalar value; return it as the body holds it, or INT64 as i64."""
         op, dtype = operator(call), scalar_dtype(call)
         site = self._write(call, op, None, parameter_type(dtype))
-        if site.known is not None:
-            return site.known
-        if dtype is DataType.INT64:
+        if site.known is not None:  # a size, which is `index`
+            return self.kernel.scalars.index_to_i64(site.known) if long else site.known
+        if dtype is DataType.INT64 and not long:
             return self.kernel.body.assign(f"arith.index_cast {site.dst} : i64 to index")
         return site.dst
 

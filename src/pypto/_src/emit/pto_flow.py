@@ -13,7 +13,8 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.pto_kernel import Kernel
 from pypto._src.emit.pto_scalars import Scalars
 from pypto._src.emit.pto_tensors import TensorName
-from pypto._src.emit.pto_types import scalar_dtype, value_type
+from pypto._src.emit.pto_types import scalar_dtype
+from pypto._src.emit.writer import check_carried
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import IterArg, ScalarType, TensorType, TileType, Var, const_value
 from pypto._src.ir.stmts import (
@@ -42,7 +43,11 @@ class Flow:
         self._scalars = kernel.scalars
         self._tensors = kernel.tensors
 
+    def _types(self, variables: Sequence[Var]) -> str:
+        return ", ".join(map(self._scalars.type_of, variables))
+
     def _enter(self, iter_args: Sequence[IterArg]) -> None:
+        check_carried(iter_args)
         for var in iter_args:
             if isinstance(var.type, TileType):
                 self._kernel.own_buffer(var)
@@ -66,14 +71,14 @@ class Flow:
         results = [v for v in stmt.return_vars if isinstance(v.type, ScalarType)]
         self._enter(stmt.iter_args)
         bounds = _Bounds(self._scalars, stmt, bool(carried))
-        inits = [self._scalars.value_as(a.initValue, scalar_dtype(a)) for a in carried]
+        inits = [self._scalars.value_for(a, a.initValue) for a in carried]
         names = [self._body.fresh() for _ in results]
         counter = self._body.fresh()
         inside = [self._body.fresh() for _ in carried]
         head = f"scf.for {counter} = {bounds.low} to {bounds.high} step {bounds.step}"
         if carried:
             pairs = ", ".join(f"{a} = {b}" for a, b in zip(inside, inits, strict=True))
-            head = f"{', '.join(names)} = {head} iter_args({pairs}) -> ({_types(carried)})"
+            head = f"{', '.join(names)} = {head} iter_args({pairs}) -> ({self._types(carried)})"
         self._body.emit(head + " {")
         self._scalars.names.update(zip(carried, inside, strict=True))
         with self._body.indented():
@@ -96,25 +101,24 @@ class Flow:
         self._scalars.begin_statement()
         if not carried:
             return
-        dtypes = [scalar_dtype(var) for var in carried]
         values = [
-            self._scalars.value_as(self._kernel.item(value), scalar_dtype(target))
+            self._scalars.value_for(target, self._kernel.item(value))
             for target, value in zip(targets, yielded(body), strict=True)
             if isinstance(target.type, ScalarType)
         ]
-        values = self._scalars.handed_over(values, inside, dtypes)
-        self._body.emit(f"scf.yield {', '.join(values)} : {_types(carried)}")
+        values = self._scalars.handed_over(values, inside, carried)
+        self._body.emit(f"scf.yield {', '.join(values)} : {self._types(carried)}")
 
     def conditional(self, stmt: WhileStmt) -> None:
         """Write a loop that goes on as long as a condition holds."""
         carried = [a for a in stmt.iter_args if isinstance(a.type, ScalarType)]
         results = [v for v in stmt.return_vars if isinstance(v.type, ScalarType)]
         self._enter(stmt.iter_args)
-        inits = [self._scalars.value_as(a.initValue, scalar_dtype(a)) for a in carried]
+        inits = [self._scalars.value_for(a, a.initValue) for a in carried]
         names = [self._body.fresh() for _ in results]
         before = [self._body.fresh() for _ in carried]
         after = [self._body.fresh() for _ in carried]
-        types = _types(carried)
+        types = self._types(carried)
         pairs = ", ".join(f"{a} = {b}" for a, b in zip(before, inits, strict=True))
         self._body.emit(
             f"{', '.join(names)} = scf.while ({pairs}) : ({types}) -> ({types}) {{"
@@ -130,7 +134,7 @@ class Flow:
         self._body.emit("} do {")
         self._scalars.names.update(zip(carried, after, strict=True))
         if carried:
-            arguments = (f"{n}: {_types([a])}" for n, a in zip(after, carried, strict=True))
+            arguments = (f"{n}: {self._types([a])}" for n, a in zip(after, carried, strict=True))
             self._body.emit(f"^bb0({', '.join(arguments)}):")
         with self._body.indented():
             self._write(stmt.body)
@@ -148,7 +152,7 @@ class Flow:
         names = [self._body.fresh() for _ in results]
         head = f"scf.if {condition}"
         if results:
-            head = f"{', '.join(names)} = {head} -> ({_types(results)})"
+            head = f"{', '.join(names)} = {head} -> ({self._types(results)})"
         self._body.emit(head + " {")
         tensors = self._branch(stmt.then_body, results, stmt.return_vars)
         others = tensors
@@ -230,7 +234,3 @@ def _several_tensors(what: str) -> EmitError:
         hint="store in each branch to its own tensor",
         slug="emit-tensor-merge",
     )
-
-
-def _types(variables: Sequence[Var]) -> str:
-    return ", ".join(value_type(scalar_dtype(var)) for var in variables)

@@ -106,7 +106,7 @@ class Head:
 
     def _scalar_parameter(self, var: Var, dtype: DataType, name: str) -> None:
         self._parameters.append(f"{name}: {parameter_type(dtype)}")
-        if dtype is DataType.INT64:
+        if dtype is DataType.INT64 and var not in self._kernel.scalars.long:
             with self._body.section(_PARAMETERS):
                 name = self._body.assign(f"arith.index_cast {name} : i64 to index")
         self._kernel.scalars.names[var] = name

@@ -11,6 +11,7 @@ from typing import Any
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto_body import Body
 from pypto._src.emit.pto_buffers import Buffers, Key
+from pypto._src.emit.pto_long import long_variables
 from pypto._src.emit.pto_parts import Parts, Place
 from pypto._src.emit.pto_scalars import Scalars
 from pypto._src.emit.pto_tensors import Tensors
@@ -45,7 +46,7 @@ class Kernel:
         self.codegen = codegen
         self.body = Body(locations)
         self.body.place = function.span
-        self.scalars = Scalars(self.body)
+        self.scalars = Scalars(self.body, long_variables(function))
         self.tensors = Tensors(self.body, self.scalars)
         self.parts = Parts(self.body, self.scalars)
         self.buffers = Buffers(function, placed=placed)

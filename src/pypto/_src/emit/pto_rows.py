@@ -15,7 +15,7 @@ from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt
 from pypto._src.ir.walk import exprs_in, stmts_in, uses
 from pypto._src.ops.layout import effective_view, is_column
-from pypto._src.ops.valid import same_part
+from pypto._src.ops.valid import ELEMENTWISE
 
 
 def whole_rows(function: Function) -> dict[Var, TileType]:
@@ -56,7 +56,11 @@ class _Rows:
         if not rows:
             return
         tiles = [arg for arg in call.args if isinstance(arg.type, TileType)]
-        together = op is not None and op.valid is same_part and varies(var)
+        if op is not None and op.masks:  # works on all of its tiles, valid or not
+            if not varies(var):
+                return
+            tiles = rows
+        together = op is not None and (op.masks or op.valid in ELEMENTWISE) and varies(var)
         if together and all(self._is_like(tile, var) for tile in tiles):
             self._parent[var] = self._root(rows[0])
             for row in rows[1:]:

@@ -6,11 +6,12 @@ marked "Trap"; the measurements are in the dialect sheet, section 8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Sequence, Set
+from typing import Final, NamedTuple
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto_body import Body
+from pypto._src.emit.pto_long import exceeds_index, is_int64, parts
 from pypto._src.emit.pto_types import scalar_dtype, value_type
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (
@@ -87,33 +88,67 @@ _KEEP_NATURAL: Final = ("addi", "muli", "floordivsi")
 _MAX_UNROLLED_POWER: Final = 64
 
 
+class _Operand(NamedTuple):
+    """The name of an operator's operand, and whether it is an INT64 held as i64."""
+
+    name: str
+    is_long: bool
+
+
 class Scalars:
-    """Gives every scalar expression an SSA name, writing what computes it into a `Body`."""
+    """Gives every scalar expression an SSA name, writing what computes it into a `Body`.
 
-    call: Callable[[Call], str]
-    """Emits a call with a scalar value; set by `pto_calls`, which needs the scalars for it."""
+    A value of type INT64 is ``index``, or ``i64`` where all its bits are wanted (`pto_long`).
 
-    def __init__(self, body: Body) -> None:
+    Args:
+        body: Takes the lines.
+        long: The variables of type INT64 that are ``i64``.
+    """
+
+    call: Callable[[Call, bool], str]
+    """Emits a call with a scalar value, an INT64 as i64 if the second argument says so; set by
+    `pto_calls`, which needs the scalars for it."""
+
+    def __init__(self, body: Body, long: Set[Expr]) -> None:
         self.body = body
+        self.long = long
         self.names: dict[Expr, str] = {}  # of variables
         self.symbols: dict[str, str] = {}  # symbolic dimensions by their name
-        self._known: dict[Expr, str] = {}  # shared subexpressions of the current statement
+        # Shared subexpressions of the current statement: as they are, and those that are i64.
+        self._known: tuple[dict[Expr, str], dict[Expr, str]] = {}, {}
+        self._has_long: dict[Expr, bool] = {}  # of the same
         self._unsigned: set[str] = set()  # values that the generated C++ holds as unsigned
         self._natural: set[str] = set()  # values known not to be negative
 
     def begin_statement(self) -> None:
         """Forget the subexpressions of the statement before, whose scope may have ended."""
-        self._known.clear()
+        for known in self._known:
+            known.clear()
+        self._has_long.clear()
 
     def define(self, var: Var, value: Expr) -> None:
         """Let ``var`` stand for a value."""
-        self.names[var] = self.value_as(value, scalar_dtype(var))
+        self.names[var] = self.value_for(var, value)
+
+    def type_of(self, var: Var) -> str:
+        """Return the type in which a scalar variable is held."""
+        return "i64" if var in self.long else value_type(scalar_dtype(var))
+
+    def value_for(self, var: Var, value: Expr) -> str:
+        """Return the name of a scalar expression converted to the type of ``var``."""
+        if var not in self.long:
+            return self.value_as(value, scalar_dtype(var))
+        if is_int64(value):
+            return self.value(value, long=True)
+        return self._to_long(self.value(value), scalar_dtype(value))
 
     def value_as(self, value: Expr, dtype: DataType) -> str:
-        """Return the name of a scalar expression converted to ``dtype``."""
+        """Return the name of a scalar expression converted to ``dtype``, INT64 as ``index``."""
         if isinstance(value, ConstInt) and (dtype.is_float() or dtype.is_int()):
             return self._integer(value.value, dtype)
-        return self.convert(self.value(value), scalar_dtype(value), dtype)
+        source = scalar_dtype(value)
+        long = source is DataType.INT64 and (_is_wanted_long(dtype) or self._is_long(value))
+        return self.convert(self.value(value, long), source, dtype, long)
 
     def index(self, value: Expr) -> str:
         """Return the name of an integer expression as ``index``."""
@@ -123,46 +158,89 @@ class Scalars:
         """Return the name of an expression as i1."""
         return self.value_as(value, DataType.BOOL)
 
-    def value(self, value: Expr) -> str:
+    def value(self, value: Expr, long: bool = False) -> str:
         """Return the name of a scalar expression, emitting what computes it.
+
+        An INT64 is i64 if ``long``, or if it is made of variables that are.
 
         Raises:
             EmitError: the dialect has no such operation, or a variable has no value here.
         """
-        stack = [value]
+        if isinstance(value, Var) and (not long or value in self.long):
+            return self._variable(value)
+        long = long or self._is_long(value)
+        stack = [(value, long)]
         while stack:
-            node = stack[-1]
-            if node in self._known:
+            node, wide = stack[-1]
+            known = self._known[wide]
+            if node in known:
                 stack.pop()
                 continue
-            pending = [child for child in _operands(node) if child not in self._known]
+            operands = self._operands(node, wide)
+            pending = [pair for pair in operands if pair[0] not in self._known[pair[1]]]
             if pending:
                 stack += reversed(pending)
             else:
-                self._known[node] = self._compute(node)
+                names = [_Operand(self._known[i64][child], i64) for child, i64 in operands]
+                known[node] = self._compute(node, wide, names)
                 stack.pop()
-        return self._known[value]
+        return self._known[long][value]
+
+    def _operands(self, node: Expr, long: bool) -> list[tuple[Expr, bool]]:
+        """Return the operands of an operator, and which are i64; ``long``: the result is."""
+        match node:
+            case BinaryExpr():
+                # The operands of a constant power are numbers of its own type.
+                below = node.left, node.right
+                if type(node) in COMPARISONS:
+                    long = any(self._is_long(each) or exceeds_index(each) for each in below)
+            case Cast():
+                below = (node.operand,)
+                if not is_int64(node):
+                    long = _is_wanted_long(scalar_dtype(node))
+            case UnaryExpr():
+                below = (node.operand,)
+            case _:
+                return []
+        return [(child, is_int64(child) and (long or self._is_long(child))) for child in below]
+
+    def _is_long(self, value: Expr) -> bool:
+        """True for an INT64 made of variables that are i64: so is what is computed of it."""
+        if not self.long:
+            return False
+        known, stack = self._has_long, [value]
+        while stack:
+            node = stack[-1]
+            below = [c for c in parts(node) if is_int64(c)] if is_int64(node) else []
+            pending = [child for child in below if child not in known]
+            if pending:
+                stack += pending
+            else:
+                known[node] = node in self.long or any(known[child] for child in below)
+                stack.pop()
+        return known[value]
 
     # ---------------------------------------------------------------------------------------
     # Expressions
     # ---------------------------------------------------------------------------------------
 
-    def _compute(self, node: Expr) -> str:
+    def _compute(self, node: Expr, long: bool, operands: Sequence[_Operand]) -> str:
         match node:
             case Var():
-                return self._variable(node)
+                name = self._variable(node)
+                return self.index_to_i64(name) if long and node not in self.long else name
             case ConstBool():
                 return self.body.boolean(node.value)
             case ConstInt():
-                return self._integer(node.value, node.dtype)
+                return self._integer(node.value, node.dtype, long)
             case ConstFloat():
                 return self.body.real(node.value, node.dtype)
             case BinaryExpr():
-                return self._binary(node)
+                return self._binary(node, long, *operands)
             case UnaryExpr():
-                return self._unary(node)
+                return self._unary(node, long, *operands)
             case Call():
-                return self.call(node)
+                return self.call(node, long)
             case _:
                 raise EmitError(f"a {type(node).__name__} is no scalar value", node.span)
 
@@ -172,32 +250,32 @@ class Scalars:
             raise EmitError(f"{var.name!r} has no value here", var.span, slug="emit-undefined")
         return name
 
-    def _integer(self, value: int, dtype: DataType) -> str:
+    def _integer(self, value: int, dtype: DataType, long: bool = False) -> str:
         if dtype.is_float():
             return self.body.real(float(value), dtype)
-        name = self.body.integer(value, value_type(dtype))
+        name = self.body.integer(value, "i64" if long else value_type(dtype))
         if value >= 0:
             self._natural.add(name)
         return name
 
-    def _binary(self, node: BinaryExpr) -> str:
+    def _binary(self, node: BinaryExpr, long: bool, first: _Operand, second: _Operand) -> str:
         kind = type(node)
         if kind in LOGICAL:
-            return self._logical(node)
-        left, right = self._known[node.left], self._known[node.right]
+            return self._logical(node, first, second)
+        left, right = first.name, second.name
         dtype = scalar_dtype(node.left)
         if kind in COMPARISONS:
-            return self._compare(kind, left, right, dtype)
+            return self._compare(kind, left, right, dtype, first.is_long)
         if kind is Pow:
-            return self._power(node)
+            return self._power(node, left, long)
         if dtype.is_float():
             return self._float_op(kind, left, right, dtype)
-        return self._int_op(node, left, right, dtype)
+        return self._int_op(node, left, right, dtype, _type(dtype, long))
 
-    def _logical(self, node: BinaryExpr) -> str:
+    def _logical(self, node: BinaryExpr, first: _Operand, second: _Operand) -> str:
         # Only `select` is known to work on i1.
-        a = self.convert(self._known[node.left], scalar_dtype(node.left), DataType.BOOL)
-        b = self.convert(self._known[node.right], scalar_dtype(node.right), DataType.BOOL)
+        a = self.convert(first.name, scalar_dtype(node.left), DataType.BOOL, first.is_long)
+        b = self.convert(second.name, scalar_dtype(node.right), DataType.BOOL, second.is_long)
         if isinstance(node, And):
             return self._select(a, b, self.body.boolean(False), "i1")
         if isinstance(node, Or):
@@ -237,7 +315,9 @@ class Scalars:
         self._natural.add(result)
         return result
 
-    def _compare(self, kind: type[BinaryExpr], left: str, right: str, dtype: DataType) -> str:
+    def _compare(
+        self, kind: type[BinaryExpr], left: str, right: str, dtype: DataType, long: bool
+    ) -> str:
         if dtype is DataType.BOOL:
             different = self._select(left, self._not(right), right, "i1")
             return different if kind is Ne else self._not(different)
@@ -245,10 +325,10 @@ class Scalars:
         if dtype.is_float():
             return self._op(f"cmpf {real},", left, right, value_type(dtype))
         predicate = unsigned if dtype.is_unsigned_int() else signed
-        return self._op(f"cmpi {predicate},", left, right, value_type(dtype))
+        return self._op(f"cmpi {predicate},", left, right, _type(dtype, long))
 
-    def _int_op(self, node: BinaryExpr, left: str, right: str, dtype: DataType) -> str:
-        kind, type_ = type(node), value_type(dtype)
+    def _int_op(self, node: BinaryExpr, left: str, right: str, dtype: DataType, type_: str) -> str:
+        kind = type(node)
         if kind in _MODULAR:
             return self._modular(_MODULAR[kind], left, right, type_)
         if kind in _SIGNED:
@@ -300,7 +380,7 @@ class Scalars:
         lower = self._op("subf", cut, self.body.real(1.0, dtype), type_)
         return self._select(above, lower, cut, type_)
 
-    def _power(self, node: BinaryExpr) -> str:
+    def _power(self, node: BinaryExpr, factor: str, long: bool) -> str:
         base, exponent = node.left, node.right
         dtype = scalar_dtype(node)
         if isinstance(base, ConstInt | ConstFloat) and isinstance(exponent, ConstInt | ConstFloat):
@@ -308,7 +388,7 @@ class Scalars:
             if dtype.is_float():
                 return self.body.real(float(value), dtype)
             if isinstance(value, int):
-                return self._integer(value, dtype)
+                return self._integer(value, dtype, long)
         count = int(exponent.value) if isinstance(exponent, ConstInt | ConstFloat) else -1
         whole = isinstance(exponent, ConstInt | ConstFloat) and exponent.value == count
         if not whole or not 0 <= count <= _MAX_UNROLLED_POWER:
@@ -318,10 +398,10 @@ class Scalars:
                 hint="multiply in a loop",
                 slug="emit-operator",
             )
-        return self._repeated_product(self._known[base], count, dtype)
+        return self._repeated_product(factor, count, dtype, long)
 
-    def _repeated_product(self, factor: str, count: int, dtype: DataType) -> str:
-        type_ = value_type(dtype)
+    def _repeated_product(self, factor: str, count: int, dtype: DataType, long: bool) -> str:
+        type_ = _type(dtype, long)
         result: str | None = None
         while count:
             if count & 1:
@@ -329,20 +409,22 @@ class Scalars:
             count >>= 1
             if count:
                 factor = self._product(factor, factor, type_, dtype)
-        return self._integer(1, dtype) if result is None else result
+        return self._integer(1, dtype, long) if result is None else result
 
     def _product(self, left: str, right: str, type_: str, dtype: DataType) -> str:
         if dtype.is_float():
             return self._op("mulf", left, right, type_)
         return self._modular("muli", left, right, type_)
 
-    def _unary(self, node: UnaryExpr) -> str:
-        operand, dtype = self._known[node.operand], scalar_dtype(node.operand)
+    def _unary(self, node: UnaryExpr, long: bool, given: _Operand) -> str:
+        operand, dtype = given.name, scalar_dtype(node.operand)
         if isinstance(node, Cast):
-            return self.convert(operand, dtype, scalar_dtype(node))
+            if long:
+                return self._to_long(operand, dtype)
+            return self.convert(operand, dtype, scalar_dtype(node), given.is_long)
         if isinstance(node, Not):
-            return self._not(self.convert(operand, dtype, DataType.BOOL))
-        type_ = value_type(dtype)
+            return self._not(self.convert(operand, dtype, DataType.BOOL, given.is_long))
+        type_ = _type(dtype, long)
         if dtype.is_float():
             negated = self.body.assign(f"arith.negf {operand} : {type_}")
             return (
@@ -361,29 +443,38 @@ class Scalars:
     # Conversions
     # ---------------------------------------------------------------------------------------
 
-    def convert(self, name: str, source: DataType, target: DataType) -> str:
-        """Return the name of value ``name`` of type ``source`` converted to ``target``."""
+    def convert(self, name: str, source: DataType, target: DataType, is_long: bool = False) -> str:
+        """Return the name of value ``name`` of type ``source`` converted to ``target``.
+
+        An INT64 is ``index``, but for a ``name`` that is i64.
+        """
+        if target is DataType.BOOL and source is not target:
+            zero = self._integer(0, source, is_long)
+            return self._compare(Ne, name, zero, source, is_long)
+        if is_long:
+            return self._from_fixed(name, "i64", True, target)
         if source is target or value_type(source) == value_type(target):
             return name
-        if target is DataType.BOOL:
-            return self._truth(name, source)
         if source is DataType.BOOL:
-            wide = self.body.assign(f"arith.extui {name} : i1 to i64")
-            return self._from_fixed(wide, "i64", True, target)
+            return self._from_fixed(self._to_long(name, source), "i64", True, target)
         if source.is_float() and target.is_float():
             return self._float_to_float(name, source, target)
         if source.is_float():
             return self._float_to_int(name, source, target)
         if value_type(source) == "index":
-            if target.is_float():
-                return self._index_to_float(name, target)
-            wide = self._index_to_i64(name, target.get_bit() == 64)
+            wide = self.index_to_i64(name, target.is_float() or target.get_bit() == 64)
             return self._from_fixed(wide, "i64", True, target)
         return self._from_fixed(name, value_type(source), not source.is_unsigned_int(), target)
 
-    def _truth(self, name: str, source: DataType) -> str:
-        zero = self._integer(0, source)
-        return self._compare(Ne, name, zero, source)
+    def _to_long(self, name: str, source: DataType) -> str:
+        """Return the name of a scalar as i64, which one of type INT64 is by now."""
+        if source is DataType.INT64:
+            return name
+        if source is DataType.BOOL:
+            return self.body.assign(f"arith.extui {name} : i1 to i64")
+        if source.is_float():
+            return self._float_to_long(name, source)
+        return self._resize(name, value_type(source), "i64", not source.is_unsigned_int())
 
     def _cast(self, op: str, name: str, source: str, target: str) -> str:
         return self.body.assign(f"arith.{op} {name} : {source} to {target}")
@@ -415,7 +506,9 @@ class Scalars:
             return lambda name: self._modular("subi", self.body.integer(0, type_), name, type_)
         return lambda name: self.body.assign(f"arith.negf {name} : {type_}")
 
-    def _index_to_i64(self, name: str, exact: bool) -> str:
+    def index_to_i64(self, name: str, exact: bool = True) -> str:
+        """Return an ``index`` as i64, only its low bits unless ``exact``."""
+
         def cast(value: str) -> str:
             return self._cast("index_cast", value, "index", "i64")
 
@@ -424,18 +517,6 @@ class Scalars:
         wide = cast(name)  # only the low bits matter, which zero-extension leaves alone
         self._unsigned.add(wide)
         return wide
-
-    def _index_to_float(self, name: str, target: DataType) -> str:
-        first = DataType.FP64 if target is DataType.FP64 else DataType.FP32
-        type_ = value_type(first)
-
-        def cast(value: str) -> str:
-            wide = self._cast("index_cast", value, "index", "i64")
-            return self._cast("sitofp", wide, "i64", type_)
-
-        return self.convert(
-            self._widen(name, "index", cast, self._negated(type_), type_), first, target
-        )
 
     def _from_fixed(self, name: str, source: str, signed: bool, target: DataType) -> str:
         """Convert an integer of fixed width to an integer or float type."""
@@ -494,14 +575,18 @@ class Scalars:
         op = "extf" if a < b else "truncf"
         return self._cast(op, name, value_type(source), value_type(target))
 
+    def _float_to_long(self, name: str, source: DataType) -> str:
+        if source is DataType.BF16:
+            return self._float_to_long(self.convert(name, source, DataType.FP32), DataType.FP32)
+        return self._cast("fptosi", name, value_type(source), "i64")
+
     def _float_to_int(self, name: str, source: DataType, target: DataType) -> str:
         if source is DataType.BF16:
             return self._float_to_int(
                 self.convert(name, source, DataType.FP32), DataType.FP32, target
             )
         if value_type(target) == "index":
-            wide = self._cast("fptosi", name, value_type(source), "i64")
-            return self._cast("index_cast", wide, "i64", "index")
+            return self._cast("index_cast", self._float_to_long(name, source), "i64", "index")
         op = "fptoui" if target.is_unsigned_int() else "fptosi"
         return self._cast(op, name, value_type(source), value_type(target))
 
@@ -510,7 +595,7 @@ class Scalars:
     # ---------------------------------------------------------------------------------------
 
     def handed_over(
-        self, values: Sequence[str], carried: Sequence[str], dtypes: Sequence[DataType]
+        self, values: Sequence[str], carried: Sequence[str], variables: Sequence[Var]
     ) -> list[str]:
         """Return what a loop body yields so that all values change at the same time.
 
@@ -519,18 +604,19 @@ class Scalars:
         """
         position = {name: index for index, name in enumerate(carried)}
         out: list[str] = []
-        for index, (name, dtype) in enumerate(zip(values, dtypes, strict=True)):
+        for index, (name, var) in enumerate(zip(values, variables, strict=True)):
             earlier = position.get(name, index)
             changed = earlier < index and values[earlier] != name
-            out.append(self._copy(name, dtype) if changed else name)
+            copy = self._copy(name, scalar_dtype(var), var in self.long) if changed else name
+            out.append(copy)
         return out
 
-    def _copy(self, name: str, dtype: DataType) -> str:
+    def _copy(self, name: str, dtype: DataType, long: bool) -> str:
         """Return a new value equal to ``name``, by min(max(x, 0), x), which nothing folds."""
         if dtype is DataType.BOOL:
-            wide = self._copy(self.convert(name, dtype, DataType.INT32), DataType.INT32)
+            wide = self._copy(self.convert(name, dtype, DataType.INT32), DataType.INT32, False)
             return self.convert(wide, DataType.INT32, dtype)
-        type_, zero = value_type(dtype), self._integer(0, dtype)
+        type_, zero = _type(dtype, long), self._integer(0, dtype, long)
         low, high = ("minimumf", "maximumf") if dtype.is_float() else ("minsi", "maxsi")
         return self._op(low, self._op(high, name, zero, type_), name, type_)
 
@@ -565,12 +651,10 @@ class Scalars:
         return self.body.index(value) if isinstance(value, int) else value
 
 
-def _operands(node: Expr) -> tuple[Expr, ...]:
-    match node:
-        case BinaryExpr():
-            # The operands of a constant power are numbers of its own type.
-            return (node.left, node.right)
-        case UnaryExpr():
-            return (node.operand,)
-        case _:
-            return ()
+def _is_wanted_long(target: DataType) -> bool:
+    """True if all bits of an INT64 matter when it is converted to another type."""
+    return target is not DataType.INT64 and target is not DataType.BOOL
+
+
+def _type(dtype: DataType, long: bool) -> str:
+    return "i64" if long else value_type(dtype)

@@ -42,7 +42,8 @@ def value_type(dtype: DataType) -> str:
     """Return the type of a scalar in a function body.
 
     Integers are signless, since scalar operations take no others. INT64 is ``index``, which can be
-    carried by loops and used as an offset without the casts that crash the assembler.
+    carried by loops and used as an offset without the casts that crash the assembler, unless its
+    value is wanted for more than that (`pto_long`).
 
     Raises:
         EmitError: the element type has no scalars.

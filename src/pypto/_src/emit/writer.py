@@ -9,10 +9,15 @@ from functools import lru_cache
 from typing import Final
 
 from pypto._src.diagnostics import Span
-from pypto._src.ir.nodes import Expr, Var
+from pypto._src.errors import EmitError
+from pypto._src.ir.nodes import Expr, IterArg, TupleType, Var
+from pypto._src.ir.user_text import user_name
 
 RUN_PASSES: Final = "run the passes first: PassManager.get_strategy().run_passes(program)"
 """The hint for what only the passes take out of a program."""
+
+
+_END: Final = "\n"
 
 
 class CodeEmitter:
@@ -31,6 +36,11 @@ class CodeEmitter:
         """Append several lines; empty ones get no indentation."""
         indent = self._indent
         self._lines += [indent + line if line else "" for line in lines]
+
+    def emit_paragraphs(self, texts: Iterable[str]) -> None:
+        """Append texts of lines none of which is empty, an empty line behind each text."""
+        indent, inner = self._indent, f"\n{self._indent}"
+        self._lines += [f"{indent}{text.replace(_END, inner)}{_END}" for text in texts]
 
     def emit_block(self, code: str) -> None:
         """Append ``code`` as it is."""
@@ -114,6 +124,23 @@ class Names:
     def get(self, var: Var) -> str | None:
         """Return the identifier of ``var``, None if it has none yet."""
         return self.given.get(var)
+
+
+def check_carried(iter_args: Iterable[IterArg]) -> None:
+    """Check that a loop carries nothing but tensors, tiles and scalars.
+
+    Raises:
+        EmitError: one is a tuple, which kernels have no variables for.
+    """
+    for arg in iter_args:
+        if isinstance(arg.type, TupleType):
+            names = ", ".join(f"{arg.name}_{index}" for index in range(len(arg.type.types)))
+            raise EmitError(
+                f"a loop of a kernel carries the tuple {user_name(arg)!r}",
+                arg.span,
+                hint=f"carry its values, each with a name of its own: init_values=({names})",
+                slug="emit-tuple",
+            )
 
 
 def source_comment(span: Span) -> str | None:

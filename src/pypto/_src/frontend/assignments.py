@@ -22,9 +22,10 @@ from pypto._src.errors import (
 from pypto._src.frontend import slices
 from pypto._src.frontend.calls import is_python_object
 from pypto._src.frontend.context import Context
+from pypto._src.frontend.effects import has_effect
 from pypto._src.frontend.environment import items_of
-from pypto._src.frontend.expressions import BINARY, apply_binary
 from pypto._src.frontend.messages import counted, describe
+from pypto._src.frontend.operators import BINARY, apply_binary
 from pypto._src.frontend.sizes import number_of
 from pypto._src.frontend.types import declared_type, type_of
 from pypto._src.ir.nodes import (
@@ -169,7 +170,7 @@ def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Any, source: ast.
             slug="unpack",
         )
     if values is None:
-        parts = parts_of(ctx, value, source)
+        parts = parts_of(ctx, value, ctx.span(source))
     else:
         parts = _independent(ctx, targets, values, source)
     for item, part in zip(targets, parts, strict=True):
@@ -187,17 +188,17 @@ def _part_count(value: Expr) -> int:
     return len(value.type.types) if isinstance(value.type, TupleType) else 1
 
 
-def parts_of(ctx: Context, value: Expr, source: ast.expr) -> list[Expr]:
+def parts_of(ctx: Context, value: Expr, span: Span) -> list[Expr]:
     """Return the parts of a tuple, which is kept in a variable of its own."""
     if not isinstance(value, Var):
-        var = Var("_tuple_tmp", value.type, ctx.span(source))
-        ctx.append(var, value, ctx.span(source))
+        var = Var("_tuple_tmp", value.type, span)
+        ctx.append(var, value, span)
         ctx.follow(var, value)
         value = var
     origins = ctx.parts.get(value)
     parts: list[Expr] = []
     for index in range(_part_count(value)):
-        part = TupleGetItemExpr(value, index, ctx.span(source))
+        part = TupleGetItemExpr(value, index, span)
         origin = origins[index] if origins else None
         if origin is not None:
             ctx.origins[part] = origin
@@ -267,7 +268,7 @@ def expression(ctx: Context, node: ast.Expr) -> None:
         return  # a docstring, or `...`
     count = len(ctx.block)
     value = ctx.value(node.value)
-    if len(ctx.block) > count and not _has_effect(value):
+    if len(ctx.block) > count and not has_effect(value):
         return  # the statements of an inline function are the effect
     if not isinstance(value, Call):
         raise ParserSyntaxError(
@@ -276,7 +277,7 @@ def expression(ctx: Context, node: ast.Expr) -> None:
             hint="assign the value to a name, or delete the line",
             slug="no-effect",
         )
-    if not _has_effect(value):
+    if not has_effect(value):
         op: OpDef[..., Any] | None = op_of(value)
         assert op is not None
         raise ParserSyntaxError(
@@ -286,11 +287,3 @@ def expression(ctx: Context, node: ast.Expr) -> None:
             slug="no-effect",
         )
     ctx.block.append(EvalStmt(value, ctx.span(node)))
-
-
-def _has_effect(value: Any) -> bool:
-    """True for calls that do more than give a value; of functions nobody knows."""
-    op: OpDef[..., Any] | None = op_of(value)
-    if op is None:
-        return isinstance(value, Call)
-    return bool(op.writes) or isinstance(value.type, UnknownType)

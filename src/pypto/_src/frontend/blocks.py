@@ -19,7 +19,7 @@ from pypto._src.frontend import control
 from pypto._src.frontend.assignments import bad_target
 from pypto._src.frontend.context import Context
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.lines import Line, callee_of
+from pypto._src.frontend.lines import CallLine, Line, callee_of
 from pypto._src.frontend.messages import counted
 from pypto._src.frontend.types import type_of
 from pypto._src.ir.nodes import (
@@ -86,9 +86,11 @@ _JUMPS: Final = (ast.Return, ast.Break, ast.Continue)
 def _split(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Sequence[ast.stmt], _Yield | None]:
     """Return a body without its last statement, and that one, if it is a yield."""
     last = body[-1]
-    if isinstance(last, Line):
+    if isinstance(last, Line | CallLine):
         path = callee_of(last)
-        callee = None if path is None else ctx.at_path(path)
+        if path is None or path.partition(".")[0] == ctx.self_name:
+            return body, None
+        callee = ctx.at_path(path)
         # Of what is not plain, its nodes tell more.
         if callee is not MISSING and callee is not control.yield_:
             return body, None
@@ -122,21 +124,28 @@ def _evaluate(ctx: Context, found: _Yield | None) -> Yielded | None:
     kinds: list[Type | None] = [ctx.declared.pop(name.id, None) for name in found.names]
     if found.annotation is not None:
         kinds = [type_of(ctx, found.annotation)]
-    if found.names and len(found.names) != len(found.values):
+    names = [name.id for name in found.names]
+    if names and len(names) != len(found.values):
         raise ParserSyntaxError(
             f"pl.yield_ has {counted(len(found.values), 'value')} for "
-            f"{counted(len(found.names), 'name')}",
+            f"{counted(len(names), 'name')}",
             ctx.span(found.node),
-            hint=f"write {yield_text([name.id for name in found.names])}",
+            hint=f"write {yield_text(names, _as_many(ctx, found, names))}",
             slug="yield-count",
         )
     values = [ctx.value(value) for value in found.values]
     return Yielded(found.names, kinds, values, found.values, ctx.span(found.node))
 
 
-def yield_text(names: Sequence[str]) -> str:
-    """Return a yield of as many values as there are names."""
-    return f"{', '.join(names)} = pl.yield_({', '.join(names)})"
+def _as_many(ctx: Context, found: _Yield, names: Sequence[str]) -> list[str]:
+    """Return the values of a yield, and names for those that it lacks."""
+    texts = [ctx.source.text(value) for value in found.values]
+    return [*texts, *names[len(texts) :]][: len(names)]
+
+
+def yield_text(names: Sequence[str], values: Sequence[str]) -> str:
+    """Return a yield of values to names."""
+    return f"{', '.join(names)} = pl.yield_({', '.join(values)})"
 
 
 def define_results(

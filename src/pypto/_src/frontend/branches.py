@@ -172,7 +172,7 @@ def _same_names(ctx: Context, first: Yielded, second: Yielded) -> list[ast.Name]
         raise ParserSyntaxError(
             f"the branches of this if yield {counts[0]} and {counted(counts[1], 'value')}",
             (first if counts[0] < counts[1] else second).span,
-            hint=f"write {yield_text(longer)}" if longer else None,
+            hint=f"write {yield_text(longer, longer)}" if longer else None,
             slug="yield-count",
             related=(Label((second if counts[0] < counts[1] else first).span, "the other yield"),),
         )

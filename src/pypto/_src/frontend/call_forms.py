@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias, cast
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.makers import checked_call, checked_tuple
+from pypto._src.ir.makers import checked_call, checked_float, checked_int, checked_tuple
 from pypto._src.ir.nodes import (
     BinaryExpr,
     Call,
@@ -153,9 +153,12 @@ def _is_unplaced(op: OpDef[..., Any], made: Call) -> bool:
 
 def _again(operand: Expr, span: Span) -> Maker:
     """Return what makes an operand that all calls of a form have, each at its own place."""
-    if isinstance(operand, ConstInt | ConstFloat) and operand.span is span:
-        cls, value, dtype = operand.__class__, operand.value, operand.dtype
-        return lambda _, place: cls(value, dtype, place)  # pyright: ignore[reportArgumentType]
+    if isinstance(operand, ConstInt) and operand.span is span:
+        integer, kind = operand.value, operand.type
+        return lambda _, place: checked_int(integer, kind, place)
+    if isinstance(operand, ConstFloat) and operand.span is span:
+        value, kind = operand.value, operand.type
+        return lambda _, place: checked_float(value, kind, place)
     if isinstance(operand, MakeTuple) and _stand_nowhere(operand.elements):
         elements, kind = operand.elements, operand.type
         return lambda _, place: checked_tuple(elements, kind, place)
@@ -204,20 +207,21 @@ KNOWN: Final[dict[Key, CallForm]] = {}
 
 
 class CallForms:
-    """The forms of op calls as one program or function sees them: all known ones, and its own."""
+    """The forms of op calls as one program or function sees them: all known ones, and its own.
+
+    A form is known by its key: the op, then what `part_of` says of each argument, those by keyword
+    behind their names.
+    """
 
     __slots__ = ("own",)
 
     def __init__(self) -> None:
         self.own: dict[Key, CallForm] = {}
 
-    def find(
-        self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> tuple[CallForm | None, Key | None]:
-        """Return the form of a call and what identifies it.
+    def key(self, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key | None:
+        """Return what identifies the form of a call, None if it may depend on more.
 
-        The form is None if no call had it before, the key None if it may depend on more. Objects
-        stand in the key by their ids; the form keeps them.
+        Objects stand in the key by their ids; the form keeps them.
         """
         parts: list[Any] = [id(op)]
         for value in args:
@@ -228,20 +232,23 @@ class CallForms:
             if cls is list and _NUMBERS.issuperset(map(type, value)):
                 parts.append(tuple(value))
                 continue
-            part = _part(op, len(parts) - 1, value)
+            part = part_of(op, len(parts) - 1, value)
             if part is None:
-                return None, None
+                return None
             parts.append(part)
         if kwargs:
             for name, value in kwargs.items():
-                part = _part(op, name, value)
+                part = part_of(op, name, value)
                 if part is None:
-                    return None, None
+                    return None
                 parts.append(name)
                 parts.append(part)
-        key = tuple(parts)
+        return tuple(parts)
+
+    def find(self, key: Key) -> CallForm | None:
+        """Return the form that a key identifies, None if no call had it before."""
         found = KNOWN.get(key)
-        return (self.own.get(key) if found is None else found), key
+        return self.own.get(key) if found is None else found
 
     def keep(
         self, key: Key, form: CallForm, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -257,7 +264,7 @@ class CallForms:
         KNOWN[key] = form
 
 
-def _part(op: Any, place: int | str, value: Any) -> object:
+def part_of(op: Any, place: int | str, value: Any) -> object:
     """Return what the form of a call has of an argument, None if it is not known."""
     cls = value.__class__
     if cls is list or cls is tuple:
@@ -267,8 +274,10 @@ def _part(op: Any, place: int | str, value: Any) -> object:
         return cls, str(value)  # zeros of both signs are equal
     if cls in _LITERALS:
         return cls, value
-    if cls in _SINGLETONS or cls is IterArg:
-        return id(value.type) if cls is IterArg else id(value)
+    if cls is Var or cls is IterArg:
+        return id(value.type)
+    if cls in _SINGLETONS:
+        return id(value)
     return _expression(value) if isinstance(value, Expr) else None
 
 

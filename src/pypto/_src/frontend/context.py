@@ -30,7 +30,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.call_forms import CallForms
 from pypto._src.frontend.environment import MISSING, Environment, items_of
-from pypto._src.frontend.lines import Line, names_assigned
+from pypto._src.frontend.lines import CallLine, Line, names_assigned
 from pypto._src.frontend.messages import describe, did_you_mean
 from pypto._src.frontend.scalars import number
 from pypto._src.frontend.scope import BROKEN, Cascade, Names, reassigned
@@ -124,6 +124,34 @@ class Signature(NamedTuple):
         return Signature(function.name, params, directions, results, frozenset(kept))
 
 
+class Swapped(NamedTuple):
+    """A call that only reads an output, and writes what is none: perhaps the other way round."""
+
+    called: Signature
+    operands: Sequence[Expr]
+    read: int
+    written: int
+    span: Span
+
+    def is_of(self, call: Call) -> bool:
+        """True for the same call, which may have been read from its text before its nodes."""
+        a, b = self.span, call.span
+        return (a.begin_line, a.begin_column) == (b.begin_line, b.begin_column)
+
+    def error(self, output: Var, prefix: str) -> ParserTypeError:
+        """Return the error that shows the two in each other's place."""
+        args, name = [*self.operands], self.called.name
+        args[self.read], args[self.written] = args[self.written], args[self.read]
+        param = self.called.params[self.read]
+        return ParserTypeError(
+            f"{name} only reads {param.name!r}, for which it gets the output {output.name!r}",
+            self.span,
+            hint=f"write {prefix}{name}({', '.join(map(str, args))})",
+            slug="out-swapped",
+            related=(Label(param.span, "the parameter"),) if param.span.begin_line > 0 else (),
+        )
+
+
 class Callee:
     """A function of the program, perhaps not parsed yet."""
 
@@ -177,6 +205,7 @@ class Context:
 
     __slots__ = (
         "_assigned",
+        "around",
         "block",
         "broken",
         "call_forms",
@@ -186,11 +215,11 @@ class Context:
         "errors",
         "expanding",
         "fixed",
+        "fixed_args",
         "forms",
         "func_type",
         "functions",
         "has_tile_ops",
-        "home",
         "inputs",
         "loops",
         "memrefs",
@@ -208,6 +237,7 @@ class Context:
         "span",
         "stmt_forms",
         "strict_ssa",
+        "swapped",
         "unplaced",
         "wanted",
         "written",
@@ -237,7 +267,7 @@ class Context:
         self.errors = errors
         self.strict_ssa = strict_ssa
         self.func_type = func_type
-        self.home = self  # the function that is being made; this one may expand inside it
+        self.around: Context | None = None  # the function inside which this one expands
         self.on_tiles: bool | None = None  # True if the function computes with tiles
         self.names = Names()
         self.outer: dict[str, Any] = {}  # names of the environment, looked up once
@@ -245,6 +275,8 @@ class Context:
         self.paths: dict[str, tuple[str, Any]] = {}
         # What texts of arguments mean that mean the same in all of the body; nobody changes it.
         self.fixed: dict[str, Any] = {}
+        # The same as arguments: with what the form of a call has of each.
+        self.fixed_args: dict[str, tuple[Any, object]] = {}
         self.block: list[Stmt] = []
         self.self_name = ""  # the name of the first parameter of a method
         self.memrefs: dict[Any, MemRef] = {}
@@ -259,11 +291,18 @@ class Context:
         self.inputs: dict[Expr, Call | None] = {}
         self.unplaced: list[Call] = []  # calls of which an operand may be in a wrong memory
         self.written: set[Var] = set()
+        # Outputs that a call only reads, and another argument of it that may be meant there.
+        self.swapped: dict[Var, Swapped] = {}
         self.expanding: tuple[Any, ...] = ()  # inline functions around this one
         self.constants: dict[Var, int] = {}  # scalars that are one number wherever they are read
         self._assigned: Mapping[str, int] | None = None
         self.has_tile_ops = False  # True once a call of an op on tiles was made
         self.broken = False  # True once a statement was given up
+
+    @property
+    def home(self) -> Context:
+        """The function that is being made; this one may expand inside it."""
+        return self if self.around is None else self.around
 
     # ------------------------------------------------------------------ expressions
 
@@ -599,6 +638,9 @@ class Context:
     def _rebound(
         self, name: str, output: Var, value: Expr | None, span: Span, source: ast.expr | None
     ) -> ParserTypeError:
+        swapped = self.swapped.get(output)
+        if swapped is not None and isinstance(value, Call) and swapped.is_of(value):
+            return self.swapped_error(output)
         hint = f"use another name: {name}2 = ..."
         if value is not None and isinstance(value.type, TileType):
             hint = f"write {store_line(name, output, self.source.text(source) if source else '')}"
@@ -609,6 +651,10 @@ class Context:
             slug="out-rebound",
             related=(Label(output.span, "the parameter"),),
         )
+
+    def swapped_error(self, output: Var) -> ParserTypeError:
+        """Return the error of the call that only reads an output which nothing writes."""
+        return self.swapped[output].error(output, f"{self.self_name}." if self.self_name else "")
 
     # --------------------------------------------------------------------- outputs
 
@@ -756,7 +802,13 @@ def assigned_names(nodes: Sequence[ast.stmt]) -> dict[str, int]:
     stack: list[Any] = [*nodes]
     for node in stack:
         cls = node.__class__
+        if cls is CallLine:
+            continue
         if cls is Line:
+            name = node.names
+            if "," not in name:
+                found[name] = found.get(name, 0) + 1
+                continue
             for name in names_assigned(node):
                 found[name] = found.get(name, 0) + 1
             continue

@@ -17,23 +17,30 @@ class Environment:
 
     ``known`` is what names and paths such as ``pl.FP32`` have been found to mean, for the functions
     of one program, which may share an environment. Who parses others makes a new one, and who calls
-    something of Python, which may set names anew, clears it.
+    something of Python, which may set names anew, clears it. ``has_symbols`` says that one of them
+    was a symbolic size.
     """
 
-    __slots__ = ("frame", "known", "layers")
+    __slots__ = ("frame", "has_symbols", "known", "layers")
 
     def __init__(self, layers: Iterable[Mapping[str, Any]], frame: FrameType | None = None) -> None:
         self.layers = tuple(layers)
         self.frame = frame
         self.known: dict[str, Any] = {}
+        self.has_symbols = False
 
     def get(self, name: str) -> Any:
         """Return what ``name`` stands for, `MISSING` if nothing."""
+        value: Any = MISSING
         for layer in self.layers:
             value = layer.get(name, MISSING)
             if value is not MISSING:
-                return plain_value(value)
-        return plain_value(self._enclosing(name))
+                break
+        else:
+            value = self._enclosing(name)
+        if isinstance(value, DynVar):
+            self.has_symbols = True
+        return plain_value(value)
 
     def _enclosing(self, name: str) -> Any:
         """Look in callers whose text encloses the definer's.

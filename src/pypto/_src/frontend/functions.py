@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
@@ -31,7 +32,7 @@ from pypto._src.frontend.context import (
 from pypto._src.frontend.environment import MISSING, Environment
 from pypto._src.frontend.explain import misplaced_operands
 from pypto._src.frontend.expressions import FORMS
-from pypto._src.frontend.lines import TypeText
+from pypto._src.frontend.lines import CallLine, Line, TypeText, walk
 from pypto._src.frontend.messages import cast_hint, part_hint, spell, spell_apart
 from pypto._src.frontend.scope import Cascade, same_joined_type, same_value_type
 from pypto._src.frontend.source import Source
@@ -40,10 +41,10 @@ from pypto._src.frontend.types import declared_join, parameter_type, result_type
 from pypto._src.ir.annotations import Scalar
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.makers import checked_var
-from pypto._src.ir.nodes import Expr, TensorType, TileType, Type, Var
+from pypto._src.ir.nodes import Expr, TensorType, TileType, Type, Var, symbols_of_type
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt
-from pypto._src.ir.walk import calls_of, children
+from pypto._src.ir.walk import calls_of, children, uses
 from pypto._src.ops.rules import called
 
 _CALLED_OUTSIDE: Final[dict[Function, tuple[Function, ...]]] = {}
@@ -78,6 +79,7 @@ class Method(Callee):
         self.errors = errors
         self.function: Function | None = None
         self.params: list[tuple[Var, ParamDirection]] = []
+        self.wanted: tuple[Type, ...] | None = None  # declared result types
         self.context = Context(
             source,
             node,
@@ -104,9 +106,9 @@ class Method(Callee):
         self.declare()
         if not self._declared:
             raise Cascade
-        results = self.context.wanted
-        if results is not None and TileType in map(type, results):
-            self.parse()  # how much of them is valid, and in whose words
+        results = self.wanted
+        if results is not None and self.needs_body:
+            _parse_after_callees(self)
             if self._ended and self.function is None:
                 raise Cascade
         if self.function is not None:
@@ -126,12 +128,29 @@ class Method(Callee):
                     hint="declare them after its parameters, as in -> pl.INT64",
                     slug="recursive-results",
                 )
-            self.parse()
+            _parse_after_callees(self)
             if self.function is None:
                 raise Cascade
             return Signature.of(self.function)
         directions = tuple(direction for _, direction in self.params)
         return Signature(self.name, tuple(var for var, _ in self.params), directions, results)
+
+    @property
+    def needs_body(self) -> bool:
+        """True if the header does not say all of the results: of tiles, how much is valid."""
+        return self.wanted is None or TileType in map(type, self.wanted)
+
+    def callees(self) -> list[Method]:
+        """Return the functions that it calls of which callers have to know more than the header.
+
+        None once it is parsed: then they are, too.
+        """
+        self.declare()
+        if self._begun or not self._declared:
+            return []
+        named = (self.context.functions.method(name) for name in _names_of_self(self.node))
+        found = [callee for callee in named if isinstance(callee, Method)]
+        return [callee for callee in found if callee.needs_body]
 
     def declare(self) -> None:
         """Parse the header, once; errors are collected."""
@@ -141,7 +160,8 @@ class Method(Callee):
         try:
             self._parameters()
             if self.node.returns is not None:
-                self.context.wanted = result_types(self.context, self.node.returns)
+                self.wanted = result_types(self.context, self.node.returns)
+                self.context.wanted = self.wanted
             self._declared = True
         except PyptoError as error:
             self.context.report(error, self.node)
@@ -203,6 +223,7 @@ class Method(Callee):
         self._begun = True
         self._body()
         self._ended = True
+        del self.context  # which knows the program around it, as that knows this function
 
     def _body(self) -> None:
         ctx = self.context
@@ -215,6 +236,7 @@ class Method(Callee):
             return
         try:
             results = self._results()
+            self._check_symbolic()
             self._check_outputs()
             span = ctx.span(self.node)
             body = body_of(ctx.block, span)
@@ -291,6 +313,8 @@ class Method(Callee):
         ctx = self.context
         for var, direction in self.params:
             unwritten = var.name in ctx.outputs and var not in ctx.written
+            if direction is ParamDirection.Out and unwritten and var in ctx.swapped:
+                raise ctx.swapped_error(var)
             if direction is ParamDirection.Out and unwritten:
                 place = self._annotation(var.name)
                 raise ParserTypeError(
@@ -311,9 +335,60 @@ class Method(Callee):
                     related=(Label(var.span, "the parameter"),),
                 )
 
+    def _check_symbolic(self) -> None:
+        """Raise an error for a symbolic size that the body reads and no parameter tells."""
+        ctx = self.context
+        if not ctx.environment.has_symbols:
+            return
+        outside = {name: value for name, value in ctx.outer.items() if isinstance(value, Var)}
+        outside |= {path: value for path, (_, value) in ctx.paths.items() if isinstance(value, Var)}
+        told = set(uses([size for var, _ in self.params for size in symbols_of_type(var.type)]))
+        unknown = {path for path, var in outside.items() if var not in told}
+        if not unknown:
+            return
+        for statement in self.node.body:
+            for item in ast.walk(statement):
+                is_path = isinstance(item, ast.Name | ast.Attribute)
+                if is_path and (path := ast.unparse(item)) in unknown:
+                    raise ParserTypeError(
+                        f"{path} is a symbolic size, and no parameter of {self.name} has it",
+                        ctx.span(item),
+                        hint=f"declare a parameter with it, as in x: pl.Tensor[[{path}, 64], "
+                        "pl.FP32], or a scalar: n: pl.INDEX",
+                        slug="symbolic-size",
+                    )
+
     def _annotation(self, name: str) -> ast.expr | None:
         """Return the annotation of a parameter."""
         return next((arg.annotation for arg in self.node.args.args if arg.arg == name), None)
+
+
+def _parse_after_callees(method: Method) -> None:
+    """Parse a function, those that it calls before it: so calls in a row are no recursion."""
+    looked_at: set[Method] = set()
+    pending = [method]
+    while pending:
+        last = pending[-1]
+        if last in looked_at:
+            pending.pop().parse()
+            continue
+        looked_at.add(last)
+        pending += [callee for callee in last.callees() if callee not in looked_at]
+
+
+def _names_of_self(node: ast.FunctionDef) -> list[str]:
+    """Return the attributes of ``self`` in a function, in the order of the text, each once."""
+    found: dict[str, None] = {}
+    for item in walk(node):
+        if isinstance(item, ast.Attribute) and isinstance(item.value, ast.Name):
+            if item.value.id == "self":
+                found[item.attr] = None
+        elif isinstance(item, Line | CallLine):
+            found.update(dict.fromkeys(_OF_SELF.findall(item.text)))
+    return list(found)
+
+
+_OF_SELF: Final = re.compile(r"\bself\.(\w+)")
 
 
 def _check_host(name: str, body: Stmt) -> None:

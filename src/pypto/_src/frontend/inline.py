@@ -9,6 +9,7 @@ from typing import Any, Final
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserTypeError, UnsupportedFeatureError
 from pypto._src.frontend.context import Context
+from pypto._src.frontend.effects import held
 from pypto._src.frontend.environment import Environment
 from pypto._src.frontend.messages import counted
 from pypto._src.frontend.scope import Cascade
@@ -106,6 +107,7 @@ def expand(ctx: Context, function: InlineFunction, args: Sequence[Any], node: as
         value = inner.value(last.value)
     if not _no_news(ctx, errors):
         raise Cascade
+    ctx.has_tile_ops = ctx.has_tile_ops or inner.has_tile_ops
     return value
 
 
@@ -137,12 +139,13 @@ def _inside(ctx: Context, function: InlineFunction) -> Context:
         strict_ssa=ctx.strict_ssa,
     )
     inner.block = ctx.block
-    inner.home = ctx.home
+    inner.around = ctx.home
     inner.memrefs = ctx.memrefs
     inner.constants = ctx.constants
     inner.origins = ctx.origins
     inner.inputs = ctx.inputs
     inner.written = ctx.written
+    inner.swapped = ctx.swapped
     inner.unplaced = ctx.unplaced
     inner.self_name = ctx.self_name
     inner.expanding = (*ctx.expanding, function)
@@ -151,6 +154,7 @@ def _inside(ctx: Context, function: InlineFunction) -> Context:
 
 def _bind(ctx: Context, inner: Context, name: str, value: Any, place: ast.expr) -> None:
     """Bind a parameter; what the body assigns or reads twice gets a variable of its own."""
+    value = held(ctx, value, place) if isinstance(value, list | tuple) else value
     known = isinstance(value, Var) or not isinstance(value, Expr)
     if known and (name not in inner.assigned or not isinstance(value, Expr | int | float)):
         inner.names.bind(name, value)

@@ -11,24 +11,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from types import BuiltinFunctionType
+from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PyptoError
-from pypto._src.frontend.assignments import assign, assign_value
-from pypto._src.frontend.calls import text_call
-from pypto._src.frontend.context import Context
+from pypto._src.frontend.assignments import assign, assign_value, expression, parts_of
+from pypto._src.frontend.call_forms import part_of
+from pypto._src.frontend.calls import keyed_call, text_python_call
+from pypto._src.frontend.context import Callee, Context
 from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.expressions import text_binary
+from pypto._src.frontend.function_calls import text_function_call
 from pypto._src.frontend.lines import (
+    CallLine,
     Line,
     items_of_text,
     names_assigned,
     paths_read,
 )
+from pypto._src.frontend.operators import text_binary
 from pypto._src.frontend.scope import BROKEN
-from pypto._src.ir.nodes import Expr, ScalarType, UnknownType
+from pypto._src.ir.nodes import Expr, ScalarType, TupleType, UnknownType, Var
 from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.stmts import EvalStmt
 from pypto._src.ops.unified import Unified
 
 _LETTER: Final = re.compile(r"[A-Za-z_]")
@@ -49,15 +54,15 @@ class _Unread(Exception):
 def assign_line(ctx: Context, node: Line) -> None:
     """Parse ``names = values``."""
     noted, count = len(ctx.unplaced), len(ctx.block)
-    name, _, text = node.text.partition(" = ")
+    name = node.names
     line, begin, end = node.lineno, node.col_offset, node.end_col_offset
     assert end is not None
     try:
-        value = _values(ctx, line, text, begin + len(name) + 3)
+        value = _values(ctx, line, node.text[len(name) + 3 :], begin + len(name) + 3)
         if ", " in name:
             _assign_several(ctx, node, value)
             return
-        if not isinstance(value, Expr):
+        if not isinstance(value, Expr) or value.type.__class__ is UnknownType:
             raise _Unread
         span = ctx.source.part(line, begin, end)
         if value.type.__class__ is ScalarType:
@@ -69,6 +74,17 @@ def assign_line(ctx: Context, node: Line) -> None:
         assign(ctx, node)
 
 
+def call_line(ctx: Context, node: CallLine) -> None:
+    """Parse ``self.method(...)``."""
+    count = len(ctx.block)
+    try:
+        value = _values(ctx, node.lineno, node.text, node.col_offset)
+        ctx.block.append(EvalStmt(value, value.span))
+    except (_Unread, PyptoError):
+        del ctx.block[count:]
+        expression(ctx, node)
+
+
 def _assign_several(ctx: Context, node: Line, values: Any) -> None:
     """Parse a line with several names and as many values, which do not read what is assigned."""
     if ctx.strict_ssa:
@@ -77,25 +93,31 @@ def _assign_several(ctx: Context, node: Line, values: Any) -> None:
     known = ctx.names.values.keys() & names
     if known and not known.isdisjoint([path.partition(".")[0] for path in paths_read(node)]):
         raise _Unread
-    if values.__class__ is not tuple or len(values) != len(names):
-        raise _Unread
-    for value in values:
-        if not isinstance(value, Expr):
-            raise _Unread
+    parts: Any = values
     begin: int = node.col_offset
     end: Any = node.end_col_offset
-    for name, value in zip(names, values, strict=True):
+    if isinstance(values, Expr) and isinstance(values.type, TupleType):
+        place = ctx.source.part(node.lineno, begin + len(node.names) + 3, end)
+        parts = parts_of(ctx, values, place)
+    elif values.__class__ is not tuple:
+        raise _Unread
+    if len(parts) != len(names):
+        raise _Unread
+    for part in parts:
+        if not isinstance(part, Expr) or part.type.__class__ is UnknownType:
+            raise _Unread
+    for name, value in zip(names, parts, strict=True):
         assign_value(ctx, name, value, node, span=ctx.source.part(node.lineno, begin, end))
         begin += len(name) + 2
 
 
 def _values(ctx: Context, line: int, text: str, begin: int) -> Any:
     """Return what a line assigns, a tuple of several values; ``begin`` is their column."""
-    callee, _, arguments = text.partition("(")
+    callee, has_groups, arguments = text.partition("(")
     if arguments[-1:] == ")" and "(" not in arguments and callee and " " not in callee:
         return _call(ctx, line, callee, arguments[:-1], begin, begin + len(text), _NOTHING)
     inner: dict[str, Any] = {}
-    group = _GROUP.search(text)
+    group = _GROUP.search(text) if has_groups else None
     if len(text) > _LONGEST and group is not None:
         raise _Unread
     while group is not None:
@@ -136,17 +158,27 @@ def _call(
     ctx: Context, line: int, callee: str, arguments: str, begin: int, end: int, inner: _Inner
 ) -> Expr:
     """Return the call of an op that stands between two columns of a line."""
-    op = ctx.at_path(callee)
-    if op.__class__ is not Unified and not isinstance(op, OpDef):
-        raise _Unread
-    local, fixed = ctx.names.values, ctx.fixed
+    op: Any = ctx.at_path(callee)
+    key: list[Any] = [id(op)]  # of the call's form; see `CallForms`
+    is_op = op.__class__ is Unified or isinstance(op, OpDef)
+    if not is_op:
+        op = _other(ctx, callee, op)
+    local, fixed, fixed_args = ctx.names.values, ctx.fixed, ctx.fixed_args
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     items = items_of_text(arguments)
     for text in items:
         value = local.get(text, MISSING)
+        if value.__class__ is Var:  # most are, or were met before
+            args.append(value)
+            key.append(id(value.type))
+            continue
         if value is MISSING:
-            value = fixed.get(text, MISSING)
+            known = fixed_args.get(text)
+            if known is not None:
+                args.append(known[0])
+                key.append(known[1])
+                continue
         if value is MISSING or value is BROKEN:
             name, _, rest = text.rpartition("=")
             column = None
@@ -158,12 +190,43 @@ def _call(
                 if name in kwargs:
                     raise _Unread  # which is an error
                 kwargs[name] = value
+                key += name, part_of(op, name, value) if is_op else None
                 continue
+        part = part_of(op, len(args), value) if is_op else None
+        if part is not None and text in fixed and not _has_values(value):
+            fixed_args[text] = value, part
         args.append(value)
-    made = text_call(ctx, op, args, kwargs, ctx.source.part(line, begin, end))
-    if made is None or made.type.__class__ is UnknownType:
+        key.append(part)
+    span = ctx.source.part(line, begin, end)
+    if is_op:
+        made = keyed_call(ctx, None if None in key else tuple(key), op, args, kwargs, span)
+    elif kwargs:
+        made = None
+    elif isinstance(op, Callee):
+        made = text_function_call(ctx, op.signature(span), args, span)
+    else:
+        made = text_python_call(ctx, op, args, span)
+    if made is None:
         raise _Unread
     return made
+
+
+def _has_values(value: Any) -> bool:
+    """True for a list of which the op decides what a form has of it."""
+    return isinstance(value, list | tuple) and not _NUMBERS.issuperset(
+        map(type, cast("Sequence[Any]", value))
+    )
+
+
+def _other(ctx: Context, path: str, found: Any) -> Any:
+    """Return what is called that is no op: Python's own, or a function of the program."""
+    if found.__class__ is BuiltinFunctionType:
+        return found
+    first, _, name = path.partition(".")
+    method = ctx.functions.method(name) if first == ctx.self_name else None
+    if method is None:
+        raise _Unread
+    return method
 
 
 def _value(ctx: Context, line: int, text: str, begin: int | None, inner: _Inner) -> Any:
@@ -215,14 +278,16 @@ _NUMBERS: Final = frozenset({int})
 def _sum(ctx: Context, line: int, text: str, begin: int, inner: _Inner) -> Any:
     """Return what operators between names, numbers and groups compute, products first."""
     words = iter(text.split(" "))
-    part = ctx.source.part
+    part, local, fixed = ctx.source.part, ctx.names.values, ctx.fixed
     start = end = begin
     term: Any = None
     total: Any = None
     pending = symbol = ""
     for word in words:
         after = end + len(symbol) + 2 if symbol else begin
-        value = ctx.names.values.get(word, MISSING)
+        value = local.get(word, MISSING)
+        if value is MISSING:
+            value = fixed.get(word, MISSING)
         if value is MISSING or value is BROKEN:
             value = _value(ctx, line, word, after, inner)
         if symbol in _ADDING:

@@ -1,9 +1,10 @@
-"""Syntax trees in which assignments on a line of their own stay text until someone asks.
+"""Syntax trees in which assignments and calls on lines of their own stay text until someone asks.
 
 Python's parser takes a quarter of the time of a whole compile, most of it for the nodes of lines
 such as ``t = pl.exp(pl.add(a, b))``, which tell the front end no more than their text does. So runs
 of such lines are cut out before Python parses a text, and come back as `Line`: an assignment that
-is text, and has Python parse it when its nodes are asked for.
+is text, and has Python parse it when its nodes are asked for. Calls of the program's functions,
+such as ``self.scores(q, k, s)``, come back as `CallLine`.
 
 In place of a run stands one name as long as its last line, so that blocks end where they did. A run
 may lie within a string or within brackets, where its lines are no statements. The tree itself
@@ -41,14 +42,17 @@ from pypto._src.python_text import parse_python
 # Repetitions give nothing back (`++`): what a line may look like is decided from left to right.
 _NAME: Final = r"[A-Za-z_]\w*+"
 _PATH: Final = rf"{_NAME}(?:\.{_NAME})*+"
-_ATTRIBUTES: Final = rf"(?<!\bself)(?:\.{_NAME})++"  # what a method gives, its nodes alone tell
+_ATTRIBUTES: Final = rf"(?<!\bself)(?:\.{_NAME})++"  # calls of methods in others have nodes
+_PYTHON: Final = r"(?=\()(?<=\b(?:abs|max|min))"  # Python's own, of values of the kernel
 _NUMBER: Final = r"-?(?:\d{1,9}\.\d{1,9}|0|[1-9]\d{0,14})"
 _OPERATOR: Final = r" (?:[-+*%]|//?) "
 _ATOM: Final = rf"(?:{_PATH}|{_NUMBER})"
-_ITEM: Final = rf"(?:{_ATOM}|\[{_ATOM}(?:, {_ATOM})*+\])"
+_ITEM: Final = rf"(?:\[{_ATOM}(?:, {_ATOM})*+\]|{_PATH}|{_NUMBER})"  # what one letter decides first
 _WORD: Final = rf"{_NAME}={_ITEM}"
-_FLAT: Final = rf"{_NAME}{_ATTRIBUTES}\({_ITEM}(?:, {_ITEM}(?!=))*+(?:, {_WORD})*+\)"
+_PLAIN: Final = rf"\({_ITEM}(?:, {_ITEM}(?!=))*+(?:, {_WORD})*+\)"
+_FLAT: Final = rf"{_NAME}(?:\.{_NAME})++{_PLAIN}"
 """Most lines are such calls, for which this pattern is faster than that of all lines."""
+_ALONE: Final = rf"self\.{_NAME}{_PLAIN}"
 _MOST_CALLS: Final = 3
 """How many calls may stand within each other."""
 
@@ -70,23 +74,23 @@ def _sum(operand: str) -> str:
 def _line() -> str:
     """Return the pattern of a line without its indentation."""
     plain = _sum(_ATOM)
-    operand = rf"(?:{_PATH}|{_NUMBER}|\({plain}\))"
+    operand = rf"(?:\({plain}\)|{_PATH}|{_NUMBER})"
     several = rf"\[{_items(_sum(operand))}\]"
     words = _items(rf"{_NAME}=(?:{plain}|\[{_items(plain)}\])")
     for _ in range(_MOST_CALLS):
-        arguments = _items(rf"(?:{_sum(operand)}|{several})", rf"(?:{words})?+")
-        path = rf"{_NAME}(?:{_ATTRIBUTES}(?:\({arguments}\))?+)?+"
-        operand = rf"(?:{path}|{_NUMBER}|\({plain}\))"
+        arguments = _items(rf"(?:{several}|{_sum(operand)})", rf"(?:{words})?+")
+        path = rf"{_NAME}(?:(?:{_ATTRIBUTES}|{_PYTHON})(?:\({arguments}\))?+)?+"
+        operand = rf"(?:\({plain}\)|{path}|{_NUMBER})"
     number = r"-?[\d.]++\n"  # alone it says less than its node
     values = rf"(?!{number})(?:{_sum(operand)}(?:(?=\n)|, (?!\n)))++"
-    return rf"{_NAME}(?:, {_NAME})*+ = (?:{_FLAT}(?=\n)|{values}(?=\n))"
+    assignment = rf"{_NAME}(?:, {_NAME})*+ = (?:{_FLAT}(?=\n)|{values}(?=\n))"
+    return rf"(?:{_ALONE}(?=\n)|{assignment})"
 
 
 _PATHS: Final = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.=])", re.ASCII)
 _CALLED: Final = re.compile(r"[A-Za-z_][\w.]*(?=\()", re.ASCII)
 _KEYWORDS: Final = frozenset(kwlist)
 _CONSTANTS: Final = frozenset({"True", "False", "None"})
-_GIVEN: Final = re.compile("=(?:True|False|None)(?=[,)])")
 _BETWEEN_WORDS: Final = dict.fromkeys(b"\n.,:=()[]-", " ")
 _SIZE: Final = rf"(?:{_PATH}|0|[1-9]\d{{0,14}})"
 _SHAPED: Final = rf"\[{_SIZE}(?:, {_SIZE})*+\], {_PATH}\]"
@@ -123,12 +127,14 @@ _ITEMS: Final = re.compile(r"(?:\w++=)?+\[[^]]*+\]|[^ ,][^,]*+").findall
 class Line(Assign):
     """An assignment on one line, of calls, sums and names to a name or to several.
 
-    ``text`` is the statement. Who reads or sets ``targets`` or ``value`` makes it an assignment
-    like any other. Another thread may do so at any moment, as functions that are expanded are
-    everybody's: what a line has beside its nodes is read by functions, not methods.
+    ``text`` is the statement, ``names`` what it assigns. Who reads or sets ``targets`` or ``value``
+    makes it an assignment like any other. Another thread may do so at any moment, as functions that
+    are expanded are everybody's: what a line has beside its nodes is read by functions, not
+    methods.
     """
 
     text: str
+    names: str
 
     @property
     def targets(self) -> list[ast.expr]:
@@ -150,6 +156,28 @@ class Line(Assign):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Let copies be assignments: Python makes one before it has its parts."""
+        return _parsed(self).__reduce_ex__(protocol)
+
+
+class CallLine(Expr):
+    """A call of a method on a line of its own, whose value nobody takes.
+
+    ``text`` is the statement. Who reads or sets ``value`` makes it a statement like any other.
+    """
+
+    text: str
+
+    @property
+    def value(self) -> ast.expr:
+        """The node of the call."""
+        return _parsed(self).value
+
+    @value.setter
+    def value(self, new: Any) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        _parsed(self).value = new
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Let copies be statements with nodes."""
         return _parsed(self).__reduce_ex__(protocol)
 
 
@@ -187,17 +215,18 @@ class TypeText(Subscript):
 
 
 Line.__name__ = "Assign"  # by which visitors of trees find what to do with it
+CallLine.__name__ = "Expr"
 TypeText.__name__ = "Subscript"
 
 
 def names_assigned(line: Line) -> list[str]:
     """Return the names that a line assigns."""
-    return line.text.partition(" = ")[0].split(", ")
+    return line.names.split(", ")
 
 
-def callee_of(line: Line) -> str | None:
+def callee_of(line: Line | CallLine) -> str | None:
     """Return the path with which a line's value begins if it is that of a call."""
-    found = _CALLED.match(line.text.partition(" = ")[2])
+    found = _CALLED.match(line.text.rpartition(" = ")[2])
     return None if found is None else found[0]
 
 
@@ -206,19 +235,20 @@ def items_of_text(text: str) -> list[str]:
     return _ITEMS(text) if "[" in text else text.split(", ")
 
 
-def paths_read(line: Line) -> list[str]:
+def paths_read(line: Line | CallLine) -> list[str]:
     """Return what a line's value reads, in the order of the text: names with their attributes."""
-    found = _PATHS.findall(line.text.partition(" = ")[2])
+    found = _PATHS.findall(line.text.rpartition(" = ")[2])
     return [path for path in found if path not in _CONSTANTS]
 
 
-def _parsed(line: Line) -> Assign:
-    """Make a line an assignment; return it."""
-    node = parse_python(line.text).body[0]
+def _parsed(line: Line | CallLine) -> Any:
+    """Make a line a statement with nodes; return it."""
+    node: Any = parse_python(line.text).body[0]
     _move(node, line.lineno - 1, line.col_offset)
     this: Any = line
-    this.__dict__.update(targets=node.targets, value=node.value)  # before it is what has them
-    this.__class__ = Assign
+    fields = {name: node.__dict__[name] for name in ("targets", "value") if hasattr(node, name)}
+    this.__dict__.update(fields)  # before it is what has them
+    this.__class__ = node.__class__
     return this
 
 
@@ -282,7 +312,7 @@ def walk(node: AST) -> Iterator[AST]:
     while pending:
         node = pending.pop()
         yield node
-        if not isinstance(node, Line | TypeText):
+        if not isinstance(node, Line | CallLine | TypeText):
             pending += reversed([*iter_child_nodes(node)])
 
 
@@ -331,8 +361,11 @@ def _without_types(text: str, types: dict[str, str]) -> str:
 def _has_keyword(text: str) -> bool:
     """True if a word in the text of lines or types is a keyword of Python; ``k=True`` has none."""
     words = text.translate(_BETWEEN_WORDS).split()
+    if _KEYWORDS.isdisjoint(words):
+        return False
     found = _KEYWORDS.intersection(words)
-    return bool(found) and sum(map(words.count, found)) != len(_GIVEN.findall(text))
+    given = sum(text.count(f"={word}{end}") for word in found & _CONSTANTS for end in ",)")
+    return sum(map(words.count, found)) != given
 
 
 def _put_back(tree: ast.Module, runs: dict[int, str], types: dict[str, str]) -> bool:
@@ -417,9 +450,11 @@ def _add_lines(body: list[Any], run: str, last: int) -> None:
     indent = len(run) - len(run.lstrip()) - 1
     texts = run.split(run[: indent + 1])
     for number, text in enumerate(texts[1:], last - len(texts) + 2):
-        line = _new(Line)
+        names, is_assigned, _ = text.partition(" = ")
+        line = _new(Line if is_assigned else CallLine)
         line.__dict__ = {  # all at once, which takes less time
             "text": text,
+            "names": names,
             "lineno": number,
             "end_lineno": number,
             "col_offset": indent,

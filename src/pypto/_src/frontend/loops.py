@@ -33,6 +33,7 @@ from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.messages import nearest
 from pypto._src.ir.enums import ForKind
 from pypto._src.ir.nodes import (
+    ConstBool,
     ConstInt,
     Expr,
     IterArg,
@@ -265,6 +266,7 @@ def _while_values(ctx: Context, node: ast.For) -> None:
         condition = _repeated(ctx, test, "the condition of a loop")
     finally:
         ctx.names.close(mark)
+    _refuse_endless(ctx, test, condition, body)
     rest = body[1:] or [ast.copy_location(ast.Pass(), body[0])]
     block, results = _loop(ctx, node, rest, inside, iter_args, iter_names)
     span = ctx.span(node)
@@ -327,9 +329,38 @@ def while_(ctx: Context, node: ast.While) -> None:
     if node.orelse:
         raise _loop_else(ctx, node.orelse[0])
     condition = _repeated(ctx, node.test, "the condition of a while")
+    _refuse_endless(ctx, node.test, condition, node.body)
     block, _ = _loop(ctx, node, node.body, {}, (), ())
     span = ctx.span(node)
     ctx.block.append(WhileStmt(condition, (), body_of(block.stmts, span), (), span))
+
+
+def _refuse_endless(
+    ctx: Context, test: ast.expr, condition: Expr, body: Sequence[ast.stmt]
+) -> None:
+    """Raise an error for a loop whose condition is always true and that nothing leaves."""
+    if not isinstance(condition, ConstBool | ConstInt) or not condition.value or _is_left(body):
+        return
+    raise ParserSyntaxError(
+        "this loop never ends: its condition is always true, and nothing leaves it",
+        ctx.span(test),
+        hint="end it with break in its body, as in if done: break; or write a condition",
+        slug="endless-loop",
+    )
+
+
+def _is_left(body: Sequence[ast.stmt]) -> bool:
+    """True if a loop with this body has a break of its own, or a return."""
+    pending: list[tuple[ast.AST, bool]] = [(node, False) for node in body]
+    while pending:
+        node, is_within = pending.pop()
+        if isinstance(node, ast.Return) or (isinstance(node, ast.Break) and not is_within):
+            return True
+        if isinstance(node, ast.For | ast.While | ast.If | ast.With):
+            within = is_within or isinstance(node, ast.For | ast.While)
+            blocks = (*node.body, *getattr(node, "orelse", ()))
+            pending += [(inner, within) for inner in blocks]
+    return False
 
 
 def break_(ctx: Context, node: ast.Break) -> None:

@@ -59,7 +59,7 @@ def _returned(ctx: Context, places: Sequence[ast.expr]) -> list[Expr]:
         if isinstance(value, Expr):
             refuse_no_value(ctx, value, places[0])
             several = isinstance(value.type, TupleType) and len(wanted) != 1
-            return parts_of(ctx, value, places[0]) if several else [value]
+            return parts_of(ctx, value, ctx.span(places[0])) if several else [value]
         dtype = wanted[0].dtype if wanted and isinstance(wanted[0], ScalarType) else None
         return [ctx.as_expr(value, places[0], dtype)]
     values: list[Expr] = []

@@ -103,11 +103,13 @@ def _program(found: Function | Program, filename: str) -> Program:
 class _Header:
     """The comment lines that say what a class cannot: name, entry, attributes of a program."""
 
-    def __init__(self, lines: list[str], filename: str) -> None:
+    def __init__(self, code: str, lines: list[str], filename: str) -> None:
         self.name: str | None = None
         self.entry: str | None = None
         self.attrs: dict[str, Any] = {}
         self.source = Source(filename, lines, 0, True)
+        if code[:1] != "#" and "\n#" not in code and "\r#" not in code:  # as most texts
+            return
         comments = [(at, line) for at, line in enumerate(lines, 1) if line[0] == "#"]
         for number, line in comments:
             match = _HEADER.match(line)
@@ -177,7 +179,7 @@ class _Text:
 
     def run(self) -> list[Function | Program]:
         """Execute the text; return the functions and programs it defines, in order."""
-        self.header = _Header(self.lines, self.filename)
+        self.header = _Header(self.code, self.lines, self.filename)
         plain: list[ast.stmt] = []
         try:
             for node in self.tree.body:

@@ -99,11 +99,14 @@ def _plain_type(ctx: Context, node: TypeText) -> tuple[Type, ParamDirection] | N
     wrapper = ctx.at_path(path or outer)
     kind = TensorType if wrapper is Tensor else TileType if wrapper is Tile else None
     dtype = ctx.at_path(element)
-    shape = [int(size) if size.isdecimal() else ctx.at_path(size) for size in sizes.split(", ")]
     if kind is None or not isinstance(dtype, DataType):
         return None
-    if not _NUMBERS.issuperset(map(type, shape)) or min(shape) < 0:
-        return None
+    shape: list[int] = []
+    for text in sizes.split(", "):
+        size: Any = int(text) if text.isdecimal() else ctx.at_path(text)
+        if size.__class__ is not int or size < 0:
+            return None
+        shape.append(size)
     return unique_array(kind, shape, dtype), direction
 
 

@@ -1,4 +1,4 @@
-"""Names for how much of a tile is valid, where a call says it as an expression.
+"""How much of a tile is valid: names for it where a call says it as an expression, and in results.
 
 Types name valid sizes, so each is a number or a variable. Knows when a variable is still what an
 expression computes; knows no op.
@@ -9,10 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from pypto._src.diagnostics import Span
-from pypto._src.errors import PyptoError
-from pypto._src.frontend.context import Context
-from pypto._src.ir.nodes import Call, ConstInt, Expr, ScalarType, Var, same_dim, valid_part
+from pypto._src.diagnostics import Label, Span
+from pypto._src.errors import ParserTypeError, PyptoError
+from pypto._src.frontend.context import Context, Signature
+from pypto._src.ir.nodes import (
+    DYNAMIC_DIM,
+    Call,
+    ConstInt,
+    Expr,
+    ScalarType,
+    TileType,
+    Var,
+    const_value,
+    same_dim,
+    valid_part,
+)
 from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.walk import defined_by, stmts_in, uses
 
@@ -112,3 +123,59 @@ def _holders(ctx: Context, item: Expr) -> Iterator[Var]:
         if isinstance(stmt, AssignStmt) and stmt.var not in later and same_dim(stmt.value, item):
             yield stmt.var
         later |= defined
+
+
+def state_parts(
+    ctx: Context,
+    called: Signature,
+    operands: list[Expr],
+    sizes: dict[Var, Expr],
+    span: Span,
+) -> None:
+    """Add to ``sizes`` what the valid sizes of results are at this call.
+
+    A type names them, so an argument that computes one gets a name.
+
+    Raises:
+        ParserTypeError: the caller does not know one of them, or a number is none of the tile.
+    """
+    parts = [
+        pair
+        for kind in called.results
+        if isinstance(kind, TileType)
+        for pair in zip(valid_part(kind) or (), kind.shape, strict=False)
+    ]
+    if not parts:
+        return
+    places = {param: at for at, param in enumerate(called.params) if param in called.kept}
+    for size, whole in parts:
+        if not isinstance(size, Var):
+            continue
+        defined = (Label(size.span, f"{size} is defined here"),) if size.span.begin_line > 0 else ()
+        at = places.get(size)
+        value = sizes.get(size) if at is None else operands[at]
+        number, limit = None if value is None else const_value(value), const_value(whole)
+        if value is None or (at is None and number == DYNAMIC_DIM):
+            raise ParserTypeError(
+                f"{called.name} returns a tile of which {size} is valid, a size that only "
+                f"{called.name} knows",
+                span,
+                hint=f"in {called.name}, return pl.fillpad(...) of the tile; or make {size} a "
+                f"parameter that {called.name} does not assign",
+                slug="valid-shape",
+                related=defined,
+            )
+        beyond = number is not None and limit is not None and not 0 <= number <= limit
+        if beyond:
+            raise ParserTypeError(
+                f"{called.name} returns a tile with {number} valid of {limit} elements",
+                span,
+                hint=f"pass a tensor of which {size} is at most {limit}"
+                if at is None
+                else f"give a number from 0 to {limit} for {size}",
+                slug="valid-shape",
+                related=defined,
+            )
+        sizes[size] = named_size(ctx, value, span) if number is None else ConstInt(number)
+        if at is not None and number is None:
+            operands[at] = sizes[size]

@@ -17,7 +17,7 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.interp.memory import Layout, place_of, poison
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
-from pypto._src.ir.dims import told_dims
+from pypto._src.ir.dims import solved_dims, told_dims
 from pypto._src.ir.nodes import (
     And,
     BinaryExpr,
@@ -40,7 +40,7 @@ from pypto._src.ir.nodes import (
     valid_part,
 )
 from pypto._src.ir.opdef import TILE, OpDef, op_of
-from pypto._src.ir.roles import outermost
+from pypto._src.ir.roles import outermost, uncalled
 from pypto._src.ir.sharing import endless, named_parts
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -83,7 +83,7 @@ class _Unset:
 
 
 UNSET: Final = _Unset()
-_FLAT: Final = 20  # statements inside each other that Python's calls reach for sure
+FLAT: Final = 20  # levels inside each other, as `nesting` counts, which Python's calls reach
 RESULT: Final = 0  # the slot of the values that a function returns
 
 
@@ -119,13 +119,16 @@ class Evaluator:
         Raises:
             EvaluationError: there are several functions and none is marked.
         """
-        if self._program is not None and self._program.entry is not None:
-            return self._program.entry
-        hosts = [] if self._program is None else [f.name for f in outermost(self._program)]
         names = list(self._functions)
-        for candidates in (names, hosts):
-            if len(candidates) == 1:
-                return candidates[0]
+        if self._program is not None:
+            if self._program.entry is not None:
+                return self._program.entry
+            if len(hosts := outermost(self._program)) == 1:
+                return hosts[0].name
+            if len(alone := uncalled(self._program)) == 1:
+                return alone[0].name
+        if len(names) == 1:
+            return names[0]
         raise EvaluationError(
             f"the program has {len(names)} functions and none is its entry",
             hint=f"entry={names[0]!r}" if names else None,
@@ -135,7 +138,7 @@ class Evaluator:
     def call(self, name: str, args: Sequence[Any]) -> Any:
         """Call function ``name``; see `evaluate`."""
         # A run cannot begin again where Python's calls do not reach, as it changes its tensors.
-        with np.errstate(all="ignore"), room(self._depth) if self._depth > _FLAT else nullcontext():
+        with np.errstate(all="ignore"), room(self._depth) if self._depth > FLAT else nullcontext():
             return self.run(name, args)
 
     def plan(self, function: Function) -> Plan:
@@ -193,6 +196,10 @@ class Plan:
                 error.message, error.place, error.hint, slug=error.slug
             ) from error
         self.bind = [self._binder(index, param) for index, param in enumerate(function.params)]
+        self.solved = [
+            (row.param, row.axis, self._slot(row.size), self._slot(row.var), self._value(row.value))
+            for row in solved_dims(function)
+        ]
         self.told = [(i, axis, self._value(dim)) for i, axis, dim in told_dims(function)]
         self.body = self._body(function.body, ())
 
@@ -214,6 +221,9 @@ class Plan:
             env[self.places_slot] = self.layout.fresh()
         for bind, value in zip(self.bind, args, strict=True):
             bind(env, value)
+        for index, axis, size_slot, slot, solve in self.solved:
+            env[size_slot] = args[index].shape[axis]
+            env[slot] = solve(env)
         for index, axis, size in self.told:
             if args[index].shape[axis] != size(env):
                 raise self._misfit(params[index], args[index])

@@ -47,6 +47,7 @@ class Entry:
     """One entry of a queue."""
 
     __slots__ = (
+        "_what",
         "finish",
         "hazards",
         "in_order",
@@ -57,7 +58,6 @@ class Entry:
         "span",
         "start",
         "triple",
-        "what",
     )
 
     def __init__(
@@ -65,7 +65,7 @@ class Entry:
         kind: Kind,
         pipe: PipeType,
         span: Span,
-        what: str = "",
+        what: str | Callable[[], str] = "",
         *,
         triple: Triple | None = None,
         in_order: bool = False,
@@ -74,7 +74,7 @@ class Entry:
         self.kind = kind
         self.pipe = pipe
         self.span = span
-        self.what = what
+        self._what = what
         self.triple = triple
         self.in_order = in_order
         self.source = source  # the statement
@@ -82,6 +82,11 @@ class Entry:
         self.hazards: Sequence[Hazard] = ()
         self.start: Callable[[], None] = _nothing
         self.finish: Callable[[], None] = _nothing
+
+    @property
+    def what(self) -> str:
+        """What the user calls it, which is found out when somebody asks."""
+        return self._what if isinstance(self._what, str) else self._what()
 
 
 def _nothing() -> None:
@@ -276,9 +281,12 @@ class Queues:
         self.done[entry.number] = 1
 
     def _deadlock(self) -> None:
-        stuck = [queue[0] for queue in self.queues if queue]
+        stuck = sorted((queue[0] for queue in self.queues if queue), key=lambda e: e.number)
         waits = [e for e in stuck if e.kind is Kind.WAIT]
-        entry = (waits or stuck)[0]
+        # Of flags that entries behind others are to raise the others are to blame.
+        behind = {e.triple for queue in self.queues for e in queue if e.kind is Kind.SET}
+        causes = [e for e in waits if e.triple not in behind]
+        entry = (causes or waits or stuck)[0]
         what = flag_text(entry.triple) if entry.triple is not None else "the other pipes"
         raise EvaluationError(
             f"{entry.pipe.name} waits for ever: {what} is not raised",

@@ -15,6 +15,7 @@ Host functions run as in `evaluate`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from pypto._src.diagnostics import Label
@@ -226,7 +227,7 @@ class StrictPlan(Plan):
         scratch = self._scratch(call)
         in_order = completes_in_order(call, pipe)
         padding = _valid_part(call.type)
-        name, span = user_call(call), stmt.span
+        name, span = partial(user_call, call), stmt.span
         places_slot = self.places_slot
 
         def run(env: Env) -> None:
@@ -406,7 +407,7 @@ class Access:
     """What a call reads and writes, by operand."""
 
     def __init__(self, plan: StrictPlan, call: Call, op: OpDef[..., Any]) -> None:
-        self.name = user_call(call)
+        self.call = call
         self.pipe = op.pipe_of(call) or PipeType.S
         self.in_order = completes_in_order(call, self.pipe)
         # Operand, slot, name and valid part of each tile that is read.
@@ -478,14 +479,14 @@ class Access:
         if not valid.all():
             count = (valid.size - int(np.count_nonzero(valid))) * marks.unit
             raise EvaluationError(
-                f"{self.name} reads {count} bytes of {name} that nothing has written",
+                f"{user_call(self.call)} reads {count} bytes of {name} that nothing has written",
                 slug="poison",
             )
         owner, newest = core.owners.get(slot), int(part.max()) - 1
         if owner is not None and newest > owner:
             other = core.queues.entries[newest]
             raise EvaluationError(
-                f"{self.name} reads {name}, whose bytes {other.what} has overwritten",
+                f"{user_call(self.call)} reads {name}, whose bytes {other.what} has overwritten",
                 slug="poison",
                 related=[Label(other.span, "overwritten here")],
             )

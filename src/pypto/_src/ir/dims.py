@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from pypto._src.dtypes import DataType
 from pypto._src.ir.nodes import (
+    Add,
+    BinaryExpr,
     ConstInt,
     Expr,
+    FloorDiv,
+    Mul,
+    Sub,
     TensorType,
     TensorView,
     TileType,
@@ -14,11 +21,12 @@ from pypto._src.ir.nodes import (
     TupleType,
     Type,
     Var,
+    scalar_type,
     symbols_of_type,
 )
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.unique import unique
-from pypto._src.ir.walk import uses
+from pypto._src.ir.walk import child_list, substitute, uses, walk
 
 
 def dimension_vars(function: Function) -> tuple[Var, ...]:
@@ -52,6 +60,74 @@ def told_dims(function: Function) -> list[tuple[int, int, Expr]]:
         for axis, dim in enumerate(param.type.shape)
         if not isinstance(dim, ConstInt) and not (isinstance(dim, Var) and dim not in given)
     ]
+
+
+class SolvedDim(NamedTuple):
+    """A size that is no dimension alone, but follows from one that has it in it."""
+
+    var: Var
+    param: int
+    """Which parameter has the dimension, the number of it being ``axis``."""
+    axis: int
+    size: Var
+    """Stands for the size of that dimension."""
+    value: Expr
+    """What ``var`` is then, if anything: the dimension is to be computed of it and compared."""
+
+
+def solved_dims(function: Function) -> list[SolvedDim]:
+    """Return the sizes that follow from dimensions such as ``B * 32``, each from the first one."""
+    known: dict[Var, Expr] = {param: param for param in function.params}
+    dims = [
+        (index, axis, dim)
+        for index, param in enumerate(function.params)
+        if isinstance(param.type, TensorType)
+        for axis, dim in enumerate(param.type.shape)
+    ]
+    known |= {dim: dim for _, _, dim in dims if isinstance(dim, Var)}
+    pending = [place for place in dims if isinstance(place[2], BinaryExpr)]
+    found: list[SolvedDim] = []
+    before = -1
+    while pending and before != len(found):
+        before = len(found)
+        left: list[tuple[int, int, Expr]] = []
+        for index, axis, dim in pending:
+            unknown = [var for var in dict.fromkeys(uses([dim])) if var not in known]
+            if len(unknown) > 1:
+                left.append((index, axis, dim))
+            elif unknown:
+                size = Var("size", scalar_type(DataType.INDEX))
+                value = _solved(dim, unknown[0], size)
+                if value is not None:
+                    value = known[unknown[0]] = substitute(value, known)
+                    found.append(SolvedDim(unknown[0], index, axis, size, value))
+        pending = left
+    return found
+
+
+def _solved(dim: Expr, var: Var, size: Expr) -> Expr | None:
+    """Return what ``var`` is where ``dim`` is ``size``, None if that is not sure."""
+    holding: set[object] = {var}
+    for node in reversed([*walk(dim)]):
+        if not holding.isdisjoint(child_list(node)):
+            holding.add(node)
+    while dim is not var:
+        if not isinstance(dim, Add | Sub | Mul):
+            return None
+        in_left = dim.left in holding
+        if in_left and dim.right in holding:
+            return None
+        inner, other = (dim.left, dim.right) if in_left else (dim.right, dim.left)
+        if isinstance(dim, Mul):
+            size = FloorDiv(size, other, DataType.INDEX)
+        elif isinstance(dim, Add):
+            size = Sub(size, other, DataType.INDEX)
+        elif in_left:
+            size = Add(size, other, DataType.INDEX)
+        else:
+            size = Sub(other, size, DataType.INDEX)
+        dim = inner
+    return size
 
 
 def map_dims(kind: Type, visit: Callable[[Expr], Expr]) -> Type:

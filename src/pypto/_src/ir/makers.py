@@ -17,6 +17,7 @@ from pypto._src.ir.nodes import (
     MEMREF_TYPE,
     BinaryExpr,
     Call,
+    ConstFloat,
     ConstInt,
     Expr,
     MakeTuple,
@@ -135,6 +136,19 @@ def checked_int(value: int, kind: Type, span: Span) -> ConstInt:
 
 
 _IntDraft: Final = draft(ConstInt)
+
+
+def checked_float(value: float, kind: Type, span: Span) -> ConstFloat:
+    """Return the `ConstFloat` of a value that ``kind``, a type of `scalar_type`, holds."""
+    made = _FloatDraft()
+    made.value = value
+    made.type = kind
+    made.span = span
+    made.__class__ = ConstFloat
+    return made
+
+
+_FloatDraft: Final = draft(ConstFloat)
 
 
 def checked_binary(

@@ -409,12 +409,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
             return kind
         if self.valid is not None:
             return self.valid(o, kind) if mixed is None else mixed
-        name = o.name(first)
-        raise OpError(
-            f"pl.{self.overload} takes tiles that are valid throughout, {name} is valid in part",
-            hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest",
-            slug="valid-shape",
-        )
+        raise not_whole(f"pl.{self.overload} takes", o.name(first))
 
     def _bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         names = self.names
@@ -668,6 +663,18 @@ def _operand(
 def space_number(space: MemorySpace, span: Span = UNKNOWN_SPAN) -> ConstInt:
     """Return a memory space as the operand of a call."""
     return ConstInt(space.value, DataType.INDEX, span)
+
+
+def not_whole(takes: str, name: str, *, fill: bool = True) -> OpError:
+    """Return the error that ``takes``, a subject and its verb, no tile valid in part as ``name``.
+
+    The hint is to ``fill`` the rest of the tile.
+    """
+    return OpError(
+        f"{takes} tiles that are valid throughout, {name} is valid in part",
+        hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest" if fill else None,
+        slug="valid-shape",
+    )
 
 
 def space_of_number(param: Param, value: Expr) -> MemorySpace | None:

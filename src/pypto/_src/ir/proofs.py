@@ -23,7 +23,9 @@ from itertools import count
 from operator import is_
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
+from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.dtypes import DataType
+from pypto._src.ir.base import Keywords
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
     CONSTANTS,
@@ -93,6 +95,12 @@ class Look(NamedTuple):
     wrong: Sequence[Any]
     """What makes each finding of the rule SSAVerify."""
 
+    forms: Collection[Stmt]
+    """Of the statements that are not in `left` one for each form of calls."""
+
+    in_place: bool
+    """True if no yield, return or jump needs a longer look, as the rule Structure takes one."""
+
 
 MOST_SHARED: Final = 8192
 """How many forms, and numbers of their parts, are remembered for the process."""
@@ -101,30 +109,32 @@ MOST_SHARED: Final = 8192
 class Shared:
     """What is found of forms that belong to no program, and the numbers of their parts.
 
-    Holds ops, numbers, element types, enumerations and texts of keywords, and no node but ops; of
-    calls without operands the keywords of the first one, for which the compiler's own calls are
-    known again by identity; and plain types (`ir.unique`), for the same reason. When it is full the
-    next run begins another one. Whether a form is in it is never more than a matter of time, and a
-    thread that adds what another one is adding adds the same.
+    Holds ops, numbers, element types, enumerations and texts of keywords; and plain types
+    (`ir.unique`), keywords, and at no place in a text lists of constants and calls without
+    operands, to know them again by identity. When it is full the next run begins another one.
+    Whether a form is in it is never more than a matter of time, and a thread that adds what another
+    one is adding adds the same.
     """
 
     current: ClassVar[Shared]
 
     def __init__(self) -> None:
         self.forms: set[tuple[Any, ...]] = set()  # those that are right
-        self.alone: dict[tuple[Any, ...], object] = {}  # as in `Proofs`, with what keeps the parts
+        self.alone: set[Expr] = set()  # right calls without operands
         self._met_alone: set[tuple[Any, ...]] = set()  # the forms of these
         self.numbers: dict[Any, int] = {}
+        self.ids: dict[int, int] = {}  # as in `Proofs`
         self.types: dict[tuple[Any, ...], int] = {}  # those of plain types, by `_known_as`
         self.nowhere: dict[int, int] = {}  # as in `Proofs`
-        self.kept: list[Type] = []  # whose parts `types` names by their identity
+        self.kept: list[object] = []  # what `ids` names, and whose parts `types` names
         self._next = count(1)
 
     @staticmethod
     def with_room() -> Shared:
         """Return what this process knows, or a new one if that is full."""
         found = Shared.current
-        if max(len(found.forms) + len(found.numbers), len(found.types)) >= MOST_SHARED:
+        sizes = len(found.forms) + len(found.numbers), len(found.types), len(found.ids)
+        if max(sizes) >= MOST_SHARED:
             found = Shared.current = Shared()
         return found
 
@@ -146,14 +156,37 @@ class Shared:
             self.kept.append(kind)
             self.types[key] = number
 
-    def add_alone(self, form: tuple[Any, ...], key: tuple[Any, ...], call: Call) -> None:
+    def add_part(self, part: object, number: int) -> None:
+        """Remember the number of something plain by its identity."""
+        if len(self.ids) < MOST_SHARED:
+            self.kept.append(part)
+            self.ids[id(part)] = number
+
+    def add_alone(self, form: tuple[Any, ...], call: Call) -> None:
         """Remember a right call without operands, if it is the first one of its form."""
-        if form in self.forms and form not in self._met_alone:
-            self.alone[key] = call.kwargs, call.type
+        if call.span is UNKNOWN_SPAN and form in self.forms and form not in self._met_alone:
+            self.alone.add(call)
             self._met_alone.add(form)
 
 
 Shared.current = Shared()
+
+
+class _Known(dict[Any, Any]):
+    """What is known at a place. Of a list of constants that was met it has the number, too."""
+
+    __slots__ = ("_ids",)
+
+    def __init__(self, constants: Known, *ids: dict[int, int]) -> None:
+        super().__init__(constants)
+        self._ids = ids
+
+    def __missing__(self, value: Any) -> int | None:
+        if value.__class__ is not MakeTuple:
+            return None
+        own, common = self._ids
+        key = id(value.elements)
+        return own.get(key) or common.get(key)
 
 
 class Proofs:
@@ -169,12 +202,10 @@ class Proofs:
         self._looks: dict[Function, Look] = {}
         self._right: dict[tuple[int, int], tuple[Function, Look]] = {}  # by `_ends`
         self._forms: set[tuple[Any, ...]] = set()
-        self._alone: dict[tuple[Any, ...], Call] = {}  # with one of them, which keeps its parts
+        self._alone: set[Expr] = set()  # right calls without operands
         self._numbers: dict[Any, int] = {}
         # By the identity of a type, of a list's elements, of keywords; `_kept` keeps them.
-        self._types: dict[int, int] = {}
-        self._lists: dict[int, int] = {}
-        self._keywords: dict[int, int] = {}
+        self._ids: dict[int, int] = {}
         self._kept: list[object] = []
         # By the number of a type.
         self._symbols: dict[int, Collection[Var]] = {}  # the variables in it, if there are some
@@ -209,38 +240,46 @@ class Proofs:
 
     def everywhere(self) -> Known:
         """Return what is known where a function begins: the constants met so far."""
-        return self._constants.copy()
+        return _Known(self._constants, self._ids, self._shared.ids)
 
     def pass_over(
-        self, stmts: Sequence[Any], begin: int, known: Known, gone: set[Var], nested: list[Stmt]
+        self,
+        stmts: Sequence[Any],
+        begin: int,
+        known: Known,
+        gone: set[Var],
+        nested: list[Stmt],
+        seen: dict[Any, Stmt],
     ) -> int:
         """Return the number of the first statement from ``begin`` on that needs a longer look.
 
         Those before it are right and read what is known. What they define is taken into ``known``;
         it was not known before, nor is it among the variables that are ``gone``. Those in which a
-        call stands in another are added to ``nested``.
+        call stands in another are added to ``nested``; of the others ``seen`` has the first one of
+        each form of calls.
         """
-        forms, types, keywords, symbols = self._forms, self._types, self._keywords, self._symbols
-        common = self._shared.forms
-        alone, met, number_of = self._shared.alone, self._alone, known.get
+        forms, ids, symbols = self._forms, self._ids, self._symbols
+        common, alone, met = self._shared.forms, self._shared.alone, self._alone
+        number_of = known.__getitem__
         for at in range(begin, len(stmts)):
             stmt = stmts[at]
             if stmt.__class__ is AssignStmt:
                 var, value = stmt.var, stmt.value
                 declared = var.type
-                kind = types.get(id(declared)) or self.number(declared)
+                kind = ids.get(id(declared)) or self.number(declared)
                 if var in known or (gone and var in gone):
                     return at
                 if symbols and not all(map(known.__contains__, symbols.get(kind, ()))):
                     return at
             elif stmt.__class__ is EvalStmt:
-                var, value, declared, kind = None, stmt.expr, None, _NOTHING
-                if value.__class__ is Call and not value.args:  # half of a kernel with flags
-                    named = value.kwargs
-                    form = value.op, id(named) if named else _NOTHING, id(value.type)
-                    if form in alone or form in met or self._is_right_alone(value):
+                value = stmt.expr
+                if value in alone or value in met:  # half of a kernel with flags
+                    continue
+                if value.__class__ is Call and not value.args:
+                    if self._is_right_alone(value):
                         continue
                     return at
+                var, declared, kind = None, None, _NOTHING
             else:
                 return at
             if value.__class__ is Call:
@@ -248,20 +287,22 @@ class Proofs:
                 if op.__class__ is GlobalVar:
                     return at
                 args, given = value.args, value.type
-                result = kind if given is declared else types.get(id(given))
-                words = keywords.get(id(named)) if named else _NOTHING
+                result = kind if given is declared else ids.get(id(given))
+                words = ids.get(id(named)) if named else _NOTHING
                 if len(args) == 2:  # as most have: half the time of the other way
                     one, other = args
                     form = op, kind, result, words, number_of(one), number_of(other)
                 else:
                     form = op, kind, result, words, *map(number_of, args)
-                if form not in common and form not in forms:
-                    if None in form:
-                        form = self._completed(form, value, known, _DEEPEST)
-                    if form is None or not self._is_right(value, var, form):
-                        return at
-                    if Call in map(type, args):
-                        nested.append(stmt)
+                if form not in seen:
+                    if form not in common and form not in forms:
+                        if None in form:
+                            form = self._completed(form, value, known, _DEEPEST)
+                        if form is None or not self._is_right(value, var, form):
+                            return at
+                        if Call in map(type, args):
+                            nested.append(stmt)
+                    seen[form] = stmt
             elif not self._is_right_scalar(value, var, known):
                 return at
             if var is not None:
@@ -288,16 +329,15 @@ class Proofs:
         return self._is_right_scalar(value, var, None)
 
     def _is_right_alone(self, call: Call) -> bool:
-        """True for a right call without operands; next time its keywords are known by identity."""
+        """True for a right call without operands; next time it is known by identity."""
         named = self._number_of_keywords(call.kwargs)
         if named is None:
             return False
         form = call.op, _NOTHING, self.number(call.type), named
         if not self._is_right(call, None, form):
             return False
-        key = call.op, id(call.kwargs) if call.kwargs else _NOTHING, id(call.type)
-        self._alone[key] = call
-        self._shared.add_alone(form, key, call)
+        self._alone.add(call)
+        self._shared.add_alone(form, call)
         return True
 
     def _completed(
@@ -371,14 +411,17 @@ class Proofs:
 
     def number(self, kind: Type) -> int:
         """Return the number of a type; those that agree but in the place in memory share it."""
-        number = self._types.get(id(kind))
+        me = id(kind)
+        number = self._ids.get(me)
         if number is None:
-            key = _known_as(kind)
-            number = self._shared.types.get(key) or self._numbers.get(key)
+            number = self._shared.ids.get(me)
             if number is None:
-                number = self._number_of_type(kind, key)
-            self._types[id(kind)] = number
-            self._kept.append(kind)
+                key = _known_as(kind)
+                number = self._shared.types.get(key) or self._numbers.get(key)
+                if number is None:
+                    number = self._number_of_type(kind, key)
+                self._kept.append(kind)
+            self._ids[me] = number
         return number
 
     def _number_of_type(self, kind: Type, key: tuple[Any, ...]) -> int:
@@ -394,6 +437,8 @@ class Proofs:
             keeper = _keeper_of_parts(kind, plain)
             if keeper is not None:
                 self._shared.add_type(key, keeper, number)
+                if _known_as(keeper) == key:  # else the number is that of one in some memory
+                    self._shared.add_part(keeper, number)
         return number
 
     def symbols_of(self, number: int) -> Collection[Var]:
@@ -423,7 +468,7 @@ class Proofs:
     def _number_of_keywords(self, named: Mapping[str, Any]) -> int | None:
         if not named:
             return _NOTHING
-        number = self._keywords.get(id(named))
+        number = self._ids.get(id(named)) or self._shared.ids.get(id(named))
         if number is None:
             values = named.values()
             classes = [*map(type, values)]
@@ -432,8 +477,10 @@ class Proofs:
                 number = self._number_of(key, key if PLAIN_KEYWORDS.issuperset(classes) else None)
             except TypeError:  # a keyword without hash
                 return None
-            self._keywords[id(named)] = number
             self._kept.append(named)
+            if number > 0 and named.__class__ is Keywords:
+                self._shared.add_part(named, number)
+        self._ids[id(named)] = number
         return number
 
     def _number_of_operand(
@@ -444,11 +491,12 @@ class Proofs:
         That of a variable that is known, or of a constant met before, needs no search.
         """
         if value.__class__ in CONSTANTS:
-            kind = self._types.get(id(value.type)) or self.number(value.type)
+            kind = self._ids.get(id(value.type)) or self.number(value.type)
             key = value.__class__, value.value, kind
             number = self._numbers.get(key) or self._number_of(key, key if kind > 0 else None)
         elif value.__class__ is MakeTuple:
-            number = self._lists.get(id(value.elements))
+            key = id(value.elements)
+            number = self._ids.get(key) or self._shared.ids.get(key)
             if number is None:
                 return self._number_of_list(value, call, at, known)
         elif value.__class__ in _VARIABLES:
@@ -480,7 +528,7 @@ class Proofs:
             if item.__class__ is ConstInt and item.type is INDEX_TYPE:
                 parts.append(item.value)
                 continue
-            kind = self._types.get(id(item.type)) or self.number(item.type)
+            kind = self._ids.get(id(item.type)) or self.number(item.type)
             is_plain = is_plain and kind > 0
             if item.__class__ in CONSTANTS:
                 parts.append((item.__class__, item.value, kind))
@@ -500,8 +548,10 @@ class Proofs:
         key = tuple(parts)
         number = self._number_of(key, key if is_plain else None)
         if is_constant:
-            self._lists[id(value.elements)] = self._constants[value] = number
+            self._ids[id(items)] = self._constants[value] = number
             self._kept.append(value)
+            if number > 0 and all(item.span is UNKNOWN_SPAN for item in items):
+                self._shared.add_part(items, number)
         return number
 
 

@@ -49,11 +49,36 @@ def kernels(program: Program) -> tuple[Function, ...]:
     return tuple(f for f in program.functions_ if role(f) is Role.KERNEL)
 
 
-def outermost(program: Program) -> tuple[Function, ...]:
-    """Return the orchestration functions that no other function of the program calls."""
+def uncalled(program: Program) -> tuple[Function, ...]:
+    """Return the functions that no other function of the program calls."""
     called = {name for function in program.functions_ for name in functions_called(function)}
-    marked = [f for f in program.functions_ if f.func_type is FunctionType.Orchestration]
-    return tuple([f for f in marked if f.name not in called])
+    return tuple([f for f in program.functions_ if f.name not in called])
+
+
+def outermost(program: Program) -> tuple[Function, ...]:
+    """Return the orchestrations that no other function of the program calls.
+
+    Those are Orchestration functions or, without one, other host functions that launch kernels.
+    """
+    found = uncalled(program)
+    marked = [f for f in found if f.func_type is FunctionType.Orchestration]
+    return tuple(marked or [f for f in found if _launches(f, program)])
+
+
+def _launches(function: Function, program: Program) -> bool:
+    """Whether a host function calls a kernel, or a host function that does."""
+    known = {function.name}
+    stack = [function] if role(function) is Role.HOST else []
+    while stack:
+        for name in functions_called(stack.pop()):
+            callee = program.get_function(name)
+            if callee is None or name in known:
+                continue
+            if role(callee) is Role.KERNEL:
+                return True
+            known.add(name)
+            stack.append(callee)
+    return False
 
 
 def core_type(function: Function) -> CoreType:
@@ -68,14 +93,16 @@ def core_type(function: Function) -> CoreType:
     for stmt in stmts:
         cls = stmt.__class__
         value: Any = stmt.value if cls is AssignStmt else stmt.expr if cls is EvalStmt else None
-        if value.__class__ is Call and value.op in known and (not value.args or is_flat(value)):
-            continue
-        for call in calls_of(stmt):
-            op = op_of(call)
-            if op is None or op in known:
+        is_alone = value.__class__ is Call and (not value.args or is_flat(value))
+        for call in (value,) if is_alone else calls_of(stmt):
+            op = call.op
+            if op in known:
                 continue
-            pipes.add(op.pipe_of(call))
-            if op.pipe is not None or op.pipe_rule is None:
+            form = op_of(call)
+            if form is None:
+                continue
+            pipes.add(form.pipe_of(call))
+            if form is op and (form.pipe is not None or form.pipe_rule is None):
                 known.add(op)
     cube = bool(pipes & {PipeType.M, PipeType.MTE1, PipeType.FIX})
     if cube and PipeType.V in pipes:

@@ -10,7 +10,7 @@ nothing of calls between functions, which the pass expands before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Label, Span
@@ -83,7 +83,10 @@ def ssa_and_calls(function: Function) -> tuple[Function, bool]:
     plan = Plan(function.body, [var.name for var in parameters])
     while True:
         rewrite = _Rewrite(plan, list(parameters))
-        body = rewrite.block(plan.block, function.body)
+        try:
+            body = rewrite.block(plan.block, function.body)
+        except _Unassigned as found:
+            raise rewrite.unassigned(found.var) from None
         if rewrite.names_are_free():
             made = function if body is function.body else function.with_body(body)
             return made, rewrite.calls_functions
@@ -141,18 +144,25 @@ class _Names:
         return name
 
 
+class _Unassigned(Exception):
+    """A variable is read that some ways to the present statement do not assign."""
+
+    def __init__(self, var: Var) -> None:
+        super().__init__()
+        self.var = var
+
+
 class _Now(dict[Var, Expr]):
     """The present definition of each variable of the source; others are what they are."""
 
-    def __init__(self, written: Container[Var], unassigned: Callable[[Var], PassError]) -> None:
+    def __init__(self, written: Container[Var]) -> None:
         super().__init__()
         self._written = written
-        self._unassigned = unassigned
         self.others: dict[Var, None] = {}
 
     def __missing__(self, var: Var) -> Expr:
         if var in self._written:
-            raise self._unassigned(var)
+            raise _Unassigned(var)
         self.others[var] = None
         return var
 
@@ -179,7 +189,7 @@ class _Rewrite(Mutator):
         super().__init__()
         self._plan = plan
         self._names = _Names(plan, parameters)
-        self._now = _Now(plan.written, self._unassigned)
+        self._now = _Now(plan.written)
         self._stmt: Stmt = _NO_STMT  # the one being rewritten
         self._finite: Stmt = _NO_STMT  # the last one that was found not to be `endless`
         self.calls_functions = False  # so far
@@ -478,7 +488,8 @@ class _Rewrite(Mutator):
                 slug="too-deep",
             )
 
-    def _unassigned(self, var: Var) -> PassError:
+    def unassigned(self, var: Var) -> PassError:
+        """Return the error for a variable that the present statement reads too early."""
         return self._error(
             self._stmt.span,
             var,

@@ -37,7 +37,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, stmts_in
+from pypto._src.ir.walk import Mutator, copy_with, map_functions, stmts_in
 
 _JUMPS: Final = frozenset({BreakStmt, ContinueStmt, ReturnStmt})
 
@@ -49,10 +49,7 @@ def lower_jumps(program: Program) -> Program:
         PassError: a jump that cannot be lowered: a break out of a parallel loop, a return in a
             loop of a value that does not outlive it, a jump out of a ``with`` scope.
     """
-    new = [lower_function_jumps(function) for function in program.functions_]
-    if all(a is b for a, b in zip(program.functions_, new, strict=True)):
-        return program
-    return program.with_functions(new)
+    return map_functions(program, lower_function_jumps)
 
 
 def lower_function_jumps(function: Function) -> Function:
@@ -98,8 +95,8 @@ def _last_value(function: Function, stmts: Sequence[Stmt]) -> str | None:
 
 def _has_jumps(body: Stmt) -> bool:
     """True if the body has a jump, other than a return at its end."""
-    jumps = [cls for cls in map(type, stmts_in(body)) if cls in _JUMPS]
-    return bool(jumps) and (len(jumps) > 1 or not isinstance(_last(body), ReturnStmt))
+    jumps = sum(map(_JUMPS.__contains__, map(type, stmts_in(body))))
+    return jumps > 1 or (jumps == 1 and not isinstance(_last(body), ReturnStmt))
 
 
 def _last(body: Stmt) -> Stmt | None:

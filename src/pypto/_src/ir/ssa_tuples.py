@@ -7,8 +7,10 @@ tuple is then a tile like any other to what follows. Several results of a call s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+from pypto._src.errors import PassError
+from pypto._src.ir.new_names import NewNames
 from pypto._src.ir.nodes import (
     ConstBool,
     ConstFloat,
@@ -21,7 +23,13 @@ from pypto._src.ir.nodes import (
     Var,
 )
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
-from pypto._src.ir.walk import Mutator, defined_by, stmts_in, uses
+from pypto._src.ir.walk import Mutator, stmts_in, uses, variable_names
+
+MOST_VALUES: Final = 1024
+"""How many values a tuple that a variable takes may hold, those in its tuples included."""
+
+MOST_DEPTH: Final = 64
+"""How many tuples may be inside each other."""
 
 
 def split_tuples(function: Function) -> Function:
@@ -30,21 +38,19 @@ def split_tuples(function: Function) -> Function:
         found = _tuples(function)
         if not found:
             return function
-        taken = {var.name for stmt in stmts_in(function.body) for var in defined_by(stmt)}
-        taken |= {param.name for param in function.params}
-        function = _Split(found, taken).function(function)  # items may be tuples again
+        names = NewNames(variable_names(function))
+        function = _Split(found, names).function(function)  # items may be tuples again
 
 
 def _tuples(function: Function) -> list[Var]:
     """Return the variables that are assigned a tuple written out, or the value of such a one."""
+    stmts: Any = stmts_in(function.body)
+    taking = [s for s in stmts if s.__class__ is AssignStmt and s.var.type.__class__ is TupleType]
     found: dict[Var, None] = {}
     copies: dict[Var, list[Var]] = {}
-    for stmt in stmts_in(function.body):
-        if stmt.__class__ is not AssignStmt:
-            continue
-        assert isinstance(stmt, AssignStmt)
-        if not isinstance(stmt.var.type, TupleType):
-            continue
+    sizes: dict[int, tuple[int, int]] = {}
+    for stmt in taking:
+        _check_size(stmt, sizes)
         value = _item(stmt.value)
         if isinstance(value, MakeTuple):
             found[stmt.var] = None
@@ -56,6 +62,32 @@ def _tuples(function: Function) -> list[Var]:
         found |= dict.fromkeys(new)
         pending += new
     return list(found)
+
+
+def _check_size(stmt: AssignStmt, sizes: dict[int, tuple[int, int]]) -> None:
+    """Refuse a tuple of very many values, each of which would be a variable, or of great depth.
+
+    ``sizes`` has depth and values of types by their identity: one may stand in another many times.
+    """
+    pending: list[TupleType] = [stmt.var.type] if isinstance(stmt.var.type, TupleType) else []
+    while pending:
+        kind = pending[-1]
+        inner = [item for item in kind.types if isinstance(item, TupleType)]
+        unknown = [item for item in inner if id(item) not in sizes]
+        pending += unknown
+        if not unknown:
+            pending.pop()
+            depths, counts = zip((0, 0), *[sizes[id(item)] for item in inner], strict=True)
+            sizes[id(kind)] = 1 + max(depths), sum(counts) + len(kind.types) - len(inner)
+    depth, count = sizes[id(stmt.var.type)]
+    if depth > MOST_DEPTH or count > MOST_VALUES:
+        raise PassError(
+            f"'{stmt.var.name}' is a tuple of {count} values, "
+            f"up to {depth} tuples inside each other",
+            stmt.span,
+            f"take tuples of at most {MOST_VALUES} values, {MOST_DEPTH} inside each other",
+            slug="tuple-size",
+        )
 
 
 def _item(value: Expr) -> Expr:
@@ -83,25 +115,17 @@ def _is_plain(expr: Expr) -> bool:
 
 
 class _Split(Mutator):
-    def __init__(self, found: Sequence[Var], taken: set[str]) -> None:
+    def __init__(self, found: Sequence[Var], names: NewNames) -> None:
         super().__init__()
-        self._taken = taken
+        self._names = names
         self._items = {var: self._new(var, "") for var in found}
 
     def _new(self, var: Var, suffix: str) -> list[Var]:
         assert isinstance(var.type, TupleType)
         return [
-            Var(self._name(f"{var.name}_{index}{suffix}"), kind, var.span)
+            Var(self._names.like(f"{var.name}_{index}{suffix}"), kind, var.span)
             for index, kind in enumerate(var.type.types)
         ]
-
-    def _name(self, wanted: str) -> str:
-        name, number = wanted, 0
-        while name in self._taken:
-            number += 1
-            name = f"{wanted}_{number}"
-        self._taken.add(name)
-        return name
 
     def visit_Var(self, var: Var) -> Expr:
         """Return the tuple of a variable's items."""
@@ -125,7 +149,7 @@ class _Split(Mutator):
         items: list[Expr] = []
         for item in whole.elements:
             if not _is_plain(item):
-                held = Var(self._name(name), item.type, value.span)
+                held = Var(self._names.like(name), item.type, value.span)
                 before.append(AssignStmt(held, item, value.span))
                 item = held
             items.append(item)
@@ -142,7 +166,7 @@ class _Split(Mutator):
             values: Sequence[Expr] = value.elements
         else:
             if not isinstance(value, Var):  # a call, which happens once
-                whole = Var(self._name(stmt.var.name), value.type, stmt.span)
+                whole = Var(self._names.like(stmt.var.name), value.type, stmt.span)
                 before.append(AssignStmt(whole, value, stmt.span))
                 value = whole
             values = [TupleGetItemExpr(value, i, stmt.span) for i in range(len(items))]

@@ -120,6 +120,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.text_exprs import CONSTANTS, WRITERS, Exprs, is_index, is_regular
 from pypto._src.ir.text_names import Names, Results, Whole, last_of
 from pypto._src.ir.text_rules import UNTYPED, identifier
+from pypto._src.misuse import check_kind, users_frame
 
 _STEP: Final = "    "
 
@@ -131,6 +132,8 @@ def python_print(node: Node, prefix: str = "pl") -> str:
         TextError: it nests deeper than Python calls may (CPython's parser stops far earlier), or
             objects stand in it so often that their text has no end.
     """
+    if not isinstance(prefix, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        check_kind("prefix", prefix, str, 'prefix="pl"', users_frame())
     try:
         return _printed(node, prefix)
     except RecursionError:

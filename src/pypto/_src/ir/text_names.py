@@ -10,6 +10,7 @@ import keyword
 from collections.abc import Sequence
 from typing import Final
 
+from pypto._src.ir.new_names import NewNames
 from pypto._src.ir.nodes import Type, Var, same_type
 from pypto._src.ir.stmts import ForStmt, Function, Stmt, WhileStmt, YieldStmt, statements
 from pypto._src.ir.text_rules import identifier, is_plain_name, value_type
@@ -24,15 +25,9 @@ class Whole:
         self.results = {f.name: f.return_types for f in functions}
         self.declared: dict[str, str] = {}
         self.defs: dict[str, str] = {}  # names after `def`, by names of functions
-        taken: set[str] = set()
+        names = NewNames(keyword.kwlist)
         for function in sorted(functions, key=lambda f: not is_plain_name(f.name)):
-            name = identifier(function.name)
-            number = 0
-            while name in taken or keyword.iskeyword(name):
-                number += 1
-                name = f"{identifier(function.name)}_{number}"
-            taken.add(name)
-            self.defs[function.name] = name
+            self.defs[function.name] = names.like(identifier(function.name))
 
     def deduced(self, callee: str) -> Type | None:
         """Return the type of a call of a function, where that names no symbolic dimension."""

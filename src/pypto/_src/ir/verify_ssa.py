@@ -24,6 +24,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.proofs import Look, Proofs
 from pypto._src.ir.stmts import (
+    OPERATIONS,
     SIMPLE,
     AssignStmt,
     ForStmt,
@@ -71,8 +72,10 @@ class _Definitions:
         self.gone: set[Var] = set()  # those that are no longer known
         self.places: dict[Var, Span] = {}  # of definitions that were looked at longer
         self.returns: list[ReturnStmt] = []
+        self.in_place = True  # so far; see `Look`
         self.left: list[Stmt] = []
         self.doubtful: list[Stmt] = []
+        self.forms: dict[object, Stmt] = {}  # of what is not in `left`, the first one of each form
         # Findings are made when somebody asks: a program before ConvertToSSA may have thousands.
         self.wrong: list[Callable[[], Diagnostic]] = []
 
@@ -84,12 +87,12 @@ class _Definitions:
             for dim in self.proofs.symbols_of(self.known[var]):
                 if dim not in self.known:
                     self.define(dim, var.span)
-        self.run(self.sequence(statements(function.body)))
+        self.run(self.sequence(statements(function.body), ReturnStmt))
         for stmt in self.returns:
             if stmt is not statements(function.body)[-1]:
                 message = "a return before the end of its function"
                 self.find(SSAErrorType.EARLY_RETURN, message, stmt.span)
-        return Look(self.left, self.doubtful, self.wrong)
+        return Look(self.left, self.doubtful, self.wrong, self.forms.values(), self.in_place)
 
     def run(self, steps: _Steps) -> None:
         """Take the steps, and those that they yield before going on: no recursion over bodies."""
@@ -173,15 +176,16 @@ class _Definitions:
         for var in inside:
             self.define(var, var.span)
         stmts = statements(body)
-        yield self.sequence(stmts)
+        yield self.sequence(stmts, YieldStmt)
         if results >= 0:
             self.yields(stmts, results)
         self.leave(mark)
 
-    def sequence(self, stmts: Sequence[Stmt]) -> _Steps:
+    def sequence(self, stmts: Sequence[Stmt], ends: type[Stmt]) -> _Steps:
+        """Check statements the last of which may be an ``ends``, and no other one."""
         begin = 0
         while True:
-            at = self.proofs.pass_over(stmts, begin, self.known, self.gone, self.left)
+            at = self.proofs.pass_over(stmts, begin, self.known, self.gone, self.left, self.forms)
             if at == len(stmts):
                 return
             stmt, begin = stmts[at], at + 1
@@ -189,8 +193,12 @@ class _Definitions:
                 self.doubt(stmt)
                 yield self.region(stmt)
             else:
-                if not self.proofs.proves(stmt):
+                if self.proofs.proves(stmt):
+                    self.forms[stmt] = stmt
+                else:
                     self.doubt(stmt)
+                    is_end = stmt.__class__ is ends and begin == len(stmts)
+                    self.in_place = self.in_place and (is_end or stmt.__class__ in OPERATIONS)
                 self.stmt(stmt)
 
     def doubt(self, stmt: Stmt) -> None:
@@ -230,7 +238,7 @@ class _Definitions:
             case WhileStmt():
                 yield self.while_(stmt)
             case ScopeStmt():  # not a scope of names: what it defines is known after it
-                yield self.sequence(statements(stmt.body))
+                yield self.sequence(statements(stmt.body), ReturnStmt)
 
     def while_(self, stmt: WhileStmt) -> _Steps:
         self.use([arg.initValue for arg in stmt.iter_args], stmt.span)

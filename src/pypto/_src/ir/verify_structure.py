@@ -42,8 +42,10 @@ def structure(program: Program, proofs: Proofs | None = None) -> Iterator[Diagno
         )
     functions = {function.name: function for function in program.functions_}
     for function in program.functions_:
-        yield from _placement(function.body)
-        for stmt in look(function, proofs).doubtful:
+        found = look(function, proofs)
+        if not found.in_place:
+            yield from _placement(function.body)
+        for stmt in found.doubtful:
             for call in calls_of(stmt):
                 if isinstance(call.op, GlobalVar):
                     yield from _check_callee(call, call.op, functions)

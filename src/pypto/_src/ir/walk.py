@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import is_
-from typing import Any, ClassVar, Final, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast
 
 from pypto._src.ir.base import Field, FieldKind, draft, setter
 from pypto._src.ir.nodes import (
@@ -31,6 +31,7 @@ from pypto._src.ir.nodes import (
     MakeTuple,
     Op,
     Var,
+    exprs_of_type,
     symbols_of_type,
 )
 from pypto._src.ir.stmts import (
@@ -222,6 +223,7 @@ def copy_with(node: N, changes: Mapping[str, Any]) -> N:
 
 
 _OWN: Final = __name__.partition(".")[0] + "._src."
+_Replace: TypeAlias = Callable[[Any, Any], Any]
 
 
 class Mutator:
@@ -236,27 +238,35 @@ class Mutator:
     for statements that are nested deeper than Python's calls may be, see `with_room`.
     """
 
-    _named: ClassVar[dict[type, str]] = {}
-    """For each class of nodes the name of the method that replaces them: a fact of a subclass."""
+    _methods: ClassVar[dict[type, _Replace | None]] = {}
+    """For each class of nodes what replaces them, None where they stay: a fact of a subclass.
+
+    Functions, which get the mutator and the node: methods bound to the mutator, in a table of the
+    mutator, would be a cycle of references.
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._named = {}
+        cls._methods = {}
 
     def __init__(self) -> None:
-        self._methods: dict[type, Callable[[Any], Any] | None] = {}  # None: stays as it is
+        if not type(self).__module__.startswith(_OWN):  # others may get methods at any time
+            vars(self)["_methods"] = {}
         self._redefined: dict[Var, Var] = {}  # iter_args copied for a new init value
         self._depth = 0
         self._ready: dict[int, list[Any]] = {}  # by identity, the operands rebuilt beforehand
 
-    def _method(self, cls: type[IRNode]) -> Callable[[Any], Any]:
-        name = self._named.get(cls)
-        if name is None:
-            names = [f"visit_{base.__name__}" for base in cls.__mro__]
-            name = next((name for name in names if hasattr(self, name)), "rebuild")
-            if type(self).__module__.startswith(_OWN):  # others may get methods at any time
-                self._named[cls] = name
-        return getattr(self, name)
+    def _method(self, cls: type[IRNode]) -> _Replace:
+        own, of_class = vars(self), type(self)
+        for base in cls.__mro__:
+            name = f"visit_{base.__name__}"
+            if name in own:
+                replace = own[name]
+                return lambda _, node: replace(node)
+            method = getattr(of_class, name, None)
+            if method is not None:
+                return method
+        return of_class.rebuild
 
     def visit(self, node: Any) -> Any:
         """Return the replacement of ``node``."""
@@ -268,7 +278,7 @@ class Mutator:
         if method is None:
             return node
         if cls in _ATOMS:  # neither an iter_arg nor with operands
-            return method(node)
+            return method(self, node)
         if self._redefined and node in self._redefined:
             return self._redefined[node]
         if self._ready:
@@ -280,20 +290,19 @@ class Mutator:
             return self._from_leaves(node)
         self._depth = depth + 1
         try:
-            return method(node)
+            return method(self, node)
         finally:
             self._depth = depth
 
-    def _replacing(self, cls: type[IRNode]) -> Callable[[Any], Any] | None:
-        """Return the method that replaces nodes of ``cls``, None where they stay as they are."""
+    def _replacing(self, cls: type[IRNode]) -> _Replace | None:
+        """Return what replaces nodes of ``cls``, None where they stay as they are."""
         method = self._method(cls)
-        is_rebuild = method == self.rebuild and type(self).rebuild is Mutator.rebuild
-        return None if is_rebuild and not child_fields(cls) else method
+        return None if method is Mutator.rebuild and not child_fields(cls) else method
 
     def _is_only_rebuilt(self, node: IRNode) -> bool:
         if not isinstance(node, Expr) or isinstance(node, _LEAVES):
             return False
-        return self._method(type(node)) == self.rebuild
+        return self._method(type(node)) is type(self).rebuild
 
     def _from_leaves(self, root: Expr) -> Any:
         """Return the replacement of a deep expression, without recursion over its depth.
@@ -404,10 +413,7 @@ class Mutator:
 
     def program(self, program: Program) -> Program:
         """Return the program with every function replaced."""
-        new = [self.function(f) for f in program.functions_]
-        if all(a is b for a, b in zip(program.functions_, new, strict=True)):
-            return program
-        return program.with_functions(new)
+        return map_functions(program, self.function)
 
 
 class _Substitute(Mutator):
@@ -464,21 +470,41 @@ class _Room:
 
 
 def nesting(root: IRNode) -> int:
-    """Return how many statements, and then calls, are at most inside each other."""
+    """Return how many statements, and then operators and calls, are at most inside each other."""
     deepest = 0
-    seen: dict[Call, int] = {}  # calls that are shared are looked at where they are deepest
+    heights: dict[int, int] = {}  # of expressions, by identity
     stack: list[tuple[IRNode, int]] = [(root, 0)]
     while stack:
         node, depth = stack.pop()
-        if isinstance(node, Stmt | Function | Program):
+        if isinstance(node, Expr):
+            if node.__class__ not in _VALUES:
+                depth += _height(node, heights)
+        elif isinstance(node, Stmt | Function | Program):
             stack += [(child, depth + 1) for child in children(node)]
-        elif isinstance(node, Call) and seen.get(node, -1) < depth:
-            seen[node] = depth
-            stack += [(arg, depth + 1) for arg in node.args if isinstance(arg, Call)]
+            if isinstance(node, Function):
+                dims = (dim for param in node.params for dim in exprs_of_type(param.type))
+                stack += [(dim, depth + 1) for dim in dims]
         else:
             continue
         deepest = max(deepest, depth)
     return deepest
+
+
+def _height(root: Expr, known: dict[int, int]) -> int:
+    """Return how many operators and calls are at most inside the outermost one of an expression."""
+    stack: list[IRNode] = [root]
+    while stack:
+        node = stack[-1]
+        operands = _OPERANDS[node.__class__]
+        parts = () if operands is None else operands(node)
+        below = [part for part in parts if _OPERANDS[part.__class__] is not None]
+        pending = [part for part in below if id(part) not in known]
+        if pending:
+            stack += pending
+        else:
+            known[id(node)] = max((known[id(part)] + 1 for part in below), default=0)
+            stack.pop()
+    return known[id(root)]
 
 
 def stmts_in(body: Stmt | None) -> Iterator[Stmt]:
@@ -510,6 +536,12 @@ def map_bodies(stmt: Stmt, change: Callable[[Stmt], Stmt]) -> Stmt:
         if new is not None and new is not old:
             changes[name] = new
     return copy_with(stmt, changes) if changes else stmt
+
+
+def map_functions(program: Program, change: Callable[[Function], Function]) -> Program:
+    """Return ``program`` with ``change(function)`` for each function, itself if they all stay."""
+    new = [change(function) for function in program.functions_]
+    return program if all(map(is_, new, program.functions_)) else program.with_functions(new)
 
 
 def exprs_in(stmt: Stmt) -> Iterator[Expr]:
@@ -698,15 +730,15 @@ class ParentStmtAnalysis:
         self._parents.clear()
 
 
-def ops_called(body: Stmt, *, flat: bool = False) -> dict[Op, Call]:
-    """Return the ops and functions that a body calls, in textual order, each with its first call.
+def ops_called(stmts: Iterable[Stmt], *, flat: bool = False) -> dict[Op, Call]:
+    """Return the ops and functions that statements call, each with its first call, in order.
 
     Who asks for facts of ops need not look at every call: a long body calls few ops often. With
     ``flat`` each call is the right side of an assignment, or a statement.
     """
     found: dict[Op, Call] = {}
-    stmts: Any = stmts_in(body)
-    for stmt in stmts:
+    given: Iterable[Any] = stmts
+    for stmt in given:
         value: Any = stmt.value if stmt.__class__ is AssignStmt else None
         value = stmt.expr if stmt.__class__ is EvalStmt else value
         if value.__class__ is Call and (flat or is_flat(value)):
@@ -731,7 +763,7 @@ def is_flat(call: Call) -> bool:
 
 def functions_called(function: Function) -> list[str]:
     """Return the names of program functions that ``function`` calls, each once, in order."""
-    names = [op.name for op in ops_called(function.body) if isinstance(op, GlobalVar)]
+    names = [op.name for op in ops_called(stmts_in(function.body)) if isinstance(op, GlobalVar)]
     return list(dict.fromkeys(names))
 
 

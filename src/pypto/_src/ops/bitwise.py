@@ -24,16 +24,17 @@ from pypto._src.ir.nodes import (
     const_value,
     static_shape,
 )
-from pypto._src.ir.opdef import Composite, Operands
+from pypto._src.ir.opdef import RESULT, Composite, Operands
 from pypto._src.ir.sites import CppSite, Let, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
 from pypto._src.ops.elementwise import beside, on_filled
-from pypto._src.ops.layout import is_column, reshape
+from pypto._src.ops.layout import is_column, reshape, with_valid
 from pypto._src.ops.memory import create_tile, scratch_like
 from pypto._src.ops.mixing import Mixing
 from pypto._src.ops.rules import (
     called,
+    check_element,
     check_same_dtype,
     check_same_shape,
     members,
@@ -43,6 +44,7 @@ from pypto._src.ops.rules import (
     tile_and_scalar,
     two_tiles,
 )
+from pypto._src.ops.valid import equal_part, on_all, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,6 +104,7 @@ def _with_scratch(o: Operands) -> Type:
 
 @block_op(
     types=two_tiles,
+    valid=equal_part,
     dtypes=BITS,
     mixing=Mixing(0, 1),
     numpy=lambda lhs, rhs: lhs & rhs,
@@ -115,6 +118,7 @@ def and_(lhs: Tile, rhs: Tile) -> Tile:
 
 @block_op(
     types=two_tiles,
+    valid=equal_part,
     dtypes=BITS,
     mixing=Mixing(0, 1),
     numpy=lambda lhs, rhs: lhs | rhs,
@@ -129,6 +133,7 @@ def or_(lhs: Tile, rhs: Tile) -> Tile:
 @block_op(
     types=_with_scratch,
     complete=scratch_like("tmp", "lhs", "rhs"),
+    valid=equal_part,
     dtypes=BITS,
     reads=(0, 1),
     writes=(2,),
@@ -177,6 +182,7 @@ def _number_and_scratch(o: Operands) -> Type:
 @block_op(
     overload="and_",
     types=_bits_and_number,
+    valid=equal_part,
     dtypes=BITS_AND_NUMBER,
     in_place=(),  # the assembler wants source and result apart, here and below
     mixing=Mixing(0, number=1, keeps_first=True),
@@ -193,6 +199,7 @@ def ands(lhs: Tile, rhs: Scalar) -> Tile:
 @block_op(
     overload="or_",
     types=_bits_and_number,
+    valid=equal_part,
     dtypes=BITS_AND_NUMBER,
     in_place=(),
     mixing=Mixing(0, number=1, keeps_first=True),
@@ -210,6 +217,7 @@ def ors(lhs: Tile, rhs: Scalar) -> Tile:
     overload="xor",
     types=_number_and_scratch,
     complete=scratch_like("tmp", "lhs", "rhs"),
+    valid=equal_part,
     dtypes=BITS_AND_NUMBER,
     reads=(0,),
     writes=(2,),
@@ -218,7 +226,7 @@ def ors(lhs: Tile, rhs: Scalar) -> Tile:
     numpy=lambda lhs, rhs, _scratch: lhs ^ beside(lhs, rhs),
     composite=on_filled(xor, NARROW),
     pto="pto.txors",
-    isa="TXORS",
+    isa=on_all("TXORS", RESULT, 0),
 )
 def xors(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
     """Return the bits that are set in just one of ``rhs`` and each element of ``lhs`` [R, C].
@@ -228,8 +236,18 @@ def xors(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
     ...
 
 
+def _inverted(o: Operands) -> Type:
+    """Return the type of a tile [R, C] with its bits inverted: [R, C]."""
+    dtype, name = o.tile(0).dtype, operand_name(o, 0)
+    if dtype in BITS_AND_NUMBER:
+        ones = 255 if dtype is D.UINT8 else -1
+        check_element(o.op, name, dtype, f"pl.xor({name}, {ones})")
+    return one_tile(o)
+
+
 @block_op(
-    types=one_tile,
+    types=_inverted,
+    valid=equal_part,
     dtypes={D.INT16, D.UINT16},
     numpy=lambda tile: ~tile,
     pto="pto.tnot",
@@ -247,6 +265,7 @@ def not_(tile: Tile) -> Tile:
 
 @block_op(
     types=two_tiles,
+    valid=equal_part,
     dtypes=BITS,
     mixing=Mixing(0, 1, keeps_first=True),
     numpy=lambda lhs, rhs: np.left_shift(lhs, rhs),
@@ -264,6 +283,7 @@ def shl(lhs: Tile, rhs: Tile) -> Tile:
 
 @block_op(
     types=two_tiles,
+    valid=equal_part,
     dtypes=BITS,
     mixing=Mixing(0, 1, keeps_first=True),
     numpy=lambda lhs, rhs: np.right_shift(lhs, rhs),
@@ -300,6 +320,7 @@ def _by_number(other: str) -> Callable[[Operands], Type]:
 @block_op(
     overload="shl",
     types=_by_number("shr"),
+    valid=equal_part,
     dtypes=INTEGERS,
     mixing=Mixing(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: np.left_shift(lhs, beside(lhs, rhs)),
@@ -318,6 +339,7 @@ def shls(lhs: Tile, rhs: Scalar) -> Tile:
 @block_op(
     overload="shr",
     types=_by_number("shl"),
+    valid=equal_part,
     dtypes=INTEGERS,
     mixing=Mixing(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: np.right_shift(lhs, beside(lhs, rhs)),
@@ -375,7 +397,8 @@ def _given_scratch(wider: bool) -> Composite:
         if is_column(kind):
             args = [_as_row(arg, let) for arg in args]
             shape = (1, math.prod(shape))
-        result = TileType(shape, kind.dtype)
+        part = valid_or_all(kind)
+        result = with_valid(TileType(shape, kind.dtype), part[::-1] if is_column(kind) else part)
         width = _scratch_columns(shape[-1]) if wider else shape[-1]
         room = create_tile.build([[*shape[:-1], width], kind.dtype], {}, call.span)
         value = Call(call.op, [*args, let("scratch", room)], {}, result, call.span)
@@ -412,6 +435,7 @@ def _remainder_type(o: Operands) -> Type:
     name="rem",
     overload="rem",
     types=_remainder_type,
+    valid=equal_part,
     dtypes=REMAINDERS,
     reads=(0, 1),
     writes=(2,),
@@ -427,6 +451,7 @@ def rem_on_target(lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
 
 @block_op(
     types=two_tiles,
+    valid=equal_part,
     dtypes=REMAINDERS,
     in_place=(),
     mixing=Mixing(0, 1),
@@ -449,13 +474,14 @@ def rem(lhs: Tile, rhs: Tile) -> Tile:
     name="rems",
     overload="rem",
     types=_number_and_scratch,
+    valid=equal_part,
     dtypes=REMAINDERS,
     reads=(0,),
     writes=(2,),
     in_place=(),
     numpy=lambda lhs, rhs, _scratch: remainder(lhs, beside(lhs, rhs)),
     pto="pto.trems",
-    isa="TREMS",
+    isa=on_all("TREMS", RESULT, 0),
 )
 def rems_on_target(lhs: Tile, rhs: Scalar, tmp: Tile) -> Tile:
     """Return what `rems` of ``lhs`` and ``rhs`` is; ``tmp`` is scratch."""
@@ -465,6 +491,7 @@ def rems_on_target(lhs: Tile, rhs: Scalar, tmp: Tile) -> Tile:
 @block_op(
     overload="rem",
     types=tile_and_scalar,
+    valid=equal_part,
     dtypes=REMAINDERS,
     in_place=(),
     mixing=Mixing(0, number=1),

@@ -28,8 +28,9 @@ from pypto._src.ir.nodes import (
     dtype_of,
     static_shape,
 )
-from pypto._src.ir.opdef import OpDef, literal, op_of
+from pypto._src.ir.opdef import OpDef, literal, op_of, spelling
 from pypto._src.ir.stmts import AssignStmt, Stmt
+from pypto._src.ir.user_text import user_name
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, layout, memory, mixing, reduce, retype, spread, tensor_math
 from pypto._src.ops.lookup import create_op_call, get_op
@@ -173,7 +174,12 @@ def on_tiles(call: Call, args: Sequence[Expr], name: Callable[[str], str]) -> Co
     conversion = CONVERSIONS.get(call.op.name) or REDUCTIONS.get(call.op.name)
     if conversion is None:
         raise OpError(f"{call.op.name} has no form on tiles", call.span, slug="unknown-op")
-    return _applied(conversion, call, args, name)
+    try:
+        return _applied(conversion, call, args, name)
+    except OpError:  # once more, with the names of the tensors: nobody wrote those of the tiles
+        pairs = zip(args, call.args, strict=False)
+        with spelling({tile: user_name(each) for tile, each in pairs if isinstance(each, Var)}):
+            return _applied(conversion, call, args, name)
 
 
 def _applied(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, dtype_of
+from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, dtype_of, valid_part
 from pypto._src.ir.opdef import ROUND_MODES, Composite, OpDef, Operands
 from pypto._src.ir.sites import CppSite, Let, PtoSite
 from pypto._src.lazy import lazy_module
@@ -20,6 +20,7 @@ from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
 from pypto._src.ops.layout import reshape, tile_type
 from pypto._src.ops.memory import full
 from pypto._src.ops.mixing import Mixing
+from pypto._src.ops.retype import block_op_of
 from pypto._src.ops.rules import (
     CASTS,
     RoundMode,
@@ -36,7 +37,7 @@ from pypto._src.ops.rules import (
 )
 from pypto._src.ops.spread import Spread
 from pypto._src.ops.unsigned import on_signed
-from pypto._src.ops.valid import refuse_part, same_part
+from pypto._src.ops.valid import same_part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -246,16 +247,12 @@ def _extreme(o: Operands) -> Type:
     return tile_and_scalar(o)
 
 
-def _extreme_part(o: Operands, kind: Type) -> Type:
-    if o.tile(0).dtype.is_int():
-        refuse_part(o)
-    return same_part(o, kind)
-
-
 def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Composite:
     """Return what an op of a tile and a number stands for, but with elements of ``alone``.
 
     y = maxs(x, 7)  ->  n = full(...); y = maximum(x, n)
+
+    Beside a tile that is valid in part, one like it is filled.
     """
 
     def expand(call: Call, let: Let) -> Expr | None:
@@ -264,8 +261,11 @@ def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Composite:
         assert isinstance(kind, TileType)
         if kind.dtype in alone:
             return None
-        words = {"dtype": kind.dtype}
-        filled = full.call([MakeTuple(kind.shape), number], words, call.span)
+        if valid_part(kind) is None:
+            words = {"dtype": kind.dtype}
+            filled = full.call([MakeTuple(kind.shape), number], words, call.span)
+        else:
+            filled = block_op_of("expands").call([tile, number], {}, call.span)
         return on_tiles.call([tile, let("filled", filled), *scratch], {}, call.span)
 
     return expand
@@ -274,7 +274,7 @@ def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Composite:
 @block_op(
     overload="maximum",
     types=_extreme,
-    valid=_extreme_part,
+    valid=same_part,
     dtypes=FILLED,
     composite=on_filled(maximum, FLOATS),  # the assembler has integers only of two tiles
     mixing=Mixing(0, number=1),
@@ -290,7 +290,7 @@ def maxs(lhs: Tile, rhs: Scalar) -> Tile:
 @block_op(
     overload="minimum",
     types=_extreme,
-    valid=_extreme_part,
+    valid=same_part,
     dtypes=FILLED,
     composite=on_filled(minimum, FLOATS),
     mixing=Mixing(0, number=1),

@@ -441,7 +441,33 @@ def _reshape_type(o: Operands) -> Type:
             "shape-mismatch",
             shown=(0,),
         )
-    return tile_type(shape, kind, MemorySpace.Vec, "the result")
+    if not _is_in_mat(o.args[0], kind):
+        return tile_type(shape, kind, MemorySpace.Vec, "the result")
+    if not _has_matrix(shape, kind.shape):
+        refuse(
+            o,
+            f"{called(o.op)} of {dims(kind.shape)} in Mat memory to {dims(shape)}: what lies there "
+            "keeps its rows and columns",
+            "tile-layout",
+            "load the rows and columns that the product takes",
+            shown=(0,),
+        )
+    return tile_type(shape, kind, MemorySpace.Mat, "the result")
+
+
+def _is_in_mat(tile: Expr, kind: TileType) -> bool:
+    """True for a tile in Mat memory. Of plain rows only those there have a view of their own."""
+    space, view = known_space(tile), kind.tile_view
+    row = view is not None and valid_part(kind) is None and is_row(kind.shape)
+    return space is MemorySpace.Mat or (space is None and row)
+
+
+def _has_matrix(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
+    """True if two shapes are one matrix, but for dimensions of 1 in front of it."""
+    small, large = sorted((a, b), key=len)
+    front = len(large) - len(small)
+    ones = all(const_value(dim) == 1 for dim in large[:front])
+    return ones and same_dims(small, large[front:])
 
 
 def _reshaped_part(o: Operands, kind: Type) -> Type:
@@ -514,6 +540,7 @@ def reread_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
     valid=_reshaped_part,
     dtypes=STORABLE,
     view_of=0,
+    spaces={0: frozenset({MemorySpace.Vec, MemorySpace.Mat})},
     space=source_space,
     columns=(0, RESULT),
     with_scratch=reread_on_target,
@@ -525,7 +552,8 @@ def reshape(tile: Tile, shape: Ints) -> Tile:
     """Return the bytes of ``tile`` [R, C] as a tile of ``shape``, which has as many elements.
 
     Elements keep their row-major order. Nothing is copied. A column [N, 1] and a row [1, N] are
-    one another's reshapes.
+    one another's reshapes. In Mat memory, where boxes keep their rows and columns, [1, R, C] is a
+    matrix [R, C] and back.
     """
     ...
 

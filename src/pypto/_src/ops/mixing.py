@@ -34,7 +34,7 @@ from pypto._src.ir.nodes import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.opdef import OpDef, Operands
+from pypto._src.ir.opdef import OpDef, Operands, not_whole
 from pypto._src.ir.sites import Let
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import BLOCK_BYTES, is_column
@@ -65,7 +65,7 @@ from pypto._src.ops.spread import (
     room,
     spread_alone,
 )
-from pypto._src.ops.valid import valid_or_all
+from pypto._src.ops.valid import parts_differ, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -179,18 +179,14 @@ class Mixing:
         for at in parts if whole else ():
             _check_part(o, whole[0], at)
         name, row = operand_name(o, parts[0]), dims((ConstInt(1), shape[-1]))
-        takes = f"takes tiles that are valid throughout, {name} is valid in part"
+        small = "a column or row"
         if not whole:
             beside = any(same_dims(o.tile(at).shape, shape) for at in self.operands)
             small = "a tile and a column or row" if beside else "a column and a row"
-            raise OpError(
-                f"{called(o.op)} of {small} of {dtype.member} {takes}", slug="valid-shape"
-            )
-        raise OpError(
-            f"{called(o.op)} of a column or row of {dtype.member} {takes}",
-            hint=f"take blocks of constant size, then the rest in tiles {row}",
-            slug="valid-shape",
-        )
+        error = not_whole(f"{called(o.op)} of {small} of {dtype.member} takes", name, fill=False)
+        if whole:
+            error.hint = f"take blocks of constant size, then the rest in tiles {row}"
+        raise error
 
     def _whole(self, args: Sequence[Expr], shape: Sequence[Expr]) -> Expr | None:
         """Return the tile of the result's shape that is valid in part, None if there is none."""
@@ -364,15 +360,7 @@ def _check_part(o: Operands, whole: int, other: int) -> None:
     part = [size if const_value(size) == 1 else count for size, count in pairs]
     if valid_part(kind) is None or same_dims(part, valid_or_all(kind)):
         return
-    names = [operand_name(o, at) for at in (whole, other)]
-    refuse(
-        o,
-        f"operands of {called(o.op)} have different valid parts: {names[0]} {dims(wanted)}, "
-        f"{names[1]} {dims(valid_or_all(kind))}",
-        "valid-shape",
-        f"load {names[1]} with valid_shapes={dims(part)}",
-        shown=(whole, other),
-    )
+    parts_differ(o, whole, other, part)
 
 
 def _is_short(tile: Expr, dtype: DataType) -> bool:

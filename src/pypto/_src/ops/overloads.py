@@ -409,7 +409,8 @@ def reshape(tile: Tile, shape: Ints) -> Tile:
     """Return the bytes of ``tile`` [R, C] as a tile of ``shape``, which has as many elements.
 
     Elements keep their row-major order. Nothing is copied. A column [N, 1] and a row [1, N] are
-    one another's reshapes.
+    one another's reshapes. In Mat memory, where boxes keep their rows and columns, [1, R, C] is a
+    matrix [R, C] and back.
     """
     ...
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
-from pypto._src.errors import OpError
 from pypto._src.ir.nodes import (
     Call,
     Cast,
@@ -23,7 +22,7 @@ from pypto._src.ir.nodes import (
     dtype_of,
     valid_part,
 )
-from pypto._src.ir.opdef import OpDef, literal
+from pypto._src.ir.opdef import OpDef, literal, not_whole
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.layout import reread
@@ -121,12 +120,7 @@ def check_whole(kind: TileType, dtype: DataType, name: str) -> None:
     chain = steps(kind.dtype, dtype) or ()
     if valid_part(kind) is None or not any(map(_rereads, (kind.dtype, *chain), chain)):
         return
-    raise OpError(
-        f"elements of {kind.dtype.member} that become {dtype.member} take tiles that "
-        f"are valid throughout, {name} is valid in part",
-        hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest",
-        slug="valid-shape",
-    )
+    raise not_whole(f"elements of {kind.dtype.member} that become {dtype.member} take", name)
 
 
 def as_number(number: Expr, dtype: DataType, span: Span) -> Expr:

@@ -29,6 +29,7 @@ from pypto._src.ir.nodes import (
     const_value,
     same_dims,
     static_shape,
+    valid_part,
 )
 from pypto._src.ir.opdef import RESULT, Composite, OpDef, Operands, literal
 from pypto._src.ir.sites import CppSite, Let, PtoSite
@@ -60,7 +61,15 @@ from pypto._src.ops.rules import (
     two_tiles,
 )
 from pypto._src.ops.unsigned import SIGNED_OF, signed
-from pypto._src.ops.valid import valid_or_all
+from pypto._src.ops.valid import (
+    all_of,
+    equal_part,
+    name_of_all,
+    on_all,
+    part_of_first,
+    same_part,
+    valid_or_all,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,14 +100,9 @@ def _several(site: PtoSite | CppSite) -> None:
 # --------------------------------------------------------------------------------------------
 
 
-def _filled_part(o: Operands, kind: Type) -> Type:
-    """The valid part of the target, which is not read."""
-    return with_valid(kind, valid_or_all(o.tile(0)))
-
-
 @block_op(
     types=tile_and_scalar,
-    valid=_filled_part,
+    valid=part_of_first,
     dtypes=FILLED,
     reads=(),
     mixing=Mixing(0, number=1),
@@ -139,6 +143,7 @@ def _lrelu_pto(site: PtoSite) -> None:
 
 @block_op(
     types=tile_and_scalar,
+    valid=same_part,
     dtypes=FLOATS,
     mixing=Mixing(0, number=1),
     numpy=lambda tile, slope: _leaky(tile, beside(tile, slope)),
@@ -182,6 +187,7 @@ def _one_by_one(first: OpDef[..., Any], second: OpDef[..., Any]) -> Composite:
 
 @block_op(
     types=_three,
+    valid=equal_part,
     dtypes=ARITHMETIC,
     mixing=Mixing(0, 1, 2),
     numpy=lambda lhs, rhs, rhs2: lhs + rhs + rhs2,
@@ -196,6 +202,7 @@ def addc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
 
 @block_op(
     types=_three,
+    valid=equal_part,
     dtypes=ARITHMETIC,
     mixing=Mixing(0, 2, number=1),
     numpy=lambda lhs, rhs, rhs2: lhs + beside(lhs, rhs) + rhs2,
@@ -210,6 +217,7 @@ def addsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
 
 @block_op(
     types=_three,
+    valid=equal_part,
     dtypes=ARITHMETIC,
     mixing=Mixing(0, 1, 2),
     numpy=lambda lhs, rhs, rhs2: lhs - rhs - rhs2,
@@ -224,6 +232,7 @@ def subc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
 
 @block_op(
     types=_three,
+    valid=equal_part,
     dtypes=ARITHMETIC,
     mixing=Mixing(0, 2, number=1),
     numpy=lambda lhs, rhs, rhs2: lhs - beside(lhs, rhs) - rhs2,
@@ -276,9 +285,21 @@ def _mode(call: Call) -> str:
     return MODES[mode]
 
 
+def _all_of_each(site: PtoSite, *tiles: int) -> list[tuple[str, str]]:
+    """Return names and types of the operands, of ``tiles`` that are valid in part all bytes.
+
+    Bits are packed for whole tiles: what a row of them has no meaning for, nobody looks at.
+    """
+    operands = list(zip(site.args, site.arg_types, strict=True))
+    for at in tiles:
+        tile = site.call.args[at]
+        if valid_part(tile.type) is not None:
+            operands[at] = site.retype(tile, all_of(tile.type))
+    return operands
+
+
 def _bits_pto(site: PtoSite) -> None:
-    lhs, rhs = site.args[:2]
-    left, right = site.arg_types[:2]
+    (lhs, left), (rhs, right) = _all_of_each(site, 0, 1)[:2]
     site.emit(
         f"pto.tcmp ins({lhs}, {rhs} {{cmpMode = #pto<cmp {_mode(site.call).lower()}>}} : "
         f"{left}, {right}) outs({site.dst} : {site.dst_type})"
@@ -286,18 +307,19 @@ def _bits_pto(site: PtoSite) -> None:
 
 
 def _bits_cpp(site: CppSite) -> None:
-    lhs, rhs = site.args[:2]
     kind = site.call.type
     assert isinstance(kind, TileType)
     assert kind.tile_view is not None
     # Where a row of bits ends; the model of the chip on other CPUs counts on it.
     site.emit(f"{site.dst}.SetValidCol({const_value(kind.tile_view.valid_shape[1])});")
+    lhs, rhs = (name_of_all(site, at) for at in (0, 1))
     site.emit(f"TCMP({site.dst}, {lhs}, {rhs}, CmpMode::{_mode(site.call)});")
 
 
 @target_form(
     name="cmp",
     types=_bits_type,
+    masks=True,
     dtypes=COMPARED,
     in_place=(),
     numpy=_bits,
@@ -312,7 +334,15 @@ def cmp_on_target(lhs: Tile, rhs: Tile, per_byte: Axis, cmp_type: int = EQ) -> T
 def _chosen_type(o: Operands) -> Type:
     check_same_dtype(o, 1, 2)
     check_same_shape(o, 1, 2)
-    return plain_tile(o.tile(1))
+    return with_valid(plain_tile(o.tile(1)), valid_or_all(o.tile(1)))
+
+
+def _chosen_pto(site: PtoSite) -> None:
+    names, types = (", ".join(each) for each in zip(*_all_of_each(site, 1, 2), strict=True))
+    dst, kind = site.dst, site.dst_type
+    if valid_part(site.call.type) is not None:
+        dst, kind = site.retype(None, all_of(site.call.type))
+    site.emit(f"pto.tsel ins({names} : {types}) outs({dst} : {kind})")
 
 
 def _chosen(mask: Array, lhs: Array, rhs: Array, _scratch: Array) -> Array:
@@ -330,8 +360,8 @@ def _chosen(mask: Array, lhs: Array, rhs: Array, _scratch: Array) -> Array:
     writes=(3,),
     in_place=(1, 2),
     numpy=_chosen,
-    pto="pto.tsel",
-    isa="TSEL",
+    pto=_chosen_pto,
+    isa=on_all("TSEL", RESULT, 1, 2),
 )
 def sel_on_target(mask: Tile, lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
     """Return ``lhs`` where the bits of ``mask`` are set, else ``rhs``; ``tmp`` is scratch."""
@@ -342,13 +372,15 @@ def _as_row(value: Expr, let: Let) -> Expr:
     """Return a tile as the target compares it: columns and narrow tiles as a row of their bytes.
 
     A5 wants the bits in a tile of the same shape, and rows of that have 32 bytes, one an element.
-    So it does not take fewer than 32 elements; A2/A3 does.
+    So it does not take fewer than 32 elements; A2/A3 does. Narrow tiles that are valid in part stay
+    as they are, too.
     """
     kind = value.type
     assert isinstance(kind, TileType)
     shape = static_shape(kind) or (1,)
     size = math.prod(shape)
-    if not is_column(kind) and (shape[-1] % _STEP == 0 or size % _STEP):
+    is_part = valid_part(kind) is not None
+    if not is_column(kind) and (is_part or shape[-1] % _STEP == 0 or size % _STEP):
         return value
     return let("row", reshape.build([value, [1, size]], {}))
 
@@ -357,6 +389,8 @@ def _filled(like: Expr, value: float, let: Let, name: str) -> Expr:
     """Return a tile like another, of one value."""
     kind = like.type
     assert isinstance(kind, TileType)
+    if valid_part(kind) is not None:
+        return let(name, expands.build([like, value], {}))
     return _of_number(kind, literal(value, kind.dtype), let, name)
 
 
@@ -401,9 +435,9 @@ def _held(lhs: Expr, rhs: Expr, mode: int, let: Let) -> tuple[Expr, bool]:
         elif mode in (GE, LT):
             rhs = let("larger", maximum.build([lhs, rhs], {}))
         lhs, rhs, mode = _equatable(lhs, let), _equatable(rhs, let), EQ
-    operands = (lhs, rhs, ConstInt(8, D.INDEX))
-    types = unique(cmp_on_target.types(Operands(cmp_on_target, operands, {})))
-    return let("bits", Call(cmp, operands, {"cmp_type": mode}, types)), inverted
+    operands, keywords = (lhs, rhs, ConstInt(8, D.INDEX)), {"cmp_type": mode}
+    kind = cmp_on_target.result_type(operands, keywords)
+    return let("bits", Call(cmp, operands, keywords, kind)), inverted
 
 
 def _choice(bits: tuple[Expr, bool], yes: Expr, no: Expr, let: Let) -> Call:
@@ -411,7 +445,8 @@ def _choice(bits: tuple[Expr, bool], yes: Expr, no: Expr, let: Let) -> Call:
     yes, no = (no, yes) if inverted else (yes, no)
     tmp = let("scratch", create_tile.build([[1, _SCRATCH], D.UINT32], {}))
     assert isinstance(yes.type, TileType)
-    return Call(sel, (held, yes, no, tmp), {}, unique(plain_tile(yes.type)))
+    kind = with_valid(plain_tile(yes.type), valid_or_all(yes.type))
+    return Call(sel, (held, yes, no, tmp), {}, unique(kind))
 
 
 def _is_static(call: Call) -> bool:
@@ -479,11 +514,14 @@ def _compared_bits(call: Call, let: Let) -> tuple[Expr, tuple[Expr, bool]]:
 def _number(like: Expr, number: Expr, let: Let) -> Expr:
     kind = like.type
     assert isinstance(kind, TileType)
+    if valid_part(kind) is not None:
+        return let("number", expands.build([like, number], {}))
     return _of_number(kind, number, let, "number")
 
 
 @block_op(
     types=_compared,
+    valid=same_part,
     dtypes=ARITHMETIC,
     in_place=(),
     mixing=Mixing(0, 1),
@@ -504,6 +542,7 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = EQ) -> Tile:
 
 @block_op(
     types=_compared_with_number,
+    valid=same_part,
     dtypes=ARITHMETIC,
     in_place=(),
     mixing=Mixing(0, number=1),
@@ -557,6 +596,7 @@ def _by_mask(mask: Array, lhs: Array, rhs: Array) -> Array:
 
 @block_op(
     types=_selected,
+    valid=same_part,
     dtypes=ARITHMETIC,
     in_place=(),
     mixing=Mixing(1, 2),
@@ -587,6 +627,7 @@ def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
 @block_op(
     types=_three,
     complete=scratch_like("tmp", "tile", "slope"),
+    valid=same_part,
     dtypes=FLOATS,
     reads=(0, 1),
     writes=(2,),
@@ -655,6 +696,7 @@ def _with_mode(
 @block_op(
     types=two_tiles,
     complete=_with_mode,
+    valid=equal_part,
     dtypes=STORABLE - {D.UINT64},
     in_place=(),
     columns=(0, 1, RESULT),

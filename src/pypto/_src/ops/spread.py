@@ -131,20 +131,45 @@ def grown_in_part(tile: Expr, whole: Expr, let: Naming, span: Span, name: str) -
 
 
 def _grown_flat(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name: str) -> Expr:
-    """Spread over a tile of more than two dimensions; all but the last are its rows."""
+    """Spread over a tile of more than two dimensions, along its first and its last ones.
+
+    [B, 1, 1] is a column of which each element fills a plane, [1, R, C] a row of planes.
+    """
     sizes, one = tile_of(tile).shape, ConstInt(1)
-    before = (*[one] * (len(shape) - len(sizes)), *sizes)[:-1]
-    is_row = all(const_value(dim) == 1 for dim in before)
-    if not is_row and not same_dims(before, shape[:-1]):
-        column, row = (*shape[:-1], one), (*[one] * len(before), shape[-1])
+    part = (*[one] * (len(shape) - len(sizes)), *sizes)
+    kept = [i for i, dim in enumerate(part) if const_value(dim) != 1]
+    if not kept:
+        return _grown_as(tile, (one, one), (shape[:-1], shape[-1:]), shape, let, span, name)
+    first, last = kept[0], kept[-1] + 1
+    if not same_dims(part[first:last], shape[first:last]):
         raise _never(
-            f"over {dims(shape)} the A2/A3 chip spreads {dims(column)} and {dims(row)}, no parts "
-            f"{dims(sizes)}"
+            f"the A2/A3 chip spreads along the first dimensions of {dims(shape)} and along the "
+            f"last, not between them as {dims(sizes)}"
         )
-    flat = MakeTuple((one if is_row else _product(before), sizes[-1]))
-    wide = (_product(shape[:-1]), shape[-1])
-    value = let("flat", reshape.call((tile, flat), {}, span))
-    value = grown(value, wide, let, span, name)
+    middle = _product(shape[first:last])
+    value = tile
+    if not same_dims(part[last:], shape[last:]):
+        inner = (shape[first:last], shape[last:])
+        value = _grown_as(value, (middle, one), inner, shape[first:], let, span, name)
+    if not same_dims(part[:first], shape[:first]):
+        outer = (shape[:first], shape[first:])
+        value = _grown_as(value, (one, _product(shape[first:])), outer, shape, let, span, name)
+    return value
+
+
+def _grown_as(
+    tile: Expr,
+    flat: Sequence[Expr],
+    wide: tuple[Sequence[Expr], Sequence[Expr]],
+    shape: Sequence[Expr],
+    let: Naming,
+    span: Span,
+    name: str,
+) -> Expr:
+    """Return a tile of ``shape``: one spread as a column or row ``flat`` over rows and columns."""
+    across = (_product(wide[0]), _product(wide[1]))
+    value = let("flat", reshape.call((tile, MakeTuple(flat)), {}, span))
+    value = grown(value, across, let, span, name)
     return let(name, reshape.call((value, MakeTuple(shape)), {}, span))
 
 

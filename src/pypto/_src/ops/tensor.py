@@ -30,7 +30,7 @@ from pypto._src.ops.define import (
     Tensor,
     tensor_op,
 )
-from pypto._src.ops.memory import elements, region
+from pypto._src.ops.regions import elements, region
 from pypto._src.ops.rules import (
     attribute,
     called,

@@ -36,7 +36,7 @@ from pypto._src.ops.define import (
     Tensor,
     tensor_op,
 )
-from pypto._src.ops.memory import region
+from pypto._src.ops.regions import region
 from pypto._src.ops.rules import (
     RoundMode,
     attribute,

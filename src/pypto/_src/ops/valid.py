@@ -7,10 +7,9 @@ only where its definition names one of these rules (`OpDef.valid`); all others r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
-from pypto._src.errors import OpError
 from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
@@ -22,7 +21,8 @@ from pypto._src.ir.nodes import (
     same_dims,
     valid_part,
 )
-from pypto._src.ir.opdef import Operands
+from pypto._src.ir.opdef import RESULT, Operands, not_whole
+from pypto._src.ir.sites import CppSite
 from pypto._src.ops.layout import is_column, with_valid
 from pypto._src.ops.rules import called, dims, operand_name, refuse
 
@@ -92,34 +92,41 @@ def refuse_part(o: Operands) -> NoReturn:
     """Refuse a partly valid tile because of its element type."""
     parts = [i for i, e in enumerate(o.args) if isinstance(e.type, TileType) and valid_part(e.type)]
     name, dtype = operand_name(o, parts[0] if parts else 0), o.tile(0).dtype
-    raise OpError(
-        f"{called(o.op)} of elements of {dtype.member} takes tiles that are valid throughout, "
-        f"{name} is valid in part",
-        hint=f"pl.fillpad({name}) is a whole tile with zeros in the rest",
-        slug="valid-shape",
-    )
+    raise not_whole(f"{called(o.op)} of elements of {dtype.member} takes", name)
 
 
-def _differ(o: Operands, first: int, second: int) -> None:
+def parts_differ(
+    o: Operands, first: int, second: int, wanted: Sequence[Expr] | None = None
+) -> NoReturn:
+    """Refuse two tiles that are not valid in the same part.
+
+    The second is to be loaded with the ``wanted`` sizes, both with those of the first if None.
+    """
     parts = [valid_or_all(o.tile(index)) for index in (first, second)]
     names = [operand_name(o, index) for index in (first, second)]
+    which, sizes = ("both", parts[0]) if wanted is None else (names[1], wanted)
     refuse(
         o,
         f"operands of {called(o.op)} have different valid parts: {names[0]} {dims(parts[0])}, "
         f"{names[1]} {dims(parts[1])}",
         "valid-shape",
-        f"load both with valid_shapes={dims(parts[0])}",
+        f"load {which} with valid_shapes={dims(sizes)}",
         shown=(first, second),
     )
 
 
 def same_part(o: Operands, kind: Type) -> Type:
-    """Elementwise: all tiles have one valid part, which is the result's."""
+    """Elementwise: all tiles have one valid part, which is the result's. Refuses unsigned ones."""
     _check_composite(o)
+    return equal_part(o, kind)
+
+
+def equal_part(o: Operands, kind: Type) -> Type:
+    """As `same_part`, for ops that take unsigned elements as they are."""
     tiles = [i for i in sorted(o.op.reads) if isinstance(o.args[i].type, TileType)]
     for index in tiles:
         if not same_dims(valid_or_all(o.tile(index)), valid_or_all(o.tile(tiles[0]))):
-            _differ(o, tiles[0], index)
+            parts_differ(o, tiles[0], index)
     return with_valid(kind, valid_or_all(o.tile(tiles[0])))
 
 
@@ -156,8 +163,48 @@ def _beside(o: Operands, kind: Type, axis: int) -> Type:
         refuse(o, f"{called(o.op)} takes no partly valid columns [N, 1] first", "valid-shape")
     other = const_value(part[1 - axis]) == 1
     if not other or not (same_dim(part[axis], whole[axis]) or valid_part(o.tile(1)) is None):
-        _differ(o, 0, 1)
+        parts_differ(o, 0, 1)
     return with_valid(kind, whole)
+
+
+def part_of_first(o: Operands, kind: Type) -> Type:
+    """The valid part of a target that is not read."""
+    return with_valid(kind, valid_or_all(o.tile(0)))
+
+
+ELEMENTWISE: Final = (same_part, equal_part, part_of_first)
+"""The rules of ops whose elements depend on those at their place alone."""
+
+
+def all_of(kind: Type) -> TileType:
+    """Return the type of a tile's bytes as a whole tile, valid or not."""
+    assert isinstance(kind, TileType)
+    return TileType(kind.shape, kind.dtype, kind.memref)
+
+
+def name_of_all(site: CppSite, at: int) -> str:
+    """Return the C++ name of operand ``at``, or of `RESULT`, as a whole tile."""
+    tile = None if at == RESULT else site.call.args[at]
+    kind = site.call.type if tile is None else tile.type
+    if valid_part(kind) is not None:
+        return site.retype(tile, all_of(kind), "all")
+    return site.dst if tile is None else site.args[at]
+
+
+def on_all(name: str, *tiles: int) -> Callable[[CppSite], None]:
+    """Return the C++ form of an instruction on all of ``tiles``, valid or not.
+
+    It wants tiles of one class. Nobody looks at what it makes of the rest.
+    """
+
+    def emit(site: CppSite) -> None:
+        places = (RESULT, *range(len(site.args)))
+        named = [name_of_all(site, at) if at in tiles else "" for at in places]
+        plain = (site.dst, *site.args)
+        operands = [one or other for one, other in zip(named, plain, strict=True)]
+        site.emit(f"{name}({', '.join(operands)});")
+
+    return emit
 
 
 def given(_o: Operands, kind: Type) -> Type:

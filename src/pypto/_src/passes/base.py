@@ -172,7 +172,7 @@ def get_default_verification_level() -> VerificationLevel:
     return VerificationLevel[knobs.VERIFY_LEVEL.get().upper()]
 
 
-def _allocated_addresses(program: Program, _: Proofs | None = None) -> list[Diagnostic]:
+def _allocated_addresses(program: Program) -> list[Diagnostic]:
     """Return a finding for each on-chip buffer without address (0) or beyond its memory (1)."""
     if _are_placed(_memrefs(program)):
         return []
@@ -244,28 +244,14 @@ def _wrong_place(memref: MemRef, target: Target = A2A3) -> tuple[int, str] | Non
     return None
 
 
-def _by_rules(*rules: str) -> Callable[[Program, Proofs | None], list[Diagnostic]]:
-    def check(program: Program, proofs: Proofs | None) -> list[Diagnostic]:
-        from pypto._src.ir.verify import IRVerifier
-
-        verifier = IRVerifier()
-        for rule in rules:
-            verifier.enable_rule(rule)
-        return verifier.verify(program, proofs)
-
-    return check
-
-
 _RULES: Final[dict[IRProperty, tuple[str, ...]]] = {
     IRProperty.SSAForm: ("SSAVerify",),
     IRProperty.TypeChecked: ("Structure", "TypeCheck"),  # both hold of every program
 }
 """The rules of the verifier that a property stands for."""
 
-_CHECKS: Final[dict[IRProperty, Callable[[Program, Proofs | None], list[Diagnostic]]]] = {
-    **{prop: _by_rules(*rules) for prop, rules in _RULES.items()},
-    IRProperty.AllocatedMemoryAddr: _allocated_addresses,
-}
+_CHECKS: Final = frozenset({*_RULES, IRProperty.AllocatedMemoryAddr})
+"""What can be verified."""
 
 
 def get_verified_properties() -> IRPropertySet:
@@ -286,6 +272,15 @@ def not_proved(function: Function) -> Iterable[Stmt]:
     """
     look = None if _active.proofs is None else _active.proofs.found_of(function)
     return stmts_in(function.body) if look is None else look.left
+
+
+def one_of_each_form(function: Function) -> Sequence[Stmt]:
+    """Return statements of a function among which each form of its calls is.
+
+    They are all of them unless the running pipeline has verified the function.
+    """
+    look = None if _active.proofs is None else _active.proofs.found_of(function)
+    return [*stmts_in(function.body)] if look is None else [*look.forms, *look.left]
 
 
 def is_said_of(program: Program, prop: IRProperty) -> bool:
@@ -317,13 +312,20 @@ def verify_properties(properties: IRPropertySet, program: Program, pass_name: st
 def _verify(
     properties: frozenset[IRProperty], given: AnyProgram, when: str, pass_name: str
 ) -> None:
-    checks = [_CHECKS[prop] for prop in _ordered(properties) if prop in _CHECKS]
-    found = [d for check in checks for d in check(written(given), _active.proofs)]
-    errors = [d for d in found if d.severity is DiagnosticSeverity.Error]
-    if not errors:
+    if properties.isdisjoint(_CHECKS):
         return
     from pypto._src.ir.verify import IRVerifier
 
+    program, verifier = written(given), IRVerifier()
+    for prop, rules in _RULES.items():
+        for rule in rules if prop in properties else ():
+            verifier.enable_rule(rule)
+    found = verifier.verify(program, _active.proofs)
+    if IRProperty.AllocatedMemoryAddr in properties:
+        found += _allocated_addresses(program)
+    errors = [d for d in found if d.severity is DiagnosticSeverity.Error]
+    if not errors:
+        return
     report = IRVerifier.generate_report(errors)
     raise VerificationError(f"verification failed {when} {pass_name}\n{report}", errors[0].span)
 

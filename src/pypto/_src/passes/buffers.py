@@ -82,6 +82,7 @@ class Instruction:
     """
 
     __slots__ = (
+        "block",
         "call",
         "in_order",
         "knows",
@@ -97,6 +98,7 @@ class Instruction:
     def __init__(
         self,
         site: Site,
+        block: Block,
         call: Call,
         pipe: PipeType,
         in_order: bool,
@@ -105,6 +107,7 @@ class Instruction:
         tensors: Sequence[TensorAccess],
     ) -> None:
         self.site = site
+        self.block = block  # that of the site
         self.call = call
         self.pipe = pipe
         self.queue = _NUMBERS[pipe]
@@ -313,10 +316,14 @@ class Accesses:
             stmt: Any = site.stmt
             cls = stmt.__class__
             if cls is AssignStmt:
-                self._assign(site, stmt)
+                value, kind = stmt.value, stmt.var.type.__class__
+                if kind is not TileType:
+                    self._define(stmt.var, value, block)
+                if value.__class__ is Call:
+                    self._call(site, block, value, stmt.var if kind is TileType else None)
             elif cls is EvalStmt:
                 if stmt.expr.__class__ is Call:
-                    self._call(site, stmt.expr, None)
+                    self._call(site, block, stmt.expr, None)
             elif site.blocks:
                 self._compound(site)
             elif not isinstance(stmt, YieldStmt):
@@ -341,22 +348,19 @@ class Accesses:
         elif not self._has_roots:
             _roots_of_branch(values, self.roots)
 
-    def _assign(self, site: Site, stmt: AssignStmt) -> None:
-        var = stmt.var
-        value: Any = stmt.value
+    def _define(self, var: Var, value: Expr, block: Block) -> None:
+        """Take note of what a scalar or a tensor is."""
         kind = var.type.__class__
         if kind is ScalarType:
-            self.integers.assign(var, value, site.block)
+            self.integers.assign(var, value, block)
         elif kind is TensorType:
             source = aliased(value)
             if not self._has_roots:
                 roots = self.roots.get(source) if isinstance(source, Var) else None
                 self.roots[var] = roots or (var,)
-            self.windows[var] = self._window(value, source, site.block)
-        if value.__class__ is Call:
-            self._call(site, value, var if kind is TileType else None)
+            self.windows[var] = self._window(value, source, block)
 
-    def _call(self, site: Site, call: Call, tile: Var | None) -> None:
+    def _call(self, site: Site, block: Block, call: Call, tile: Var | None) -> None:
         """Take note of what a call does; ``tile`` is its result, if that is a tile."""
         op: Any = call.op
         shape = _SHAPES.get(op)
@@ -376,24 +380,25 @@ class Accesses:
         reads = self._on_chip(call, shape.reads) if shape.reads else ()
         writes = self._on_chip(call, shape.writes) if shape.writes else ()
         if tile is not None and not shape.is_view:
-            writes = *writes, self._memref_of.get(tile) or self._own(tile)
-        tensors = self._tensors(call, shape, site.block) if shape.others else ()
+            own = self._memref_of.get(tile) or self._own(tile)
+            writes = (*writes, own) if writes else (own,)
+        tensors = self._tensors(call, shape, block) if shape.others else ()
         if not (reads or writes or tensors):
             return
         in_order = pipe in _KEEPS_ORDER and completes_in_order(call, pipe)
-        self.at[site] = Instruction(site, call, pipe, in_order, reads, writes, tensors)
+        self.at[site] = Instruction(site, block, call, pipe, in_order, reads, writes, tensors)
 
     def _on_chip(self, call: Call, indices: Sequence[int]) -> tuple[Chunk, ...]:
         """Return the memory references of some operands, which are tiles."""
         args, of = call.args, self._memref_of
-        found: tuple[Chunk, ...] = ()
+        found: list[Chunk] = []
         for index in indices:
             arg = args[index]
             if arg in of:
-                found = *found, of[arg]
+                found.append(of[arg])
             elif isinstance(arg, Var):
-                found = *found, self._own(arg)
-        return found
+                found.append(self._own(arg))
+        return tuple(found)
 
     def _own(self, tile: Var) -> MemRef:
         """Return the memory reference that the type of a tile has."""
@@ -402,8 +407,8 @@ class Accesses:
 
     def _in_places(self, call: Call) -> Call:
         """Return a call whose tiles have types that say in which memory they are."""
-        args: list[Expr] = [*call.args]
-        for at, arg in enumerate(args):
+        args: list[Expr] | None = None
+        for at, arg in enumerate(call.args):
             memref = self._memref_of.get(arg)
             if memref is None or arg.type.__class__ is not TileType:
                 continue
@@ -413,8 +418,9 @@ class Accesses:
             if placed is None:
                 placed = checked_var("tile", with_memref(kind, memref), UNKNOWN_SPAN)
                 self._stand_ins[key] = placed
+            args = args or [*call.args]
             args[at] = placed
-        return with_args(call, tuple(args))
+        return call if args is None else with_args(call, tuple(args))
 
     def _cut(self) -> None:
         """Give the instructions the pieces of the buffers that they touch, if there are any."""

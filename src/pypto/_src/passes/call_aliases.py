@@ -75,7 +75,8 @@ def call_aliases(
     shares = False
     for host in hosts:
         each = TensorRoots(host, results)
-        results[host.name] = each.results_in({param: i for i, param in enumerate(host.params)})
+        if len(hosts) > 1:  # they may call each other
+            results[host.name] = each.results_in({param: i for i, param in enumerate(host.params)})
         shares = shares or any(_shares(call, each) for _, call in _calls(each))
     if not shares:
         return {}
@@ -188,7 +189,7 @@ def _results(kernel: Function, roots: Mapping[Var, Roots]) -> tuple[tuple[int, .
     """Return for each result of a kernel the parameters that it may be."""
     positions = {param: i for i, param in enumerate(kernel.params)}
     found: list[tuple[int, ...]] = [() for _ in kernel.return_types]
-    for stmt in stmts_in(kernel.body):
+    for stmt in stmts_in(kernel.body) if found else ():
         if isinstance(stmt, ReturnStmt):
             for i, value in enumerate(stmt.value[: len(found)]):
                 of = roots.get(value, ()) if isinstance(value, Var) else ()

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import accumulate, count
 from typing import NamedTuple, TypeAlias
+from weakref import ref
 
 from pypto._src.ir.nodes import Var
-from pypto._src.ir.stmts import ForStmt, WhileStmt
 from pypto._src.passes.boxes import Box
 from pypto._src.passes.buffers import Accesses, Chunk, Instruction, TensorAccess
 from pypto._src.passes.check_state import PIPES, Bits
-from pypto._src.passes.regions import Block, Site, owner_of
+from pypto._src.passes.regions import Block, Site
 
 Interval: TypeAlias = "tuple[int, int]"
 
@@ -25,11 +25,11 @@ Interval: TypeAlias = "tuple[int, int]"
 def loops_around(site: Site) -> tuple[Site, ...]:
     """Return the loops that hold a statement, the outermost first."""
     found: list[Site] = []
-    block: Block = site.block
-    while block.owner is not None:
-        if isinstance(block.owner.stmt, ForStmt | WhileStmt):
-            found.append(block.owner)
-        block = owner_of(block).block
+    owner = site.block.owner
+    while owner is not None:
+        if owner.is_loop:
+            found.append(owner)
+        owner = owner.block.owner
     return tuple(reversed(found))
 
 
@@ -57,11 +57,11 @@ class Numbering:
     """
 
     def __init__(self, accesses: Accesses, flags: int) -> None:
-        of_block: dict[Block, tuple[Site, ...]] = {}
+        at: dict[ref[Block], tuple[Site, ...]] = {}
         for site in accesses.at:
-            if site.block not in of_block:
-                of_block[site.block] = loops_around(site)
-        loops = {site: of_block[site.block] for site in accesses.at}
+            if site.home not in at:
+                at[site.home] = loops_around(site)
+        loops = {site: at[site.home] for site in accesses.at}
         ordered = sorted(accesses.at, key=lambda site: -len(loops[site]))
         self.instructions: list[Instruction] = [accesses.at[site] for site in ordered]
         self.loops = [loops[site] for site in ordered]

@@ -161,6 +161,14 @@ class Conditions:
             self._decided = {now: known}
         return outcome(condition, self.values, known, lambda e: self._of_part(e, block), truth)
 
+    def always(self, condition: Expr, block: Block) -> bool | None:
+        """Return what a condition is in all turns, None if it may be either."""
+        turns, self.turns = self.turns, {}
+        try:
+            return self.decide(condition, block)
+        finally:
+            self.turns = turns
+
     def _of_part(self, expr: Expr, block: Block) -> bool | None:
         """Return what a condition is that joins no others."""
         match expr:
@@ -199,14 +207,14 @@ class Conditions:
         for counter, turn in self.turns.values():
             if counter.var not in form.terms:
                 continue
-            sign = 1 if form.terms[counter.var] > 0 else -1
+            factor = form.terms[counter.var]
             over = _constant(form, counter, counter.start)
             if over is not None and turn.first is not None:
                 least = 0 if turn.first else counter.step
-                low, high = _narrow((low, high), over, sign, least, turn.first, counter.step)
+                low, high = _narrow((low, high), over, factor, least, turn.first, counter.step)
             over = _constant(form, counter, counter.stop)
             if over is not None and turn.last is not None:
-                low, high = _narrow_last((low, high), over, sign, turn.last, counter.step)
+                low, high = _narrow_last((low, high), over, factor, turn.last, counter.step)
         return low, high
 
 
@@ -218,31 +226,30 @@ def _is_int(expr: Expr) -> bool:
 
 
 def _constant(form: Affine, counter: Counter, bound: Affine) -> int | None:
-    """Return c if ``form`` is c plus or minus (variable - bound), None if it is not."""
+    """Return c if ``form`` is c plus a multiple of (variable - bound), None if it is not."""
     factor = form.terms.get(counter.var)
-    if factor not in (1, -1):
+    if factor is None:
         return None
     rest = combine(form, Affine(0, {counter.var: 1}), -factor)
     rest = combine(rest, bound, factor)
     return None if rest.terms else rest.constant
 
 
-def _narrow(bounds: Range, over: int, sign: int, least: int, exact: bool, step: int) -> Range:
-    """Return the range of over + sign * d, where d is ``least`` or lies beyond it by steps."""
-    value = over + sign * least
+def _narrow(bounds: Range, over: int, factor: int, least: int, exact: bool, step: int) -> Range:
+    """Return the range of over + factor * d, where d is ``least`` or lies beyond it by steps."""
+    value = over + factor * least
     if exact:
         return value, value
-    grows = (sign > 0) == (step > 0)
+    grows = (factor > 0) == (step > 0)
     return (max(bounds[0], value), bounds[1]) if grows else (bounds[0], min(bounds[1], value))
 
 
-def _narrow_last(bounds: Range, over: int, sign: int, last: bool, step: int) -> Range:
-    """Return the range of over + sign * d, where d is the variable minus the loop's stop."""
+def _narrow_last(bounds: Range, over: int, factor: int, last: bool, step: int) -> Range:
+    """Return the range of over + factor * d, where d is the variable minus the loop's stop."""
     size = abs(step)
     near, far = (-1, -size) if last else (-size - 1, -inf)
     low, high = (far, near) if step > 0 else (-near, -far)
-    if sign < 0:
-        low, high = -high, -low
+    low, high = sorted((factor * low, factor * high))
     return max(bounds[0], over + low), min(bounds[1], over + high)
 
 

@@ -19,7 +19,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     WhileStmt,
 )
-from pypto._src.ir.walk import Mutator
+from pypto._src.ir.walk import Mutator, map_functions
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.values import has_effect, is_repeatable, key_of, reads_tensor, with_effects
 
@@ -35,10 +35,7 @@ class CommonSubexpr(Pass):
 
     def run(self, program: Program) -> Program:
         """Return the program without values that are computed twice."""
-        new = [_Common(f).function(f) for f in program.functions_]
-        if all(a is b for a, b in zip(program.functions_, new, strict=True)):
-            return program
-        return program.with_functions(new)
+        return map_functions(program, lambda f: _Common(f).function(f))
 
 
 def common_subexpr() -> Pass:

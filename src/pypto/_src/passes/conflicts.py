@@ -18,13 +18,14 @@ from pypto._src.passes.regions import Block, Site, owner_of
 def meeting(first: Site, second: Site) -> tuple[Site, Site] | None:
     """Return the statements of one block that hold two sites; None for two arms of a branch."""
     a, b = first, second
-    if a.block is b.block:
+    if a.home is b.home:
         return a, b
-    while a.block.depth > b.block.depth:
+    depth, other = a.block.depth, b.block.depth
+    for _ in range(depth - other):
         a = owner_of(a.block)
-    while b.block.depth > a.block.depth:
+    for _ in range(other - depth):
         b = owner_of(b.block)
-    while a.block is not b.block:
+    while a.home is not b.home:
         a, b = owner_of(a.block), owner_of(b.block)
         if a is b:
             return None
@@ -81,10 +82,10 @@ class ByPipe(dict[int, Instruction]):
 
         Who waits for it also waits for earlier ones that it always follows.
         """
-        pipe, block = instruction.queue, instruction.site.block
+        pipe, block = instruction.queue, instruction.block
         if pipe in self:
             older: _Older = self[pipe], self.older.get(pipe)
-            while older is not None and encloses(block, older[0].site.block):
+            while older is not None and encloses(block, older[0].block):
                 older = older[1]
             self.older[pipe] = older
         self[pipe] = instruction
@@ -166,14 +167,14 @@ class History:
         ``known`` has, for each pipe, the number of its last instruction that is complete by then:
         conflicts with these are left out.
         """
-        site, block = instruction.site, instruction.site.block
+        site, block = instruction.site, instruction.block
         ordered = instruction.queue if instruction.in_order else None
         found: dict[int, Need] = {}
         for by_pipe in self.on_chip(instruction):
             for pipe, newest in by_pipe.items():
                 if newest.number <= known[pipe] or pipe == ordered:
                     continue
-                need = newest if newest.site.block is block else by_pipe.reached(pipe, site)
+                need = newest if newest.block is block else by_pipe.reached(pipe, site)
                 if need is not None:
                     old = found.get(pipe)
                     if need.number > (known[pipe] if old is None else old.number):
@@ -220,7 +221,10 @@ class History:
             if parts is None:
                 continue
             newest = parts.newest if access.writes else parts.newest_write
-            left = [p for p, number in newest.items() if number > known[p] and p != ordered]
+            left: list[int] = []
+            for pipe, number in newest.items():
+                if number > known[pipe] and pipe != ordered:
+                    left.append(pipe)
             if left:
                 self._add_entries(parts.listed, left, access, instruction.site, known, found, body)
 
@@ -279,28 +283,29 @@ class StraightHistory(History):
         self.touched: dict[Chunk, list[Instruction]] = defaultdict(list)
 
     def record(self, instruction: Instruction) -> None:
+        touched = self.touched
         for chunk in instruction.reads:
-            self.touched[chunk].append(instruction)
+            touched[chunk].append(instruction)
         for chunk in instruction.writes:
-            self.touched[chunk] = [instruction]
+            touched[chunk] = [instruction]
             self.written[chunk] = instruction
         if instruction.tensors:
             self._record_parts(instruction)
 
     def latest(self, instruction: Instruction, known: Sequence[int]) -> dict[int, Need]:
-        written = self.written
+        written, touched = self.written, self.touched
         earlier: list[Instruction] = []
         for chunk in instruction.reads:
             if chunk in written:
                 earlier.append(written[chunk])
         for chunk in instruction.writes:
-            earlier += self.touched[chunk]
+            if chunk in touched:
+                earlier += touched[chunk]
         found: dict[int, Need] = {}
-        newest = [*known]
         for done in earlier:
             pipe, number = done.queue, done.number
-            if number > newest[pipe]:
-                found[pipe], newest[pipe] = done, number
+            if number > known[pipe] and (pipe not in found or number > found[pipe].number):
+                found[pipe] = done
         if instruction.in_order:
             found.pop(instruction.queue, None)
         if instruction.tensors:

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.ir.enums import CoreType, ParamDirection
+from pypto._src.ir.new_names import NewNames
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -47,17 +48,31 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, functions_called, ops_called, substitute, walk
+from pypto._src.ir.walk import (
+    Mutator,
+    copy_with,
+    functions_called,
+    ops_called,
+    substitute,
+    variable_names,
+    walk,
+)
 from pypto._src.ops import tensor, tensor_math
 from pypto._src.ops.conversion import core_of
-from pypto._src.passes.base import IRProperty, IRPropertySet, Pass, is_said_of
+from pypto._src.passes.base import (
+    IRProperty,
+    IRPropertySet,
+    Pass,
+    is_said_of,
+    one_of_each_form,
+)
 from pypto._src.passes.buffers import SharedParams, tensor_roots
 from pypto._src.passes.call_aliases import call_aliases
 from pypto._src.passes.flatten_call_expr import lift_calls
 from pypto._src.passes.outline_incore_scopes import check_merges
 from pypto._src.passes.regions import call_of, number
 from pypto._src.passes.tensor_groups import COPIES, Waiting
-from pypto._src.passes.tensor_places import Places, new_names
+from pypto._src.passes.tensor_places import Places
 
 _P: Final = IRProperty
 
@@ -105,7 +120,8 @@ def _shared(program: Program) -> dict[str, list[SharedParams]]:
 
 
 def _has_tensor_ops(function: Function, *, flat: bool) -> bool:
-    return any(_is_work(call) for call in ops_called(function.body, flat=flat).values())
+    called = ops_called(one_of_each_form(function), flat=flat)
+    return any(_is_work(call) for call in called.values())
 
 
 def _is_work(call: Call) -> bool:
@@ -141,7 +157,7 @@ class _Arguments(Mutator):
     def __init__(self, function: Function, lowered: dict[str, _Lowered]) -> None:
         super().__init__()
         self._lowered = lowered
-        self._name = new_names(function)
+        self._name = NewNames(variable_names(function)).like
 
     def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
         """Return the call with more arguments, after what makes them."""

@@ -15,6 +15,7 @@ from pypto._src.ir.ssa import ssa_and_calls, to_ssa
 from pypto._src.ir.ssa_jumps import lower_jumps
 from pypto._src.ir.ssa_tuples import split_tuples
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.walk import map_functions
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.inline_calls import inline_kernel_calls
 
@@ -40,17 +41,12 @@ class ConvertToSSA(Pass):
                 type from one way to another, or a kernel calls itself.
         """
         lowered = lower_jumps(program)
-        program = _without_tuples(lowered)
+        program = map_functions(lowered, split_tuples)
         new = _without_calls(program)
         if new is None:
-            program = _without_tuples(inline_kernel_calls(lowered))
-            new = [to_ssa(function) for function in program.functions_]
+            program = map_functions(inline_kernel_calls(lowered), split_tuples)
+            return map_functions(program, to_ssa)
         return program if all(map(is_, program.functions_, new)) else program.with_functions(new)
-
-
-def _without_tuples(program: Program) -> Program:
-    new = [split_tuples(function) for function in program.functions_]
-    return program if all(map(is_, program.functions_, new)) else program.with_functions(new)
 
 
 def _without_calls(program: Program) -> list[Function] | None:

@@ -24,7 +24,15 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, defined_by, exprs_in, stmts_in, uses
+from pypto._src.ir.walk import (
+    Mutator,
+    copy_with,
+    defined_by,
+    exprs_in,
+    map_functions,
+    stmts_in,
+    uses,
+)
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.regions import bodies
 from pypto._src.passes.values import used_by_type, with_effects
@@ -41,10 +49,7 @@ class DeadCode(Pass):
 
     def run(self, program: Program) -> Program:
         """Return the program without what nothing needs."""
-        new = [without_dead_code(f) for f in program.functions_]
-        if all(a is b for a, b in zip(program.functions_, new, strict=True)):
-            return program
-        return program.with_functions(new)
+        return map_functions(program, without_dead_code)
 
 
 def dead_code() -> Pass:

@@ -69,13 +69,22 @@ class FirstTurns:
             self.starts[stmt.loop_var] = self.integers.form(stmt.start, block)
         if counter is not None:
             self.conditions.turns[counter.var] = counter, Turn(first=True)
-        count, outer = _count(site), self.trips[block]
+        count, outer = self._count(stmt, block), self.trips[block]
         is_open = (count is None or outer is None) and 0 not in (count, outer)
         self.trips[body] = None if is_open else (count or 0) * (outer or 0)
         if self.loop[block] is not None and not self._is_even(stmt):
             self.uneven.add(site)
         if count == 0 or (site in self.uneven and not self._runs_first(stmt, block)):
             self.open[body] = body.depth  # it never runs, or perhaps not yet
+
+    def _count(self, stmt: Stmt, block: Block) -> int | None:
+        """Return how many turns a loop has, None if that is not known."""
+        step = const_value(stmt.step) if isinstance(stmt, ForStmt) else None
+        if not isinstance(stmt, ForStmt) or not step:
+            return None
+        start, stop = (self.integers.form(each, block) for each in (stmt.start, stmt.stop))
+        length = combine(stop, start, -1)
+        return None if length.terms else len(range(0, length.constant, step))
 
     def _is_even(self, stmt: Stmt) -> bool:
         """True if a loop runs in all turns of the loops around it, or in none."""
@@ -112,8 +121,10 @@ class FirstTurns:
     def _branch(self, site: Site, stmt: IfStmt) -> None:
         block = site.block
         way = self.ways[site] = self.conditions.decide(stmt.condition, block)
+        always = None if way is None else self.conditions.always(stmt.condition, block)
         for arm, taken in zip(site.blocks, (True, False), strict=False):
-            self.loop[arm], self.trips[arm] = self.loop[block], self.trips[block]
+            self.loop[arm] = self.loop[block]
+            self.trips[arm] = self.trips[block] if always in (None, taken) else 0
             self.open[arm] = self.open[block] if way is taken else arm.depth
 
     def is_sure(self, block: Block, depth: int) -> bool:
@@ -172,10 +183,6 @@ class FirstTurns:
                 else:
                     return False
         return found
-
-
-def _count(site: Site) -> int | None:
-    return trip_count(site.stmt) if isinstance(site.stmt, ForStmt) else None
 
 
 def inner_block(site: Site, block: Block) -> Block | None:

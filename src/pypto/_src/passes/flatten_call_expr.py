@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
 from pypto._src.ir.makers import checked_var, with_args
+from pypto._src.ir.new_names import NewNames
 from pypto._src.ir.nodes import (
     CONSTANTS,
     And,
@@ -50,6 +51,7 @@ from pypto._src.ir.walk import (
     calls_of,
     is_flat,
     map_bodies,
+    map_functions,
     stmts_in,
     substitute,
     variable_names,
@@ -77,11 +79,7 @@ class FlattenCallExpr(Pass):
         Raises:
             PassError: a ``while`` whose condition has calls, and whose body has jumps.
         """
-        program = normalized(program)
-        new = [lift_calls(function) for function in program.functions_]
-        if any(a is not b for a, b in zip(program.functions_, new, strict=True)):
-            program = program.with_functions(new)
-        return flattened(program)
+        return flattened(map_functions(normalized(program), lift_calls))
 
 
 def flatten_call_expr() -> Pass:
@@ -118,13 +116,15 @@ class _Lift(Mutator):
         super().__init__()
         self._function = function
         self._nested = nested
-        self._count = 0
         self._out: list[Stmt] = []  # where lifted calls go
         self._holds_call: dict[Expr, bool] = {}
 
     @cached_property
-    def _taken(self) -> set[str]:
-        return variable_names(self._function)
+    def _names(self) -> NewNames:
+        return NewNames(variable_names(self._function))
+
+    def _name(self) -> str:
+        return self._names.numbered("_t", 0)
 
     # Statements ---------------------------------------------------------------------------
 
@@ -258,13 +258,6 @@ class _Lift(Mutator):
         var = checked_var(self._name(), value.type, value.span)
         self._out.append(checked_assign(var, value, value.span))
         return var
-
-    def _name(self) -> str:
-        while True:
-            name = f"_t{self._count}"
-            self._count += 1
-            if name not in self._taken:
-                return name
 
     def _has_call(self, expr: Expr) -> bool:
         if isinstance(expr, Call):

@@ -61,7 +61,8 @@ def check_sync(
     """
     check = _Check(target, identity, every_way)
     if isinstance(program, Function):
-        return check.run(program, number(program)).list()
+        root = number(program)
+        return check.run(program, root).list()
     if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise not_a_program(program, "passes.check_sync")
     found: list[Diagnostic] = []

@@ -26,6 +26,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, ReturnStmt, Stmt, YieldStmt, checked_eval
 from pypto._src.ir.walk import map_bodies
 from pypto._src.logs import log_event
+from pypto._src.misuse import check_kind, users_frame
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.passes.base import AnyProgram, IRProperty, IRPropertySet
 from pypto._src.passes.buffers import SYNC_OPS, Accesses
@@ -76,6 +77,7 @@ class InsertSync(MemoryPass):
     )
 
     def __init__(self, target: Target = A2A3, *, by_source: bool = False) -> None:
+        check_kind("by_source", by_source, bool, "by_source=True", users_frame())
         self.target = target
         self.by_source = by_source
         self.reports: dict[str, SyncReport] = {}
@@ -441,14 +443,14 @@ class _Text:
                 self._set(after, flag, flag.back, flag.set_after)
         for site, kinds in bars.items():
             for kind in kinds:
-                before[site].append(checked_eval(_barrier(kind), site.stmt.span))
+                before[site].append(checked_eval(_BARRIERS[kind], site.stmt.span))
         for flag, late in moved:
             self._set(before, flag, flag.back, late)
         for flag in primed:
             self._set(before, flag, flag.back_first, owner_of(flag.block))
         for block in (*closing_bars, root):
             # At the end of the function nothing may be in flight when the next kernel starts.
-            self._put(self.closing, block.sites[-1], _barrier(PipeType.ALL))
+            self._put(self.closing, block.sites[-1], _BARRIERS[_ALL])
 
     def write(self, function: Function) -> Function:
         """Return the function with these statements, every body of it normal."""
@@ -479,7 +481,7 @@ class _Text:
     def _set(self, where: _Beside, flag: Flag, back: int, site: Site) -> None:
         """Put what raises a flag, behind an answer of the target or the barrier for it."""
         if back == BARRIER:
-            self._put(where, site, _barrier(PipeType.ALL))
+            self._put(where, site, _BARRIERS[_ALL])
         elif back != NONE:
             for like in _flag(flag.target, flag.source, back):
                 self._put(where, site, like)
@@ -500,10 +502,11 @@ def _flag(source: int, target: int, event: int) -> tuple[Call, Call]:
     return sync_src.call((), pipes, UNKNOWN_SPAN), sync_dst.call((), pipes, UNKNOWN_SPAN)
 
 
-@cache
-def _barrier(kind: PipeType) -> Call:
-    """Return a barrier, at no place."""
-    return {PipeType.V: bar_v, PipeType.M: bar_m}.get(kind, bar_all).call((), {}, UNKNOWN_SPAN)
+_BARRIERS: Final = {
+    kind: op.call((), {}, UNKNOWN_SPAN)
+    for kind, op in ((PipeType.V, bar_v), (PipeType.M, bar_m), (PipeType.ALL, bar_all))
+}
+"""The barriers, at no place."""
 
 
 def _covers(first: Flag | None, second: Flag) -> bool:

@@ -25,6 +25,7 @@ from pypto._src.diagnostics import Span
 from pypto._src.errors import OpError, PassError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.makers import checked_var
+from pypto._src.ir.new_names import NewNames
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -51,10 +52,17 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.unique import Facts
 from pypto._src.ir.user_text import user_name
-from pypto._src.ir.walk import defined_by, map_bodies, occurring, stmts_in, variable_names
+from pypto._src.ir.walk import (
+    defined_by,
+    map_bodies,
+    map_functions,
+    occurring,
+    stmts_in,
+    variable_names,
+)
 from pypto._src.ops.layout import are_in_vec, is_column, reshape, space_in, tile_spaces
 from pypto._src.ops.rules import called
-from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.base import IRProperty, IRPropertySet, Pass, one_of_each_form
 from pypto._src.passes.flatten_call_expr import with_nested_calls
 from pypto._src.passes.regions import Block, Site, number, rewrite
 
@@ -74,10 +82,9 @@ class LegalizeTiles(Pass):
         Raises:
             PassError: an op mixes a column vector with other tiles, which no target executes.
         """
-        functions = program.functions_
-        new = [with_legal_tiles(f) if role(f) is Role.KERNEL else f for f in functions]
-        same = all(map(is_, new, functions))
-        return program if same else program.with_functions(new)
+        return map_functions(
+            program, lambda f: with_legal_tiles(f) if role(f) is Role.KERNEL else f
+        )
 
 
 def legalize_tiles() -> Pass:
@@ -91,16 +98,21 @@ def with_legal_tiles(function: Function) -> Function:
     Raises:
         OpError: an op gets a tile from a memory that it does not take it from.
     """
-    stmts: list[Any] = [*stmts_in(function.body)]
-    made = [s for s in stmts if s.__class__ is AssignStmt and s.value.__class__ is Call]
+    stmts = [*stmts_in(function.body)]
+    some = one_of_each_form(function)
+    if 2 * len(some) > len(stmts):  # then who is concerned is found at once
+        some = stmts
+    made = _made(some)
     calls = [s.value for s in made]
-    calls += [s.expr for s in stmts if s.__class__ is EvalStmt and s.expr.__class__ is Call]
+    calls += [s.expr for s in some if isinstance(s, EvalStmt) and s.expr.__class__ is Call]
     # Not every tile tells by its type where it is.
     in_vec = not with_nested_calls(function) and are_in_vec(function.params, calls)
     spaces = {} if in_vec else tile_spaces(function)
     concerned = _concerned(made)
     if not concerned:
         return function
+    if some is not stmts:
+        concerned = _concerned(_made(stmts))
     if in_vec:
         tiles = [var for stmt in stmts for var in defined_by(stmt) if _is_tile(var)]
         spaces = dict.fromkeys(tiles, MemorySpace.Vec)
@@ -108,6 +120,11 @@ def with_legal_tiles(function: Function) -> Function:
     rows = _Rows(function, concerned, spaces)
     legal = rewrite(function, root, rows.edit)
     return legal if legal is function else _without_unused(legal, rows.candidates)
+
+
+def _made(stmts: Sequence[Any]) -> list[Any]:
+    """Return the assignments of calls."""
+    return [s for s in stmts if s.__class__ is AssignStmt and s.value.__class__ is Call]
 
 
 def _concerned(made: Sequence[Any]) -> set[Stmt]:
@@ -121,8 +138,8 @@ def _concerned(made: Sequence[Any]) -> set[Stmt]:
     found: set[Stmt] = {s for s in made if s.value.op in ops} if ops else set()
     args = {arg for s in made for arg in s.value.args}
     scalars = {arg.type.dtype for arg in args if arg.type.__class__ is ScalarType}
-    kinds: dict[int, Any] = {id(e.type): e.type for e in args if e.type.__class__ is TileType}
-    kinds |= {id(s.var.type): s.var.type for s in made if s.var.type.__class__ is TileType}
+    tiles = [e for e in args.union([s.var for s in made]) if e.type.__class__ is TileType]
+    kinds: dict[int, Any] = {id(e.type): e.type for e in tiles}
     if len(kinds) > 1 or len(scalars.union([kind.dtype for kind in kinds.values()])) > 1:
         forms = [cast("OpDef[..., Any]", op) for op in used if isinstance(op, OpDef)]
         rules = {form: form.mixing for form in forms if form.mixing is not None}
@@ -130,11 +147,10 @@ def _concerned(made: Sequence[Any]) -> set[Stmt]:
             rule = rules.get(s.value.op)
             if rule is not None and rule.differ(s.value.args):
                 found.add(s)
-    columns = {key for key, kind in kinds.items() if _COLUMN_LENGTH.of(kind) is not None}
+    high = {key for key, kind in kinds.items() if _COLUMN_LENGTH.of(kind) is not None}
+    columns = {e for e in tiles if id(e.type) in high} if high else ()
     if columns:
-        for s in made:
-            if not columns.isdisjoint([id(s.var.type), *[id(arg.type) for arg in s.value.args]]):
-                found.add(s)
+        found |= {s for s in made if s.var in columns or not columns.isdisjoint(s.value.args)}
     return found
 
 
@@ -182,9 +198,9 @@ class _Rows:
         self.made: dict[Var, Call] = {}  # composite calls as the program has them, by result
 
     @cached_property
-    def names(self) -> set[str]:
-        """The names that are taken; few functions need new ones."""
-        return variable_names(self._function)
+    def names(self) -> NewNames:
+        """Names for what is added; few functions need new ones."""
+        return NewNames(variable_names(self._function))
 
     def edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
         """Return what stands in place of a statement."""
@@ -302,12 +318,7 @@ class _Rows:
         return found
 
     def _name(self, like: Var, kind: Type, suffix: str = "row") -> Var:
-        name, count = f"{like.name}_{suffix}", 0
-        while name in self.names:
-            count += 1
-            name = f"{like.name}_{suffix}{count}"
-        self.names.add(name)
-        return checked_var(name, kind, like.span)
+        return checked_var(self.names.like(f"{like.name}_{suffix}", ""), kind, like.span)
 
 
 class _Let:
@@ -376,15 +387,16 @@ def _without_unused(function: Function, candidates: dict[Var, None]) -> Function
                 readers[read] -= 1
                 if not readers[read]:
                     unused.append(read)
+    return function.with_body(_without(function.body, dropped)) if dropped else function
 
-    def kept(body: Stmt) -> Stmt:
-        old = statements(body)
-        new = [
-            stmt if stmt.__class__ in SIMPLE else map_bodies(stmt, kept)
-            for stmt in old
-            if not (isinstance(stmt, AssignStmt) and stmt.var in dropped)
-        ]
-        same = len(new) == len(old) and all(map(is_, new, old))
-        return body if same else seq(new, body.span)
 
-    return function.with_body(kept(function.body)) if dropped else function
+def _without(body: Stmt, dropped: Container[Var]) -> Stmt:
+    """Return a body without the assignments to some variables."""
+    old = statements(body)
+    new = [
+        stmt if stmt.__class__ in SIMPLE else map_bodies(stmt, lambda b: _without(b, dropped))
+        for stmt in old
+        if not (isinstance(stmt, AssignStmt) and stmt.var in dropped)
+    ]
+    same = len(new) == len(old) and all(map(is_, new, old))
+    return body if same else seq(new, body.span)

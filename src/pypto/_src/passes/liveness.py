@@ -251,7 +251,7 @@ class Lifetimes:
         home, begins, last = self._home, self._begin, self._last
         for site in sites_in(root):
             stmt: Any = site.stmt
-            block, now = site.block, 2 * site.begin
+            block, now = root if root.is_flat else site.block, 2 * site.begin
             if stmt.__class__ is not AssignStmt:
                 for expr in read_by(stmt):
                     self._read(expr, block, now)

@@ -20,7 +20,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, uses
+from pypto._src.ir.walk import Mutator, copy_with, map_functions, uses
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.values import (
     is_repeatable,
@@ -43,10 +43,7 @@ class LoopInvariantMotion(Pass):
 
     def run(self, program: Program) -> Program:
         """Return the program with loops that compute less."""
-        new = [_Mover(f).function(f) for f in program.functions_]
-        if all(a is b for a, b in zip(program.functions_, new, strict=True)):
-            return program
-        return program.with_functions(new)
+        return map_functions(program, lambda f: _Mover(f).function(f))
 
 
 def loop_invariant_motion() -> Pass:

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import CoreType, FunctionType, ParamDirection
+from pypto._src.ir.new_names import NewNames
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -58,6 +59,7 @@ from pypto._src.ir.walk import (
     stmts_in,
     substitute,
     uses,
+    variable_names,
     walk,
 )
 from pypto._src.ops import tensor
@@ -87,7 +89,7 @@ class OutlineIncoreScopes(Pass):
         """
         if not any(ScopeStmt in map(type, stmts_in(f.body)) for f in program.functions_):
             return program
-        names = {function.name for function in program.functions_}
+        names = NewNames(function.name for function in program.functions_)
         called = {name for function in program.functions_ for name in functions_called(function)}
         out: list[Function] = []
         for function in program.functions_:
@@ -102,7 +104,7 @@ def outline_incore_scopes() -> Pass:
     return OutlineIncoreScopes()
 
 
-def _outlined(function: Function, names: set[str], *, is_entry: bool) -> list[Function]:
+def _outlined(function: Function, names: NewNames, *, is_entry: bool) -> list[Function]:
     """Return ``function`` with calls in place of its scopes, and the kernels that it calls.
 
     What nobody else calls launches the kernels of a program: it is an Orchestration function now.
@@ -173,12 +175,12 @@ class _Stretch(NamedTuple):
 class _Outliner(Mutator):
     """Replaces the scopes of one host function."""
 
-    def __init__(self, function: Function, names: set[str]) -> None:
+    def __init__(self, function: Function, names: NewNames) -> None:
         super().__init__()
         self.kernels: list[Function] = []
         self._parent = function.name
         self._function_names = names
-        self._names = {node.name for node in walk(function) if isinstance(node, Var)}
+        self._names = NewNames(variable_names(function))
         self._uses = _counted(_used_by([function.body]))
         self._roots = tensor_roots(function, number(function))
         self._made = {
@@ -242,7 +244,7 @@ class _Outliner(Mutator):
             return [EvalStmt(call, span)]
         if len(results) == 1:
             return [AssignStmt(results[0], call, span)]
-        ret = Var(self._fresh("ret"), call.type, span)
+        ret = Var(self._names.like("ret"), call.type, span)
         out: list[Stmt] = [AssignStmt(ret, call, span)]
         for index, var in enumerate(results):
             out.append(AssignStmt(var, TupleGetItemExpr(ret, index, span), span))
@@ -310,19 +312,7 @@ class _Outliner(Mutator):
 
     def _name(self) -> str:
         """Return the name of the next kernel."""
-        number_ = len(self.kernels)
-        while (name := f"{self._parent}_incore_{number_}") in self._function_names:
-            number_ += 1
-        self._function_names.add(name)
-        return name
-
-    def _fresh(self, name: str) -> str:
-        found, count = name, 0
-        while found in self._names:
-            count += 1
-            found = f"{name}_{count}"
-        self._names.add(found)
-        return found
+        return self._function_names.numbered(f"{self._parent}_incore_", 0)
 
 
 def _sharing(inputs: Sequence[Var], roots: Mapping[Var, Sequence[Var]]) -> dict[Var, None]:

@@ -127,12 +127,12 @@ class MemRefs:
         Of equal types of variables there is one object, as far as that was so before.
         """
         types: dict[Var, Type] = {}
-        known: dict[tuple[int, int], Type] = {}
+        known: dict[tuple[int, MemRef], Type] = {}
         for var, memref in self.of.items():
             kind: Any = var.type
             if kind.memref is memref:
                 continue
-            key = id(kind), id(memref)
+            key = id(kind), memref
             new = known.get(key)
             if new is None:
                 new = known[key] = with_memref(kind, memref)

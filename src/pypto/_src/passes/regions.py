@@ -2,6 +2,9 @@
 
 A `Site` is one occurrence of a statement; a compound statement holds `Block`s. Every site and every
 end of a block has a number in textual order. What the statements mean is known elsewhere.
+
+A block holds its sites, and a site its blocks; what is around them they know by weak references, so
+that no tree is a cycle. Who asks what is around a site keeps the tree: the block of the function.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from operator import is_
 from typing import Any, Final
+from weakref import ref
 
 from pypto._src.ir.makers import checked_var, with_args
 from pypto._src.ir.nodes import (
@@ -45,15 +49,22 @@ from pypto._src.ir.walk import Mutator, copy_with, rebuilt_fields, uses
 class Site:
     """One statement at its place; ``begin`` and ``end`` differ for compound statements."""
 
-    __slots__ = ("begin", "block", "blocks", "end", "index", "stmt")
+    __slots__ = ("__weakref__", "begin", "blocks", "end", "home", "index", "stmt")
 
-    def __init__(self, stmt: Stmt, block: Block, index: int, begin: int) -> None:
+    def __init__(self, stmt: Stmt, home: ref[Block], index: int, begin: int) -> None:
         self.stmt = stmt
-        self.block = block
+        self.home = home  # of `block`; one object for all sites of a block
         self.index = index  # in ``block.sites``
         self.begin = begin
         self.end = begin
         self.blocks: Sequence[Block] = ()
+
+    @property
+    def block(self) -> Block:
+        """The block that holds the site."""
+        block = self.home()
+        assert block is not None, "the tree of a site is gone"
+        return block
 
     @property
     def is_loop(self) -> bool:
@@ -64,20 +75,30 @@ class Site:
 class Block:
     """A straight line of sites: a function's body, a loop's body, or one arm of a branch."""
 
-    __slots__ = ("begin", "depth", "end", "is_flat", "owner", "sites")
+    __slots__ = ("__weakref__", "_owner", "begin", "depth", "end", "is_flat", "sites")
 
     def __init__(self, owner: Site | None, begin: int) -> None:
         self.is_flat = True  # no site holds blocks
-        self.owner = owner
+        self._owner = None if owner is None else ref(owner)
         self.begin = begin
         self.end = begin
         self.depth: int = 0 if owner is None else owner.block.depth + 1
         self.sites: list[Site] = []
 
     @property
+    def owner(self) -> Site | None:
+        """The statement that holds the block, None for the body of the function."""
+        if self._owner is None:
+            return None
+        owner = self._owner()
+        assert owner is not None, "the tree of a block is gone"
+        return owner
+
+    @property
     def is_loop(self) -> bool:
         """True for the body of a loop."""
-        return self.owner is not None and self.owner.is_loop
+        owner = self.owner
+        return owner is not None and owner.is_loop
 
     @property
     def last_yield(self) -> Site | None:
@@ -89,8 +110,9 @@ class Block:
 
 def owner_of(block: Block) -> Site:
     """Return the statement that holds a block which is not the function's body."""
-    assert block.owner is not None
-    return block.owner
+    owner = block.owner
+    assert owner is not None
+    return owner
 
 
 def bodies(stmt: Stmt) -> tuple[Stmt, ...]:
@@ -113,10 +135,11 @@ def number(function: Function) -> Block:
 
 def _block(body: Stmt, owner: Site | None, now: int) -> Block:
     block = Block(owner, now)
+    home, sites = ref(block), block.sites
     now += 1
     for index, stmt in enumerate(statements(body)):
-        site = Site(stmt, block, index, now)
-        block.sites.append(site)
+        site = Site(stmt, home, index, now)
+        sites.append(site)
         if stmt.__class__ not in SIMPLE:
             now = _number_below(site)
         now += 1

@@ -15,7 +15,7 @@ Event numbers and statements are the business of `insert_sync`.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from math import inf
@@ -36,6 +36,7 @@ from pypto._src.passes.regions import Block, Site, owner_of
 # --------------------------------------------------------------------------------------------
 
 PIPES: Final = 7
+_PIPES: Final = range(PIPES)
 
 Row: TypeAlias = "list[int]"
 """For each pipe, the number of the last instruction known to be complete; shared, never changed."""
@@ -52,11 +53,11 @@ def _with(row: Sequence[int], pipe: int, number: int) -> Row:
 
 def _learn(clock: Clock, pipe: int, token: Sequence[int]) -> None:
     """Let ``pipe`` know ``token``; what the scalar pipe waits for, all later instructions do."""
-    for p in (pipe,) if pipe != _S else range(PIPES):
-        row = clock[p] = clock[p][:]
-        for source, number in enumerate(token):
-            if number > row[source]:
-                row[source] = number
+    for p in (pipe,) if pipe != _S else _PIPES:
+        row = clock[p] = [*clock[p]]
+        for source in _PIPES:
+            if token[source] > row[source]:
+                row[source] = token[source]
 
 
 def _lowest(clocks: Sequence[Clock]) -> Clock:
@@ -118,7 +119,6 @@ class Flag:
         "back",
         "back_first",
         "begin",
-        "block",
         "end",
         "event",
         "form",
@@ -139,7 +139,6 @@ class Flag:
         self.target = target
         self.set_after = set_after
         self.wait_before = wait_before  # of a CLOSING flag: where the next turn needs it
-        self.block = wait_before.block  # of a CLOSING or PRIMED flag: the body of its loop
         self.late: Site | None = None  # set before this statement instead
         self.begin = self.end = 0
         self.event = -1
@@ -149,6 +148,11 @@ class Flag:
         self.back_first: int = NONE
         self.known = 0  # the last instruction of the target complete when this is set
         self.number = 0  # the first instruction of the target behind the wait; 0 in a loop
+
+    @property
+    def block(self) -> Block:
+        """The block of the wait; of a CLOSING or PRIMED flag the body of its loop."""
+        return self.wait_before.block
 
     def reset(self) -> None:
         """Forget what an earlier attempt to number the flags has found."""
@@ -197,6 +201,7 @@ class _Added(NamedTuple):
     what: Flag | Site
     acts: int  # from where on in the text
     since: int  # where the instruction stands that it waits for
+    after: int  # what stands from there on may order the two: 0 if they are of two turns
     needed: int  # where the instruction stands; of what the next turn needs, behind the loop's body
     late: int  # the end of the last loop before to which a second turn has added something
     apart: bool  # the two stand in different blocks, or in a branch
@@ -233,6 +238,7 @@ class Planner:
         self.first: dict[Block, dict[int, int]] = {}  # pipe to its first statement in the block
         self.flags: dict[tuple[int, bool, Site | Block], Flag] = {}
         self.loops: int = 0  # that are open
+        self.finished: int = 0  # where the last compound statement ends that is planned
         self.waits: dict[Site, list[Flag]] = {}  # of flags in loops
         self.sets: dict[Site, dict[Flag, None]] = {}
         self.carried: dict[Block, list[Flag]] = {}  # by the body of their loop
@@ -278,6 +284,7 @@ class Planner:
                 self.frames.pop()
             if site.blocks:
                 self.behind[site] = [_token(self.clock, self.count, p) for p in range(PIPES)]
+                self.finished = site.end
 
     def token(self, site: Site, pipe: int) -> Token:
         """Return what a flag tells that ``pipe`` sets behind a statement."""
@@ -389,7 +396,7 @@ class Planner:
     def choose(self, need: Need) -> _Choice:
         """Return where a flag from an earlier statement stands."""
         site = self.now.site
-        if isinstance(need, Instruction) and need.site.block is site.block:
+        if isinstance(need, Instruction) and need.block is self.now.block:
             return need, need.site, site, _with(need.knows, need.queue, need.number)
         met = meeting(need.site, site)
         assert met is not None
@@ -409,9 +416,21 @@ class Planner:
     def _note(self, what: Flag | Site, place: Site, need: Need) -> None:
         """Note what is added before ``place`` for the present instruction."""
         acts, since, needed = 2 * place.begin, 2 * need.site.begin, 2 * self.now.site.begin
-        block = self.now.site.block
-        apart = self.in_arm(block) or need.site.block is not block
-        self.log.append(_Added(what, acts, since, needed, self.late, apart))
+        apart = self._is_apart(need.site, self.now.block)
+        self.log.append(_Added(what, acts, since, since, needed, self.late, apart))
+
+    def _is_apart(self, site: Site, block: Block) -> bool:
+        """True if several ways, or perhaps none, lead from a statement to one in ``block``.
+
+        One way leads on in an arm of a branch in the function's own block, and from before the
+        branch to there, if no other branch or loop is between: arms that nothing goes through are
+        not planned.
+        """
+        if not self.in_arm(block):
+            return site.block is not block
+        branch = owner_of(block)
+        is_alone = isinstance(branch.stmt, IfStmt) and branch.block is self.root
+        return not is_alone or site.block not in (block, self.root) or site.begin < self.finished
 
     def in_arm(self, block: Block) -> bool:
         """True if a block is an arm of a branch, or inside one: perhaps nothing goes there."""
@@ -495,11 +514,13 @@ class Planner:
         """
         suspects: dict[Flag | Site, None] = {}
         needed: set[Flag | Site] = set()
-        earliest = 2 * self.root.end
+        acts: list[int] = []  # of what is planned later, negative: they fall in the text, mostly
         for added in reversed(self.log):
-            open_ = added.apart or added.since < added.late or earliest < added.needed
+            last = bisect_right(acts, -added.needed)  # of those before the instruction
+            is_between = last < len(acts) and -acts[last] > added.after
+            open_ = added.apart or added.since < added.late or is_between
             (suspects.update({added.what: None}) if open_ else needed.add(added.what))
-            earliest = min(earliest, added.acts)
+            insort(acts, -added.acts)
         return [what for what in reversed(suspects) if what not in needed]
 
 
@@ -529,7 +550,7 @@ def pass_bar(clock: Clock, kind: PipeType, count: Row) -> None:
     if kind is _ALL:
         clock[:] = [count[:]] * PIPES
         return
-    row = clock[kind] = clock[kind][:]
+    row = clock[kind] = [*clock[kind]]
     row[kind] = count[kind]
 
 
@@ -658,9 +679,9 @@ class _Replay:
         closing = isinstance(what, Flag) and what.form is CLOSING
         acts = 2 * (self.body.end if closing else place.begin) - 1
         since, needed = 2 * need.site.begin, 2 * self.body.end + 1
-        block = self.instruction.site.block
+        block = self.instruction.block
         apart = block is not self.body or need.site.block is not block or self.planner.in_arm(block)
-        self.planner.log.append(_Added(what, acts, since, needed, self.planner.late, apart))
+        self.planner.log.append(_Added(what, acts, since, 0, needed, self.planner.late, apart))
         self.planner.late = max(self.planner.late, needed)
 
     def _branch(self, site: Site) -> None:

@@ -373,7 +373,7 @@ def _acts_at(suspect: Suspect) -> Site:
 
 def _around(site: Site) -> Iterator[Site]:
     """Yield the statements that hold one, the innermost first."""
-    block = site.block
-    while block.owner is not None:
-        yield block.owner
-        block = block.owner.block
+    owner = site.block.owner
+    while owner is not None:
+        yield owner
+        owner = owner.block.owner

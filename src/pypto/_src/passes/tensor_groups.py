@@ -33,6 +33,7 @@ from pypto._src.passes.tile_tensors import (
     Sink,
     aligned_shape,
     fits,
+    is_one_tile,
     is_reduction,
     reduced_axis,
     write_group,
@@ -188,7 +189,7 @@ class Waiting:
             self._note_read(pending, source)
             pending.group.add_input(self.places.at(source), space)
             sink = sink._replace(value=self.places.at(source))
-        if buffer in pending.read and not self._is_copy_apart(source, buffer):
+        if buffer in pending.read:
             pending.group.exact = True
         pending.sinks.append((sink, after))
         pending.written.add(buffer)
@@ -200,9 +201,6 @@ class Waiting:
         after = Var("_", value.type, span)
         self.sink(value, place, None, after, span)
         return after
-
-    def _is_copy_apart(self, source: Var, buffer: Var) -> bool:
-        return source not in self._made() and self.places.buffer_of(source) is not buffer
 
     def _made(self) -> dict[Var, tuple[Expr, ...]]:
         return {} if self.pending is None else self.pending.group.shapes
@@ -217,7 +215,8 @@ class Waiting:
             return False
         made = pending.group.shapes
         if source not in made:
-            if self.places.buffer_of(source) in pending.written:
+            # What an earlier copy reads may be overwritten a tile too early.
+            if self.places.buffer_of(source) in pending.written or buffer in pending.read:
                 return False
             return (
                 not pending.group.members and pending.group.joined([shape_of(source)]) is not None
@@ -249,7 +248,12 @@ class Waiting:
         group = pending.group
         if not group.members and not pending.sinks:
             return
-        if len(pending.calls) < 2 or self._fits_memory(self._with_homes(pending)):
+        if group.exact and not group.members and not self._is_one_tile(pending):
+            self._write_moves(pending)
+            return
+        # One op can be done in turn where it reads what it writes: by way of another tensor.
+        least = 1 if group.exact else 2
+        if len(pending.calls) < least or self._fits_memory(self._with_homes(pending)):
             self._write(self._with_homes(pending))
         else:
             self._write_in_turn(pending)
@@ -305,6 +309,22 @@ class Waiting:
         self._end(current, waiting)
         for sink, after in last:
             self.sink(sink.value, sink.target, sink.offset, after, sink.span)
+            self.flush()
+
+    def _is_one_tile(self, pending: _Pending) -> bool:
+        pending.group.sinks = [sink for sink, _ in pending.sinks]
+        return is_one_tile(pending.group)
+
+    def _write_moves(self, pending: _Pending) -> None:
+        """Write copies within a tensor, which tile by tile would read what they have written."""
+        for sink, after in pending.sinks:
+            value = sink.value
+            if self.places.buffer[value] is self.places.buffer[sink.target]:
+                copy = Var(value.name, value.type, sink.span)
+                self.sink(value, self.places.home(copy), None, copy, sink.span)
+                self.flush()
+                value = copy
+            self.sink(value, sink.target, sink.offset, after, sink.span)
             self.flush()
 
     def _waits(self, sink: Sink, pending: _Pending) -> bool:

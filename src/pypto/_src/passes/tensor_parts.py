@@ -63,7 +63,10 @@ class TensorRoots:
 
     def roots_of(self, value: Expr) -> tuple[Var, ...]:
         """Return the parameters and new tensors that a value may be."""
-        return tuple(r for key in keys(value) for r in self.roots.get(key, ()))
+        found: list[Var] = []
+        for key in keys(value):
+            found += self.roots.get(key, ())
+        return tuple(found)
 
     def returned(self) -> list[tuple[Var, ...]]:
         """Return the tensors that each result may be."""

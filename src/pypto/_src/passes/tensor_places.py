@@ -7,14 +7,15 @@ returns it, ``tmp_<N>`` if not. Which ops are done together is decided elsewhere
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pypto._src.errors import PassError
+from pypto._src.ir.new_names import NewNames
 from pypto._src.ir.nodes import Expr, TensorType, Var, exprs_of_type, same_dims
 from pypto._src.ir.stmts import Function, ReturnStmt, statements
 from pypto._src.ir.user_text import user_name
-from pypto._src.ir.walk import Mutator, uses, walk
+from pypto._src.ir.walk import Mutator, uses, variable_names
 from pypto._src.passes.buffers import SharedParams, heads, tensor_roots
 from pypto._src.passes.regions import number
 
@@ -27,7 +28,7 @@ class Places:
     """
 
     def __init__(self, function: Function, shared: Sequence[SharedParams] = ()) -> None:
-        self.name = new_names(function)
+        self.name = NewNames(variable_names(function)).like
         self._now: dict[Var, Var] = {}  # the present name of each tensor variable
         self.buffer: dict[Var, Var] = {}  # what stands for the memory of a name
         self.part: set[Var] = set()  # names of parts of buffers
@@ -131,22 +132,6 @@ class _Names(Mutator):
     def visit_Var(self, var: Var) -> Expr:
         """Return the present name."""
         return self._present.get(var, var)
-
-
-def new_names(function: Function) -> Callable[[str], str]:
-    """Return what gives new names, different from those in ``function`` and from one another."""
-    taken = {node.name for node in walk(function) if isinstance(node, Var)}
-    counts: dict[str, int] = {}
-
-    def name(like: str) -> str:
-        found = like
-        while found in taken:
-            counts[like] = counts.get(like, 0) + 1
-            found = f"{like}_{counts[like]}"
-        taken.add(found)
-        return found
-
-    return name
 
 
 def shape_of(value: Expr) -> tuple[Expr, ...]:

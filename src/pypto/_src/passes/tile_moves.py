@@ -21,6 +21,7 @@ from pypto._src.ir.nodes import (
     FloorDiv,
     FloorMod,
     MakeTuple,
+    TensorType,
     Var,
     binary,
     const_value,
@@ -258,7 +259,7 @@ def write_product(
     """Append a product of matrices, stored in each target at its offset; return the targets.
 
     Operands go from global memory to Mat, from there to Left and Right; products along K add up
-    in Acc.
+    in Acc. Of stacks of matrices, one product after the other is made.
 
     Raises:
         PassError: the operands have element types or shapes that the matrix unit does not take.
@@ -283,11 +284,16 @@ class _Product:
         self.lhs, self.rhs = lhs, rhs
         self.turned = bool(call.kwargs.get("a_trans")), bool(call.kwargs.get("b_trans"))
         self._check()
-        a, c = tensor_type(lhs).shape, tensor_type(rhs).shape
-        rows, inner = a[::-1] if self.turned[0] else a
-        _, columns = c[::-1] if self.turned[1] else c
-        other = c[1] if self.turned[1] else c[0]
-        self.space = rows, columns
+        if len(tensor_type(rhs).shape) == 1:  # A x is x A', and a vector is a row
+            self.lhs, self.rhs = rhs, lhs
+            self.turned = False, not self.turned[0]
+        a, c = tensor_type(self.lhs).shape, tensor_type(self.rhs).shape
+        self.has_rows = len(a) > 1
+        rows, inner = _matrix(a, self.turned[0])
+        other, columns = _matrix(c, self.turned[1])
+        self.matrix = rows, columns
+        assert isinstance(call.type, TensorType)
+        self.stack = call.type.shape[: -2 if self.has_rows else -1]
         known = known_size(inner)
         self.inner = known_size(other) if known is None else known
         self.chip = chip
@@ -300,11 +306,11 @@ class _Product:
     def _check(self) -> None:
         a, c = tensor_type(self.lhs), tensor_type(self.rhs)
         left, right = user_name(self.lhs), user_name(self.rhs)
-        if not len(a.shape) == len(c.shape) == 2:
+        if len(a.shape) == len(c.shape) == 1:
             raise self._refuse(
                 f"pl.matmul in a kernel multiplies matrices, {left} is {describe(a)} and "
                 f"{right} is {describe(c)}",
-                "pl.reshape both to two dimensions before the with pl.incore()",
+                f"pl.matmul({left}, {right}) before the with pl.incore()",
             )
         if a.dtype is not c.dtype or a.dtype not in matmul.OPERANDS:
             raise self._refuse(
@@ -326,12 +332,12 @@ class _Product:
     def _fit(self) -> None:
         """Choose rows, columns and depth of tiles."""
         if self.inner is None:
+            names = ", ".join(user_name(arg) for arg in self.call.args if isinstance(arg, Var))
             raise self._refuse(
-                f"the inner size K of pl.matmul({user_name(self.lhs)}, {user_name(self.rhs)}) is "
-                "known at run time only",
+                f"the inner size K of pl.matmul({names}) is known at run time only",
                 "give the tensors a constant K",
             )
-        rows, columns = (known_size(dim) for dim in self.space)
+        rows, columns = (known_size(dim) for dim in self.matrix)
         self.is_row = rows == 1
         across = _BOX if self.size > 1 else 2 * _BOX
         # One row is a vector, which goes in units of 512 bytes.
@@ -354,7 +360,9 @@ class _Product:
     def write(self) -> list[Var]:
         """Append the loops."""
         targets = [target for target, _ in self.sinks]
-        return nest(self.b, self.space, self.tile, targets, self._block, ("row", "col"))
+        sizes = (*[1] * len(self.stack), *self.tile)
+        names = (*["batch"] * len(self.stack), "row", "col")
+        return nest(self.b, (*self.stack, *self.matrix), sizes, targets, self._block, names)
 
     def _block(self, b: Builder, offsets: Sequence[Expr], now: list[Var]) -> list[Var]:
         assert self.inner is not None
@@ -372,40 +380,54 @@ class _Product:
                 return [inside.let(f"{name}_acc", value)]
 
             (acc,) = b.loop("k", (self.depth, self.inner, self.depth), [acc], turn)
+        rows = slice(0 if self.has_rows else 1, None)
+        sizes = (*[1] * len(self.stack), *self.tile[rows])
+        place = (*offsets[: len(self.stack)], *offsets[-2:][rows])
         out: list[Var] = []
         for target, (_, offset) in zip(now, self.sinks, strict=True):
-            at = list(offsets)
+            at = list(place)
             if offset is not None:
-                at = [plus(o, each) for o, each in zip(offset, offsets, strict=True)]
-            out.append(store_tile(b, acc, at, self.tile, target))
+                at = [plus(o, each) for o, each in zip(offset, place, strict=True)]
+            out.append(store_tile(b, acc, at, sizes, target))
         return out
 
     def _operands(self, b: Builder, offsets: Sequence[Expr], k: Expr) -> tuple[Var, Var]:
-        (row, column), (m, n) = offsets, self.tile
-        left = self._operand(
-            b, self.lhs, (row, k), (m, self.depth), MemorySpace.Left, self.turned[0]
-        )
-        right = self._operand(
-            b, self.rhs, (k, column), (self.depth, n), MemorySpace.Right, self.turned[1]
-        )
+        *stack, row, column = offsets
+        m, n = self.tile
+        left = self._operand(b, self.lhs, stack, (row, k), (m, self.depth), MemorySpace.Left)
+        right = self._operand(b, self.rhs, stack, (k, column), (self.depth, n), MemorySpace.Right)
         return left, right
 
     def _operand(
         self,
         b: Builder,
         source: Var,
+        stack: Sequence[Expr],
         at: tuple[Expr, Expr],
         sizes: tuple[int, int],
         space: MemorySpace,
-        turned: bool,
     ) -> Var:
+        turned = self.turned[space is MemorySpace.Right]
         offsets, shape = (at[::-1], sizes[::-1]) if turned else (at, sizes)
-        operands = (source, MakeTuple(offsets), MakeTuple(shape))
+        before = tensor_type(source).shape[:-2]
+        front = [
+            ConstInt(0) if const_value(dim) == 1 else offset
+            for dim, offset in zip(before, stack[len(stack) - len(before) :], strict=True)
+        ]
+        is_vector = len(tensor_type(source).shape) == 1
+        box = [1] * len(front) + list(shape[is_vector:])
+        operands = (source, MakeTuple([*front, *offsets[is_vector:]]), MakeTuple(box))
         loaded = memory.load.build(operands, {"target_memory": MemorySpace.Mat}, b.span)
-        mat = b.let(f"{source.name}_mat", loaded)
+        mat = shaped(b, b.let(f"{source.name}_mat", loaded), shape)
         kwargs: dict[str, Any] = {"target_memory": space}
         if turned:
             kwargs["transpose"] = True
         return b.let(
             f"{source.name}_{space.name.lower()}", memory.move.build((mat,), kwargs, b.span)
         )
+
+
+def _matrix(shape: Sequence[Expr], turned: bool) -> tuple[Expr, Expr]:
+    """Return rows and columns of each matrix of a stack; a vector is a row."""
+    rows, columns = shape[-2:] if len(shape) > 1 else (ConstInt(1), shape[0])
+    return (columns, rows) if turned and len(shape) > 1 else (rows, columns)

@@ -797,6 +797,20 @@ def _uses_reduction(members: Sequence[Member]) -> bool:
 
 def fits(group: Group, target: Target = A2A3) -> bool:
     """True if tiles of a group fit vector memory, rows that are reduced being whole."""
-    builder = Builder(lambda name: name, UNKNOWN_SPAN)
+    emission, room = _trial(group, target)
+    return emission.sizes(room) is not None
+
+
+def is_one_tile(group: Group, target: Target = A2A3) -> bool:
+    """True if a group is done in one tile, which reads all before it writes."""
+    emission, room = _trial(group, target)
+    sizes = emission.sizes(room // 2) or emission.sizes(room)
+    if sizes is None or sizes.copies > 1:
+        return False
+    every = (*[1] * (emission.rank - 2), sizes.rows, sizes.columns)
+    return all(known_size(d) == n for d, n in zip(emission.space, every, strict=True))
+
+
+def _trial(group: Group, target: Target) -> tuple[Emission, int]:
     room = target.memories[MemorySpace.Vec].usable_bytes
-    return Emission(group, builder, room).sizes(room) is not None
+    return Emission(group, Builder(lambda name: name, UNKNOWN_SPAN), room), room

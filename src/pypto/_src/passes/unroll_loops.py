@@ -7,9 +7,11 @@ their turns are tasks.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
 from pypto._src.ir.enums import ForKind
+from pypto._src.ir.new_names import NewNames
 from pypto._src.ir.nodes import Add, ConstInt, Expr, Var, dtype_of, same_type
 from pypto._src.ir.stmts import (
     BreakStmt,
@@ -23,7 +25,8 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, stmts_in, walk
+from pypto._src.ir.walk import Mutator, copy_with, map_functions, stmts_in, variable_names
+from pypto._src.misuse import check_kind, users_frame
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.inline_calls import Clone
 from pypto._src.passes.values import trips
@@ -44,6 +47,8 @@ class UnrollLoops(Pass):
     invalidates = IRPropertySet(_P.NormalizedStmtStructure, _P.FlattenedSingleStmt)
 
     def __init__(self, whole: int = 4, factor: int = 1, most: int = 1024) -> None:
+        for word, value in (("whole", whole), ("factor", factor), ("most", most)):
+            check_kind(word, value, int, f"{word}=4", users_frame())
         if whole < 0 or factor < 1 or most < 1:
             raise ValueError(
                 f"whole={whole}, factor={factor}, most={most}: wanted whole >= 0 and the others > 0"
@@ -54,10 +59,7 @@ class UnrollLoops(Pass):
 
     def run(self, program: Program) -> Program:
         """Return the program with fewer turns of its loops."""
-        new = [_Unroller(self, f).function(f) for f in program.functions_]
-        if all(a is b for a, b in zip(program.functions_, new, strict=True)):
-            return program
-        return program.with_functions(new)
+        return map_functions(program, lambda f: _Unroller(self, f).function(f))
 
 
 def unroll_loops(whole: int = 4, factor: int = 1, most: int = 1024) -> Pass:
@@ -68,33 +70,16 @@ def unroll_loops(whole: int = 4, factor: int = 1, most: int = 1024) -> Pass:
 class _Copy(Clone):
     """One turn of a body, its variables named anew."""
 
-    def __init__(self, mapping: dict[Var, Expr], names: _Names) -> None:
+    def __init__(self, mapping: dict[Var, Expr], names: NewNames) -> None:
         super().__init__(mapping)
         self._names = names
 
     def define(self, var: Var) -> Var:
         if var in self._mapping:
             return super().define(var)
-        named = copy_with(super().define(var), {"name": self._names.fresh(var.name)})
+        named = copy_with(super().define(var), {"name": self._names.numbered(f"{var.name}_")})
         self._mapping[var] = named
         return named
-
-
-class _Names:
-    """Names that are not taken in one function."""
-
-    def __init__(self, function: Function) -> None:
-        self._taken = {node.name for node in walk(function) if isinstance(node, Var)}
-        self._next: dict[str, int] = {}
-
-    def fresh(self, name: str) -> str:
-        """Return ``name`` with the first number behind it that makes it new."""
-        number = self._next.get(name, 1)
-        while f"{name}_{number}" in self._taken:
-            number += 1
-        self._next[name] = number + 1
-        self._taken.add(f"{name}_{number}")
-        return f"{name}_{number}"
 
 
 class _Unroller(Mutator):
@@ -104,14 +89,11 @@ class _Unroller(Mutator):
         super().__init__()
         self._options = options
         self._function = function
-        self._known: _Names | None = None
         self._values: dict[Var, Expr] = {}
 
-    @property
-    def _names(self) -> _Names:
-        if self._known is None:
-            self._known = _Names(self._function)
-        return self._known
+    @cached_property
+    def _names(self) -> NewNames:
+        return NewNames(variable_names(self._function))
 
     def visit_Var(self, var: Var) -> Expr:
         return self._values.get(var, var)

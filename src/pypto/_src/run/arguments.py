@@ -9,18 +9,20 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from ctypes import addressof, c_char
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
 
 from pypto._src.dtypes import DataType
-from pypto._src.errors import CallError
-from pypto._src.interp.evaluate import Evaluator
+from pypto._src.errors import CallError, EvaluationError
+from pypto._src.interp.evaluate import FLAT, Evaluator
 from pypto._src.interp.scalars import wrapper
-from pypto._src.ir.dims import dimension_vars, told_dims
+from pypto._src.ir.dims import SolvedDim, dimension_vars, solved_dims, told_dims
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import (
     ConstInt,
+    Expr,
     MakeTuple,
     ScalarType,
     TensorType,
@@ -30,7 +32,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.stmts import Function, ReturnStmt
 from pypto._src.ir.user_text import size_text
-from pypto._src.ir.walk import uses
+from pypto._src.ir.walk import nesting, room, uses
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.rules import new_array
 from pypto._src.run.sizes import Sizes
@@ -222,7 +224,7 @@ class Additions:
     def __init__(self, function: Function, given: int) -> None:
         """Find the tensors behind the first ``given`` parameters."""
         self._function = function
-        self._given = function.params[:given]
+        self._known = KnownSizes(function, given)
         self._made = [
             (param, param.type)
             for param in function.params[given:]
@@ -239,7 +241,7 @@ class Additions:
         values, words = [*bound.values], [*bound.words]
         shapes = self._shapes
         if shapes is None:
-            sizes = Sizes.of(self._function, self._known(bound.values))
+            sizes = Sizes.of(self._function, self._known.of(bound.values))
             shapes = [sizes.shape(param, kind) for param, kind in self._made]
         for (_, kind), shape in zip(self._made, shapes, strict=True):
             array = new_array(shape, kind.dtype.numpy)
@@ -247,21 +249,81 @@ class Additions:
             words.append(address_of(array))
         return Bound(values, words)
 
-    def _known(self, values: Sequence[Any]) -> dict[Var, int]:
-        return known_sizes(self._given, values)
+
+class KnownSizes:
+    """The sizes of the dimensions of a function's tensors, and the numbers that may be sizes."""
+
+    def __init__(self, function: Function, given: int) -> None:
+        """Find what the first ``given`` parameters tell."""
+        self._function = function
+        self._params = function.params[:given]
+        self._solved = [row for row in solved_dims(function) if row.param < given]
+        self.vars = {*self._params, *_dimensions(function), *(row.var for row in self._solved)}
+        sizes = [row.size for row in self._solved]
+        values = [row.value for row in self._solved]
+        self._others = [var for var in dict.fromkeys(uses(values)) if var not in {*sizes}]
+        self._solve = _Computation([*sizes, *self._others], values, function) if values else None
+
+    def of(self, values: Sequence[Any]) -> dict[Var, int]:
+        """Return them for arguments.
+
+        Raises:
+            CallError: a size would be none.
+        """
+        found: dict[Var, int] = {}
+        numbers: dict[Var, int] = {}
+        for param, value in zip(self._params, values, strict=False):
+            if isinstance(param.type, TensorType):
+                pairs = zip(param.type.shape, value.shape, strict=True)
+                found |= {dim: size for dim, size in pairs if isinstance(dim, Var)}
+            elif isinstance(param.type, ScalarType) and not param.type.dtype.is_float():
+                numbers[param] = value
+        found |= numbers
+        if self._solve is not None:
+            self._add_solved(found, values, self._solve)
+        return found
+
+    def _add_solved(
+        self, found: dict[Var, int], values: Sequence[Any], solve: _Computation
+    ) -> None:
+        sizes = [values[row.param].shape[row.axis] for row in self._solved]
+        try:
+            solved = solve.of([*sizes, *(found[var] for var in self._others)])
+        except EvaluationError as error:
+            self._refuse(
+                self._solved[0],
+                values,
+                f"which gives no {self._solved[0].var.name}: {error.message}",
+            )
+        for row, size in zip(self._solved, solved, strict=True):
+            if size < 0:
+                self._refuse(row, values, f"and {row.var.name} would be {size}")
+            found[row.var] = size
+
+    def _refuse(self, row: SolvedDim, values: Sequence[Any], why: str) -> NoReturn:
+        param = self._function.params[row.param]
+        assert isinstance(param.type, TensorType)
+        raise CallError(
+            f"argument {param.name!r} of {self._function.name} is an array "
+            f"{list(values[row.param].shape)}; {type_text(param.type)} was wanted, {why}",
+            slug="argument-shape",
+        )
 
 
-def known_sizes(params: Sequence[Var], values: Sequence[Any]) -> dict[Var, int]:
-    """Return the sizes of the dimensions, and the numbers that may be sizes."""
-    found: dict[Var, int] = {}
-    numbers: dict[Var, int] = {}
-    for param, value in zip(params, values, strict=True):
-        if isinstance(param.type, TensorType):
-            pairs = zip(param.type.shape, value.shape, strict=True)
-            found |= {dim: size for dim, size in pairs if isinstance(dim, Var)}
-        elif isinstance(param.type, ScalarType) and not param.type.dtype.is_float():
-            numbers[param] = value
-    return found | numbers
+class _Computation:
+    """Computes several numbers of others, however many operators are inside each other."""
+
+    def __init__(self, params: Sequence[Var], values: Sequence[Expr], function: Function) -> None:
+        body = ReturnStmt([MakeTuple(values, function.span)], function.span)
+        kind = TupleType([value.type for value in values])
+        made = Function("sizes", params, [kind], body, function.span)
+        self._depth = nesting(made)
+        with room(self._depth):
+            self._plan = Evaluator(made).plan(made)
+
+    def of(self, numbers: Sequence[int]) -> Sequence[int]:
+        with room(self._depth) if self._depth > FLAT else nullcontext():
+            return self._plan.call(numbers)
 
 
 class ToldSizes:
@@ -273,29 +335,24 @@ class ToldSizes:
         Raises:
             CallError: a size that such a dimension has in it is told by nothing.
         """
-        self._params = function.params[:given]
         self._places = [place for place in told_dims(function) if place[0] < given]
         if not self._places:  # as for most functions
             return
         dims = [dim for _, _, dim in self._places]
         self._vars = list(dict.fromkeys(uses(dims)))
-        known = {*self._params, *_dimensions(function)}
+        self._known = KnownSizes(function, given)
         for var in self._vars:
-            if var not in known:
+            if var not in self._known.vars:
                 raise _untold(function, var)
-        body = ReturnStmt([MakeTuple(dims, function.span)], function.span)
-        sizes = Function(
-            "sizes", self._vars, [TupleType([d.type for d in dims])], body, function.span
-        )
-        self._plan = Evaluator(sizes).plan(sizes)
+        self._plan = _Computation(self._vars, dims, function)
 
     def __bool__(self) -> bool:
         return bool(self._places)
 
     def misfit(self, values: Sequence[Any]) -> tuple[int, int, int] | None:
         """Return the first dimension that is another one: parameter, axis and the wanted size."""
-        known = known_sizes(self._params, values)
-        wanted = self._plan.call([known[var] for var in self._vars])
+        known = self._known.of(values)
+        wanted = self._plan.of([known[var] for var in self._vars])
         for (index, axis, _), size in zip(self._places, wanted, strict=True):
             if values[index].shape[axis] != size:
                 return index, axis, size
@@ -323,18 +380,21 @@ class SizeWords:
         """
         self.name = function.name
         self._places: list[tuple[Var, list[tuple[int, int]]]] = []
+        self._solved: KnownSizes | None = None
         found = _dimensions(function)
         for var in dimension_vars(function):
             if var not in found:
-                raise _untold(function, var)
-            self._places.append((var, found[var]))
+                self._solved = self._solved or KnownSizes(function, len(function.params))
+                if var not in self._solved.vars:
+                    raise _untold(function, var)
+            self._places.append((var, found.get(var, [])))
 
     def __bool__(self) -> bool:
         return bool(self._places)
 
     @property
     def places(self) -> list[tuple[str, list[tuple[int, int]]]]:
-        """For each size its name, and the parameters with their dimensions that have it."""
+        """For each size its name, and the parameters with their dimensions that are it."""
         return [(var.name, list(found)) for var, found in self._places]
 
     def words(self, values: Sequence[Any]) -> list[int]:
@@ -344,7 +404,12 @@ class SizeWords:
             CallError: two tensors differ in a size of one name.
         """
         words: list[int] = []
-        for var, ((first, axis), *others) in self._places:
+        known = {} if self._solved is None else self._solved.of(values)
+        for var, places in self._places:
+            if not places:
+                words.append(known[var])
+                continue
+            (first, axis), *others = places
             size: int = values[first].shape[axis]
             for index, other_axis in others:
                 other = values[index].shape[other_axis]
@@ -437,7 +502,11 @@ class _Scalar:
         value: Any = arg.item() if _is_number_of_numpy(arg) else arg
         if not isinstance(value, int if not self.is_float else (int, float)):
             self._refuse(arg)
-        number = self.wrap(value)
+        if self.is_float:
+            with np.errstate(over="ignore"):  # beyond its type is infinity, as inside a kernel
+                number = self.wrap(value)
+        else:
+            number = self.wrap(value)
         if not self.is_float and number != value:
             hint = f"declare {self.name}: pl.INT64" if -(1 << 63) <= value < 1 << 63 else None
             raise CallError(

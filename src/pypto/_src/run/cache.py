@@ -148,7 +148,7 @@ def _compile(
     """Compile into ``work`` and return the object; the source goes to ``kept`` and stays."""
     kept.parent.mkdir(exist_ok=True)
     draft = work / "kernel.cpp"
-    draft.write_text(source, encoding="utf-8")
+    draft.write_bytes(_bytes(source))
     draft.replace(kept)
     built = work / "kernel.so"
     line = (*command, *flags, str(kept), "-o", str(built))
@@ -232,7 +232,12 @@ def _key(
         *extra_flags,
         _machine(),
     )
-    return _digest(part.encode() for part in parts)
+    return _digest(map(_bytes, parts))
+
+
+def _bytes(text: str) -> bytes:
+    """Return a text as a file holds it; the names of files in it may be of any bytes."""
+    return text.encode(errors="surrogateescape")
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -1,0 +1,141 @@
+"""Which 64-bit integers of a kernel keep all their bits in the PTO dialect.
+
+The dialect's ``index`` has 32 bits in the C++ that the assembler writes: enough for places, sizes
+and loop counters, and what the assembler wants there. A variable of which anything else depends, a
+float, another integer or a comparison, is ``i64`` instead, and so is all that it is made of.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.ir.nodes import (
+    COMPARISONS,
+    LOGICAL,
+    BinaryExpr,
+    Call,
+    Cast,
+    ConstInt,
+    Expr,
+    MakeTuple,
+    Not,
+    ScalarType,
+    TupleGetItemExpr,
+    TupleType,
+    UnaryExpr,
+    Var,
+)
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt, yielded
+from pypto._src.ir.walk import held_by, is_flat, stmts_in
+
+
+def is_int64(value: Expr) -> bool:
+    """True for a scalar of type INT64."""
+    return isinstance(value.type, ScalarType) and value.type.dtype is DataType.INT64
+
+
+def long_variables(function: Function) -> frozenset[Var]:
+    """Return the variables of type INT64 that are ``i64`` in the text, all others are ``index``."""
+    made_of: dict[Var, list[Expr]] = {var: [] for var in function.params if is_int64(var)}
+    stmts = [*stmts_in(function.body)]
+    for stmt in stmts:
+        for var, sources in _definitions(stmt):
+            if is_int64(var) or isinstance(var.type, TupleType):
+                made_of.setdefault(var, []).extend(sources)
+    if not made_of:
+        return frozenset()
+    stack = [value for stmt in stmts for value in _wanted(stmt)]
+    seen: set[Expr] = set()
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack += made_of.get(node, ()) if isinstance(node, Var) else parts(node)
+    return frozenset(var for var in made_of if var in seen and is_int64(var))
+
+
+def parts(node: Expr) -> tuple[Expr, ...]:
+    """Return the operands on which all bits of an INT64 depend, if it is an operator's result."""
+    match node:
+        case BinaryExpr():
+            return node.left, node.right
+        case UnaryExpr():
+            return (node.operand,)
+        case TupleGetItemExpr():
+            return (node.tuple,)
+        case MakeTuple():
+            return node.elements
+        case _:
+            return ()
+
+
+def exceeds_index(value: Expr) -> bool:
+    """True for an INT64 made of a constant or of another type that 32 bits do not hold."""
+    stack, seen = [value], {value}
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ConstInt):
+            if not -(1 << 31) <= node.value < 1 << 31:
+                return True
+        elif isinstance(node, Cast) and not is_int64(node.operand):
+            kind = node.operand.type
+            if isinstance(kind, ScalarType) and kind.dtype not in _NARROW:
+                return True
+        else:
+            below = [part for part in parts(node) if part not in seen and is_int64(part)]
+            seen.update(below)
+            stack += below
+    return False
+
+
+def _definitions(stmt: Stmt) -> list[tuple[Var, tuple[Expr, ...]]]:
+    """Return what variables are made of. What a loop carries has one type inside and behind it."""
+    match stmt:
+        case AssignStmt():
+            return [(stmt.var, (stmt.value,))]
+        case ForStmt() | WhileStmt():
+            carried = zip(stmt.iter_args, stmt.return_vars, yielded(stmt.body), strict=True)
+            found: list[tuple[Var, tuple[Expr, ...]]] = []
+            for arg, result, value in carried:
+                found += [(arg, (arg.initValue, result, value)), (result, (arg,))]
+            return found
+        case IfStmt() if stmt.return_vars:
+            both = zip(yielded(stmt.then_body), yielded(stmt.else_body), strict=True)
+            return [*zip(stmt.return_vars, both, strict=True)]
+        case _:
+            return []
+
+
+def _wanted(stmt: Stmt) -> list[Expr]:
+    """Return the integers in a statement whose value is wanted, and not a place that they give."""
+    if isinstance(stmt, AssignStmt) and isinstance(stmt.value, Call) and is_flat(stmt.value):
+        return [arg for arg in stmt.value.args if is_int64(arg)]
+    found: list[Expr] = []
+    if isinstance(stmt, IfStmt | WhileStmt):
+        found.append(stmt.condition)
+    stack: list[Expr] = [*held_by(stmt)]
+    seen: set[Expr] = set()
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _LEAVES) or node in seen:
+            continue
+        seen.add(node)
+        below = node.args if isinstance(node, Call) else parts(node)
+        if node.__class__ in _WANTING:
+            found += below
+        stack += below
+    return [value for value in found if is_int64(value)]
+
+
+_WANTING: Final = frozenset({Call, Cast, Not, *COMPARISONS, *LOGICAL})
+"""What takes an integer for its value."""
+
+_NARROW: Final = (
+    *(DataType.BOOL, DataType.INT8, DataType.INT16, DataType.INT32),
+    *(DataType.UINT8, DataType.UINT16),
+)
+"""Types whose numbers ``index`` holds."""
+
+_LEAVES: Final = (Var, ConstInt)
+"""What most expressions are made of."""

@@ -1,0 +1,49 @@
+"""What evaluating an expression does besides giving a value: calls of functions, ops that write.
+
+An expression is evaluated where it stands in a statement. One that is dropped, as what is not
+chosen of ``(f(x), n)[1]``, or read several times is evaluated before the statement, once.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from operator import is_
+from typing import Any, cast
+
+from pypto._src.frontend.context import Context
+from pypto._src.ir.nodes import Call, Expr, UnknownType, Var
+from pypto._src.ir.opdef import OpDef, op_of
+from pypto._src.ir.stmts import EvalStmt
+from pypto._src.ir.walk import walk
+
+
+def has_effect(value: Any) -> bool:
+    """True for calls that do more than give a value; of functions nobody knows."""
+    op: OpDef[..., Any] | None = op_of(value)
+    if op is None:
+        return isinstance(value, Call)
+    return bool(op.writes) or isinstance(value.type, UnknownType)
+
+
+def held(ctx: Context, value: Any, node: ast.expr) -> Any:
+    """Return what a value is after it was evaluated; all of a list's items, in order.
+
+    What has no effect stays what it is.
+    """
+    if isinstance(value, list | tuple):
+        given = cast("Sequence[Any]", value)
+        items = [held(ctx, item, node) for item in given]
+        if all(map(is_, items, given)):
+            return given
+        return items if isinstance(value, list) else tuple(items)
+    if not isinstance(value, Expr) or not any(map(has_effect, walk(value))):
+        return value
+    span = ctx.span(node)
+    if isinstance(value.type, UnknownType):
+        ctx.block.append(EvalStmt(value, span))
+        return value
+    var = Var("_tmp", value.type, span)
+    ctx.follow(var, value)
+    ctx.append(var, value, span)
+    return var

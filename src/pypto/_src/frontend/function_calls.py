@@ -1,0 +1,284 @@
+"""Calls of functions of the program: arguments against parameters, sizes, what a call writes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pypto._src.diagnostics import Label, Span
+from pypto._src.dtypes import DataType, bounds, holds, not_held
+from pypto._src.errors import ParserTypeError
+from pypto._src.frontend.context import Context, Signature, Swapped
+from pypto._src.frontend.messages import cast_hint, counted, spell, spell_apart
+from pypto._src.frontend.scope import same_value_type
+from pypto._src.frontend.types import annotation_text
+from pypto._src.frontend.valid_sizes import state_parts
+from pypto._src.ir.base import NO_KEYWORDS
+from pypto._src.ir.dims import map_dims
+from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.makers import checked_call
+from pypto._src.ir.nodes import (
+    DYNAMIC_DIM,
+    Call,
+    ConstInt,
+    Expr,
+    GlobalVar,
+    ScalarType,
+    ShapedType,
+    TensorType,
+    TileType,
+    TupleType,
+    Type,
+    UnknownType,
+    Var,
+    const_value,
+    same_dim,
+    same_valid_part,
+    valid_part,
+)
+from pypto._src.ir.unique import is_plain
+from pypto._src.spelling import meant_keyword
+
+
+def function_call(
+    ctx: Context, called: Signature, args: list[Any], kwargs: dict[str, Any], node: ast.Call
+) -> Call:
+    """Return the call of a function of the program, with arguments checked.
+
+    Raises:
+        ParserTypeError: wrong number or types of arguments.
+    """
+    values = _bind(ctx, called, args, kwargs, node)
+    places = [*node.args, *(word.value for word in node.keywords)]
+    sizes: dict[Var, Expr] = {}
+    operands: list[Expr] = []
+    for index, (param, value) in enumerate(zip(called.params, values, strict=True)):
+        place = places[index] if index < len(node.args) else node
+        operands.append(_argument(ctx, called, param, value, place, sizes, values))
+    return _called(ctx, called, operands, sizes, ctx.span(node))
+
+
+def text_function_call(
+    ctx: Context, called: Signature, args: Sequence[Any], span: Span
+) -> Call | None:
+    """Return what `function_call` does for a call that has no nodes, None if it takes these."""
+    if len(args) != len(called.params):
+        return None
+    sizes: dict[Var, Expr] = {}
+    for param, value in zip(called.params, args, strict=True):
+        if not isinstance(value, Expr) or not _accepts(param.type, value.type, sizes):
+            return None
+    return _called(ctx, called, [*args], sizes, span)
+
+
+def _called(
+    ctx: Context, called: Signature, operands: list[Expr], sizes: dict[Var, Expr], span: Span
+) -> Call:
+    """Return the call with operands that fit; ``sizes`` are the caller's symbolic dimensions."""
+    state_parts(ctx, called, operands, sizes, span)
+    results = [_with_sizes(kind, sizes) for kind in called.results]
+    kind = _value_type(results)
+    made = checked_call(GlobalVar(called.name), tuple(operands), NO_KEYWORDS, kind, span)
+    _note_outputs(ctx, called, operands, made)
+    return made
+
+
+def _value_type(results: list[Type]) -> Type:
+    if not results:
+        return UnknownType.get()
+    return results[0] if len(results) == 1 else TupleType(tuple(results))
+
+
+def _bind(
+    ctx: Context, called: Signature, args: list[Any], kwargs: dict[str, Any], node: ast.Call
+) -> list[Any]:
+    if not kwargs and len(args) == len(called.params):
+        return args
+    names = [param.name for param in called.params]
+    values: dict[str, Any] = dict(zip(names, args, strict=False))
+    for key, value in kwargs.items():
+        if key not in names or key in values:
+            problem = "got twice" if key in values else "does not have"
+            left = [name for name in names if name not in values and name not in kwargs]
+            only = f"did you mean {left[0]}=?" if len(left) == 1 else None
+            place = next((word for word in node.keywords if word.arg == key), node)
+            raise ParserTypeError(
+                f"{called.name} {problem} the parameter {key!r}",
+                ctx.span(place),
+                hint=meant_keyword(key, left) or only,
+                slug="unknown-keyword",
+            )
+        values[key] = value
+    if len(args) > len(names) or len(values) < len(names):
+        missing = [name for name in names if name not in values]
+        what = f"; {', '.join(map(repr, missing))} is missing" if len(missing) == 1 else ""
+        raise ParserTypeError(
+            f"{called.name} takes {counted(len(names), 'argument')} ({', '.join(names)}), "
+            f"got {len(args) + len(kwargs)}{what}",
+            ctx.span(node),
+            hint=_with_missing(ctx, missing, node),
+            slug="argument-count",
+        )
+    return [values[name] for name in names]
+
+
+def _with_missing(ctx: Context, missing: Sequence[str], node: ast.Call) -> str | None:
+    """Return the call with what is missing, by the names of the parameters."""
+    if not missing:
+        return None
+    words = [f"{name}={name}" for name in missing] if node.keywords else missing
+    texts = [ctx.source.text(item) for item in (*node.args, *node.keywords)]
+    return f"write {ctx.source.text(node.func)}({', '.join([*texts, *words])})"
+
+
+def _argument(
+    ctx: Context,
+    called: Signature,
+    param: Var,
+    value: Any,
+    place: ast.expr,
+    sizes: dict[Var, Expr],
+    values: Sequence[Any],
+) -> Expr:
+    dtype = param.type.dtype if isinstance(param.type, ScalarType) else None
+    expr = value if isinstance(value, Expr) else ctx.as_expr(value, place, dtype)
+    if not _accepts(param.type, expr.type, sizes):
+        if dtype is not None and isinstance(value, int | float) and _is_beyond(value, dtype):
+            raise ParserTypeError(
+                f"parameter {param.name!r} of {called.name}: {not_held(value, dtype)}",
+                ctx.span(place),
+                hint=f"write {bounds(dtype)[value > 0]}",
+                slug="constant-range",
+            )
+        wanted, found = spell(param.type), spell(expr.type)
+        part = wanted == found and not same_valid_part(param.type, expr.type)
+        if part:
+            wanted, found = spell_apart(param.type, expr.type)
+        raise ParserTypeError(
+            f"parameter {param.name!r} of {called.name} is {wanted}, got {found}",
+            ctx.span(place),
+            hint=_argument_hint(ctx, param, expr, place, values),
+            slug="valid-shape" if part else "argument-type",
+            related=[Label(param.span, "the parameter")] if param.span.begin_line > 0 else (),
+        )
+    return expr
+
+
+def _is_beyond(value: float, dtype: DataType) -> bool:
+    """True for a number that its kind of parameter takes, but none so large."""
+    return (isinstance(value, int) or not dtype.is_int()) and not holds(value, dtype)
+
+
+def _argument_hint(
+    ctx: Context, param: Var, found: Expr, place: ast.expr, values: Sequence[Any]
+) -> str | None:
+    """Return the only other variable of the parameter's type, a cast to it, or the type found."""
+    text = ctx.source.text(place)
+    passed = {value for value in values if isinstance(value, Var)}
+    known = [v for v in ctx.names.values.values() if isinstance(v, Var) and v not in passed]
+    fitting = [v.name for v in known if _accepts(param.type, v.type, {})]
+    if param.name in fitting or len(fitting) == 1:
+        return f"write {param.name if param.name in fitting else fitting[0]}"
+    whole = valid_part(param.type) is None
+    if same_value_type(param.type, found.type) and not same_valid_part(param.type, found.type):
+        return f"write pl.fillpad({text})" if whole else None
+    cast_text = cast_hint(param.type, found.type, text)
+    if cast_text is not None or type(found.type) is not type(param.type):
+        return cast_text
+    return f"declare {param.name}: pl.{annotation_text(found.type)}"
+
+
+def _accepts(wanted: Type, found: Type, sizes: dict[Var, Expr]) -> bool:
+    """True if an argument has a parameter's type; its symbolic dimensions are found on the way."""
+    if wanted is found and is_plain(wanted):
+        return True
+    if isinstance(wanted, (TensorType, TileType)):
+        return (
+            isinstance(found, ShapedType)
+            and type(found) is type(wanted)
+            and wanted.dtype is found.dtype
+            and len(wanted.shape) == len(found.shape)
+            and all(_same_size(w, f, sizes) for w, f in zip(wanted.shape, found.shape, strict=True))
+            and _accepts_part(valid_part(wanted), valid_part(found), sizes)
+        )
+    return same_value_type(wanted, found)
+
+
+def _accepts_part(
+    wanted: Sequence[Expr] | None, found: Sequence[Expr] | None, sizes: dict[Var, Expr]
+) -> bool:
+    if wanted is None or found is None:
+        return wanted is found
+    return all(_same_size(w, f, sizes) for w, f in zip(wanted, found, strict=True))
+
+
+def _same_size(wanted: Expr, found: Expr, sizes: dict[Var, Expr]) -> bool:
+    size = const_value(found)
+    if isinstance(wanted, ConstInt):
+        return wanted.value == size or DYNAMIC_DIM in (wanted.value, size)
+    if not isinstance(wanted, Var):
+        return True  # an expression of dimensions is checked when the kernel is called
+    known = sizes.setdefault(wanted, found)
+    return known is found or same_dim(known, found)
+
+
+def _with_sizes(kind: Type, sizes: Mapping[Var, Expr]) -> Type:
+    """Return a result type with the caller's dimensions in place of the callee's."""
+    if not sizes or not isinstance(kind, TensorType | TileType):
+        return kind
+    return map_dims(kind, lambda dim: sizes.get(dim, dim) if isinstance(dim, Var) else dim)
+
+
+def _note_outputs(ctx: Context, called: Signature, operands: Sequence[Expr], made: Call) -> None:
+    """Note which outputs of the caller a call writes.
+
+    A result is taken to be the buffer of the first such argument of its type; of any argument that
+    is written, if there are as many results as these. A function that declares no direction at
+    all, as functions may, is taken to write each of its tensors.
+    """
+    undirected = all(direction is ParamDirection.In for direction in called.directions)
+    written = [
+        (value.type, ctx.origins.get(value))
+        for value, direction in zip(operands, called.directions, strict=True)
+        if undirected or direction is not ParamDirection.In
+    ]
+    if not undirected:
+        _note_swapped(ctx, called, operands, made.span)
+    passed = [pair for pair in written if pair[1] is not None]
+    if not passed:
+        return
+    ctx.written.update(origin for _, origin in written if origin is not None)
+    kinds = made.type.types if isinstance(made.type, TupleType) else (made.type,)
+    left = written if len(kinds) == len(written) else passed
+    found = [_take(left, kind) for kind in kinds]
+    if isinstance(made.type, TupleType):
+        ctx.parts[made] = found
+    elif found[0] is not None:
+        ctx.origins[made] = found[0]
+
+
+def _note_swapped(ctx: Context, called: Signature, operands: Sequence[Expr], span: Span) -> None:
+    """Note outputs, not written so far, that a call reads while it writes what is no output."""
+    for read, value in enumerate(operands):
+        origin = ctx.origins.get(value)
+        is_read = called.directions[read] is ParamDirection.In
+        if origin is None or not is_read or origin in ctx.written:
+            continue
+        others = [
+            at
+            for at, other in enumerate(operands)
+            if called.directions[at] is not ParamDirection.In
+            and ctx.origins.get(other) is None
+            and same_value_type(other.type, value.type)
+        ]
+        if len(others) == 1:
+            ctx.swapped.setdefault(origin, Swapped(called, operands, read, others[0], span))
+
+
+def _take(passed: list[tuple[Type, Var | None]], wanted: Type) -> Var | None:
+    for index, (kind, origin) in enumerate(passed):
+        if same_value_type(kind, wanted):
+            del passed[index]
+            return origin
+    return None

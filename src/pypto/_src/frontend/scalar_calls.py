@@ -1,0 +1,135 @@
+"""Calls that compute scalars: ``min``, ``max``, ``abs``, ``cast`` of scalars; ``pl.const``."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pypto._src.diagnostics import Span
+from pypto._src.dtypes import DataType, fits, holds
+from pypto._src.errors import ParserError, ParserSyntaxError, ParserTypeError
+from pypto._src.frontend.context import Context
+from pypto._src.frontend.messages import describe, dtype_like
+from pypto._src.frontend.scalars import combine, typed
+from pypto._src.ir.nodes import Cast, Expr, ScalarType, unary
+from pypto._src.ops.unified import SCALAR_BINARY, SCALAR_UNARY
+
+
+def scalar_form(
+    ctx: Context, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """Return ``min``, ``max``, ``abs`` or ``cast`` of scalars, None if an op is meant."""
+    if not args or not is_scalar(args[0]):
+        return None
+    span = ctx.span(node)
+    if name == "cast" and len(args) + len(kwargs) == 2 and kwargs.keys() <= {"target_type"}:
+        dtype = [*args[1:], *kwargs.values()][0]
+        if not isinstance(dtype, DataType):
+            raise no_dtype(ctx, node, "pl.cast", dtype)
+    elif kwargs or (name not in SCALAR_BINARY and name not in SCALAR_UNARY):
+        return None
+    try:
+        if not any(isinstance(value, Expr) for value in args[:2]):
+            place = node.args[1 if name in SCALAR_BINARY and len(args) > 1 else 0]
+            args = [ctx.as_expr(args[0], place), *args[1:]]
+        return of_scalars(name, args, kwargs, span)
+    except TypeError as error:
+        raise ParserTypeError(str(error), span, slug="scalar-operands") from None
+
+
+def of_scalars(
+    name: str, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> Expr | None:
+    """Return ``min``, ``max``, ``abs`` or ``cast`` of scalars, None if an op is meant.
+
+    One of the first two is an expression.
+
+    Raises:
+        TypeError: they have no common type.
+    """
+    value = args[0]
+    if name == "cast":
+        given = [*args[1:], *kwargs.values()]
+        is_dtype = len(given) == 1 and isinstance(given[0], DataType)
+        return Cast(value, given[0], span) if is_dtype else None
+    if kwargs or not all(map(is_scalar, args)):
+        return None
+    if name in SCALAR_UNARY and len(args) == 1:
+        return unary(SCALAR_UNARY[name], value, span)
+    if name not in SCALAR_BINARY or len(args) < 2:
+        return None
+    for other in args[1:]:
+        value = combine(SCALAR_BINARY[name], value, other, span)
+    return value
+
+
+def no_dtype(ctx: Context, node: ast.Call, called: str, found: Any) -> ParserError:
+    """Return the error for a call whose second argument is no element type."""
+    meant = dtype_like(found)
+    place = node.args[1] if len(node.args) > 1 else node.keywords[-1].value
+    return ParserTypeError(
+        f"the second argument of {called} is an element type, got {describe(found)}",
+        ctx.span(place),
+        hint=None if meant is None else f"write pl.{meant.member}",
+        slug="argument-kind",
+    )
+
+
+def is_scalar(value: Any) -> bool:
+    """True for a scalar of the kernel and for a number."""
+    if isinstance(value, Expr):
+        return value.type.__class__ is ScalarType
+    return isinstance(value, (int, float))
+
+
+def const(ctx: Context, args: list[Any], kwargs: dict[str, Any], node: ast.Call) -> Expr:
+    """Return the value of ``pl.const(value, dtype)``."""
+    values = dict(zip(("value", "dtype"), args, strict=False)) | kwargs
+    if len(args) > 2 or values.keys() != {"value", "dtype"}:
+        number = values.get("value")
+        raise ParserSyntaxError(
+            "pl.const takes a number and an element type",
+            ctx.span(node),
+            hint=f"write {_const_text(number if isinstance(number, int | float) else 1)}",
+            slug="const",
+        )
+    value, dtype = values["value"], values["dtype"]
+    if isinstance(value, DataType) and isinstance(dtype, int | float):
+        raise ParserTypeError(
+            f"pl.const takes the number first, got pl.{value.member}",
+            ctx.span(node),
+            hint=f"write pl.const({dtype}, pl.{value.member})",
+            slug="const",
+        )
+    if not isinstance(dtype, DataType):
+        raise no_dtype(ctx, node, "pl.const", dtype)
+    if not isinstance(value, int | float):
+        raise ParserSyntaxError(
+            f"pl.const takes a number, got {describe(value)}",
+            ctx.span(node),
+            hint=f"write pl.cast({ctx.source.text(node.args[0])}, pl.{dtype.member})"
+            if isinstance(value, Expr) and node.args
+            else None,
+            slug="const",
+        )
+    try:
+        return typed(value, dtype, ctx.span(node))
+    except TypeError as error:
+        wide = holds(value, DataType.FP32) and (isinstance(value, int) or math.isfinite(value))
+        wider = _const_text(float(value) if dtype.is_float() else value) if wide else None
+        raise ParserTypeError(
+            str(error),
+            ctx.span(node),
+            hint=None if wider is None else f"write {wider}",
+            slug="constant-range",
+        ) from None
+
+
+def _const_text(value: float) -> str:
+    """Return a constant that holds ``value``."""
+    if isinstance(value, float):
+        return f"pl.const({value}, pl.FP32)"
+    wide = (d for d in (DataType.INT32, DataType.INT64) if fits(value, d))
+    return f"pl.const({value}, pl.{next(wide, DataType.FP32).member})"

@@ -1,0 +1,231 @@
+"""Boxes of tensors and parts of tiles: what lies within them, and in a row of bytes.
+
+A box has an offset and a size for each dimension. Knows no op.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pypto._src.errors import EvaluationError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    MakeTuple,
+    TileType,
+    TileView,
+    Type,
+    as_expr,
+    const_value,
+    same_tile_view,
+    static_shape,
+)
+from pypto._src.ir.opdef import Operands
+from pypto._src.ops.layout import BLOCK_BYTES, effective_view, is_column, tile_type
+from pypto._src.ops.rules import called, check_operands, dims, known_size, operand_name, refuse
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+
+def elements(value: Expr) -> tuple[Expr, ...]:
+    """Return the elements of a list operand."""
+    assert isinstance(value, MakeTuple)
+    return value.elements
+
+
+# --------------------------------------------------------------------------------------------
+# Boxes of tensors
+# --------------------------------------------------------------------------------------------
+
+
+def check_region(o: Operands, tensor: int, first: int, valid: Sequence[Expr] | None = None) -> None:
+    """Check a box of a tensor: one offset and one size a dimension, constants within bounds.
+
+    Only the ``valid`` sizes of the box are read or written, where they are given.
+    """
+    kind, offsets, shapes = o.tensor(tensor), o.ints(first), o.ints(first + 1)
+    rank, name = len(kind.shape), operand_name(o, tensor)
+    if not len(offsets) == len(shapes) == rank:
+        refuse(
+            o,
+            f"{called(o.op)} wants {rank} offsets and {rank} sizes for {name} {dims(kind.shape)}, "
+            f"got {len(offsets)} and {len(shapes)}",
+            "region-rank",
+            shown=(tensor,),
+        )
+    for axis, (dim, offset, size) in enumerate(zip(kind.shape, offsets, shapes, strict=True)):
+        begin, length, limit = const_value(offset), const_value(size), known_size(dim)
+        if length is not None and length <= 0:
+            refuse(
+                o,
+                f"{called(o.op)} has the size {length} in dimension {axis}; sizes are positive",
+                "tile-shape",
+                shown=(tensor,),
+            )
+        if begin is None:
+            if valid is None and length is not None and limit is not None and length > limit:
+                refuse(
+                    o,
+                    f"{called(o.op)} of {length} elements in dimension {axis} is outside {name} "
+                    f"{dims(kind.shape)}, wherever it begins",
+                    "out-of-bounds",
+                    shown=(tensor,),
+                )
+            continue
+        if valid is not None and len(valid) == rank:
+            length = const_value(valid[axis])
+        end = begin + (length or 0)
+        if begin < 0 or (limit is not None and end > limit):
+            refuse(
+                o,
+                f"{called(o.op)} of {begin}:{end} in dimension {axis} is outside {name} "
+                f"{dims(kind.shape)}",
+                "out-of-bounds",
+                shown=(tensor,),
+            )
+
+
+def region(
+    array: Array, offsets: Sequence[int], sizes: Sequence[int], verb: str, what: str = "tensor"
+) -> Array:
+    """Return a box of ``array`` as a view.
+
+    Raises:
+        EvaluationError: the box does not lie inside the array.
+    """
+    shape = array.shape
+    for begin, size, limit in zip(offsets, sizes, shape, strict=True):
+        if begin < 0 or size < 0 or begin + size > limit:
+            box = ", ".join(f"{b}:{b + s}" for b, s in zip(offsets, sizes, strict=True))
+            raise EvaluationError(f"{verb} [{box}] of a {what} {list(shape)}", slug="out-of-bounds")
+    return array[tuple(slice(b, b + s) for b, s in zip(offsets, sizes, strict=True))]
+
+
+# --------------------------------------------------------------------------------------------
+# Parts of tiles
+# --------------------------------------------------------------------------------------------
+
+
+def part_type(o: Operands) -> Type:
+    """Return the type of a part whose bytes follow one another in the tile."""
+    check_operands(o)
+    kind, shape, offset = o.tile(0), o.ints(1), o.ints(2)
+    name = operand_name(o, 0)
+    rank = len(kind.shape)
+    if not len(shape) == len(offset) == rank:
+        refuse(
+            o,
+            f"{called(o.op)} wants {rank} sizes and {rank} offsets for {name} {dims(kind.shape)}, "
+            f"got {len(shape)} and {len(offset)}",
+            "region-rank",
+            shown=(0,),
+        )
+    whole, part = static_shape(kind), static_shape(TileType(shape, kind.dtype))
+    if whole is None or part is None:
+        refuse(
+            o,
+            f"{called(o.op)} takes constant sizes, got {dims(shape)} of {dims(kind.shape)}",
+            "tile-shape",
+            "pass what varies as offset",
+            shown=(0,),
+        )
+    if is_column(kind):
+        row = f"pl.reshape({name}, [1, {math.prod(whole)}])"
+        sizes, begin = dims((ConstInt(1), *shape[:1])), dims((ConstInt(0), *offset[:1]))
+        refuse(
+            o,
+            f"{called(o.op)} takes parts of rows, {name} is a column {dims(kind.shape)}",
+            "tile-layout",
+            f"pl.view({row}, {sizes}, {begin})" if rank == 2 else None,
+            shown=(0,),
+        )
+    if not same_tile_view(effective_view(kind), TileView()):
+        refuse(
+            o,
+            f"{called(o.op)} takes tiles that lie row by row and are valid throughout",
+            "tile-layout",
+            shown=(0,),
+        )
+    _check_bounds(o, whole, part, offset)
+    _check_dense(o, whole, part, offset)
+    return tile_type(shape, kind, MemorySpace.Vec, "the part")
+
+
+def _check_bounds(
+    o: Operands, whole: Sequence[int], part: Sequence[int], offset: Sequence[Expr]
+) -> None:
+    for axis, (limit, size, first) in enumerate(zip(whole, part, offset, strict=True)):
+        begin = const_value(first)
+        if size > limit or (begin is not None and not 0 <= begin <= limit - size):
+            at = 0 if begin is None else begin
+            refuse(
+                o,
+                f"{called(o.op)} of {at}:{at + size} in dimension {axis} is outside "
+                f"{operand_name(o, 0)} {dims(o.tile(0).shape)}",
+                "out-of-bounds",
+                shown=(0,),
+            )
+
+
+def _check_dense(
+    o: Operands, whole: Sequence[int], part: Sequence[int], offset: Sequence[Expr]
+) -> None:
+    """Check that the bytes of the part follow one another, from the beginning of a block on."""
+    kind = o.tile(0)
+    first = next((axis for axis, size in enumerate(part) if size != 1), len(part))
+    if part[first + 1 :] != whole[first + 1 :]:
+        refuse(
+            o,
+            f"{called(o.op)} takes whole rows, or a part of one row; {dims(o.ints(1))} of "
+            f"{operand_name(o, 0)} {dims(kind.shape)} is cut out of several rows",
+            "tile-layout",
+            "load the part from its tensor, or store it from there on",
+            shown=(0,),
+        )
+    known = [const_value(each) for each in offset]
+    begin = None if None in known else _linear(whole, [each or 0 for each in known])
+    if begin is not None and begin * kind.dtype.bytes % BLOCK_BYTES:
+        refuse(
+            o,
+            f"{called(o.op)} begins at byte {begin * kind.dtype.bytes} of {operand_name(o, 0)}, a "
+            f"multiple of {BLOCK_BYTES} was wanted",
+            "tile-layout",
+            shown=(0,),
+        )
+
+
+def _linear(shape: Sequence[int], index: Sequence[Any]) -> Any:
+    """Return the number of an element; of ints or of expressions."""
+    found: Any = index[0] if index else 0
+    for size, each in zip(shape[1:], index[1:], strict=True):
+        found = found * size + each
+    return found
+
+
+def place_in_rows(call: Call) -> tuple[Expr, Expr]:
+    """Return row and column at which a part begins, dimensions before the last one collapsed."""
+    tile, _, offset = call.args
+    assert isinstance(tile.type, TileType)
+    shape, index = static_shape(tile.type), elements(offset)
+    assert shape is not None
+    known = [const_value(each) for each in index[:-1]]
+    if None not in known:
+        return as_expr(_linear(shape[:-1], known)), index[-1]
+    return as_expr(_linear(shape[:-1], index[:-1])), index[-1]
+
+
+def part_of(tile: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
+    begin = _linear(tile.shape, offset) * tile.itemsize
+    if begin % BLOCK_BYTES:
+        raise EvaluationError(
+            f"pl.view begins at byte {begin} of a tile, a multiple of {BLOCK_BYTES} was wanted",
+            slug="tile-layout",
+        )
+    return region(tile, offset, shape, "pl.view takes", "tile")
