@@ -438,18 +438,25 @@ def i64(value: Expr) -> Expr:
     [
         (K + J, ["%2 = arith.addi %i, %j : index"]),
         (K * 3 - J, ["%2 = arith.muli %i, %c3 : index", "%3 = arith.subi %2, %j : index"]),
-        (K // J, ["%2 = arith.floordivsi %i, %j : index"]),
+        (
+            K // J,
+            ["%0 = arith.floordivsi %i, %j : i64", "%1 = arith.index_cast %0 : i64 to index"],
+        ),
         (U // U, ["%2 = arith.divui %u, %u : i32"]),
         (
             K % J,
             [
-                "%2 = arith.floordivsi %i, %j : index",
-                "%3 = arith.muli %2, %j : index",
-                "%4 = arith.subi %i, %3 : index",
+                "%0 = arith.floordivsi %i, %j : i64",
+                "%1 = arith.muli %0, %j : i64",
+                "%2 = arith.subi %i, %1 : i64",
+                "%3 = arith.index_cast %2 : i64 to index",
             ],
         ),
         (U % U, ["%2 = arith.remui %u, %u : i32"]),
-        (Min(K, J, INDEX), ["%2 = arith.minsi %i, %j : index"]),
+        (
+            Min(K, J, INDEX),
+            ["%0 = arith.minsi %i, %j : i64", "%1 = arith.index_cast %0 : i64 to index"],
+        ),
         (Max(U, U, D.UINT32), ["%2 = arith.maxui %u, %u : i32"]),
         (Min(S, T, D.FP32), ["%2 = arith.minimumf %s, %t : f32"]),
         (M & W, ["%2 = arith.andi %m, %w : i32"]),
@@ -676,6 +683,26 @@ def test_an_int64_beside_a_tile_of_floats_keeps_its_bits() -> None:
         "  scf.yield %7 : i64",
         "}",
         "%8 = arith.sitofp %4 : i64 to f32",
+    ]
+
+
+def test_a_large_number_that_nothing_wants_is_written() -> None:
+    """Its variable is no place, which it could not be; nor is what a branch makes of it."""
+    result, n = scalar("result"), scalar("n")
+    both = IfStmt(
+        condition=N > 3,
+        then_body=YieldStmt([ConstInt(1 << 40)]),
+        else_body=YieldStmt([N]),
+        return_vars=[result],
+    )
+    assert code(emit(kernel([N], [let(n, N - (1 << 31)), both]))) == [
+        "%0 = arith.subi %arg0, %c2147483648_i64 : i64",
+        "%1 = arith.cmpi sgt, %arg0, %c3_i64 : i64",
+        "%2 = scf.if %1 -> (i64) {",
+        "  scf.yield %c1099511627776_i64 : i64",
+        "} else {",
+        "  scf.yield %arg0 : i64",
+        "}",
     ]
 
 
@@ -1209,7 +1236,7 @@ def two_buffers() -> Function:
             "100000.0 is no constant of type fp16 in the PTO dialect",
         ),
         (
-            kernel([], [let(scalar("a"), ConstInt(1 << 31))]),
+            kernel([], [ForStmt(scalar("i"), 0, 1 << 31, 1, [], YieldStmt(), [])]),
             "the constant 2147483648 does not fit index, which has 32 bits in the PTO dialect",
         ),
         (

@@ -22,6 +22,7 @@ from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import (
     Abs,
     Add,
+    And,
     BinaryExpr,
     Cast,
     ConstFloat,
@@ -38,6 +39,7 @@ from pypto._src.ir.nodes import (
     Mul,
     Ne,
     Neg,
+    Not,
     Pow,
     Sub,
     UnaryExpr,
@@ -91,9 +93,9 @@ class Machine:
         left, _, type_ = rest.rpartition(" : ")
         words = left.replace(",", "").split()
         if op == "constant":
-            self.values[name] = {"true": True, "false": False}.get(rest) if not type_ else (
-                float(left) if type_.startswith("f") else int(left)
-            )  # fmt: skip
+            truth = {"true": True, "false": False}.get(rest)
+            number = float if type_.startswith("f") else int
+            self.values[name] = number(left) if truth is None else truth
         elif op == "select":
             self.values[name] = self.values[words[1] if self.values[words[0]] else words[2]]
         elif op in ("cmpi", "cmpf"):
@@ -250,7 +252,8 @@ def test_comparisons_of_other_types_keep_all_bits(kind: DataType) -> None:
     value = Cast(Var("value", scalar_type(kind)), D.INT64)
     assert exceeds_index(Neg(value + 1, D.INT64))
     assert exceeds_index(ConstInt(1 << 31) - 1)
-    assert not exceeds_index(Cast(VARIABLES[D.INT32], D.INT64) * 7)
+    assert exceeds_index(Cast(VARIABLES[D.INT32], D.INT64) * 7)
+    assert not exceeds_index(Cast(VARIABLES[D.INT32], D.INT64) // 7)
 
 
 def test_a_large_float_is_compared_as_an_integer() -> None:
@@ -259,6 +262,37 @@ def test_a_large_float_is_compared_as_an_integer() -> None:
     whole = Cast(VARIABLES[D.FP64], D.INT64)
     assert executed(Eq(whole, ConstInt(0), D.BOOL), inputs) is False
     assert executed(Ge(whole + 1, ConstInt(1 << 32), D.BOOL), inputs) is True
+
+
+def test_a_product_of_small_integers_is_compared_in_64_bits() -> None:
+    """Its operands fit an index, itself it does not."""
+    inputs: dict[str, Number] = dict.fromkeys((d.text for d in KINDS), 1 << 20)
+    inputs[D.INT8.text] = inputs[D.INT16.text] = 1
+    small = Cast(VARIABLES[D.INT32], D.INT64)
+    assert executed(Ge(small * small, ConstInt(1 << 30), D.BOOL), inputs) is True
+    assert executed(Eq(small * 4096, ConstInt(0), D.BOOL), inputs) is False
+    assert executed(Lt(small + 0x7FFFFFFF, ConstInt(0), D.BOOL), inputs) is False
+
+
+def test_a_large_integer_is_true() -> None:
+    """Truth is that of all bits, of which an index has the lower half."""
+    inputs: dict[str, Number] = dict.fromkeys((d.text for d in KINDS), 2.0**32)
+    whole = Cast(VARIABLES[D.FP64], D.INT64)
+    assert executed(Not(whole, D.BOOL), inputs) is False
+    assert executed(And(whole, whole * 2, D.BOOL), inputs) is True
+    assert executed(Cast(whole, D.BOOL), inputs) is True
+
+
+@pytest.mark.parametrize("number", LARGE)
+def test_a_place_may_be_made_of_a_large_integer(number: int) -> None:
+    """A quotient, a remainder and the smaller one of two are those of all bits."""
+    inputs: dict[str, Number] = dict.fromkeys((d.text for d in KINDS), 1)
+    inputs[D.INT64.text] = number
+    wide = VARIABLES[D.INT64]
+    assert executed(wide % 7, inputs) == number % 7
+    assert executed(wide // (1 << 40), inputs) == number // (1 << 40)
+    bounded = Max(Min(wide, ConstInt(9), D.INT64), ConstInt(2), D.INT64)
+    assert executed(bounded, inputs) == max(min(number, 9), 2)
 
 
 def test_an_integer_of_which_places_depend_alone_has_32_bits() -> None:

@@ -209,6 +209,7 @@ NO_HINT = {
     "carried-count": "IR made by hand",
     "conditional-types": "either value may be the wrong one",
     "divide-zero": "any other divisor may be meant",
+    "division-by-zero": "any other divisor may be meant",
     "host-return": "a scalar has no way back from an orchestration",
     "no-callee": "IR made by hand",
     "not-a-value": "the string means nothing",

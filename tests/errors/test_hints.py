@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import pypto.language as pl
 from pypto import DataType, ir
 from pypto._src.errors import CallError, OpError
-from tests.errors.test_errors import failure
+from tests.errors.test_errors import failure, read
 
 KERNEL = """\
 import pypto.language as pl
@@ -320,3 +321,14 @@ def test_yields_of_another_number(names: str, inits: str, line: str, wanted: str
     """Values that the loop carries are kept as they are written."""
     error = failure(CARRIED.format(names=names, inits=inits, line=line))[0]
     assert (error.place.begin_line, error.hint) == (8, wanted)
+
+
+def test_call_without_self_in_text() -> None:
+    """A function of the program called by its bare name is told the same in text and class."""
+    code = read(Path(__file__).with_name("call-without-self.md")).code
+    in_class, in_text = (
+        failure(code)[0],
+        failure(f"import pypto.language as pl\npl.parse({code!r})")[0],
+    )
+    assert (in_text.message, in_text.hint) == (in_class.message, in_class.hint)
+    assert in_text.slug == in_class.slug == "python-call"

@@ -547,10 +547,28 @@ class P:
         ("m = n + len([self.more(x), n])", 9, 4.0),
         ("m = n + self.more(x).shape[0]", 23, 4.0),
         ("a, b, m = first_of([self.more(x), n])", 7, 4.0),
+        ("m = 1 if n < 9 and self.more(x).shape[0] > 9 else n", 1, 4.0),
+        ("m = 1 if n > 9 and self.more(x).shape[0] > 9 else n", 7, 3.0),
+        ("m = 1 if n < 9 or self.more(x).shape[0] > 9 else n", 1, 3.0),
+        ("m = 1 if n > 9 or self.more(x).shape[0] > 16 else n", 7, 4.0),
+        ("m = 1 if n > 9 or len([self.more(x)]) and n or (self.twice(x), n)[1] else n", 1, 4.0),
+        ("m = 1 if False and self.more(x).shape[0] > 9 else n", 7, 3.0),
+        ("m = (True and len([self.more(x), n])) + n", 9, 4.0),
+        ("m = len([self.more(x)] * 2) + n", 9, 4.0),
+        ("m = 2 if not [self.more(x)] else n", 7, 4.0),
+        ("m = ([self.more(x)] and [n])[0]", 7, 4.0),
+        ("m = len([self.twice(x)] * 2) + n", 9, 6.0),
+        ("m = len([self.more(x), len([self.twice(x)]), n])", 3, 8.0),
+        ("m = len([self.twice(x), (self.more(x), n)[1]])", 2, 7.0),
+        ("m = ([self.more(x), n] + [len([self.twice(x)])])[1]", 7, 8.0),
+        ("m = n if self.more(x).shape[0] < len([self.twice(x)]) else 0", 0, 8.0),
     ],
 )
 def test_calls_happen_once(text: str, result: int, left: float, target: Any) -> None:
-    """A call is made though its value is dropped, and once though it is read twice."""
+    """A call is made though its value is dropped, once though it is read twice.
+
+    What ``and`` or ``or`` does not come to is not made.
+    """
     main = runtime.compile(pl.parse_program(KERNELS.format(text=text)), target=target)
     x = np.full((16, 16), 3.0, np.float32)
     assert main(x, 7) == result
@@ -572,6 +590,22 @@ def test_named_lists(text: str, row: int, target: Any) -> None:
     x, out = np.arange(4096, dtype=np.float32).reshape(64, 64), np.zeros((16, 64), np.float32)
     runtime.compile(kernel(params, code), target=target)(x, 3, out)
     assert (out == x[row : row + 16]).all()
+
+
+def test_named_valid_sizes() -> None:
+    """Tiles of which a list says how much is valid fit while it is the same list."""
+    params = f"{X}, n: pl.INT64, out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]"
+    load = "pl.load(x, [0, 0], [16, 64], valid_shapes=part)"
+    code = f"part = [n, 32]\na = {load}\n{{}}b = {load}\n"
+    store = "out = pl.store(pl.add(a, b), [0, 0], part, out)"
+    x, out = np.arange(4096, dtype=np.float32).reshape(64, 64), np.zeros((16, 64), np.float32)
+    runtime.compile(kernel(params, code.format("") + store))(x, 3, out)
+    assert (out[:3, :32] == 2 * x[:3, :32]).all()
+    assert not out[3:].any()
+    assert not out[:, 32:].any()
+    with pytest.raises(ParserError) as caught:
+        kernel(params, code.format("part = [n + 1, 32]\n") + store)
+    assert caught.value.slug == "valid-shape"
 
 
 def test_results_in_the_order_of_what_is_written() -> None:

@@ -372,6 +372,41 @@ def test_operators_that_assign(line: str, wanted: str | None) -> None:
     assert hint == (None if wanted is None else f"write {wanted}")
 
 
+SAME_ROWS = """
+import pypto.language as pl
+
+M, N = pl.dynamic("M"), pl.dynamic("N")
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def half(self, x: pl.Tensor[[M, 16], pl.FP32], y: pl.Out[pl.Tensor[[M, 16], pl.FP32]]):
+        y[0:1, 0:16] = pl.mul(x[0:1, 0:16], 0.5)
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(
+        self,
+        a: pl.Tensor[[N, 16], pl.FP32],
+        b: pl.Tensor[[8, 16], pl.FP32],
+        out: pl.Out[pl.Tensor[[OTHER, 16], pl.FP32]],
+    ):
+        self.half(a, out)
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "hint"), [("M", None), ("8", "declare y: pl.Tensor[[8, 16], pl.FP32]")]
+)
+def test_a_symbolic_size_that_an_argument_told(other: str, hint: str | None) -> None:
+    """Two parameters with one symbol: what the first argument says counts for the second."""
+    with pytest.raises(PyptoError) as caught:
+        pl.parse(SAME_ROWS.replace("OTHER", other))
+    assert caught.value.message == (
+        f"parameter 'y' of half is Tensor[[N, 16], FP32], got Tensor[[{other}, 16], FP32]"
+    )
+    assert caught.value.hint == hint
+
+
 ENDLESS = """
 import pypto.language as pl
 
@@ -417,8 +452,12 @@ class P:
         y[...] = pl.mul(x[...], 0.5)
         return y
 
+    @pl.function(type=pl.FunctionType.InCore)
+    def times(self, x: T, n: pl.INT64, y: pl.Out[T]):
+        y[...] = pl.mul(x[...], pl.cast(n, pl.FP32))
+
     @pl.function(type=pl.FunctionType.Orchestration)
-    def main(self, a: T, b: T, out: pl.Out[T]):
+    def main(self, a: T, b: T, n: pl.INT64, out: pl.Out[T]):
         LINE
 """
 
@@ -429,6 +468,11 @@ class P:
         ("self.half(out, a)", "out-swapped", "write self.half(a, out)"),
         ("out = self.half(out, a)", "out-swapped", "write self.half(a, out)"),
         ("s = self.half(x=out, y=b)", "out-swapped", "write self.half(b, out)"),
+        (
+            "self.times(out, n if n > 2 else 3, a)",
+            "out-swapped",
+            "write self.times(a, n if n > 2 else 3, out)",
+        ),
         ("self.half(a, b)", "out-never-written", None),
     ],
 )

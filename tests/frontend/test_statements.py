@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import pypto.language as pl
 from pypto._src.errors import (
     LostVariableError,
     ParserSyntaxError,
@@ -17,6 +18,7 @@ from pypto._src.ir.nodes import IterArg, TileType
 from pypto._src.ir.stmts import (
     AssignStmt,
     ForStmt,
+    Function,
     IfStmt,
     SeqStmts,
     WhileStmt,
@@ -566,3 +568,19 @@ def test_at_most_ten_errors() -> None:
     """No more than ten errors are reported at once."""
     found = error(N, "\n".join(f"a{i} = q{i}" for i in range(20)))
     assert len(found.others) == 9
+
+
+@pytest.mark.parametrize("use", ["y = i", "y = i + n", "y = min(i, n)", "y = pl.max(i, n)"])
+def test_a_hidden_name_is_lost_after_the_loop(use: str) -> None:
+    """A loop variable that hides a name is not that name after the loop, in any expression."""
+    found = error(N, f"i = n\nfor i in pl.range(n):\n    pass\n{use}")
+    assert isinstance(found, LostVariableError)
+
+
+@pytest.mark.parametrize(("items", "count"), [("t, t", 60), ("t, n", 600)])
+def test_tuples_of_tuples(items: str, count: int) -> None:
+    """Tuples with a tuple in them take no longer to read than others, however deep they are."""
+    head = "import pypto.language as pl\n\n@pl.function\ndef f(n: pl.INT64):\n    t = (n, n)\n"
+    found = pl.parse(head + f"    t = ({items})\n" * count)
+    assert isinstance(found, Function)
+    assert len(statements(found.body)) == count + 1

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pypto import ir
 from pypto._src.diagnostics import Diagnostic
 from pypto._src.ir import proofs as proofs_module
+from pypto._src.ir.makers import with_memref
 from pypto._src.ir.nodes import exprs_of_type, scalar_type
 from pypto._src.ir.proofs import Look, Proofs, Shared
 from pypto._src.ir.stmts import statements
@@ -401,6 +402,20 @@ def test_memory_that_an_op_does_not_take() -> None:
 # --------------------------------------------------------------------------------------------
 # One statement in several programs
 # --------------------------------------------------------------------------------------------
+
+
+def test_memory_of_a_tile_in_an_earlier_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type that an earlier program had in another memory is, without a place, not in that one."""
+    monkeypatch.setattr(Shared, "current", Shared())
+    plain: Any = unique(T8)
+    in_left = with_memref(plain, ir.MemRef(ir.MemorySpace.Left, 0, 256))
+    a, b, c = var("a", plain), var("b", plain), var("c", in_left)
+    assert messages(program(function([c])), Proofs()) == []
+    assert messages(program(function([a, b], let("t", BLOCK.add(a, b)))), Proofs()) == []
+    wrong = assign(var("t", plain), ir.Call(BLOCK.add(a, b).op, [c, c], plain))
+    assert messages(program(function([c], wrong)), Proofs()) == [
+        "pl.add takes c from Vec memory, it is in Left"
+    ]
 
 
 def test_a_callee_of_another_signature() -> None:

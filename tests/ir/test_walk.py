@@ -219,6 +219,38 @@ def test_methods_that_come_later() -> None:
     assert str(alone.visit(expr)) == "y + 2"
 
 
+def test_methods_of_other_kinds() -> None:
+    """A method may be a static one, one of the class, or any object that is called."""
+
+    class Two:
+        def __call__(self, node: ir.ConstInt) -> ir.Expr:
+            return ir.ConstInt(2)
+
+    class Static(Mutator):
+        @staticmethod
+        def visit_ConstInt(node: ir.ConstInt) -> ir.Expr:
+            return ir.ConstInt(2)
+
+    class OfClass(Mutator):
+        @classmethod
+        def visit_ConstInt(cls, node: ir.ConstInt) -> ir.Expr:
+            return ir.ConstInt(2)
+
+    class Called(Mutator):
+        visit_ConstInt = Two()
+
+    for made in (Static(), OfClass(), Called()):
+        assert str(made.visit(y + 1)) == "y + 2"
+
+
+def test_a_method_of_an_object_is_of_no_other() -> None:
+    """What one mutator gets, another one of the same class has not."""
+    alone = Mutator()
+    setattr(alone, "visit_ConstInt", _Double().visit_ConstInt)  # noqa: B010
+    assert str(alone.visit(y + 1)) == "y + 2"
+    assert str(Mutator().visit(y + 1)) == "y + 1"
+
+
 def test_changes_keep_the_rest() -> None:
     """Only what leads to a change is copied; source ranges stay."""
     span = ir.Span("f.py", 7, 1)

@@ -39,6 +39,10 @@ class P:
         ((16, 3, 32), (16, 1, 1)),  # a number in each plane
         ((2, 16, 32), (1, 16, 1)),  # a column in each plane
         ((16, 1, 32), (16, 1, 1)),
+        ((1, 1, 32), (1, 32)),  # but for dimensions of 1 in front the same
+        ((1, 16, 32), (16, 32)),
+        ((1, 16, 32), (16, 1)),
+        ((1, 16, 32), (32,)),
     ],
 )
 def test_parts_of_planes_are_spread(

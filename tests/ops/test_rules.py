@@ -285,6 +285,14 @@ REFUSED = [
         "target_memory=pl.MemorySpace.Right)",
     ),
     Refused(
+        layout.reshape,
+        (acc, [1, 16, 16]),
+        {},
+        "memory-space",
+        "pl.reshape takes acc from Vec or Mat memory, it is in Acc",
+        hint="store acc to a tensor, and load that",
+    ),
+    Refused(
         matmul.matmul,
         (staged, right),
         {},

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+import pypto.language as pl
 from pypto._src.dtypes import DataType
-from pypto._src.errors import PassError
+from pypto._src.errors import PassError, PyptoError
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import Call, GlobalVar, Op, TensorType, TileType, Var
 from pypto._src.ir.stmts import AssignStmt, Function, Program, ReturnStmt
@@ -19,6 +20,22 @@ from tests.passes.scalar_machine import opaque, run_program
 from tests.passes.scalars import T, program, text
 
 INCORE = FunctionType.InCore
+TOO_MANY_ROWS = """
+import pypto.language as pl
+
+M = pl.dynamic("M")
+
+@pl.program
+class P:
+    @pl.function
+    def copied(self, x: pl.Tensor[[M, 64], pl.FP32], y: pl.Out[pl.Tensor[[M, 64], pl.FP32]]):
+        t = pl.load(x, [0, 0], [64, 64], valid_shapes=[M, 64])
+        y = pl.store(t, [0, 0], [64, 64], y)
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def main(self, x: pl.Tensor[[100, 64], pl.FP32], y: pl.Out[pl.Tensor[[100, 64], pl.FP32]]):
+        self.copied(x, y)
+"""
 HELPERS = """
     def clamp(x, low):
         if x < low:
@@ -223,6 +240,14 @@ def test_symbolic_dimensions_are_those_of_the_argument() -> None:
     assert isinstance(first, AssignStmt)
     assert first.var.name == "copy"
     assert first.var.type == fixed
+
+
+def test_sizes_of_the_caller_that_an_op_refuses() -> None:
+    """The error stands at the op whose valid size the argument's dimension cannot be."""
+    with pytest.raises(PyptoError) as caught:
+        InlineCalls()(pl.parse_program(TOO_MANY_ROWS))
+    assert caught.value.message == "pl.load has 100 valid of 64 elements in dimension 0"
+    assert TOO_MANY_ROWS.splitlines()[caught.value.place.begin_line - 1].startswith("        t = ")
 
 
 @pytest.mark.parametrize(

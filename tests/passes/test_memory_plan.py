@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from pypto import ir
+from pypto._src.commands.programs import load
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.allocate_memory_addr import with_addresses
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.memory_plan import MemoryPlan
+from pypto._src.passes.pipelines import PassManager
 from tests.passes.build import Block, random_kernel, tensor
 
 
@@ -93,3 +96,43 @@ def test_random_kernels_are_planned_to_the_bound() -> None:
                 proven += best.optimal
     assert planned >= 150
     assert proven >= 0.95 * planned
+
+
+HELPER = """\
+import pypto.language as pl
+
+
+
+
+
+
+@pl.inline
+def doubled(t):
+    u = pl.add(t, t)
+    return u
+"""
+KERNEL = """\
+import pypto.language as pl
+from plan_helper import doubled
+
+
+@pl.program
+class Kernel:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(self, x: pl.Tensor[[8, 64], pl.FP32], out: pl.Out[pl.Tensor[[8, 64], pl.FP32]]):
+        t = pl.load(x, [0, 0], [8, 64])
+        out = pl.store(doubled(t), [0, 0], [8, 64], out)
+"""
+
+
+def test_lines_of_another_file(tmp_path: Path) -> None:
+    """Lines of an inline function's file are told apart from those of the kernel's."""
+    (tmp_path / "plan_helper.py").write_text(HELPER)
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    program = PassManager.get_strategy().run_passes(load(str(tmp_path / "kernel.py")))
+    plan = MemoryPlan.of(program)
+    each = plan.kernels[0].spaces[0].buffers[0]
+    assert str(plan).splitlines()[1].endswith("t: [8, 64] FP32, lines 9-9, plan_helper.py 10-10")
+    assert (each.lines, each.elsewhere[0][1:]) == ((9, 9), (10, 10))
+    assert plan.as_data()[0]["buffers"][0]["elsewhere"][0]["last"] == 10
+    assert "<td>9-9, plan_helper.py 10-10</td>" in plan.html()

@@ -380,3 +380,19 @@ def test_what_only_the_chip_cannot(tmp_path: Path, capsys: pytest.CaptureFixture
         "runs as it is\n"
     )
     assert cli.main(["run", path]) == 0
+
+
+ALONE = """
+@pl.function(type=pl.FunctionType.InCore)
+def alone(x: pl.Tensor[[16, 32], pl.FP32], out: pl.Out[pl.Tensor[[16, 32], pl.FP32]]):
+    return pl.store(pl.load(x, [0, 0], [8, 32]), [0, 0], [8, 32], out)
+"""
+
+
+def test_functions_beside_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Functions that are in no program of the file are checked like programs of their own."""
+    path = write(tmp_path, GOOD, ALONE, "same = alone\n")
+    status, out, err = check(capsys, path)
+    assert (status, out.count(f"{path}: ")) == (0, 2)
+    assert f"{path}: alone\n  rules   1 warning\n" in out
+    assert "output 'out' of alone is written in part only" in err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import pypto.language as pl
 from pypto import runtime
-from pypto._src.errors import CallError
+from pypto._src.errors import CallError, PyptoError
 from pypto._src.ir.dims import solved_dims
 from pypto._src.ir.stmts import Function
 
@@ -129,3 +130,89 @@ def test_what_has_no_single_answer_is_not_solved(rows: str) -> None:
     assert caught.value.message == (
         "k cannot be called: the size 'B' is not a dimension of any of its tensors"
     )
+
+
+_ADDED = """
+import pypto.language as pl
+B = pl.dynamic("B")
+C = pl.dynamic("C")
+@pl.function(type=pl.FunctionType.InCore)
+def k(x: pl.Tensor[[{rows}, 64], pl.FP32]):
+    out = pl.create_tensor([C, 64], dtype=pl.FP32)
+    for i in pl.range(2):
+        out = pl.store(pl.full([1, 64], pl.FP32, 1.0), [i, 0], [1, 64], out)
+    return out
+"""
+
+
+@TARGETS
+@pytest.mark.parametrize("rows", ["B * C", "B + C"])
+def test_a_result_tells_no_size(target: Any, rows: str) -> None:
+    """Passes add the result as a parameter, which has no argument that could tell its sizes."""
+    with pytest.raises(CallError) as caught:
+        runtime.compile(pl.parse(_ADDED.format(rows=rows)), target)
+    assert caught.value.message == (
+        "k cannot be called: the size 'B' is not a dimension of any of its tensors"
+    )
+
+
+_NESTED = """
+import pypto.language as pl
+B = pl.dynamic("B")
+N = pl.dynamic("N")
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, x: pl.Tensor[[B + 10, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        for i in pl.range(B):
+            out = pl.store(pl.full([1, 64], pl.FP32, 1.0), [i, 0], [1, 64], out)
+        return out
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: pl.Tensor[[N, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        out = self.k(x, out)
+        return out
+"""
+
+
+@TARGETS
+def test_calls_inside_a_program_are_held_to_it_too(target: Any) -> None:
+    """A kernel that is launched with too few rows is refused, as if it were called from outside."""
+    compiled = runtime.compile(pl.parse_program(_NESTED), target)
+    out = np.zeros((16, 64), np.float32)
+    compiled(np.zeros((13, 64), np.float32), out)
+    assert out.sum() == 3 * 64
+    with pytest.raises(PyptoError, match=r"Tensor\[\[B \+ 10, 64\], FP32\] was wanted"):
+        compiled(np.zeros((3, 64), np.float32), out)
+
+
+def test_hundreds_of_sizes_follow_from_one_another() -> None:
+    """Each is computed of the one before, not once more of all before it."""
+    count = 700
+    names = [f"D{i}" for i in range(count + 1)]
+    shapes = ["D0 * 2", *(f"{b} + {a}" for a, b in pairwise(names))][::-1]  # the last tells most
+    text = "\n".join(
+        [
+            "import pypto.language as pl",
+            *(f"{name} = pl.dynamic('{name}')" for name in names),
+            "@pl.function(type=pl.FunctionType.InCore)",
+            "def k(",
+            *(f"    x{i}: pl.Tensor[[{shape}, 8], pl.FP32]," for i, shape in enumerate(shapes)),
+            "    out: pl.Out[pl.Tensor[[1, 8], pl.FP32]],",
+            "):",
+            f"    out[0:1] = pl.full([1, 8], pl.FP32, pl.cast({names[-1]}, pl.FP32))",
+        ]
+    )
+    out = np.zeros((1, 8), np.float32)
+    arrays = [np.zeros((7, 8), np.float32)] * count
+    runtime.compile(pl.parse(text), "interpreter")(*arrays, np.zeros((6, 8), np.float32), out)
+    assert (out == 3).all()
+
+
+@TARGETS
+def test_the_size_that_has_no_answer_is_named(target: Any) -> None:
+    """C is 0, so that nothing tells what B is."""
+    arrays = [np.zeros((0, 0), np.float32), np.zeros((16, 64), np.float32)]
+    with pytest.raises(CallError) as caught:
+        runtime.compile(_kernel("C * 2", "C * B"), target)(1, *arrays)
+    assert caught.value.message.endswith("which gives no B: '//' by zero")

@@ -41,8 +41,10 @@ class TextHost(Evaluator):
         super().__init__(program)
         self.effects = effects(program)
         self.sources: dict[str, Any] = {}
+        self.params: dict[str, Sequence[ir.Var]] = {}
         for function in program.functions_:
             if role(function) is Role.KERNEL:
+                self.params[function.name] = function.params
                 text = PTOCodegen().generate(ir.Program([function], program.name))
                 self.sources[function.name] = check(text, function.name, options_of(text, "a3"))
 
@@ -52,12 +54,23 @@ class TextHost(Evaluator):
         if source is None:
             return super().run(name, args, span)
         dense: list[Any] = [np.ascontiguousarray(a) if _is_array(a) else a for a in args]
-        evaluate(source, name, dense)
+        evaluate(source, name, [*dense, *_sizes(self.params[name], args)])
         for arg, copy in zip(args, dense, strict=True):
             if copy is not arg:
                 arg[...] = copy
         found = tuple(args[indices[0]] for indices in self.effects[name].results)
         return found[0] if len(found) == 1 else found or None
+
+
+def _sizes(params: Sequence[ir.Var], args: Sequence[Any]) -> list[int]:
+    """Return the sizes that a kernel's text takes behind its arguments, one for each name."""
+    found: dict[Any, int] = {}
+    for param, arg in zip(params, args, strict=True):
+        if isinstance(param.type, ir.TensorType):
+            for dim, size in zip(param.type.shape, arg.shape, strict=True):
+                if isinstance(dim, ir.Var):
+                    found.setdefault(dim, size)
+    return list(found.values())
 
 
 class Case(NamedTuple):
@@ -383,6 +396,99 @@ def test_rows_known_at_the_call(rows: int) -> None:
     np.testing.assert_array_equal(Evaluator(lowered).call("main", [x]), wanted)
     found = runtime.compile(Rows, entry="main")(x)
     np.testing.assert_allclose(found, wanted, rtol=0, atol=256 * EPS)
+
+
+@pl.program
+class Products:
+    """Products of as many rows and columns as there are; one K is longer than a block."""
+
+    @pl.function
+    def main(
+        self,
+        a: pl.Tensor[[M, 64], pl.INT8],
+        b: pl.Tensor[[64, N], pl.INT8],
+        long: pl.Tensor[[M, 1024], pl.BF16],
+        deep: pl.Tensor[[1024, 32], pl.BF16],
+    ) -> tuple[pl.Tensor[[M, N], pl.INT32], pl.Tensor[[M, 32], pl.FP32]]:
+        with pl.incore():
+            plain = pl.matmul(a, b, out_dtype=pl.INT32)
+            added = pl.matmul(long, deep, out_dtype=pl.FP32)
+        return plain, added
+
+
+@pl.program
+class Turned:
+    """So of operands that are transposed."""
+
+    @pl.function
+    def main(
+        self,
+        a: pl.Tensor[[64, M], pl.FP16],
+        b: pl.Tensor[[N, 64], pl.FP16],
+    ) -> pl.Tensor[[M, N], pl.FP32]:
+        with pl.incore():
+            c = pl.matmul(a, b, a_trans=True, b_trans=True, out_dtype=pl.FP32)
+        return c
+
+
+@pl.program
+class Stacks:
+    """So of stacks of matrices, and of a vector."""
+
+    @pl.function
+    def main(
+        self,
+        stack: pl.Tensor[[2, M, 64], pl.FP32],
+        other: pl.Tensor[[2, N, 64], pl.FP32],
+        row: pl.Tensor[[256], pl.FP16],
+        beside: pl.Tensor[[256, N], pl.FP16],
+    ) -> tuple[pl.Tensor[[2, M, N], pl.FP32], pl.Tensor[[N], pl.FP32]]:
+        with pl.incore():
+            stacked = pl.matmul(stack, other, b_trans=True)
+            vector = pl.matmul(row, beside, out_dtype=pl.FP32)
+        return stacked, vector
+
+
+def products(m: int, n: int) -> Case:
+    """Return `Products` of ``m`` rows and ``n`` columns."""
+    a, b = _whole((m, 64)), _whole((64, n), 1)
+    long, deep = _whole((m, 1024), 2), _whole((1024, 32), 3)
+    int8, bf16 = pl.INT8.numpy, pl.BF16.numpy
+    args = [a.astype(int8), b.astype(int8), long.astype(bf16), deep.astype(bf16)]
+    return Case(Products, args, [a @ b, long @ deep], 0)
+
+
+def turned(m: int, n: int) -> Case:
+    """Return `Turned` of ``m`` rows and ``n`` columns."""
+    a, b = _whole((64, m)), _whole((n, 64), 1)
+    return Case(Turned, [a.astype(np.float16), b.astype(np.float16)], [(b @ a).T], 0)
+
+
+def stacks(m: int, n: int) -> Case:
+    """Return `Stacks` of ``m`` rows and ``n`` columns."""
+    stack, other = _whole((2, m, 64)), _whole((2, n, 64), 1)
+    row, beside = _whole((256,), 2), _whole((256, n), 3)
+    args = [stack, other, row.astype(np.float16), beside.astype(np.float16)]
+    return Case(Stacks, args, [stack @ other.swapaxes(1, 2), row @ beside], 0)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (16, 31), (40, 33)])
+@pytest.mark.parametrize("make", [products, turned, stacks])
+def test_products_of_fewer_rows_than_a_block(
+    make: Callable[[int, int], Case], shape: tuple[int, int]
+) -> None:
+    """Blocks are loaded and stored as far as the tensors go, in every text and order of pipes."""
+    program, arguments, wanted, _ = make(*shape)
+    lowered = PassManager(OptimizationStrategy.PTOAS).run_passes(program)
+    ways: dict[str, Callable[..., Any]] = {
+        "interpreter": runtime.compile(program, target="interpreter", entry="main"),
+        "strict": runtime.compile(program, target="interpreter", strict="late", entry="main"),
+        "cpu": runtime.compile(program, target="cpu", entry="main"),
+        "text": lambda *args: TextHost(lowered).call("main", list(args)),
+    }
+    for way, run in ways.items():
+        for found, right in zip(_results(run(*_copied(arguments))), wanted, strict=True):
+            np.testing.assert_array_equal(found, right, err_msg=way)
 
 
 @pl.program

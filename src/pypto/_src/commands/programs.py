@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pypto._src import demo
 from pypto._src.diagnostics import Span, spelled_like
@@ -17,6 +17,8 @@ from pypto._src.frontend.text import is_printed_text, parse_program
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.jit import JitFunction
 from pypto._src.statement.reader import from_statement_text, is_statement_text
+
+_Kind = TypeVar("_Kind", Program, Function)
 
 
 def load(text: str) -> Program:
@@ -90,13 +92,20 @@ def load_either(text: str) -> Program:
 
 
 def programs_in(path: Path) -> dict[str, Program | Function]:
-    """Execute a file; return its programs by name and, if it has none, its functions.
+    """Execute a file; return its programs by name, and the functions that are in none of them.
 
     Raises:
         PyptoError: the file fails.
         OSError: the file cannot be read.
     """
-    return _programs(_execute(path))
+    variables = _execute(path)
+    found = _programs(variables)
+    programs = [each for each in found.values() if isinstance(each, Program)]
+    inside = {(f.name, f.span) for program in programs for f in program.functions_}
+    for name, value in _named(variables, Function).items():
+        if (value.name, value.span) not in inside:
+            found[name] = value
+    return found
 
 
 def split(text: str) -> tuple[Path, str | None]:
@@ -139,17 +148,22 @@ def _execute(path: Path) -> dict[str, Any]:
 
 
 def _programs(variables: Mapping[str, Any]) -> dict[str, Program | Function]:
-    for kind in (Program, Function):
-        found: dict[int, tuple[str, Program | Function]] = {}
-        for name, value in variables.items():
-            if isinstance(value, kind):
-                found.setdefault(id(value), (name, value))  # a second name is not a second program
-        if kind is Program:  # those of examples, which may be made by a function
-            for case in variables.get("CASES", ()):
-                found.setdefault(id(case.program), (case.name, case.program))
-        if found:
-            return dict(found.values())
-    return {}
+    found = _named(variables, Program)
+    known = {id(program) for program in found.values()}
+    for case in variables.get("CASES", ()):  # those of examples, which may be made by a function
+        if id(case.program) not in known:
+            known.add(id(case.program))
+            found[case.name] = case.program
+    return {**(found or _named(variables, Function))}
+
+
+def _named(variables: Mapping[str, Any], kind: type[_Kind]) -> dict[str, _Kind]:
+    """Return what is of a kind, by name; a second name is not a second one."""
+    found: dict[int, tuple[str, _Kind]] = {}
+    for name, value in variables.items():
+        if isinstance(value, kind):
+            found.setdefault(id(value), (name, value))
+    return dict(found.values())
 
 
 def _failure(path: Path, error: BaseException) -> PyptoError:

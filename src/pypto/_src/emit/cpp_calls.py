@@ -224,10 +224,11 @@ class Calls:
         They are ``shape``, or those of the part of the tile that is valid.
         """
         sizes, valid = constant_sizes(shape, "a region"), valid_sizes(kind)
-        if len(valid) != len(sizes):
+        if not valid:
             return sizes
         text = self.kernel.scalar
-        return tuple([v.value if isinstance(v, ConstInt) else text(v) for v in valid])
+        part = [v.value if isinstance(v, ConstInt) else text(v) for v in valid[-len(sizes) :]]
+        return (*sizes[: len(sizes) - len(part)], *part)
 
     def view(
         self, place: Place, offsets: Sequence[Expr], shape: Sequence[Expr], kind: TileType

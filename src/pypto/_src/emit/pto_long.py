@@ -2,7 +2,8 @@
 
 The dialect's ``index`` has 32 bits in the C++ that the assembler writes: enough for places, sizes
 and loop counters, and what the assembler wants there. A variable of which anything else depends, a
-float, another integer or a comparison, is ``i64`` instead, and so is all that it is made of.
+float, another integer or a comparison, is ``i64`` instead, and so is all that it is made of. A
+place that is a quotient, a remainder or a choice of the smaller one depends on all bits, too.
 """
 
 from __future__ import annotations
@@ -14,11 +15,20 @@ from pypto._src.ir.nodes import (
     COMPARISONS,
     LOGICAL,
     BinaryExpr,
+    BitAnd,
+    BitNot,
+    BitOr,
+    BitShiftRight,
+    BitXor,
     Call,
     Cast,
     ConstInt,
     Expr,
+    FloorDiv,
+    FloorMod,
     MakeTuple,
+    Max,
+    Min,
     Not,
     ScalarType,
     TupleGetItemExpr,
@@ -39,13 +49,17 @@ def long_variables(function: Function) -> frozenset[Var]:
     """Return the variables of type INT64 that are ``i64`` in the text, all others are ``index``."""
     made_of: dict[Var, list[Expr]] = {var: [] for var in function.params if is_int64(var)}
     stmts = [*stmts_in(function.body)]
+    stack: list[Expr] = []
     for stmt in stmts:
         for var, sources in _definitions(stmt):
             if is_int64(var) or isinstance(var.type, TupleType):
                 made_of.setdefault(var, []).extend(sources)
+                if any(map(_has_large_number, sources)):
+                    stack.append(var)
     if not made_of:
         return frozenset()
-    stack = [value for stmt in stmts for value in _wanted(stmt)]
+    for stmt in stmts:
+        stack += _wanted(stmt)
     seen: set[Expr] = set()
     while stack:
         node = stack.pop()
@@ -71,21 +85,44 @@ def parts(node: Expr) -> tuple[Expr, ...]:
 
 
 def exceeds_index(value: Expr) -> bool:
-    """True for an INT64 made of a constant or of another type that 32 bits do not hold."""
+    """True for an INT64 that 32 bits may not hold, or what it is computed of.
+
+    A variable that is ``index`` is held by them.
+    """
     stack, seen = [value], {value}
     while stack:
         node = stack.pop()
         if isinstance(node, ConstInt):
-            if not -(1 << 31) <= node.value < 1 << 31:
-                return True
+            fits = _fits(node)
         elif isinstance(node, Cast) and not is_int64(node.operand):
             kind = node.operand.type
-            if isinstance(kind, ScalarType) and kind.dtype not in _NARROW:
-                return True
-        else:
-            below = [part for part in parts(node) if part not in seen and is_int64(part)]
+            fits = isinstance(kind, ScalarType) and kind.dtype in _NARROW
+        elif isinstance(node, (Cast, *_NOT_GROWING)):
+            below = [part for part in parts(node) if part not in seen]
             seen.update(below)
             stack += below
+            continue
+        else:
+            fits = isinstance(node, Var)
+        if not fits:
+            return True
+    return False
+
+
+def _fits(number: ConstInt) -> bool:
+    return -(1 << 31) <= number.value < 1 << 31
+
+
+def _has_large_number(value: Expr) -> bool:
+    """True if ``value`` is computed of a number that is no ``index``."""
+    stack, seen = [value], {value}
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ConstInt) and not _fits(node):
+            return True
+        below = [part for part in parts(node) if part not in seen]
+        seen.update(below)
+        stack += below
     return False
 
 
@@ -128,8 +165,16 @@ def _wanted(stmt: Stmt) -> list[Expr]:
     return [value for value in found if is_int64(value)]
 
 
-_WANTING: Final = frozenset({Call, Cast, Not, *COMPARISONS, *LOGICAL})
-"""What takes an integer for its value."""
+_WANTING: Final = frozenset(
+    {Call, Cast, Not, *COMPARISONS, *LOGICAL} | {FloorDiv, FloorMod, Min, Max, BitShiftRight}
+)
+"""What takes an integer for its value: the lower bits do not tell those of the result."""
+
+_NOT_GROWING: Final = (
+    *(FloorDiv, FloorMod, Min, Max),
+    *(BitAnd, BitOr, BitXor, BitNot, BitShiftRight),
+)
+"""Operators whose results have no more bits than their operands."""
 
 _NARROW: Final = (
     *(DataType.BOOL, DataType.INT8, DataType.INT16, DataType.INT32),

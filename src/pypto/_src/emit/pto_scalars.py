@@ -147,7 +147,8 @@ class Scalars:
         if isinstance(value, ConstInt) and (dtype.is_float() or dtype.is_int()):
             return self._integer(value.value, dtype)
         source = scalar_dtype(value)
-        long = source is DataType.INT64 and (_is_wanted_long(dtype) or self._is_long(value))
+        wide = self._is_long if dtype is DataType.INT64 else self._is_wide
+        long = is_int64(value) and (_is_wanted_long(dtype) or wide(value))
         return self.convert(self.value(value, long), source, dtype, long)
 
     def index(self, value: Expr) -> str:
@@ -193,16 +194,19 @@ class Scalars:
                 # The operands of a constant power are numbers of its own type.
                 below = node.left, node.right
                 if type(node) in COMPARISONS:
-                    long = any(self._is_long(each) or exceeds_index(each) for each in below)
-            case Cast():
-                below = (node.operand,)
-                if not is_int64(node):
-                    long = _is_wanted_long(scalar_dtype(node))
+                    long = any(map(self._is_wide, below))
             case UnaryExpr():
                 below = (node.operand,)
+                if isinstance(node, Cast) and not is_int64(node):
+                    long = _is_wanted_long(scalar_dtype(node))
             case _:
                 return []
-        return [(child, is_int64(child) and (long or self._is_long(child))) for child in below]
+        is_wide = self._is_long if is_int64(node) else self._is_wide
+        return [(child, is_int64(child) and (long or is_wide(child))) for child in below]
+
+    def _is_wide(self, value: Expr) -> bool:
+        """True for an INT64 whose value an ``index`` may not hold."""
+        return is_int64(value) and (self._is_long(value) or exceeds_index(value))
 
     def _is_long(self, value: Expr) -> bool:
         """True for an INT64 made of variables that are i64: so is what is computed of it."""

@@ -22,6 +22,7 @@ from pypto._src.errors import (
     ParserSyntaxError,
     ParserTypeError,
     PyptoError,
+    UndefinedVariableError,
     UnsupportedFeatureError,
 )
 from pypto._src.frontend import control
@@ -33,7 +34,7 @@ from pypto._src.frontend.context import (
     as_parser_error,
     refuse_keyword_twice,
 )
-from pypto._src.frontend.effects import held
+from pypto._src.frontend.effects import held, held_before
 from pypto._src.frontend.environment import items_of
 from pypto._src.frontend.explain import explained
 from pypto._src.frontend.function_calls import function_call
@@ -46,7 +47,7 @@ from pypto._src.frontend.messages import (
     spell,
 )
 from pypto._src.frontend.scalar_calls import const, is_scalar, of_scalars, scalar_form
-from pypto._src.frontend.scope import BROKEN, same_value_type
+from pypto._src.frontend.scope import same_value_type
 from pypto._src.frontend.sizes import number_of
 from pypto._src.frontend.types import type_of
 from pypto._src.frontend.valid_sizes import with_known_names, with_new_names
@@ -115,13 +116,20 @@ def call(ctx: Context, node: ast.Call) -> Any:
     except ParserError as error:
         if isinstance(node.func, ast.Attribute):
             error.hint = _meant_call(ctx, error, node, node.func) or error.hint
+        elif isinstance(error, UndefinedVariableError) and _is_method(ctx, node.func):
+            raise _through_self(ctx, node) from None
         raise
     if callee is control.typed:
         return _typed(ctx, node)
     args: list[Any] = []
     for arg in node.args:
-        value = local.get(arg.id, BROKEN) if isinstance(arg, Name) else BROKEN
-        args.append(forms[arg.__class__](ctx, arg) if value is BROKEN else value)
+        value = local.get(arg.id) if isinstance(arg, Name) else None
+        if value.__class__ is not Var:
+            count = len(ctx.block)
+            value = forms[arg.__class__](ctx, arg)
+            if len(ctx.block) > count:
+                args = held_before(ctx, count, args, node)
+        args.append(value)
     kwargs: dict[str, Any] = {}
     for word in node.keywords:
         if word.arg is None:
@@ -136,6 +144,25 @@ def call(ctx: Context, node: ast.Call) -> Any:
     if callee.__class__ is Unified or isinstance(callee, OpDef):
         return op_call(ctx, callee, args, kwargs, node)
     return _other_call(ctx, callee, args, kwargs, node)
+
+
+def _is_method(ctx: Context, func: ast.expr) -> bool:
+    """True for the bare name of a function of the program."""
+    return (
+        isinstance(func, Name)
+        and func.id not in ctx.assigned
+        and ctx.functions.method(func.id) is not None
+    )
+
+
+def _through_self(ctx: Context, node: ast.Call) -> ParserError:
+    text = ctx.source.text(node.func)
+    return UnsupportedFeatureError(
+        f"{text} is a function of the program; it is called through self",
+        ctx.span(node),
+        hint=f"write self.{_call_text(ctx, node, text)}",
+        slug="python-call",
+    )
 
 
 def _meant_call(
@@ -472,13 +499,8 @@ def _python_call(
         found = _on_kernel_values(ctx, callee, args, node)
         if found is not None:
             return found
-    if ctx.functions.method(text) is not None:
-        raise UnsupportedFeatureError(
-            f"{text} is a function of the program; it is called through self",
-            ctx.span(node),
-            hint=f"write self.{_call_text(ctx, node, text)}",
-            slug="python-call",
-        )
+    if _is_method(ctx, node.func):
+        raise _through_self(ctx, node)
     raise UnsupportedFeatureError(
         f"{text} is Python's; it cannot take a value of the kernel",
         ctx.span(node),

@@ -50,6 +50,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt, checked_assign, seq
+from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import defined_by, stmts_in
 from pypto._src.ops.unified import unified
 
@@ -143,10 +144,11 @@ class Swapped(NamedTuple):
         args, name = [*self.operands], self.called.name
         args[self.read], args[self.written] = args[self.written], args[self.read]
         param = self.called.params[self.read]
+        texts = [user_name(arg) if isinstance(arg, Var) else str(arg) for arg in args]
         return ParserTypeError(
             f"{name} only reads {param.name!r}, for which it gets the output {output.name!r}",
             self.span,
-            hint=f"write {prefix}{name}({', '.join(map(str, args))})",
+            hint=f"write {prefix}{name}({', '.join(texts)})",
             slug="out-swapped",
             related=(Label(param.span, "the parameter"),) if param.span.begin_line > 0 else (),
         )
@@ -213,6 +215,7 @@ class Context:
         "declared",
         "environment",
         "errors",
+        "evaluated",
         "expanding",
         "fixed",
         "fixed_args",
@@ -241,6 +244,7 @@ class Context:
         "unplaced",
         "wanted",
         "written",
+        "zero_divisions",
     )  # fmt: skip
 
     def __init__(
@@ -290,9 +294,11 @@ class Context:
         # Tensor parameters without direction, and the first call that writes one nevertheless.
         self.inputs: dict[Expr, Call | None] = {}
         self.unplaced: list[Call] = []  # calls of which an operand may be in a wrong memory
+        self.zero_divisions: list[Expr] = []  # integer divisions by zero, which may never run
         self.written: set[Var] = set()
         # Outputs that a call only reads, and another argument of it that may be meant there.
         self.swapped: dict[Var, Swapped] = {}
+        self.evaluated: dict[int, Expr] = {}  # by id: calls without a value that were made already
         self.expanding: tuple[Any, ...] = ()  # inline functions around this one
         self.constants: dict[Var, int] = {}  # scalars that are one number wherever they are read
         self._assigned: Mapping[str, int] | None = None

@@ -1,7 +1,8 @@
 """What evaluating an expression does besides giving a value: calls of functions, ops that write.
 
 An expression is evaluated where it stands in a statement. One that is dropped, as what is not
-chosen of ``(f(x), n)[1]``, or read several times is evaluated before the statement, once.
+chosen of ``(f(x), n)[1]``, or read several times is evaluated before the statement, once; what
+stands to its left, before it; what ``and`` and ``or`` come to only sometimes, in a branch.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, cast
 from pypto._src.frontend.context import Context
 from pypto._src.ir.nodes import Call, Expr, UnknownType, Var
 from pypto._src.ir.opdef import OpDef, op_of
-from pypto._src.ir.stmts import EvalStmt
+from pypto._src.ir.stmts import EvalStmt, Stmt
 from pypto._src.ir.walk import walk
 
 
@@ -26,7 +27,7 @@ def has_effect(value: Any) -> bool:
     return bool(op.writes) or isinstance(value.type, UnknownType)
 
 
-def held(ctx: Context, value: Any, node: ast.expr) -> Any:
+def held(ctx: Context, value: Any, node: ast.AST) -> Any:
     """Return what a value is after it was evaluated; all of a list's items, in order.
 
     What has no effect stays what it is.
@@ -41,9 +42,30 @@ def held(ctx: Context, value: Any, node: ast.expr) -> Any:
         return value
     span = ctx.span(node)
     if isinstance(value.type, UnknownType):
-        ctx.block.append(EvalStmt(value, span))
+        if id(value) not in ctx.evaluated:  # a list may have it twice, or be held again
+            ctx.evaluated[id(value)] = value
+            ctx.block.append(EvalStmt(value, span))
         return value
     var = Var("_tmp", value.type, span)
     ctx.follow(var, value)
     ctx.append(var, value, span)
     return var
+
+
+def held_before(ctx: Context, count: int, value: Any, node: ast.AST) -> Any:
+    """Return a value as `held` does, evaluated before the block's statements from ``count`` on."""
+    later = ctx.block[count:]
+    del ctx.block[count:]
+    value = held(ctx, value, node)
+    ctx.block += later
+    return value
+
+
+def alone(ctx: Context, node: ast.expr) -> tuple[list[Stmt], Any]:
+    """Return the value of an expression, and the statements that computing it takes."""
+    outside, ctx.block = ctx.block, []
+    try:
+        value = ctx.value(node)
+        return ctx.block, value
+    finally:
+        ctx.block = outside

@@ -28,12 +28,13 @@ from pypto._src.frontend.repair import (
     integers_hint,
     number_hint,
     part_hint,
+    partly_slice_hint,
     sides,
     slice_hint,
     whole_hint,
 )
 from pypto._src.frontend.source import whole_text
-from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.enums import FunctionType, MemorySpace, PipeType
 from pypto._src.ir.nodes import (
     Expr,
     ScalarType,
@@ -41,7 +42,6 @@ from pypto._src.ir.nodes import (
     TensorType,
     TileType,
     Var,
-    const_value,
     static_shape,
 )
 from pypto._src.ir.opdef import (
@@ -61,6 +61,7 @@ from pypto._src.ir.opdef import (
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.ir.walk import stmts_in
 from pypto._src.ops import bitwise, elementwise, layout, memory, select, tensor_math
+from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.rules import FROM_MAT, check_space
 from pypto._src.ops.unified import Unified, unified
 from pypto._src.spelling import meant_keyword
@@ -82,6 +83,8 @@ def explained(
     op = _refusing(error, callee)
     if isinstance(node, ast.Subscript) and error.slug == "out-of-bounds":
         error.hint = slice_hint(ctx, op, args, node)
+    if isinstance(node, ast.Subscript) and error.slug == "tile-layout" and op is memory.load:
+        error.hint = partly_slice_hint(ctx, error, args, node) or error.hint
     if error.slug == "constant-range" and isinstance(node, _WITH_OPERANDS):
         error.hint = number_hint(ctx, error, callee, args, kwargs, node) or error.hint
     if error.hint is not None and isinstance(node, _WITH_OPERANDS):
@@ -403,6 +406,8 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
     renamed = _loop_hint(site, value)
     if renamed is not None:
         return renamed
+    if param.kind == ATTR and isinstance(value, Expr):
+        return _at_run_time(site, error, param, value)
     if param.kind == ATTR:
         return _attribute_hint(param, value)
     if param.kind == INTS:
@@ -415,8 +420,10 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
         test, if_so, if_not = site.texts()
         return f"write {if_so} if {test} else {if_not}"
     if param.kind == TILE and index < len(site.args):
-        hint = _load_hint(site, value) or _assembled(site, value)
-        hint = hint or _full_hint(site, index, value)
+        if _is_tensor(value) and site.ctx.func_type is not FunctionType.InCore:
+            error.note = f"ops that take tensors as well are {', '.join(_on_both())}"
+        hint = _assembled(site, value) or _load_hint(site, index, value)
+        hint = hint or _full_hint(site, index, value) or _filled(site, index, value)
         if hint is None and site.args:
             hint = _of_two_numbers(site) or _of_number(site)
             if hint is not None:
@@ -558,15 +565,58 @@ _COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "==", "!=", "<", "<=", ">", 
 """What the numbers 0 to 5 of comparisons are called elsewhere."""
 
 
-def _load_hint(site: Site, value: Any) -> str | None:
-    """Suggest the load of a parameter that stands where a tile is wanted."""
-    if not isinstance(value, Var) or not isinstance(value.type, TensorType):
+def _at_run_time(site: Site, error: ParserError, param: Param, value: Expr) -> str | None:
+    """Say that a value of the kernel is no constant; suggest a call for each of its values."""
+    place = site.place(param)
+    if not isinstance(value.type, ScalarType) or place is None:
         return None
-    shape = [const_value(dim) for dim in value.type.shape]
-    is_param = any(arg.arg == value.name for arg in site.ctx.node.args.args)
-    if not is_param or None in shape or any((dim or 0) <= 0 for dim in shape):
+    text = whole_text(site.ctx.source, place)
+    wanted = error.message.rpartition(", ")[2].removesuffix(" was wanted")
+    error.message = (
+        f"argument {param.name!r} of {site.op.name} is {wanted} known before the kernel runs, "
+        f"{text} is {spell(value.type)}"
+    )
+    if param.attr_type != "int":
         return None
-    return f"load it: pl.load({value.name}, {[0] * len(shape)}, {shape})"
+    return f"write {param.name}=0 inside if {text} == 0:, and so for each other value"
+
+
+def _load_hint(site: Site, index: int, value: Any) -> str | None:
+    """Suggest the load of a tensor that stands where a tile is wanted."""
+    shape = static_shape(value.type) if _is_tensor(value) else None
+    if shape is None or 0 in shape:
+        return None
+    return f"load it: pl.load({site.texts()[index]}, {[0] * len(shape)}, {[*shape]})"
+
+
+def _on_both() -> list[str]:
+    """Return the names of the ops that take tiles and tensors."""
+    levels = {name: {op.level for op in ops} for name, ops in OVERLOADS.items()}
+    return [f"pl.{name}" for name in sorted(levels) if levels[name] >= {"block", "tensor"}]
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Expr) and isinstance(value.type, TensorType)
+
+
+def _filled(site: Site, index: int, value: Any) -> str | None:
+    """Suggest the tile full of a number, of the shape of a tile beside it."""
+    texts = site.texts()
+    if not _is_number(value) or len(texts) != len(site.args):
+        return None
+    for other in site.args:
+        kind = other.type if isinstance(other, Expr) else None
+        shape = static_shape(kind) if isinstance(kind, TileType) else None
+        if shape is None or not isinstance(kind, TileType):
+            continue
+        try:
+            full = memory.full.build([[*shape], kind.dtype, value], {})
+        except (PyptoError, TypeError, ValueError):
+            continue
+        if site.works([*site.args[:index], full, *site.args[index + 1 :]]):
+            texts[index] = f"pl.full({[*shape]}, pl.{kind.dtype.member}, {texts[index]})"
+            return f"write {site.spelled(texts)}"
+    return None
 
 
 def _assembled(site: Site, value: Any) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 from ast import Constant, Name
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pypto._src.dtypes import DataType
@@ -22,7 +23,7 @@ from pypto._src.errors import (
 from pypto._src.frontend import slices
 from pypto._src.frontend.calls import call, op_call
 from pypto._src.frontend.context import Context, Forms, body_of
-from pypto._src.frontend.effects import held
+from pypto._src.frontend.effects import alone, held, held_before
 from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.messages import (
     PRINT_HINT,
@@ -53,12 +54,13 @@ from pypto._src.ir.nodes import (
     TileType,
     TupleGetItemExpr,
     TupleType,
+    Type,
     UnknownType,
     Var,
     same_dims,
 )
 from pypto._src.ir.opdef import REQUIRED, OpDef
-from pypto._src.ir.stmts import IfStmt, Stmt, YieldStmt
+from pypto._src.ir.stmts import IfStmt, YieldStmt
 from pypto._src.ops import rules, tensor
 from pypto._src.ops.unified import Unified, unified
 
@@ -204,17 +206,25 @@ def _missing_attribute(ctx: Context, node: ast.Attribute, base: Any) -> Any:
 
 
 def _list(ctx: Context, node: ast.List) -> list[Any]:
-    forms = ctx.forms
-    items: list[Any] = node.elts
-    return [
-        item.value if item.__class__ is Constant else forms[item.__class__](ctx, item)
-        for item in items
-    ]
+    return _items(ctx, node)
 
 
 def _tuple(ctx: Context, node: ast.Tuple) -> tuple[Any, ...]:
-    forms = ctx.forms
-    return tuple([forms[item.__class__](ctx, item) for item in node.elts])
+    return tuple(_items(ctx, node))
+
+
+def _items(ctx: Context, node: ast.List | ast.Tuple) -> list[Any]:
+    forms, items = ctx.forms, list[Any]()
+    for item in node.elts:
+        if isinstance(item, Constant):
+            items.append(item.value)
+            continue
+        count = len(ctx.block)
+        value = forms[item.__class__](ctx, item)
+        if len(ctx.block) > count:
+            items = held_before(ctx, count, items, node)
+        items.append(value)
+    return items
 
 
 def _if_exp(ctx: Context, node: ast.IfExp) -> Any:
@@ -240,8 +250,8 @@ def _choice_hint(ctx: Context, node: ast.IfExp) -> str:
 def _branches(ctx: Context, node: ast.IfExp, condition: Expr) -> Expr:
     """Return the result of an if statement, which is appended, whose branches yield one value."""
     span = ctx.span(node)
-    then, a = _alone(ctx, node.body)
-    orelse, b = _alone(ctx, node.orelse)
+    then, a = alone(ctx, node.body)
+    orelse, b = alone(ctx, node.orelse)
     kind = next((value.type for value in (a, b) if isinstance(value, Expr)), None)
     dtype = kind.dtype if isinstance(kind, ScalarType) else None
     if kind is None and (isinstance(a, float) or isinstance(b, float)):
@@ -279,16 +289,6 @@ def _cast_tiles(ctx: Context, node: ast.IfExp, a: Expr, b: Expr) -> str | None:
     return None if cast_text is None else f"write {body} if {test} else {cast_text}"
 
 
-def _alone(ctx: Context, node: ast.expr) -> tuple[list[Stmt], Any]:
-    """Return the value of an expression, and the statements that computing it takes."""
-    outside, ctx.block = ctx.block, []
-    try:
-        value = ctx.value(node)
-        return ctx.block, value
-    finally:
-        ctx.block = outside
-
-
 def _subscript(ctx: Context, node: ast.Subscript) -> Any:
     base = ctx.value(node.value)
     if isinstance(base, Expr) and isinstance(base.type, ShapedType):
@@ -318,9 +318,38 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
         raise ParserTypeError(
             f"index {index} is outside a tuple of {count}", ctx.span(node), slug="subscript"
         )
+    if isinstance(base.type, TupleType) and isinstance(index, Expr):
+        raise ParserTypeError(
+            f"the tuple {ctx.source.text(node.value)} is read at an index known only at run time",
+            ctx.span(node),
+            hint=_chosen_part(ctx, node, base.type.types),
+            slug="subscript",
+        )
     raise ParserTypeError(
-        f"{describe(base)} is not read with [...]", ctx.span(node), slug="subscript"
+        f"{describe(base)} is not read with [...]",
+        ctx.span(node),
+        hint=f"write {ctx.source.text(node.value)}" if isinstance(base.type, ScalarType) else None,
+        slug="subscript",
     )
+
+
+def _chosen_part(ctx: Context, node: ast.Subscript, types: Sequence[Type]) -> str | None:
+    """Return what chooses among the few parts of a tuple, all of one type, at run time."""
+    text, index = ctx.source.text(node.value), _operand(ctx, node.slice)
+    last = len(types) - 1
+    if not 0 < last < _MOST_CHOSEN or any(not same_joined_type(types[0], t) for t in types):
+        return None
+    tests = "".join(f"{text}[{at}] if {index} == {at} else " for at in range(last))
+    return f"write ({tests}{text}[{last}])"
+
+
+_MOST_CHOSEN: Final = 4
+
+
+def _operand(ctx: Context, node: ast.expr) -> str:
+    """Return the text of an expression as it stands before an operator."""
+    text = ctx.source.text(node)
+    return text if isinstance(node, ast.Name | ast.Call) else f"({text})"
 
 
 def _chosen(ctx: Context, node: ast.Subscript, base: Any) -> str | None:

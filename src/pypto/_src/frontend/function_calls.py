@@ -151,18 +151,30 @@ def _argument(
                 hint=f"write {bounds(dtype)[value > 0]}",
                 slug="constant-range",
             )
-        wanted, found = spell(param.type), spell(expr.type)
+        known = _sizes_before(called, param, values)
+        wanted, found = spell(_with_sizes(param.type, known)), spell(expr.type)
         part = wanted == found and not same_valid_part(param.type, expr.type)
         if part:
             wanted, found = spell_apart(param.type, expr.type)
         raise ParserTypeError(
             f"parameter {param.name!r} of {called.name} is {wanted}, got {found}",
             ctx.span(place),
-            hint=_argument_hint(ctx, param, expr, place, values),
+            hint=_argument_hint(ctx, param, expr, place, values, known),
             slug="valid-shape" if part else "argument-type",
             related=[Label(param.span, "the parameter")] if param.span.begin_line > 0 else (),
         )
     return expr
+
+
+def _sizes_before(called: Signature, param: Var, values: Sequence[Any]) -> dict[Var, Expr]:
+    """Return what the arguments before a parameter's say of symbolic dimensions."""
+    sizes: dict[Var, Expr] = {}
+    for other, value in zip(called.params, values, strict=True):
+        if other is param:
+            break
+        if isinstance(value, Expr):
+            _accepts(other.type, value.type, sizes)
+    return sizes
 
 
 def _is_beyond(value: float, dtype: DataType) -> bool:
@@ -171,13 +183,18 @@ def _is_beyond(value: float, dtype: DataType) -> bool:
 
 
 def _argument_hint(
-    ctx: Context, param: Var, found: Expr, place: ast.expr, values: Sequence[Any]
+    ctx: Context,
+    param: Var,
+    found: Expr,
+    place: ast.expr,
+    values: Sequence[Any],
+    sizes: Mapping[Var, Expr],
 ) -> str | None:
     """Return the only other variable of the parameter's type, a cast to it, or the type found."""
     text = ctx.source.text(place)
     passed = {value for value in values if isinstance(value, Var)}
     known = [v for v in ctx.names.values.values() if isinstance(v, Var) and v not in passed]
-    fitting = [v.name for v in known if _accepts(param.type, v.type, {})]
+    fitting = [v.name for v in known if _accepts(param.type, v.type, {**sizes})]
     if param.name in fitting or len(fitting) == 1:
         return f"write {param.name if param.name in fitting else fitting[0]}"
     whole = valid_part(param.type) is None
@@ -186,7 +203,8 @@ def _argument_hint(
     cast_text = cast_hint(param.type, found.type, text)
     if cast_text is not None or type(found.type) is not type(param.type):
         return cast_text
-    return f"declare {param.name}: pl.{annotation_text(found.type)}"
+    declared, wanted = (annotation_text(kind) for kind in (param.type, found.type))
+    return None if declared == wanted else f"declare {param.name}: pl.{wanted}"
 
 
 def _accepts(wanted: Type, found: Type, sizes: dict[Var, Expr]) -> bool:

@@ -29,6 +29,7 @@ from pypto._src.frontend.context import (
     body_of,
     store_line,
 )
+from pypto._src.frontend.divisions import zero_divisions
 from pypto._src.frontend.environment import MISSING, Environment
 from pypto._src.frontend.explain import misplaced_operands
 from pypto._src.frontend.expressions import FORMS
@@ -231,6 +232,10 @@ class Method(Callee):
         ctx.run(self.node.body)
         if ctx.unplaced:
             for error in misplaced_operands(ctx, body_of(ctx.block, ctx.span(self.node))):
+                ctx.report(error, self.node)
+        if ctx.zero_divisions:
+            body = body_of(ctx.block, ctx.span(self.node))
+            for error in zero_divisions(body):
                 ctx.report(error, self.node)
         if ctx.broken or len(self.errors.found) > errors:
             return

@@ -146,7 +146,9 @@ def _inside(ctx: Context, function: InlineFunction) -> Context:
     inner.inputs = ctx.inputs
     inner.written = ctx.written
     inner.swapped = ctx.swapped
+    inner.evaluated = ctx.evaluated
     inner.unplaced = ctx.unplaced
+    inner.zero_divisions = ctx.zero_divisions
     inner.self_name = ctx.self_name
     inner.expanding = (*ctx.expanding, function)
     return inner

@@ -22,7 +22,9 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend import slices
 from pypto._src.frontend.calls import op_call, text_call
-from pypto._src.frontend.context import Context, float_begin
+from pypto._src.frontend.context import Context, body_of, float_begin
+from pypto._src.frontend.divisions import DIVIDING, is_zero
+from pypto._src.frontend.effects import alone, held, held_before
 from pypto._src.frontend.messages import (
     describe,
     dtype_like,
@@ -32,7 +34,6 @@ from pypto._src.frontend.messages import (
 from pypto._src.frontend.repair import integer_text, sides
 from pypto._src.frontend.scalar_calls import is_scalar
 from pypto._src.frontend.scalars import combine
-from pypto._src.frontend.scope import BROKEN
 from pypto._src.ir.nodes import (
     Add,
     And,
@@ -43,6 +44,7 @@ from pypto._src.ir.nodes import (
     BitShiftLeft,
     BitShiftRight,
     BitXor,
+    ConstBool,
     Eq,
     Expr,
     FloatDiv,
@@ -64,10 +66,12 @@ from pypto._src.ir.nodes import (
     TensorType,
     TileType,
     UnaryExpr,
+    Var,
     dtype_of,
     unary,
 )
 from pypto._src.ir.opdef import TENSOR, OpDef
+from pypto._src.ir.stmts import IfStmt, Stmt, YieldStmt
 from pypto._src.ops.unified import COMMUTATIVE, Unified, unified
 
 _Operator: TypeAlias = tuple[str, "type[BinaryExpr] | None", Callable[[Any, Any], Any], str]
@@ -157,13 +161,16 @@ def binary_op(ctx: Context, node: ast.BinOp) -> Any:
         chain.append(left)
         left = left.left
     forms, local = ctx.forms, ctx.names.values
-    value = local.get(left.id, BROKEN) if isinstance(left, ast.Name) else BROKEN
-    if value is BROKEN:
+    value = local.get(left.id) if isinstance(left, ast.Name) else None
+    if value.__class__ is not Var:
         value = forms[left.__class__](ctx, left)
     while chain:
         link = chain.pop()
         item: Any = link.right
+        count = len(ctx.block)
         right = item.value if item.__class__ is Constant else forms[item.__class__](ctx, item)
+        if len(ctx.block) > count:
+            value = held_before(ctx, count, value, link)
         value = apply_binary(ctx, link, link.op.__class__, value, right)
     return value
 
@@ -193,6 +200,7 @@ def apply_binary(
                 ctx.span(node),
                 slug="constant-expression",
             )
+        left, right = held(ctx, left, node), held(ctx, right, node)
         return computed(ctx, node, python, left, right)  # pyright: ignore[reportArgumentType]
     if (on_left and isinstance(left.type, ShapedType)) or (
         on_right and isinstance(right.type, ShapedType)
@@ -215,6 +223,8 @@ def text_binary(ctx: Context, symbol: str, left: Any, right: Any, span: Span) ->
     _, kind, python, name = _BY_SYMBOL[symbol]
     on_left = isinstance(left, Expr)
     try:
+        if kind in DIVIDING and is_zero(right):
+            return None
         if on_left and left.type.__class__ is ScalarType and kind is not None and is_scalar(right):
             return combine(kind, left, right, span)  # most are
         if not on_left and left.__class__ in _NUMBERS and right.__class__ in _NUMBERS:
@@ -282,13 +292,16 @@ def _on_scalars(
     ctx: Context, node: Any, kind: type[BinaryExpr], symbol: str, left: Any, right: Any
 ) -> Expr:
     try:
-        return combine(kind, left, right, ctx.span(node))
+        made = combine(kind, left, right, ctx.span(node))
     except TypeError as error:
         _refuse_too_large(ctx, node, left, right)
         hint = common_cast(ctx, left, right) or _integers_hint(ctx, node, symbol, left, right)
         raise ParserTypeError(
             str(error), ctx.span(node), hint=hint, slug="scalar-operands"
         ) from None
+    if kind in DIVIDING and is_zero(right):
+        ctx.zero_divisions.append(made)
+    return made
 
 
 def _refuse_too_large(ctx: Context, node: Any, left: Any, right: Any) -> None:
@@ -443,7 +456,7 @@ def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
     value = ctx.value(node.operand)
     symbol, kind, python, name = UNARY[type(node.op)]
     if not isinstance(value, Expr):
-        return computed(ctx, node, python, value)
+        return computed(ctx, node, python, held(ctx, value, node))
     if _is_shaped(value):
         op = _op_named(name) if name else None
         if op is None or not _exists_for(op, value):
@@ -469,14 +482,42 @@ def bool_op(ctx: Context, node: ast.BoolOp) -> Any:
     kind, symbol = (And, "and") if is_and else (Or, "or")
     value = ctx.value(node.values[0])
     for item in node.values[1:]:
-        other = ctx.value(item)
+        statements, other = alone(ctx, item)
         if _is_shaped(value) or _is_shaped(other):
             raise _no_operator(ctx, node, symbol, value, other, _of_masks(ctx, node, value, other))
+        if not isinstance(value, Expr) and bool(value) is is_and:
+            ctx.block += statements  # which run always
+        elif statements:
+            value = _skipped(ctx, node, kind, value, statements, other)
+            continue
         if isinstance(value, Expr) or isinstance(other, Expr):
             value = _on_scalars(ctx, node, kind, symbol, value, other)
         else:
+            value = held(ctx, value, node)
             value = (value and other) if is_and else (value or other)
     return value
+
+
+def _skipped(
+    ctx: Context,
+    node: ast.BoolOp,
+    kind: type[BinaryExpr],
+    left: Any,
+    statements: list[Stmt],
+    right: Any,
+) -> Expr:
+    """Return ``left and right`` where the right side takes statements, run if the left says so."""
+    span, is_and, symbol = ctx.span(node), kind is And, "and" if kind is And else "or"
+    known = ConstBool(not is_and, span)
+    condition = left if isinstance(left, Expr) else ConstBool(bool(left), span)
+    _on_scalars(ctx, node, kind, symbol, condition, right)  # which refuses what is no scalar
+    value = _on_scalars(ctx, node, kind, symbol, ConstBool(is_and, span), right)
+    run = body_of([*statements, YieldStmt((value,), span)], span)
+    skip = body_of([YieldStmt((known,), span)], span)
+    var = Var("_if_tmp", value.type, span)
+    then, orelse = (run, skip) if is_and else (skip, run)
+    ctx.block.append(IfStmt(condition, then, orelse, (var,), span))
+    return var
 
 
 def _of_masks(ctx: Context, node: ast.BoolOp, left: Any, right: Any) -> str | None:
@@ -496,9 +537,13 @@ def compare(ctx: Context, node: ast.Compare) -> Any:
     """Return what a comparison means."""
     if len(node.ops) > 1:
         raise _chain(ctx, node)
-    left, right = ctx.value(node.left), ctx.value(node.comparators[0])
+    left, count = ctx.value(node.left), len(ctx.block)
+    right = ctx.value(node.comparators[0])
+    if len(ctx.block) > count:
+        left = held_before(ctx, count, left, node)
     symbol, kind, python = COMPARE[type(node.ops[0])]
     if not isinstance(left, Expr) and not isinstance(right, Expr):
+        left, right = held(ctx, left, node), held(ctx, right, node)
         return computed(ctx, node, python, left, right)
     if kind is None:
         raise _no_identity(ctx, node, symbol, left, right)

@@ -80,6 +80,7 @@ class Names:
         "lost",
         "plain",
         "sizes",
+        "tuples",
         "values",
     )
 
@@ -92,6 +93,7 @@ class Names:
         self.lost: dict[str, Lost] = {}
         self.fixed: set[Var] = set()  # loop variables: nobody assigns them
         self.sizes: dict[Var, None] = {}  # how much is valid of tiles, whose types name it
+        self.tuples: dict[int, Type] = {}  # types, by their ids, that ``sizes`` was told of
         self.aliases: set[str] = set()  # names of iter_args after their loop
         self.candidates: list[dict[str, Any]] = []  # what the other branch of each `if` defines
         self.journal: list[tuple[str, Any, int]] = []
@@ -153,7 +155,7 @@ class Names:
         """
         part = valid_part(kind)
         if part is not None or kind.__class__ is TupleType:
-            for size in _valid_sizes(kind):
+            for size in _valid_sizes(kind, self.tuples):
                 self.sizes[size] = None
                 self.plain.pop(size.name, None)
         old = self.values.get(name, MISSING)
@@ -252,11 +254,21 @@ class Names:
         self.bind(name, value)
 
 
-def _valid_sizes(kind: Type) -> list[Var]:
-    """Return the variables that a type, or that of an item, names as the valid size of a tile."""
-    if isinstance(kind, TupleType):
-        return [size for item in kind.types for size in _valid_sizes(item)]
-    return [size for size in valid_part(kind) or () if isinstance(size, Var)]
+def _valid_sizes(kind: Type, known: dict[int, Type]) -> list[Var]:
+    """Return the variables that a type, or that of an item, names as the valid size of a tile.
+
+    ``known`` are types of tuples by their ids: those in it have nothing new, and new ones go there.
+    """
+    found: list[Var] = []
+    pending: list[Type] = [kind]
+    while pending:
+        item = pending.pop()
+        if not isinstance(item, TupleType):
+            found += [size for size in valid_part(item) or () if isinstance(size, Var)]
+        elif id(item) not in known:  # `t = (t, t)` has one type for both items
+            known[id(item)] = item
+            pending += reversed(item.types)
+    return found
 
 
 def same_value_type(a: Type, b: Type) -> bool:

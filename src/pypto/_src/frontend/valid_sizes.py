@@ -19,6 +19,7 @@ from pypto._src.ir.nodes import (
     Expr,
     ScalarType,
     TileType,
+    TupleGetItemExpr,
     Var,
     const_value,
     same_dim,
@@ -120,9 +121,16 @@ def _holders(ctx: Context, item: Expr) -> Iterator[Var]:
         defined = {var for each in inside for var in defined_by(each)}
         if left < 0 or not used.isdisjoint(defined):
             return
-        if isinstance(stmt, AssignStmt) and stmt.var not in later and same_dim(stmt.value, item):
+        if isinstance(stmt, AssignStmt) and stmt.var not in later and _is_same(stmt.value, item):
             yield stmt.var
         later |= defined
+
+
+def _is_same(a: Expr, b: Expr) -> bool:
+    """True if two expressions compute the same of the same variables."""
+    if isinstance(a, TupleGetItemExpr) and isinstance(b, TupleGetItemExpr):
+        return a.tuple is b.tuple and a.index == b.index
+    return same_dim(a, b)
 
 
 def state_parts(

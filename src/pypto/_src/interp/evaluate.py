@@ -223,7 +223,9 @@ class Plan:
             bind(env, value)
         for index, axis, size_slot, slot, solve in self.solved:
             env[size_slot] = args[index].shape[axis]
-            env[slot] = solve(env)
+            env[slot] = solved = solve(env)
+            if solved < 0:
+                raise self._misfit(params[index], args[index])
         for index, axis, size in self.told:
             if args[index].shape[axis] != size(env):
                 raise self._misfit(params[index], args[index])

@@ -26,7 +26,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.unique import unique
-from pypto._src.ir.walk import child_list, substitute, uses, walk
+from pypto._src.ir.walk import child_list, uses, walk
 
 
 def dimension_vars(function: Function) -> tuple[Var, ...]:
@@ -72,34 +72,44 @@ class SolvedDim(NamedTuple):
     size: Var
     """Stands for the size of that dimension."""
     value: Expr
-    """What ``var`` is then, if anything: the dimension is to be computed of it and compared."""
+    """What ``var`` is then, if anything: the dimension is to be computed of it and compared.
+
+    The sizes before it in the list may be in it."""
 
 
-def solved_dims(function: Function) -> list[SolvedDim]:
-    """Return the sizes that follow from dimensions such as ``B * 32``, each from the first one."""
-    known: dict[Var, Expr] = {param: param for param in function.params}
+def solved_dims(function: Function, given: int | None = None) -> list[SolvedDim]:
+    """Return the sizes that follow from dimensions such as ``B * 32``, each from the first one.
+
+    Of the parameters the ``given`` first ones have arguments, all if None.
+    """
+    params = function.params[:given]
+    known = set(params)
     dims = [
         (index, axis, dim)
-        for index, param in enumerate(function.params)
+        for index, param in enumerate(params)
         if isinstance(param.type, TensorType)
         for axis, dim in enumerate(param.type.shape)
     ]
-    known |= {dim: dim for _, _, dim in dims if isinstance(dim, Var)}
-    pending = [place for place in dims if isinstance(place[2], BinaryExpr)]
+    known |= {dim for _, _, dim in dims if isinstance(dim, Var)}
+    pending = [
+        (index, axis, dim, list(dict.fromkeys(uses([dim]))))
+        for index, axis, dim in dims
+        if isinstance(dim, BinaryExpr)
+    ]
     found: list[SolvedDim] = []
     before = -1
     while pending and before != len(found):
         before = len(found)
-        left: list[tuple[int, int, Expr]] = []
-        for index, axis, dim in pending:
-            unknown = [var for var in dict.fromkeys(uses([dim])) if var not in known]
+        left: list[tuple[int, int, Expr, list[Var]]] = []
+        for index, axis, dim, names in pending:
+            unknown = [var for var in names if var not in known]
             if len(unknown) > 1:
-                left.append((index, axis, dim))
+                left.append((index, axis, dim, unknown))
             elif unknown:
                 size = Var("size", scalar_type(DataType.INDEX))
                 value = _solved(dim, unknown[0], size)
                 if value is not None:
-                    value = known[unknown[0]] = substitute(value, known)
+                    known.add(unknown[0])
                     found.append(SolvedDim(unknown[0], index, axis, size, value))
         pending = left
     return found

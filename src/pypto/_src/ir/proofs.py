@@ -96,7 +96,7 @@ class Look(NamedTuple):
     """What makes each finding of the rule SSAVerify."""
 
     forms: Collection[Stmt]
-    """Of the statements that are not in `left` one for each form of calls."""
+    """Of the statements that are not in `left` one for each form of calls with operands."""
 
     in_place: bool
     """True if no yield, return or jump needs a longer look, as the rule Structure takes one."""

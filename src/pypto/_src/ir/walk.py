@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import is_
+from types import FunctionType
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast
 
 from pypto._src.ir.base import Field, FieldKind, draft, setter
@@ -250,7 +251,8 @@ class Mutator:
         cls._methods = {}
 
     def __init__(self) -> None:
-        if not type(self).__module__.startswith(_OWN):  # others may get methods at any time
+        if type(self) is Mutator or not type(self).__module__.startswith(_OWN):
+            # A user's object, or the class of one, may get methods at any time.
             vars(self)["_methods"] = {}
         self._redefined: dict[Var, Var] = {}  # iter_args copied for a new init value
         self._depth = 0
@@ -260,12 +262,11 @@ class Mutator:
         own, of_class = vars(self), type(self)
         for base in cls.__mro__:
             name = f"visit_{base.__name__}"
-            if name in own:
-                replace = own[name]
-                return lambda _, node: replace(node)
-            method = getattr(of_class, name, None)
-            if method is not None:
+            method = next((vars(c)[name] for c in of_class.__mro__ if name in vars(c)), None)
+            if isinstance(method, FunctionType) and name not in own:
                 return method
+            if hasattr(self, name):  # no plain method: a static one, or one of the object
+                return lambda mutator, node: getattr(mutator, name)(node)
         return of_class.rebuild
 
     def visit(self, node: Any) -> Any:

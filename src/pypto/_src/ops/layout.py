@@ -138,12 +138,22 @@ def is_column(kind: TileType) -> bool:
 
 
 def with_valid(kind: Type, valid: Sequence[Expr]) -> Type:
-    """Return the type of a tile in vector memory of which ``valid`` rows and columns are valid."""
+    """Return the type of a tile of which ``valid`` rows and columns are valid."""
     assert isinstance(kind, TileType)
     if same_dims(valid, kind.shape):
         return kind
-    order = TileLayout.col_major if is_column(kind) else TileLayout.row_major
-    return TileType(kind.shape, kind.dtype, kind.memref, TileView(tuple(valid), blayout=order))
+    part = None if kind.tile_view is None else in_boxes(kind.tile_view, valid)
+    if part is None:
+        order = TileLayout.col_major if is_column(kind) else TileLayout.row_major
+        part = TileView(valid, blayout=order)
+    return TileType(kind.shape, kind.dtype, kind.memref, part)
+
+
+def in_boxes(view: TileView, valid: Sequence[Expr]) -> TileView | None:
+    """Return the view of a tile in the same boxes with another valid part, None without boxes."""
+    if view.slayout is TileLayout.none_box:
+        return None
+    return TileView(valid, blayout=view.blayout, slayout=view.slayout, fractal=view.fractal)
 
 
 def box(view: TileView, element_bytes: int) -> tuple[int, int]:

@@ -24,7 +24,7 @@ from pypto._src.ir.opdef import Operands
 from pypto._src.ir.sites import Let
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import REGISTRY, Tile, block_op
-from pypto._src.ops.layout import tile_type
+from pypto._src.ops.layout import tile_type, with_valid
 from pypto._src.ops.rules import (
     broadcast,
     called,
@@ -36,6 +36,7 @@ from pypto._src.ops.rules import (
     operand_name,
     refuse,
 )
+from pypto._src.ops.valid import valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,6 +168,35 @@ def _accumulated(o: Operands, result: TileType) -> Type:
     return result
 
 
+def _product_part(o: Operands, kind: Type) -> Type:
+    """[M, K] with its valid [m, K] x [K, N] with its valid [K, n] -> [M, N] with the valid [m, n].
+
+    What a product adds to is valid in that part as well.
+    """
+    left = 1 if o.op.in_place else 0
+    lhs, rhs = o.tile(left), o.tile(left + 1)
+    rows, columns = valid_or_all(lhs), valid_or_all(rhs)
+    if not (same_dim(rows[1], lhs.shape[1]) and same_dim(columns[0], rhs.shape[0])):
+        refuse(
+            o,
+            f"{called(o.op)} takes all of K: {operand_name(o, left)} {dims(lhs.shape)} is valid in "
+            f"{dims(rows)}, {operand_name(o, left + 1)} {dims(rhs.shape)} in {dims(columns)}",
+            "valid-shape",
+            "load all columns of the first and all rows of the second operand",
+        )
+    part = rows[0], columns[1]
+    if left and not same_dims(valid_or_all(o.tile(0)), part):
+        refuse(
+            o,
+            f"{called(o.op)} adds a product that is valid in {dims(part)} to "
+            f"{operand_name(o, 0)}, which is valid in {dims(valid_or_all(o.tile(0)))}",
+            "valid-shape",
+            "load the operands of both with the same valid_shapes",
+            shown=(0,),
+        )
+    return with_valid(kind, part)
+
+
 def _with_moved_bias(call: Call, let: Let) -> Expr | None:
     """Return what a product with a bias in Mat memory stands for.
 
@@ -190,6 +220,7 @@ def _times(lhs: Array, rhs: Array) -> Array:
 @block_op(
     pipe=PipeType.M,
     types=_matmul_type,
+    valid=_product_part,
     dtypes=OPERANDS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Left, 1: MemorySpace.Right},
@@ -209,6 +240,7 @@ def matmul(lhs: Tile, rhs: Tile) -> Tile:
 @block_op(
     pipe=PipeType.M,
     types=_matmul_acc_type,
+    valid=_product_part,
     dtypes=OPERANDS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Acc, 1: MemorySpace.Left, 2: MemorySpace.Right},
@@ -228,6 +260,7 @@ def matmul_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
 @block_op(
     pipe=PipeType.M,
     types=_matmul_bias_type,
+    valid=_product_part,
     dtypes=OPERANDS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: BIAS},
@@ -254,6 +287,7 @@ def matmul_bias(lhs: Tile, rhs: Tile, bias: Tile) -> Tile:
 @block_op(
     pipe=PipeType.M,
     types=_gemv_type,
+    valid=_product_part,
     dtypes=OPERANDS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Left, 1: MemorySpace.Right},
@@ -273,6 +307,7 @@ def gemv(lhs: Tile, rhs: Tile) -> Tile:
 @block_op(
     pipe=PipeType.M,
     types=_gemv_acc_type,
+    valid=_product_part,
     dtypes=OPERANDS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Acc, 1: MemorySpace.Left, 2: MemorySpace.Right},
@@ -292,6 +327,7 @@ def gemv_acc(acc: Tile, lhs: Tile, rhs: Tile) -> Tile:
 @block_op(
     pipe=PipeType.M,
     types=_gemv_bias_type,
+    valid=_product_part,
     dtypes=OPERANDS,
     space=MemorySpace.Acc,
     spaces={0: MemorySpace.Left, 1: MemorySpace.Right, 2: BIAS},

@@ -30,7 +30,7 @@ from pypto._src.ir.nodes import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.opdef import RESULT, Complete, Operands, space_of_number
+from pypto._src.ir.opdef import RESULT, Complete, Operands, not_whole, space_of_number
 from pypto._src.ir.sites import CppSite, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
@@ -48,6 +48,7 @@ from pypto._src.ops.define import (
 from pypto._src.ops.layout import (
     BOXED,
     is_column,
+    is_row,
     source_space,
     tile_space,
     tile_type,
@@ -73,7 +74,7 @@ from pypto._src.ops.rules import (
     poison,
     refuse,
 )
-from pypto._src.ops.valid import check_sizes, given, same_part
+from pypto._src.ops.valid import all_of, check_sizes, given, name_of_all, same_part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -183,22 +184,33 @@ def _load_cpp(site: CppSite) -> None:
 def _load_part_type(o: Operands) -> Type:
     """Return the type of a tile of which only the given sizes are loaded."""
     shapes, valid = o.ints(2), o.ints(3)
-    if attribute(o, "target_memory") is not MemorySpace.Vec:
-        raise OpError(
-            f"{called(o.op)} makes partly valid tiles in Vec memory only",
-            hint="leave valid_shapes out: products take whole tiles",
-            slug="valid-shape",
-        )
-    check_sizes(o, shapes, valid)
+    space = _target(o, (MemorySpace.Vec, MemorySpace.Mat))
+    if space is MemorySpace.Vec:
+        check_sizes(o, shapes, valid)
+        kind = _load_type(o, valid)
+        assert isinstance(kind, TileType)
+        return with_valid(kind, valid)
+    # The matrix unit takes matrices: dimensions of 1 before the last two are dropped.
+    before = len(shapes) - 2 if len(shapes) == len(valid) > 2 else 0
+    if not all(const_value(dim) == 1 for dim in (*shapes[:before], *valid[:before])):
+        before = 0
+    matrix = shapes[before:]
+    check_sizes(o, matrix, valid[before:])
     kind = _load_type(o, valid)
     assert isinstance(kind, TileType)
-    return with_valid(kind, valid)
+    if is_row(matrix):
+        raise OpError(
+            f"{called(o.op)} of a single row to {space.name} memory takes all of it",
+            hint="leave valid_shapes out",
+            slug="valid-shape",
+        )
+    return with_valid(tile_type(matrix, kind, space), valid[before:])
 
 
 def _load_part(
     tensor: Array, offsets: Sequence[int], _shapes: Sequence[int], valid: Sequence[int], **_: Any
 ) -> Array:
-    return region(tensor, offsets, valid, "pl.load reads").copy()
+    return region(tensor, offsets, valid, "pl.load reads").reshape(valid[-2:]).copy()
 
 
 @target_form(
@@ -250,7 +262,8 @@ def load(
     ``target_memory`` is Vec, or Mat for an operand of a matrix product. With ``valid_shapes``
     only so many rows and columns are read; the rest of the tile has no value. They are numbers
     or variables, from 0 to the size of the tile. What is computed from such a tile is valid in
-    the same part, and `store` writes only that.
+    the same part, and `store` writes only that. Operands of a product have all of K; of a tensor
+    of more dimensions they are a matrix, the other sizes being 1.
     """
     ...
 
@@ -267,7 +280,11 @@ def _store_type(o: Operands) -> Type:
     tile, shapes, tensor = o.tile(0), o.ints(2), o.tensor(3)
     part = valid_part(tile)
     check_region(o, 3, 1, part)
-    if part is not None and len(shapes) != len(tile.shape):
+    space = known_space(o.args[0])
+    fits = part is not None and same_dims(part, shapes)
+    if part is not None and space is MemorySpace.Acc:
+        fits = same_dims(_without_ones(part), _without_ones(shapes))
+    if part is not None and not fits and len(shapes) != len(tile.shape):
         refuse(
             o,
             f"{called(o.op)} of a partly valid tile {dims(tile.shape)} to a region {dims(shapes)}",
@@ -275,7 +292,7 @@ def _store_type(o: Operands) -> Type:
             "store it to a tensor of two dimensions",
         )
     whole = same_dims(_long(tile.shape), _long(shapes))
-    if not whole and (part is None or not same_dims(part, shapes)):
+    if not whole and not fits:
         valid = "" if part is None else f", valid in {dims(part)},"
         refuse(
             o,
@@ -283,7 +300,6 @@ def _store_type(o: Operands) -> Type:
             "shape-mismatch",
             _fitting(o),
         )
-    space = known_space(o.args[0])
     allowed = frozenset({tile.dtype})
     if space is MemorySpace.Acc:
         allowed = _ACC_STORES.get(tile.dtype, frozenset())
@@ -318,6 +334,12 @@ def _long(shape: Sequence[Expr]) -> list[Expr]:
     return [dim for dim in shape if const_value(dim) != 1]
 
 
+def _without_ones(shape: Sequence[Expr]) -> Sequence[Expr]:
+    """Return a shape without the dimensions of 1 that it begins with."""
+    begin = next((axis for axis, dim in enumerate(shape) if const_value(dim) != 1), len(shape))
+    return shape[begin:]
+
+
 def _store_pipe(call: Call) -> PipeType:
     # The engine follows from where the tile is, not from the name of the op.
     return _FIX if tile_space(call.args[0]) is _ACC else _MTE3
@@ -339,7 +361,9 @@ def _store(tile: Array, offsets: Sequence[int], shapes: Sequence[int], tensor: A
 
 def _store_pto(site: PtoSite) -> None:
     tile, offsets, shapes, tensor = site.call.args
-    sizes = valid_part(tile.type) or elements(shapes)
+    sizes, valid = elements(shapes), valid_part(tile.type)
+    if valid is not None and len(valid) == len(sizes):
+        sizes = valid
     part, kind = site.partition_view(tensor, elements(offsets), sizes)
     site.emit(f"pto.tstore ins({site.args[0]} : {site.arg_types[0]}) outs({part} : {kind})")
 
@@ -349,7 +373,10 @@ def _store_cpp(site: CppSite) -> None:
     assert isinstance(tile.type, TileType)
     assert isinstance(tensor.type, TensorType)
     layout = _layout(tile.type, tensor.type)
-    sizes = elements(shapes) if valid_part(tile.type) is None else tile.type.shape
+    sizes = elements(shapes)
+    if valid_part(tile.type) is not None:
+        rank = len(sizes)
+        sizes = [*[ConstInt(1)] * rank, *tile.type.shape][-rank:]
     view = site.global_view(tensor, elements(offsets), sizes, layout)
     site.emit(f"TSTORE({view}, {site.args[0]});")
 
@@ -382,6 +409,7 @@ def store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> 
 @block_op(
     pipe=PipeType.FIX,
     types=_store_type,
+    valid=given,
     dtypes=_SPACE_DTYPES[MemorySpace.Acc],
     reads=(0,),
     writes=(3,),
@@ -426,6 +454,14 @@ def _move_type(o: Operands) -> Type:
     return tile_type(kind.shape[::-1], kind, space)
 
 
+def _moved_part(o: Operands, kind: Type) -> Type:
+    """A part of a matrix is moved to Left or Right memory, where products take it."""
+    part = valid_part(o.tile(0))
+    if part is None or attribute(o, "target_memory") not in _CUBE:
+        raise not_whole(f"{called(o.op)} takes", operand_name(o, 0))
+    return with_valid(kind, part[::-1] if attribute(o, "transpose") else part)
+
+
 def _move_pipe(call: Call) -> PipeType:
     return PipeType.MTE1 if _target_space(call) in FROM_MAT else PipeType.V
 
@@ -446,10 +482,13 @@ def _transposed(kind: Type) -> TileType:
 
 def _move_pto(site: PtoSite) -> None:
     source, kind = site.args[0], site.arg_types[0]
+    result, result_kind = site.dst, site.dst_type
     if site.call.kwargs.get("transpose"):
         tile = site.call.args[0]
         source, kind = site.retype(tile, _transposed(tile.type))
-    site.emit(f"pto.tmov ins({source} : {kind}) outs({site.dst} : {site.dst_type})")
+        if valid_part(tile.type) is not None:  # other bytes than those of the part move as well
+            result, result_kind = site.retype(None, all_of(site.call.type))
+    site.emit(f"pto.tmov ins({source} : {kind}) outs({result} : {result_kind})")
 
 
 def _move_cpp(site: CppSite) -> None:
@@ -457,12 +496,15 @@ def _move_cpp(site: CppSite) -> None:
     if site.call.kwargs.get("transpose"):
         tile = site.call.args[0]
         source = site.retype(tile, _transposed(tile.type), "t")
+        site.emit(f"TMOV({name_of_all(site, RESULT)}, {source});")
+        return
     site.emit(f"TMOV({site.dst}, {source});")
 
 
 @block_op(
     pipe=_move_pipe,
     types=_move_type,
+    valid=_moved_part,
     dtypes=STORABLE,
     in_place=(),
     columns=(0, RESULT),

@@ -233,8 +233,12 @@ def check_space(
     allowed = op.operand_spaces(kwargs).get(index)
     if allowed is None or space in allowed:
         return
-    hint = _space_hint(name, space, next(iter(allowed))) if len(allowed) == 1 else None
-    if len(allowed) > 1 and MemorySpace.Mat in allowed:
+    hint = None
+    if len(allowed) == 1:
+        hint = _space_hint(name, space, next(iter(allowed)))
+    elif MemorySpace.Vec in allowed:
+        hint = _space_hint(name, space, MemorySpace.Vec)
+    elif MemorySpace.Mat in allowed:
         hint = f"load {name} with target_memory=pl.MemorySpace.Mat"
     raise OpError(
         f"{called(op)} takes {name} from {names_of(allowed)} memory, it is in {space.name}",

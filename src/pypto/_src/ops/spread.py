@@ -154,6 +154,8 @@ def _grown_flat(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name
     if not same_dims(part[:first], shape[:first]):
         outer = (shape[:first], shape[first:])
         value = _grown_as(value, (one, _product(shape[first:])), outer, shape, let, span, name)
+    if len(tile_of(value).shape) < len(shape):  # dimensions of 1 in front are missing
+        value = let(name, reshape.call((value, MakeTuple(shape)), {}, span))
     return value
 
 

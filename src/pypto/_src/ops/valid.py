@@ -23,7 +23,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import RESULT, Operands, not_whole
 from pypto._src.ir.sites import CppSite
-from pypto._src.ops.layout import is_column, with_valid
+from pypto._src.ops.layout import in_boxes, is_column, with_valid
 from pypto._src.ops.rules import called, dims, operand_name, refuse
 
 COMPUTED_SIZE: Final = "valid-computed"
@@ -179,7 +179,10 @@ ELEMENTWISE: Final = (same_part, equal_part, part_of_first)
 def all_of(kind: Type) -> TileType:
     """Return the type of a tile's bytes as a whole tile, valid or not."""
     assert isinstance(kind, TileType)
-    return TileType(kind.shape, kind.dtype, kind.memref)
+    view = kind.tile_view
+    if view is not None:
+        view = in_boxes(view, ())
+    return TileType(kind.shape, kind.dtype, kind.memref, view)
 
 
 def name_of_all(site: CppSite, at: int) -> str:

@@ -275,7 +275,7 @@ def not_proved(function: Function) -> Iterable[Stmt]:
 
 
 def one_of_each_form(function: Function) -> Sequence[Stmt]:
-    """Return statements of a function among which each form of its calls is.
+    """Return statements of a function among which each form of its calls with operands is.
 
     They are all of them unless the running pipeline has verified the function.
     """

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.diagnostics import Label, spelled_like
-from pypto._src.errors import PassError
+from pypto._src.errors import PassError, PyptoError
 from pypto._src.ir.dims import map_dims
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import (
@@ -317,7 +317,10 @@ class Clone(Mutator):
             return new
         op = op_of(new)
         if isinstance(new, Call) and op is not None:
-            return op.call(new.args, new.kwargs, new.span)
+            try:
+                return op.call(new.args, new.kwargs, new.span)
+            except PyptoError as error:  # the caller's sizes are none of this op
+                raise error.at(new.span) from None
         return copy_with(new, {"type": self.kind(new.type)})
 
     def _is_symbolic(self, kind: Type) -> bool:

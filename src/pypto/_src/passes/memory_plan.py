@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any, Final, NamedTuple
+from pathlib import PurePath
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
@@ -22,6 +23,18 @@ from pypto._src.passes.regions import Block, number, sites_in
 from pypto._src.targets import A2A3, Memory, Target
 
 
+class Lines(NamedTuple):
+    """The lines of one file on which a buffer is needed."""
+
+    file: str  # "" for the file of the kernel
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        """Return the file, unless it is the kernel's, and the lines."""
+        return f"{PurePath(self.file).name} {self.first}-{self.last}".lstrip()
+
+
 class PlannedBuffer(NamedTuple):
     """One buffer: its tiles, its bytes, and the source lines on which it is needed."""
 
@@ -30,7 +43,14 @@ class PlannedBuffer(NamedTuple):
     address: int  # of the first byte
     size: int  # bytes
     times: Range  # statement p reads at 2p and writes at 2p + 1
-    lines: tuple[int, int]  # first and last; (0, 0) where the program has no source
+    lines: tuple[int, int]  # first and last of the kernel's file; (0, 0) where there are none
+    elsewhere: tuple[Lines, ...] = ()  # of the files of functions that are inline
+
+    @property
+    def places(self) -> str:
+        """The lines of all files, "" where the program has no source."""
+        own = [Lines("", *self.lines)] if self.lines[0] else []
+        return ", ".join(map(str, (*own, *self.elsewhere)))
 
 
 class SpacePlan(NamedTuple):
@@ -112,6 +132,7 @@ class MemoryPlan:
                         "address": each.address,
                         "bytes": each.size,
                         "lines": list(each.lines),
+                        "elsewhere": [part._asdict() for part in each.elsewhere],
                         "times": [list(segment) for segment in each.times],
                     }
                     for each in plan.buffers
@@ -137,7 +158,7 @@ class MemoryPlan:
 
 def _kernel_plan(function: Function, target: Target, planner: str) -> KernelPlan:
     root = number(function)
-    lines = _lines(root)
+    lines = _lines(function, root)
     spaces = [
         _space_plan(space, found, target.memories[space], planner, lines)
         for space, found in sorted(buffers(function, root).items(), key=lambda each: each[0].value)
@@ -159,16 +180,27 @@ def _check_references(function: Function, root: Block) -> None:
             )
 
 
-def _lines(root: Block) -> list[int]:
-    """Return the source line of each statement number; 0 where there is none."""
-    lines = [0] * (root.end + 2)
+def _lines(function: Function, root: Block) -> list[_Line]:
+    """Return file and source line of each statement number; line 0 where there is none."""
+    lines: list[_Line] = [("", 0)] * (root.end + 2)
+    own = function.span.filename
     for site in sites_in(root):
-        lines[site.begin] = max(site.stmt.span.begin_line, 0)
+        span = site.stmt.span
+        own = own or span.filename
+        if span.begin_line > 0:
+            lines[site.begin] = ("" if span.filename == own else span.filename, span.begin_line)
     return lines
 
 
+_Line: TypeAlias = tuple[str, int]
+
+
 def _space_plan(
-    space: MemorySpace, found: Sequence[Buffer], memory: Memory, planner: str, lines: Sequence[int]
+    space: MemorySpace,
+    found: Sequence[Buffer],
+    memory: Memory,
+    planner: str,
+    lines: Sequence[_Line],
 ) -> SpacePlan:
     held = [const_value(b.memref.addr_) for b in found]
     best = placed(found, memory, exact=planner != "fast")
@@ -180,21 +212,25 @@ def _space_plan(
     return SpacePlan(space, memory.usable_bytes, tuple(planned), max(tops, default=0), best.bound)
 
 
-def _planned(buffer: Buffer, address: int, lines: Sequence[int]) -> PlannedBuffer:
+def _planned(buffer: Buffer, address: int, lines: Sequence[_Line]) -> PlannedBuffer:
     kind = buffer.tiles[0].type
     assert isinstance(kind, TileType)
     shape = ", ".join(python_print(dim) for dim in kind.shape)
     names = tuple(dict.fromkeys(tile.name for tile in buffer.tiles))
-    needed = [
-        line for begin, end in buffer.range for line in lines[begin // 2 : end // 2 + 1] if line > 0
-    ]
+    needed: dict[str, list[int]] = {}
+    for begin, end in buffer.range:
+        for file, line in lines[begin // 2 : end // 2 + 1]:
+            if line > 0:
+                needed.setdefault(file, []).append(line)
+    ranges = {file: (min(found), max(found)) for file, found in needed.items()}
     return PlannedBuffer(
         names,
         f"[{shape}] {kind.dtype.member}",
         address,
         buffer.memref.size_,
         buffer.range,
-        (min(needed, default=0), max(needed, default=0)),
+        ranges.pop("", (0, 0)),
+        tuple(Lines(file, *ranges[file]) for file in sorted(ranges)),
     )
 
 
@@ -211,8 +247,7 @@ def _kernel_text(kernel: KernelPlan) -> Iterator[str]:
     for plan in kernel.spaces:
         yield f"{kernel.kernel}, {plan.space.name}: {_summary(plan)}"
         for letter, each in zip(_letters(), plan.buffers, strict=False):
-            first, last = each.lines
-            when = f", lines {first}-{last}" if first else ""
+            when = f", lines {each.places}" if each.places else ""
             what = f"{', '.join(each.names)}: {each.text}{when}"
             yield f"  {letter} {each.address:#08x} +{each.size:<7} {what}"
         yield from (f"  {row}" for row in _map(plan, kernel.length))
@@ -274,10 +309,10 @@ def _kernel_html(kernel: KernelPlan) -> Iterator[str]:
         yield "<table><tr><th>tiles</th><th>type</th><th>address</th><th>bytes</th>"
         yield "<th>lines</th></tr>"
         for each in plan.buffers:
-            first, last = each.lines
-            cells = (", ".join(each.names), each.text, f"{each.address:#x}", f"{each.size:,}")
+            size = f"{each.size:,}"
+            cells = (", ".join(each.names), each.text, f"{each.address:#x}", size, each.places)
             row = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-            yield f"<tr>{row}<td>{f'{first}-{last}' if first else ''}</td></tr>"
+            yield f"<tr>{row}</tr>"
         yield "</table>"
 
 

@@ -422,15 +422,17 @@ class Planner:
     def _is_apart(self, site: Site, block: Block) -> bool:
         """True if several ways, or perhaps none, lead from a statement to one in ``block``.
 
-        One way leads on in an arm of a branch in the function's own block, and from before the
-        branch to there, if no other branch or loop is between: arms that nothing goes through are
-        not planned.
+        One way leads on in an arm of a branch in the function's own block, if no other branch or
+        loop is between: arms that nothing goes through are not planned. Not so from before the
+        branch: an earlier statement of the arm may need a flag that waits there, too.
         """
+        if site.block is not block:
+            return True
         if not self.in_arm(block):
-            return site.block is not block
+            return False
         branch = owner_of(block)
         is_alone = isinstance(branch.stmt, IfStmt) and branch.block is self.root
-        return not is_alone or site.block not in (block, self.root) or site.begin < self.finished
+        return not is_alone or site.begin < self.finished
 
     def in_arm(self, block: Block) -> bool:
         """True if a block is an arm of a branch, or inside one: perhaps nothing goes there."""

@@ -21,6 +21,8 @@ from pypto._src.ir.nodes import (
     FloorDiv,
     FloorMod,
     MakeTuple,
+    Min,
+    Sub,
     TensorType,
     Var,
     binary,
@@ -62,8 +64,14 @@ def nest(
     targets: Sequence[Var],
     body: Body,
     names: Sequence[str] = (),
+    *,
+    in_part: bool = False,
 ) -> list[Var]:
-    """Append loops over the tiles of ``sizes`` in ``space``; return the targets after them."""
+    """Append loops over the tiles of ``sizes`` in ``space``; return the targets after them.
+
+    With ``in_part``, the last tile of a dimension that is known at run time only goes on after the
+    end of the tensors, which may be smaller than a tile.
+    """
 
     def level(b: Builder, offsets: tuple[Expr, ...], now: list[Var]) -> list[Var]:
         axis = len(offsets)
@@ -74,7 +82,9 @@ def nest(
             return level(b, (*offsets, ConstInt(0)), now)
 
         def turn(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
-            return level(inside, (*offsets, begin_of(inside, counter, dim, size)), held)
+            stays = in_part and known_size(dim) is None
+            begin = counter if stays else begin_of(inside, counter, dim, size)
+            return level(inside, (*offsets, begin), held)
 
         name = names[axis] if names else "row" if axis < len(space) - 1 else "col"
         return b.loop(name, (0, dim, size), now, turn)
@@ -282,11 +292,13 @@ class _Product:
         assert isinstance(lhs, Var)
         assert isinstance(rhs, Var)
         self.lhs, self.rhs = lhs, rhs
-        self.turned = bool(call.kwargs.get("a_trans")), bool(call.kwargs.get("b_trans"))
         self._check()
-        if len(tensor_type(rhs).shape) == 1:  # A x is x A', and a vector is a row
+        a_trans, b_trans = bool(call.kwargs.get("a_trans")), bool(call.kwargs.get("b_trans"))
+        is_vector = len(tensor_type(lhs).shape) == 1  # which is a row, and never turned
+        self.turned = a_trans and not is_vector, b_trans
+        if len(tensor_type(rhs).shape) == 1:  # A x is x A'
             self.lhs, self.rhs = rhs, lhs
-            self.turned = False, not self.turned[0]
+            self.turned = False, not a_trans
         a, c = tensor_type(self.lhs).shape, tensor_type(self.rhs).shape
         self.has_rows = len(a) > 1
         rows, inner = _matrix(a, self.turned[0])
@@ -342,7 +354,8 @@ class _Product:
         across = _BOX if self.size > 1 else 2 * _BOX
         # One row is a vector, which goes in units of 512 bytes.
         depth = 512 // self.size if self.is_row else across
-        wanted = (("M", rows, 1 if self.is_row else across), ("N", columns, across))
+        second = "N" if self.lhs is self.call.args[0] else "M"  # of A x these are the rows of A
+        wanted = (("M", rows, 1 if self.is_row else across), (second, columns, across))
         for letter, count, least in (*wanted, ("K", self.inner, depth)):
             if count is not None and (count < least or (letter == "K" and count % least)):
                 raise self._refuse(
@@ -362,40 +375,61 @@ class _Product:
         targets = [target for target, _ in self.sinks]
         sizes = (*[1] * len(self.stack), *self.tile)
         names = (*["batch"] * len(self.stack), "row", "col")
-        return nest(self.b, (*self.stack, *self.matrix), sizes, targets, self._block, names)
+        space = (*self.stack, *self.matrix)
+        return nest(self.b, space, sizes, targets, self._block, names, in_part=True)
 
     def _block(self, b: Builder, offsets: Sequence[Expr], now: list[Var]) -> list[Var]:
         assert self.inner is not None
         name = self.sinks[0][0].name
+        valid = self._valid(b, offsets)
         multiply, accumulate = (
             (matmul.gemv, matmul.gemv_acc) if self.is_row else (matmul.matmul, matmul.matmul_acc)
         )
-        left, right = self._operands(b, offsets, ConstInt(0))
+        left, right = self._operands(b, offsets, valid, ConstInt(0))
         acc = b.let(f"{name}_acc", multiply.build((left, right), {}, b.span))
         if self.inner > self.depth:
 
             def turn(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
-                left, right = self._operands(inside, offsets, counter)
+                left, right = self._operands(inside, offsets, valid, counter)
                 value = accumulate.build((held[0], left, right), {}, b.span)
                 return [inside.let(f"{name}_acc", value)]
 
             (acc,) = b.loop("k", (self.depth, self.inner, self.depth), [acc], turn)
         rows = slice(0 if self.has_rows else 1, None)
-        sizes = (*[1] * len(self.stack), *self.tile[rows])
+        sizes = (*[1] * len(self.stack), *valid[rows])
         place = (*offsets[: len(self.stack)], *offsets[-2:][rows])
         out: list[Var] = []
         for target, (_, offset) in zip(now, self.sinks, strict=True):
             at = list(place)
             if offset is not None:
                 at = [plus(o, each) for o, each in zip(offset, place, strict=True)]
-            out.append(store_tile(b, acc, at, sizes, target))
+            operands = (acc, MakeTuple(at), MakeTuple(sizes), target)
+            out.append(b.let(target.name, memory.store.build(operands, {}, b.span)))
         return out
 
-    def _operands(self, b: Builder, offsets: Sequence[Expr], k: Expr) -> tuple[Var, Var]:
+    def _valid(self, b: Builder, offsets: Sequence[Expr]) -> tuple[Expr, Expr]:
+        """Return how many rows and columns of a block are inside the tensors."""
+        found: list[Expr] = []
+        for name, dim, size, begin in zip(
+            ("rows", "cols"), self.matrix, self.tile, offsets[-2:], strict=True
+        ):
+            part: Expr = ConstInt(size)
+            if known_size(dim) is None:
+                part = b.let(name, binary(Min, binary(Sub, dim, begin, b.span), size, b.span))
+            found.append(part)
+        return found[0], found[1]
+
+    def _operands(
+        self, b: Builder, offsets: Sequence[Expr], valid: tuple[Expr, Expr], k: Expr
+    ) -> tuple[Var, Var]:
         *stack, row, column = offsets
-        m, n = self.tile
-        left = self._operand(b, self.lhs, stack, (row, k), (m, self.depth), MemorySpace.Left)
-        right = self._operand(b, self.rhs, stack, (k, column), (self.depth, n), MemorySpace.Right)
+        (m, n), (rows, columns), depth = self.tile, valid, ConstInt(self.depth)
+        left = self._operand(
+            b, self.lhs, stack, (row, k), (m, self.depth), (rows, depth), MemorySpace.Left
+        )
+        right = self._operand(
+            b, self.rhs, stack, (k, column), (self.depth, n), (depth, columns), MemorySpace.Right
+        )
         return left, right
 
     def _operand(
@@ -405,6 +439,7 @@ class _Product:
         stack: Sequence[Expr],
         at: tuple[Expr, Expr],
         sizes: tuple[int, int],
+        valid: tuple[Expr, Expr],
         space: MemorySpace,
     ) -> Var:
         turned = self.turned[space is MemorySpace.Right]
@@ -415,11 +450,15 @@ class _Product:
             for dim, offset in zip(before, stack[len(stack) - len(before) :], strict=True)
         ]
         is_vector = len(tensor_type(source).shape) == 1
-        box = [1] * len(front) + list(shape[is_vector:])
-        operands = (source, MakeTuple([*front, *offsets[is_vector:]]), MakeTuple(box))
-        loaded = memory.load.build(operands, {"target_memory": MemorySpace.Mat}, b.span)
+        ones = [1] * len(front)
+        kwargs: dict[str, Any] = {"target_memory": MemorySpace.Mat}
+        if not all(isinstance(size, ConstInt) for size in valid):
+            kwargs["valid_shapes"] = MakeTuple([*ones, *(valid[::-1] if turned else valid)])
+        box = MakeTuple([*ones, *shape[is_vector:]])
+        operands = (source, MakeTuple([*front, *offsets[is_vector:]]), box)
+        loaded = memory.load.build(operands, kwargs, b.span)
         mat = shaped(b, b.let(f"{source.name}_mat", loaded), shape)
-        kwargs: dict[str, Any] = {"target_memory": space}
+        kwargs = {"target_memory": space}
         if turned:
             kwargs["transpose"] = True
         return b.let(
@@ -430,4 +469,4 @@ class _Product:
 def _matrix(shape: Sequence[Expr], turned: bool) -> tuple[Expr, Expr]:
     """Return rows and columns of each matrix of a stack; a vector is a row."""
     rows, columns = shape[-2:] if len(shape) > 1 else (ConstInt(1), shape[0])
-    return (columns, rows) if turned and len(shape) > 1 else (rows, columns)
+    return (columns, rows) if turned else (rows, columns)

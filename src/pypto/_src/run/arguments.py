@@ -257,12 +257,13 @@ class KnownSizes:
         """Find what the first ``given`` parameters tell."""
         self._function = function
         self._params = function.params[:given]
-        self._solved = [row for row in solved_dims(function) if row.param < given]
-        self.vars = {*self._params, *_dimensions(function), *(row.var for row in self._solved)}
-        sizes = [row.size for row in self._solved]
-        values = [row.value for row in self._solved]
-        self._others = [var for var in dict.fromkeys(uses(values)) if var not in {*sizes}]
-        self._solve = _Computation([*sizes, *self._others], values, function) if values else None
+        self._solved: list[tuple[SolvedDim, list[Var], _Computation]] = []
+        self.vars = {*self._params, *_dimensions(self._params)}
+        for row in solved_dims(function, given):
+            others = [var for var in dict.fromkeys(uses([row.value])) if var is not row.size]
+            solve = _Computation([row.size, *others], [row.value], function)
+            self._solved.append((row, others, solve))
+            self.vars.add(row.var)
 
     def of(self, values: Sequence[Any]) -> dict[Var, int]:
         """Return them for arguments.
@@ -279,26 +280,16 @@ class KnownSizes:
             elif isinstance(param.type, ScalarType) and not param.type.dtype.is_float():
                 numbers[param] = value
         found |= numbers
-        if self._solve is not None:
-            self._add_solved(found, values, self._solve)
-        return found
-
-    def _add_solved(
-        self, found: dict[Var, int], values: Sequence[Any], solve: _Computation
-    ) -> None:
-        sizes = [values[row.param].shape[row.axis] for row in self._solved]
-        try:
-            solved = solve.of([*sizes, *(found[var] for var in self._others)])
-        except EvaluationError as error:
-            self._refuse(
-                self._solved[0],
-                values,
-                f"which gives no {self._solved[0].var.name}: {error.message}",
-            )
-        for row, size in zip(self._solved, solved, strict=True):
+        for row, others, solve in self._solved:
+            whole = values[row.param].shape[row.axis]
+            try:
+                (size,) = solve.of([whole, *(found[var] for var in others)])
+            except EvaluationError as error:
+                self._refuse(row, values, f"which gives no {row.var.name}: {error.message}")
             if size < 0:
                 self._refuse(row, values, f"and {row.var.name} would be {size}")
             found[row.var] = size
+        return found
 
     def _refuse(self, row: SolvedDim, values: Sequence[Any], why: str) -> NoReturn:
         param = self._function.params[row.param]
@@ -381,7 +372,7 @@ class SizeWords:
         self.name = function.name
         self._places: list[tuple[Var, list[tuple[int, int]]]] = []
         self._solved: KnownSizes | None = None
-        found = _dimensions(function)
+        found = _dimensions(function.params)
         for var in dimension_vars(function):
             if var not in found:
                 self._solved = self._solved or KnownSizes(function, len(function.params))
@@ -423,10 +414,10 @@ class SizeWords:
         return words
 
 
-def _dimensions(function: Function) -> dict[Var, list[tuple[int, int]]]:
+def _dimensions(params: Sequence[Var]) -> dict[Var, list[tuple[int, int]]]:
     """Return where each variable is a whole dimension: parameter and axis."""
     found: dict[Var, list[tuple[int, int]]] = {}
-    for index, param in enumerate(function.params):
+    for index, param in enumerate(params):
         if isinstance(param.type, TensorType):
             for axis, dim in enumerate(param.type.shape):
                 if isinstance(dim, Var):

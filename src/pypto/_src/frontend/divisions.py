@@ -1,0 +1,87 @@
+"""Integer divisions by a number that is zero: each fails whenever it runs.
+
+What is guarded by a constant, as in ``if WIDTH > 0: n // WIDTH``, does not run. So the front end
+notes such divisions while it reads, and looks for those that can run once a function is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pypto._src.errors import ParserError, ParserTypeError
+from pypto._src.ir.nodes import (
+    And,
+    BinaryExpr,
+    ConstBool,
+    Expr,
+    FloatDiv,
+    FloorDiv,
+    FloorMod,
+    IRNode,
+    Or,
+    const_value,
+    dtype_of,
+)
+from pypto._src.ir.stmts import ForStmt, IfStmt, Stmt, WhileStmt
+from pypto._src.ir.walk import child_list
+
+DIVIDING: Final[Mapping[type, str]] = {FloatDiv: "/", FloorDiv: "//", FloorMod: "%"}
+"""Operators that fail on integers if the second one is zero."""
+
+
+def is_zero(value: Any) -> bool:
+    """True for a number or constant that is zero."""
+    return (const_value(value) if isinstance(value, Expr) else value) == 0
+
+
+def zero_divisions(body: Stmt) -> Iterator[ParserError]:
+    """Yield an error for each division by zero that no constant keeps from running."""
+    seen: set[int] = set()
+    todo: list[IRNode] = [body]
+    while todo:
+        node = todo.pop()
+        if id(node) in seen:  # operands may be shared
+            continue
+        seen.add(id(node))
+        if isinstance(node, BinaryExpr) and _fails(node):
+            symbol = DIVIDING[type(node)]
+            message = f"{symbol!r} by a constant that is zero fails whenever it runs"
+            yield ParserTypeError(message, node.span, slug="division-by-zero")
+        todo += reversed(_run(node))
+
+
+def _fails(node: BinaryExpr) -> bool:
+    return type(node) in DIVIDING and is_zero(node.right) and dtype_of(node.left).is_int()
+
+
+def _run(node: IRNode) -> Sequence[IRNode]:
+    """Return the parts of a node but for those that a constant keeps from running."""
+    if isinstance(node, IfStmt):
+        parts: list[IRNode] = [node.condition]
+        if not _has(node.condition, And, False):
+            parts.append(node.then_body)
+        if node.else_body is not None and not _has(node.condition, Or, True):
+            parts.append(node.else_body)
+        return parts
+    if isinstance(node, And | Or) and _has(node.left, type(node), isinstance(node, Or)):
+        return ()
+    if isinstance(node, WhileStmt) and _has(node.condition, And, False):
+        return node.iter_args
+    if isinstance(node, ForStmt):
+        start, stop = const_value(node.start), const_value(node.stop)
+        if start is not None and stop is not None and start >= stop:
+            return node.iter_args
+    return child_list(node)
+
+
+def _has(condition: Expr, kind: type[And | Or], value: bool) -> bool:
+    """True if a term of a chain of ``and``, or of ``or``, is a constant that decides it."""
+    todo = [condition]
+    while todo:
+        term = todo.pop()
+        if isinstance(term, kind):
+            todo += (term.left, term.right)
+        elif isinstance(term, ConstBool) and term.value is value:
+            return True
+    return False
