@@ -335,7 +335,7 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
 
 def _chosen_part(ctx: Context, node: ast.Subscript, types: Sequence[Type]) -> str | None:
     """Return what chooses among the few parts of a tuple, all of one type, at run time."""
-    text, index = ctx.source.text(node.value), _operand(ctx, node.slice)
+    text, index = ctx.source.text(node.value), ctx.source.operand(node.slice)
     last = len(types) - 1
     if not 0 < last < _MOST_CHOSEN or any(not same_joined_type(types[0], t) for t in types):
         return None
@@ -344,12 +344,6 @@ def _chosen_part(ctx: Context, node: ast.Subscript, types: Sequence[Type]) -> st
 
 
 _MOST_CHOSEN: Final = 4
-
-
-def _operand(ctx: Context, node: ast.expr) -> str:
-    """Return the text of an expression as it stands before an operator."""
-    text = ctx.source.text(node)
-    return text if isinstance(node, ast.Name | ast.Call) else f"({text})"
 
 
 def _chosen(ctx: Context, node: ast.Subscript, base: Any) -> str | None:

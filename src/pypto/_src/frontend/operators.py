@@ -329,7 +329,7 @@ def _integers_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) 
     texts: list[str] = []
     for value, place in ((left, node.left), (right, node.right)):
         is_int = isinstance(value, int) or (isinstance(value, Expr) and dtype_of(value).is_int())
-        text = _factor(ctx, place)
+        text = ctx.source.operand(place)
         texts.append(text if is_int else integer_text(ctx, place, value))
     return f"write {f' {symbol} '.join(texts)}"
 
@@ -436,19 +436,12 @@ def _number_first(
         number_text, tile = ctx.source.text(node.left), ctx.source.text(node.right)
         is_tile = isinstance(right.type, TileType)
         if name == "sub":
-            negated = f"pl.neg({tile})" if is_tile else f"{_factor(ctx, node.right)} * -1"
+            negated = f"pl.neg({tile})" if is_tile else f"{ctx.source.operand(node.right)} * -1"
             error.hint = f"write {negated} + {number_text}"
         if name == "div" and is_tile and right.type.dtype.is_float():
             times = "" if left == 1 else f" * {number_text}"
             error.hint = f"write pl.recip({tile}){times}"
     return error
-
-
-def _factor(ctx: Context, node: ast.expr) -> str:
-    """Return the text of an expression as it stands before ``*``."""
-    text = ctx.source.text(node)
-    simple = isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Constant)
-    return text if simple else f"({text})"
 
 
 def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
@@ -460,7 +453,7 @@ def unary_op(ctx: Context, node: ast.UnaryOp) -> Any:
     if _is_shaped(value):
         op = _op_named(name) if name else None
         if op is None or not _exists_for(op, value):
-            hint = f"write {_factor(ctx, node.operand)} * -1" if op is not None else None
+            hint = f"write {ctx.source.operand(node.operand)} * -1" if op is not None else None
             raise InvalidOperationError(
                 f"there is no {symbol!r} of {describe(value)}",
                 ctx.span(node),
@@ -529,7 +522,7 @@ def _of_masks(ctx: Context, node: ast.BoolOp, left: Any, right: Any) -> str | No
     if not all(isinstance(value, ast.Compare) for value in node.values):
         return None
     if isinstance(node.op, ast.And):
-        return f"write {' * '.join(_factor(ctx, value) for value in node.values)}"
+        return f"write {' * '.join(ctx.source.operand(value) for value in node.values)}"
     return f"write max({', '.join(ctx.source.text(value) for value in node.values)})"
 
 

@@ -60,6 +60,13 @@ class Source:
         end = span.end_column if span.end_line == span.begin_line else len(line)
         return line[span.begin_column : end]
 
+    def operand(self, node: ast.expr) -> str:
+        """Return the text of an expression as it stands beside an operator."""
+        simple = isinstance(
+            node, ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Constant
+        )
+        return self.text(node) if simple else f"({self.text(node)})"
+
 
 def _placing(filename: str, offset: int) -> Place:
     """Return `Source.span` of a text in which bytes and characters are the same.
