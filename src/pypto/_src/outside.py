@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple, cast
 from pypto._src.dtypes import DataType
 from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.inline import InlineFunction
-from pypto._src.frontend.lines import CallLine, Line, names_assigned, paths_read, walk
 
 Path = tuple[str, ...]
 """A name and the attributes read of it."""
@@ -209,10 +208,8 @@ def names_read(node: ast.FunctionDef) -> dict[str, list[Path]]:
     header = [each.annotation for each in listed if each.annotation is not None]
     header += [] if node.returns is None else [node.returns]
     own = {each.arg for each in listed}
-    for item in walk(node):
-        if isinstance(item, Line):
-            own.update(names_assigned(item))
-        elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+    for item in ast.walk(node):
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
             own.add(item.id)
     found: dict[str, list[Path]] = {}
     for part in header:
@@ -234,10 +231,6 @@ def _collect(node: ast.AST, found: dict[str, list[Path]]) -> None:
         if isinstance(current, ast.Name):
             if isinstance(current.ctx, ast.Load):
                 found.setdefault(current.id, []).append(above)
-        elif isinstance(current, Line | CallLine):
-            for path in paths_read(current):
-                name, *attributes = path.split(".")
-                found.setdefault(name, []).append((*attributes,))
         elif isinstance(current, ast.Attribute):
             pending.append((current.value, (current.attr, *above)))
         else:

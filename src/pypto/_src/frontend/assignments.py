@@ -93,7 +93,10 @@ def _assign_name(ctx: Context, target: ast.Name, value: Any, source: ast.expr) -
     if isinstance(value, Expr):
         if value.type.__class__ is UnknownType:
             refuse_no_value(ctx, value, source)
-        assign_value(ctx, target.id, value, target, source)
+        number = _constant(ctx, target.id, value) if value.type.__class__ is ScalarType else None
+        var = ctx.assign(target.id, value, target, source=source)
+        if number is not None:
+            ctx.constants[var] = number
     elif not isinstance(value, int | float) and is_python_object(value):
         ctx.check_assignable(target.id, None, target)
         ctx.names.bind_constant(target.id, value, ctx.span(target))
@@ -103,22 +106,6 @@ def _assign_name(ctx: Context, target: ast.Name, value: Any, source: ast.expr) -
         var = ctx.assign(target.id, expr, target)
         if number is not None:
             ctx.constants[var] = number
-
-
-def assign_value(
-    ctx: Context,
-    name: str,
-    value: Expr,
-    place: Any,
-    source: ast.expr | None = None,
-    *,
-    span: Span | None = None,
-) -> None:
-    """Append ``name = value`` as `Context.assign` does; remember the number that a scalar is."""
-    number = _constant(ctx, name, value) if value.type.__class__ is ScalarType else None
-    var = ctx.assign(name, value, place, source=source, span=span)
-    if number is not None:
-        ctx.constants[var] = number
 
 
 def _constant(ctx: Context, name: str, value: Any) -> int | None:

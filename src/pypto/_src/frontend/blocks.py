@@ -18,8 +18,6 @@ from pypto._src.errors import (
 from pypto._src.frontend import control
 from pypto._src.frontend.assignments import bad_target
 from pypto._src.frontend.context import Context
-from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.lines import CallLine, Line, callee_of
 from pypto._src.frontend.messages import counted
 from pypto._src.frontend.types import type_of
 from pypto._src.ir.nodes import (
@@ -86,14 +84,6 @@ _JUMPS: Final = (ast.Return, ast.Break, ast.Continue)
 def _split(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Sequence[ast.stmt], _Yield | None]:
     """Return a body without its last statement, and that one, if it is a yield."""
     last = body[-1]
-    if isinstance(last, Line | CallLine):
-        path = callee_of(last)
-        if path is None or path.partition(".")[0] == ctx.self_name:
-            return body, None
-        callee = ctx.at_path(path)
-        # Of what is not plain, its nodes tell more.
-        if callee is not MISSING and callee is not control.yield_:
-            return body, None
     if not isinstance(last, (ast.Assign, ast.AnnAssign, ast.Expr)):
         return body, None
     call = last.value

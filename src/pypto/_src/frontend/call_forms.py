@@ -209,7 +209,7 @@ KNOWN: Final[dict[Key, CallForm]] = {}
 class CallForms:
     """The forms of op calls as one program or function sees them: all known ones, and its own.
 
-    A form is known by its key: the op, then what `part_of` says of each argument, those by keyword
+    A form is known by its key: the op, then what `_part_of` says of each argument, those by keyword
     behind their names.
     """
 
@@ -232,13 +232,13 @@ class CallForms:
             if cls is list and _NUMBERS.issuperset(map(type, value)):
                 parts.append(tuple(value))
                 continue
-            part = part_of(op, len(parts) - 1, value)
+            part = _part_of(op, len(parts) - 1, value)
             if part is None:
                 return None
             parts.append(part)
         if kwargs:
             for name, value in kwargs.items():
-                part = part_of(op, name, value)
+                part = _part_of(op, name, value)
                 if part is None:
                     return None
                 parts.append(name)
@@ -264,7 +264,7 @@ class CallForms:
         KNOWN[key] = form
 
 
-def part_of(op: Any, place: int | str, value: Any) -> object:
+def _part_of(op: Any, place: int | str, value: Any) -> object:
     """Return what the form of a call has of an argument, None if it is not known."""
     cls = value.__class__
     if cls is list or cls is tuple:

@@ -46,7 +46,7 @@ from pypto._src.frontend.messages import (
     recipe,
     spell,
 )
-from pypto._src.frontend.scalar_calls import const, is_scalar, of_scalars, scalar_form
+from pypto._src.frontend.scalar_calls import const, scalar_form
 from pypto._src.frontend.scope import same_value_type
 from pypto._src.frontend.sizes import number_of
 from pypto._src.frontend.types import type_of
@@ -221,42 +221,6 @@ def op_call(
             if scalar is not None:
                 return scalar
         form, made = _first_of_form(ctx, key, op, args, kwargs, node, span)
-    return _noted(ctx, form, made, op, args, kwargs)
-
-
-def text_call(
-    ctx: Context, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
-) -> Expr | None:
-    """Return what `op_call` does for a call that has no nodes, None if it takes these."""
-    return keyed_call(ctx, ctx.call_forms.key(op, args, kwargs), op, args, kwargs, span)
-
-
-def keyed_call(
-    ctx: Context,
-    key: Key | None,
-    op: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    span: Span,
-) -> Expr | None:
-    """Return what `text_call` does, where what identifies the call's form is known."""
-    form = None if key is None else ctx.call_forms.find(key)
-    made = None if form is None else form.call(args, kwargs, span)
-    if form is None or made is None:
-        try:
-            if (
-                op.__class__ is Unified
-                and args
-                and is_scalar(args[0])
-                and isinstance(args[0], Expr)
-            ):
-                scalar = of_scalars(op.name, args, kwargs, span)
-                if scalar is not None:
-                    return scalar
-            made = op.build(args, kwargs, span)
-        except (PyptoError, TypeError, ValueError):
-            return None
-        form = _kept_form(ctx, key, made, op, args, kwargs)
     return _noted(ctx, form, made, op, args, kwargs)
 
 
@@ -578,15 +542,6 @@ def _on_kernel_values(ctx: Context, callee: Any, args: list[Any], node: ast.Call
         return None if op is None else op_call(ctx, op, args, {}, node)
     items = items_of(held(ctx, args[0], node)) if callee is len else None
     return None if items is None else len(items)
-
-
-def text_python_call(ctx: Context, callee: Any, args: Sequence[Any], span: Span) -> Expr | None:
-    """Return what one of Python's functions is on values of the kernel; see `text_call`."""
-    if callee not in _ON_KERNEL_VALUES or not isinstance(args[0], Expr):
-        return None
-    on_scalars, on_tiles = _ON_KERNEL_VALUES[callee]
-    name = on_scalars if all(map(is_scalar, args)) else on_tiles
-    return text_call(ctx, unified(name), args, {}, span)
 
 
 def _holds_values(value: Any) -> bool:

@@ -10,10 +10,9 @@ import ast
 import re
 from ast import Assign, Attribute, Name
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from pypto._src.diagnostics import Label, Span, line_at, span_of
+from pypto._src.diagnostics import Label, Span, line_at
 from pypto._src.dtypes import DataType, bounds
 from pypto._src.errors import (
     InvalidOperationError,
@@ -30,7 +29,6 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.call_forms import CallForms
 from pypto._src.frontend.environment import MISSING, Environment, items_of
-from pypto._src.frontend.lines import CallLine, Line, names_assigned
 from pypto._src.frontend.messages import describe, did_you_mean
 from pypto._src.frontend.scalars import number
 from pypto._src.frontend.scope import BROKEN, Cascade, Names, reassigned
@@ -129,25 +127,19 @@ class Swapped(NamedTuple):
     """A call that only reads an output, and writes what is none: perhaps the other way round."""
 
     called: Signature
-    operands: Sequence[Expr]
+    call: Call
     read: int
     written: int
-    span: Span
-
-    def is_of(self, call: Call) -> bool:
-        """True for the same call, which may have been read from its text before its nodes."""
-        a, b = self.span, call.span
-        return (a.begin_line, a.begin_column) == (b.begin_line, b.begin_column)
 
     def error(self, output: Var, prefix: str) -> ParserTypeError:
         """Return the error that shows the two in each other's place."""
-        args, name = [*self.operands], self.called.name
+        args, name = [*self.call.args], self.called.name
         args[self.read], args[self.written] = args[self.written], args[self.read]
         param = self.called.params[self.read]
         texts = [user_name(arg) if isinstance(arg, Var) else str(arg) for arg in args]
         return ParserTypeError(
             f"{name} only reads {param.name!r}, for which it gets the output {output.name!r}",
-            self.span,
+            self.call.span,
             hint=f"write {prefix}{name}({', '.join(texts)})",
             slug="out-swapped",
             related=(Label(param.span, "the parameter"),) if param.span.begin_line > 0 else (),
@@ -217,8 +209,6 @@ class Context:
         "errors",
         "evaluated",
         "expanding",
-        "fixed",
-        "fixed_args",
         "forms",
         "func_type",
         "functions",
@@ -233,7 +223,6 @@ class Context:
         "outer",
         "outputs",
         "parts",
-        "paths",
         "returns",
         "self_name",
         "source",
@@ -275,12 +264,6 @@ class Context:
         self.on_tiles: bool | None = None  # True if the function computes with tiles
         self.names = Names()
         self.outer: dict[str, Any] = {}  # names of the environment, looked up once
-        # What paths of names mean, such as pl.FP32, with their first name: a local one may hide it.
-        self.paths: dict[str, tuple[str, Any]] = {}
-        # What texts of arguments mean that mean the same in all of the body; nobody changes it.
-        self.fixed: dict[str, Any] = {}
-        # The same as arguments: with what the form of a call has of each.
-        self.fixed_args: dict[str, tuple[Any, object]] = {}
         self.block: list[Stmt] = []
         self.self_name = ""  # the name of the first parameter of a method
         self.memrefs: dict[Any, MemRef] = {}
@@ -406,32 +389,6 @@ class Context:
             if value is MISSING:
                 return MISSING
         return value
-
-    def at_path(self, path: str) -> Any:
-        """Return what a name means, or a path such as ``pl.FP32``; `MISSING` if it is not plain."""
-        local = self.names.values
-        known = self.paths.get(path)
-        if known is not None and known[0] not in local:
-            return known[1]
-        name, *attributes = path.split(".")
-        if name in local:
-            return MISSING if attributes else local[name]
-        around = self.environment.known
-        if path in around and name != self.self_name and self.is_outside(name):
-            found: Any = around[path]
-            self.paths[path] = name, found
-            return found
-        found = MISSING if name == self.self_name else self.lookup(name)
-        is_own = isinstance(found, ModuleType) and found.__name__.partition(".")[0] == "pypto"
-        for attribute in attributes:
-            # What is computed, as a property is, may be another value each time: it is no path.
-            if isinstance(found, Expr) or not (is_own or attribute in _attributes_of(found)):
-                return MISSING
-            found = getattr(found, attribute, MISSING)
-        if found is not MISSING and (is_own or not attributes):  # a call may set other attributes
-            self.paths[path] = name, found
-            around[path] = found
-        return found
 
     def is_outside(self, name: str) -> bool:
         """True if nothing in the function gives the name a meaning, here or elsewhere."""
@@ -590,11 +547,8 @@ class Context:
         *,
         kind: Type | None = None,
         source: ast.expr | None = None,
-        span: Span | None = None,
     ) -> Var:
         """Append ``name = value``; ``node`` is where the name stands.
-
-        With a ``span``, where name, value and what is between them stand, it is their `Line`.
 
         ``kind`` is the variable's type if it is not the value's; ``source`` is where the value
         stands, for errors.
@@ -608,18 +562,14 @@ class Context:
             self.check_assignable(name, value, node, source)
         var = self.names.plain.get(name)
         if var is None or var.type is not kind:
-            if span is None:
-                place = self.span(node)
-            else:
-                line, begin = span.begin_line, span.begin_column
-                place = span_of(span.filename, line, begin, line, begin + len(name))
+            place = self.span(node)
             try:
                 var = self.names.define(name, kind, place)
             except ParserTypeError as error:
                 raise error.at(place) from None
         if self.parts or kind.__class__ is TensorType:
             self.follow(var, value)
-        self.block.append(checked_assign(var, value, span or self.span(node, source)))
+        self.block.append(checked_assign(var, value, self.span(node, source)))
         return var
 
     def append(self, var: Var, value: Expr, span: Span) -> None:
@@ -645,7 +595,7 @@ class Context:
         self, name: str, output: Var, value: Expr | None, span: Span, source: ast.expr | None
     ) -> ParserTypeError:
         swapped = self.swapped.get(output)
-        if swapped is not None and isinstance(value, Call) and swapped.is_of(value):
+        if swapped is not None and value is swapped.call:
             return self.swapped_error(output)
         hint = f"use another name: {name}2 = ..."
         if value is not None and isinstance(value.type, TileType):
@@ -706,11 +656,6 @@ class Context:
             origin = self.origins.get(call.args[op.view_of])
             if origin is not None:
                 self.origins[call] = origin
-
-
-def _attributes_of(value: Any) -> Mapping[str, Any]:
-    """Return what is set on an object itself."""
-    return getattr(value, "__dict__", {})
 
 
 def _unreachable(ctx: Context, last: ast.stmt, following: ast.stmt) -> ParserError:
@@ -808,16 +753,6 @@ def assigned_names(nodes: Sequence[ast.stmt]) -> dict[str, int]:
     stack: list[Any] = [*nodes]
     for node in stack:
         cls = node.__class__
-        if cls is CallLine:
-            continue
-        if cls is Line:
-            name = node.names
-            if "," not in name:
-                found[name] = found.get(name, 0) + 1
-                continue
-            for name in names_assigned(node):
-                found[name] = found.get(name, 0) + 1
-            continue
         if cls is Assign:
             for target in node.targets:
                 if target.__class__ is Name:

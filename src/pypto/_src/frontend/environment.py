@@ -15,10 +15,9 @@ MISSING: Final = object()
 class Environment:
     """Mappings from name to object, searched in order, then the frames around the definer.
 
-    ``known`` is what names and paths such as ``pl.FP32`` have been found to mean, for the functions
-    of one program, which may share an environment. Who parses others makes a new one, and who calls
-    something of Python, which may set names anew, clears it. ``has_symbols`` says that one of them
-    was a symbolic size.
+    ``known`` is what names have been found to mean, for the functions of one program, which may
+    share an environment. Who parses others makes a new one, and who calls something of Python,
+    which may set names anew, clears it. ``has_symbols`` says that one of them was a symbolic size.
     """
 
     __slots__ = ("frame", "has_symbols", "known", "layers")

@@ -59,19 +59,6 @@ def function_call(
     return _called(ctx, called, operands, sizes, ctx.span(node))
 
 
-def text_function_call(
-    ctx: Context, called: Signature, args: Sequence[Any], span: Span
-) -> Call | None:
-    """Return what `function_call` does for a call that has no nodes, None if it takes these."""
-    if len(args) != len(called.params):
-        return None
-    sizes: dict[Var, Expr] = {}
-    for param, value in zip(called.params, args, strict=True):
-        if not isinstance(value, Expr) or not _accepts(param.type, value.type, sizes):
-            return None
-    return _called(ctx, called, [*args], sizes, span)
-
-
 def _called(
     ctx: Context, called: Signature, operands: list[Expr], sizes: dict[Var, Expr], span: Span
 ) -> Call:
@@ -262,7 +249,7 @@ def _note_outputs(ctx: Context, called: Signature, operands: Sequence[Expr], mad
         if undirected or direction is not ParamDirection.In
     ]
     if not undirected:
-        _note_swapped(ctx, called, operands, made.span)
+        _note_swapped(ctx, called, made)
     passed = [pair for pair in written if pair[1] is not None]
     if not passed:
         return
@@ -276,22 +263,22 @@ def _note_outputs(ctx: Context, called: Signature, operands: Sequence[Expr], mad
         ctx.origins[made] = found[0]
 
 
-def _note_swapped(ctx: Context, called: Signature, operands: Sequence[Expr], span: Span) -> None:
+def _note_swapped(ctx: Context, called: Signature, call: Call) -> None:
     """Note outputs, not written so far, that a call reads while it writes what is no output."""
-    for read, value in enumerate(operands):
+    for read, value in enumerate(call.args):
         origin = ctx.origins.get(value)
         is_read = called.directions[read] is ParamDirection.In
         if origin is None or not is_read or origin in ctx.written:
             continue
         others = [
             at
-            for at, other in enumerate(operands)
+            for at, other in enumerate(call.args)
             if called.directions[at] is not ParamDirection.In
             and ctx.origins.get(other) is None
             and same_value_type(other.type, value.type)
         ]
         if len(others) == 1:
-            ctx.swapped.setdefault(origin, Swapped(called, operands, read, others[0], span))
+            ctx.swapped.setdefault(origin, Swapped(called, call, read, others[0]))
 
 
 def _take(passed: list[tuple[Type, Var | None]], wanted: Type) -> Var | None:

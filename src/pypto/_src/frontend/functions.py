@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
@@ -33,7 +32,6 @@ from pypto._src.frontend.divisions import zero_divisions
 from pypto._src.frontend.environment import MISSING, Environment
 from pypto._src.frontend.explain import misplaced_operands
 from pypto._src.frontend.expressions import FORMS
-from pypto._src.frontend.lines import CallLine, Line, TypeText, walk
 from pypto._src.frontend.messages import cast_hint, part_hint, spell, spell_apart
 from pypto._src.frontend.scope import Cascade, same_joined_type, same_value_type
 from pypto._src.frontend.source import Source
@@ -346,19 +344,17 @@ class Method(Callee):
         if not ctx.environment.has_symbols:
             return
         outside = {name: value for name, value in ctx.outer.items() if isinstance(value, Var)}
-        outside |= {path: value for path, (_, value) in ctx.paths.items() if isinstance(value, Var)}
         told = set(uses([size for var, _ in self.params for size in symbols_of_type(var.type)]))
-        unknown = {path for path, var in outside.items() if var not in told}
+        unknown = {name for name, var in outside.items() if var not in told}
         if not unknown:
             return
         for statement in self.node.body:
             for item in ast.walk(statement):
-                is_path = isinstance(item, ast.Name | ast.Attribute)
-                if is_path and (path := ast.unparse(item)) in unknown:
+                if isinstance(item, ast.Name) and item.id in unknown:
                     raise ParserTypeError(
-                        f"{path} is a symbolic size, and no parameter of {self.name} has it",
+                        f"{item.id} is a symbolic size, and no parameter of {self.name} has it",
                         ctx.span(item),
-                        hint=f"declare a parameter with it, as in x: pl.Tensor[[{path}, 64], "
+                        hint=f"declare a parameter with it, as in x: pl.Tensor[[{item.id}, 64], "
                         "pl.FP32], or a scalar: n: pl.INDEX",
                         slug="symbolic-size",
                     )
@@ -382,18 +378,15 @@ def _parse_after_callees(method: Method) -> None:
 
 
 def _names_of_self(node: ast.FunctionDef) -> list[str]:
-    """Return the attributes of ``self`` in a function, in the order of the text, each once."""
+    """Return the attributes of ``self`` that a function reads, each once."""
     found: dict[str, None] = {}
-    for item in walk(node):
-        if isinstance(item, ast.Attribute) and isinstance(item.value, ast.Name):
-            if item.value.id == "self":
-                found[item.attr] = None
-        elif isinstance(item, Line | CallLine):
-            found.update(dict.fromkeys(_OF_SELF.findall(item.text)))
+    for item in ast.walk(node):
+        match item:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                found[name] = None
+            case _:
+                continue
     return list(found)
-
-
-_OF_SELF: Final = re.compile(r"\bself\.(\w+)")
 
 
 def _check_host(name: str, body: Stmt) -> None:
@@ -461,8 +454,6 @@ def _spell_all(values: Sequence[Expr]) -> str:
 
 def _is_scalar(ctx: Context, arg: ast.arg) -> bool:
     node = arg.annotation
-    if node.__class__ is TypeText:
-        return False
     if isinstance(node, ast.Subscript):
         inner = node.slice.__class__
         if inner is ast.Tuple or inner is ast.Subscript:  # a shape and an element type, a type

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, TypeAlias, cast
 
-from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType, bounds, holds, not_held
 from pypto._src.errors import (
     InvalidOperationError,
@@ -21,7 +20,7 @@ from pypto._src.errors import (
     ParserTypeError,
 )
 from pypto._src.frontend import slices
-from pypto._src.frontend.calls import op_call, text_call
+from pypto._src.frontend.calls import op_call
 from pypto._src.frontend.context import Context, body_of, float_begin
 from pypto._src.frontend.divisions import DIVIDING, is_zero
 from pypto._src.frontend.effects import alone, held, held_before
@@ -212,32 +211,6 @@ def apply_binary(
     if not is_scalar(left) or not is_scalar(right):
         raise _no_operator(ctx, node, symbol, left, right)
     return _on_scalars(ctx, node, kind, symbol, left, right)
-
-
-_BY_SYMBOL: Final = {entry[0]: entry for entry in BINARY.values()}
-_NUMBERS: Final = frozenset({int, float})
-
-
-def text_binary(ctx: Context, symbol: str, left: Any, right: Any, span: Span) -> Any:
-    """Return what `apply_binary` does for what has no nodes, None if it takes these."""
-    _, kind, python, name = _BY_SYMBOL[symbol]
-    on_left = isinstance(left, Expr)
-    try:
-        if kind in DIVIDING and is_zero(right):
-            return None
-        if on_left and left.type.__class__ is ScalarType and kind is not None and is_scalar(right):
-            return combine(kind, left, right, span)  # most are
-        if not on_left and left.__class__ in _NUMBERS and right.__class__ in _NUMBERS:
-            return python(left, right)
-        if on_left and isinstance(left.type, ShapedType):
-            op = _op_named(name) if name else None
-            fits = op is not None and _exists_for(op, left)
-            return text_call(ctx, op, (left, right), {}, span) if fits else None
-        if kind is None or not (on_left or isinstance(right, Expr)):
-            return None
-        return combine(kind, left, right, span) if is_scalar(left) and is_scalar(right) else None
-    except (ArithmeticError, TypeError):
-        return None
 
 
 _POWERS: Final = {-1: "recip", -0.5: "rsqrt", 0.5: "sqrt"}

@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType, fits, holds
 from pypto._src.errors import ParserError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.context import Context
@@ -28,41 +27,22 @@ def scalar_form(
         dtype = [*args[1:], *kwargs.values()][0]
         if not isinstance(dtype, DataType):
             raise no_dtype(ctx, node, "pl.cast", dtype)
-    elif kwargs or (name not in SCALAR_BINARY and name not in SCALAR_UNARY):
-        return None
-    try:
-        if not any(isinstance(value, Expr) for value in args[:2]):
-            place = node.args[1 if name in SCALAR_BINARY and len(args) > 1 else 0]
-            args = [ctx.as_expr(args[0], place), *args[1:]]
-        return of_scalars(name, args, kwargs, span)
-    except TypeError as error:
-        raise ParserTypeError(str(error), span, slug="scalar-operands") from None
-
-
-def of_scalars(
-    name: str, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
-) -> Expr | None:
-    """Return ``min``, ``max``, ``abs`` or ``cast`` of scalars, None if an op is meant.
-
-    One of the first two is an expression.
-
-    Raises:
-        TypeError: they have no common type.
-    """
-    value = args[0]
-    if name == "cast":
-        given = [*args[1:], *kwargs.values()]
-        is_dtype = len(given) == 1 and isinstance(given[0], DataType)
-        return Cast(value, given[0], span) if is_dtype else None
+        return Cast(ctx.as_expr(args[0], node.args[0]), dtype, span)
     if kwargs or not all(map(is_scalar, args)):
         return None
-    if name in SCALAR_UNARY and len(args) == 1:
-        return unary(SCALAR_UNARY[name], value, span)
-    if name not in SCALAR_BINARY or len(args) < 2:
-        return None
-    for other in args[1:]:
-        value = combine(SCALAR_BINARY[name], value, other, span)
-    return value
+    try:
+        if name in SCALAR_UNARY and len(args) == 1:
+            return unary(SCALAR_UNARY[name], ctx.as_expr(args[0], node.args[0]), span)
+        if name not in SCALAR_BINARY or len(args) < 2:
+            return None
+        value, *others = args
+        if not isinstance(value, Expr) and not isinstance(others[0], Expr):
+            value = ctx.as_expr(value, node.args[0])
+        for other in others:
+            value = combine(SCALAR_BINARY[name], value, other, span)
+        return value
+    except TypeError as error:
+        raise ParserTypeError(str(error), span, slug="scalar-operands") from None
 
 
 def no_dtype(ctx: Context, node: ast.Call, called: str, found: Any) -> ParserError:

@@ -15,7 +15,6 @@ from typing import Any, Final, Protocol
 
 from pypto._src.diagnostics import Span, SpanDraft, span_of
 from pypto._src.errors import ParserSyntaxError
-from pypto._src.frontend.lines import syntax_tree_of
 from pypto._src.python_text import parse_python
 
 _HEADER = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
@@ -32,7 +31,7 @@ class Place(Protocol):
 class Source:
     """The text that syntax nodes come from: file name, all lines, and how to place a node."""
 
-    __slots__ = ("encoded", "filename", "lines", "offset", "part", "span")
+    __slots__ = ("encoded", "filename", "lines", "offset", "span")
 
     def __init__(self, filename: str, lines: Sequence[str], offset: int, ascii_only: bool) -> None:
         self.filename = filename
@@ -41,7 +40,6 @@ class Source:
         # Columns of `ast` count bytes. Only lines with other characters need to be looked at.
         self.encoded = None if ascii_only else [line.encode() for line in lines]
         self.span: Place = self._span if self.encoded is not None else _placing(filename, offset)
-        self.part = _parts_of_lines(filename, offset)
 
     def _span(self, first: Any, last: Any = None) -> Span:
         last = first if last is None else last
@@ -87,21 +85,6 @@ def _placing(filename: str, offset: int) -> Place:
         return made
 
     return span
-
-
-def _parts_of_lines(filename: str, offset: int) -> Callable[[int, int, int], Span]:
-    """Return what gives the place between two columns of a line in which bytes are characters."""
-
-    def part(line: int, begin: int, end: int) -> Span:
-        made: Any = SpanDraft()
-        made.filename = filename
-        made.begin_line = made.end_line = line + offset
-        made.begin_column = begin
-        made.end_column = end
-        made.__class__ = Span
-        return made
-
-    return part
 
 
 def whole_text(source: Source, node: Any) -> str:
@@ -158,7 +141,7 @@ def parse_definition(filename: str, lines: Sequence[str], start: int) -> tuple[S
         header += 1
     text = "".join(lines[start : _block_end(lines, header, indent)])
     try:
-        body: Any = syntax_tree_of(f"if 1:\n{text}" if indent else text).body
+        body: Any = parse_python(f"if 1:\n{text}" if indent else text).body
     except SyntaxError:
         return _find_in_file(filename, lines, start)
     if indent:
@@ -276,15 +259,15 @@ def _class_starts(cls: type, caller: FrameType, lines: Sequence[str]) -> list[in
     return starts + found
 
 
-def syntax_tree(code: str, filename: str, *, with_lines: bool = False) -> ast.Module:
-    """Return the syntax tree of a whole text, with the lines of `lines` on request.
+def syntax_tree(code: str, filename: str) -> ast.Module:
+    """Return the syntax tree of a whole text.
 
     Raises:
         SyntaxError: it is no Python.
         ParserSyntaxError: Python's parser gives it up: nested too deeply, no text at all.
     """
     try:
-        return (syntax_tree_of if with_lines else parse_python)(code, filename)
+        return parse_python(code, filename)
     except (RecursionError, MemoryError):
         raise too_deep(filename) from None
     except ValueError as error:  # a null character, half of a surrogate pair

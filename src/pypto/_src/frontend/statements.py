@@ -13,8 +13,6 @@ from pypto._src.frontend import control
 from pypto._src.frontend.assignments import ann_assign, assign, aug_assign, expression
 from pypto._src.frontend.branches import if_
 from pypto._src.frontend.context import Context, Forms, body_of
-from pypto._src.frontend.line_calls import assign_line, call_line
-from pypto._src.frontend.lines import CallLine, Line
 from pypto._src.frontend.loops import break_, continue_, for_, while_
 from pypto._src.frontend.returns import return_
 from pypto._src.ir.enums import ScopeKind
@@ -80,8 +78,6 @@ def _unsupported(ctx: Context, node: ast.stmt) -> None:
 
 STATEMENT_FORMS: Final = Forms(
     {
-        Line: assign_line,
-        CallLine: call_line,
         ast.Assign: assign,
         ast.AnnAssign: ann_assign,
         ast.AugAssign: aug_assign,

@@ -144,7 +144,7 @@ class _Text:
         self.lines = code.splitlines(keepends=True)
         # Reports of later stages, too, show lines of the text. No time stamp: not re-read.
         linecache.cache[filename] = (len(code), None, self.lines, filename)
-        self.tree = syntax_tree(code, filename, with_lines=not is_printed_text(code))
+        self.tree = syntax_tree(code, filename)
         self.source = Source(filename, self.lines, 0, code.isascii())
         self.header: _Header
         self.names: dict[str, Any] = {

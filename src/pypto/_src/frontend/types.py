@@ -15,7 +15,6 @@ from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableErr
 from pypto._src.frontend.context import Context, refuse_keyword_twice
 from pypto._src.frontend.control import DynVar, Tuple
 from pypto._src.frontend.environment import MISSING, items_of, plain_value
-from pypto._src.frontend.lines import TypeText
 from pypto._src.frontend.messages import (
     cast_hint,
     counted,
@@ -64,9 +63,6 @@ def parameter_type(ctx: Context, node: ast.expr) -> tuple[Type, ParamDirection]:
     Raises:
         ParserTypeError: it is no type, or a scalar that is read and written.
     """
-    plain = _plain_type(ctx, node) if isinstance(node, TypeText) else None
-    if plain is not None:
-        return plain
     direction = ParamDirection.In
     kind: Type | None = None
     if isinstance(node, ast.Subscript):
@@ -85,29 +81,6 @@ def parameter_type(ctx: Context, node: ast.expr) -> tuple[Type, ParamDirection]:
             slug="scalar-inout",
         )
     return kind, direction
-
-
-def _plain_type(ctx: Context, node: TypeText) -> tuple[Type, ParamDirection] | None:
-    """Return what a type means whose sizes are known numbers, None if that takes its nodes."""
-    outer, path, sizes, element = node.parts
-    direction = ParamDirection.In
-    if path:
-        wrapper = ctx.at_path(outer)
-        if wrapper is not Out and wrapper is not InOut:
-            return None
-        direction = _DIRECTIONS[wrapper]
-    wrapper = ctx.at_path(path or outer)
-    kind = TensorType if wrapper is Tensor else TileType if wrapper is Tile else None
-    dtype = ctx.at_path(element)
-    if kind is None or not isinstance(dtype, DataType):
-        return None
-    shape: list[int] = []
-    for text in sizes.split(", "):
-        size: Any = int(text) if text.isdecimal() else ctx.at_path(text)
-        if size.__class__ is not int or size < 0:
-            return None
-        shape.append(size)
-    return unique_array(kind, shape, dtype), direction
 
 
 def result_types(ctx: Context, node: ast.expr) -> tuple[Type, ...]:
