@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pypto import ir
-from pypto._src.ir.base import Node
+from pypto._src.ir.node_base import Node
 from tests.api.facts import Refused, Table, check, rows
 from tests.ir.samples import BOOL, FP32, INT, assign, function, program, var
 

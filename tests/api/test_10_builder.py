@@ -10,7 +10,7 @@ import pytest
 
 from pypto import ir
 from pypto._src.errors import PassError
-from pypto._src.ir.build import FunctionBuilder
+from pypto._src.ir.builders.builder import FunctionBuilder
 from pypto._src.ir.stmts import statements
 from tests.api.facts import Refused, Table, check, rows
 from tests.ir.samples import BOOL, FP32, INT, var

@@ -7,7 +7,7 @@ import pytest
 import pypto.language as pl
 from pypto._src.frontend.control import DynVar
 from pypto._src.ir.stmts import Function
-from pypto._src.ir.text import python_print
+from pypto._src.ir.text.printer import python_print
 
 M = pl.dynamic("M")
 N = 2 * M - 3

@@ -16,8 +16,8 @@ from pypto._src.driver import compile_program
 from pypto._src.errors import CallError, KeywordError, PyptoError, UnknownNameError
 from pypto._src.frontend import explain
 from pypto._src.frontend.messages import recipe
+from pypto._src.ir.inspect.source_names import resized, user_call, user_name
 from pypto._src.ir.nodes import Call
-from pypto._src.ir.user_text import resized, user_call, user_name
 from pypto._src.ir.walk import walk
 from pypto._src.spelling import nearest
 

@@ -20,7 +20,7 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.dtypes import DataType
-from pypto._src.ir import static
+from pypto._src.ir import static_names
 from pypto._src.ir.opdef import ATTR, AXIS, REQUIRED, TILE, OpDef
 from pypto._src.ops import overloads
 from pypto._src.ops.define import OVERLOADS
@@ -383,9 +383,9 @@ def test_element_types_are_numbers() -> None:
     members = {name: value for name, value in vars(pl).items() if isinstance(value, DataType)}
     assert len(members) == 21
     for name, value in members.items():
-        kind = getattr(static, name)
-        assert static.Number in kind.__mro__
-        assert (static.Integer in kind.__mro__) == (not value.is_float()), name
+        kind = getattr(static_names, name)
+        assert static_names.Number in kind.__mro__
+        assert (static_names.Integer in kind.__mro__) == (not value.is_float()), name
 
 
 def written(op: OpDef[..., Any]) -> list[tuple[str, str, str]]:

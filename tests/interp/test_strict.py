@@ -27,9 +27,9 @@ from pypto._src.interp.queues import (
 )
 from pypto._src.interp.strict import ORDERS, OrderName, StrictEvaluator
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.makers import with_memref
 from pypto._src.ir.nodes import Call, MakeTuple, MemRef, Var
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.unchecked import with_memref
 from pypto._src.ops import select
 from pypto._src.passes.init_mem_ref import with_memrefs
 from pypto._src.passes.insert_sync import with_sync

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pypto import ir
-from pypto._src.ir.highlight import MAX_LINES, to_html
+from pypto._src.ir.inspect.highlight import MAX_LINES, to_html
 from tests.ir.samples import FP32, INT, assign, function, kernel, loop_sum, program, var
 
 x, y = var("x"), var("y")

@@ -11,7 +11,7 @@ import pypto.language as pl
 from pypto import ir, passes, runtime
 from pypto._src.errors import TextError
 from pypto._src.interp.evaluate import Evaluator
-from pypto._src.ir.verify import IRVerifier
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.walk import nesting, substitute, with_room
 
 DEPTH = 2000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pypto._src.ir.new_names import NewNames
+from pypto._src.ir.fresh_names import NewNames
 
 
 def test_like() -> None:

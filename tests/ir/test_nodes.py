@@ -12,19 +12,19 @@ import pytest
 
 from pypto import ir
 from pypto._src.diagnostics import Span
-from pypto._src.ir.base import Keywords
-from pypto._src.ir.makers import (
+from pypto._src.ir.node_base import Keywords
+from pypto._src.ir.nodes import (
+    same_dims,
+    static_shape,
+)
+from pypto._src.ir.stmts import checked_assign
+from pypto._src.ir.unchecked import (
     checked_binary,
     checked_call,
     checked_int,
     checked_tuple,
     checked_var,
 )
-from pypto._src.ir.nodes import (
-    same_dims,
-    static_shape,
-)
-from pypto._src.ir.stmts import checked_assign
 from pypto._src.ir.walk import copy_with
 from tests.ir.samples import BOOL, FP32, INT, assign, function, seq, var
 

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from pypto import ir
 from pypto._src.diagnostics import Diagnostic
-from pypto._src.ir import proofs as proofs_module
-from pypto._src.ir.makers import with_memref
+from pypto._src.ir.interning import unique
 from pypto._src.ir.nodes import exprs_of_type, scalar_type
-from pypto._src.ir.proofs import Look, Proofs, Shared
 from pypto._src.ir.stmts import statements
-from pypto._src.ir.unique import unique
-from pypto._src.ir.verify import RULES
-from pypto._src.ir.verify_ssa import look
+from pypto._src.ir.unchecked import with_memref
+from pypto._src.ir.verify import known_forms as proofs_module
+from pypto._src.ir.verify.known_forms import Look, Proofs, Shared
+from pypto._src.ir.verify.ssa import look
+from pypto._src.ir.verify.verifier import RULES
 from pypto._src.ir.walk import copy_with
 from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy, PassManager
 from tests.ir.samples import assign, function, program, var

@@ -12,9 +12,9 @@ from pypto import ir
 from pypto._src.driver import compile_program
 from pypto._src.errors import EvaluationError, PassError, TextError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.ir import ssa
-from pypto._src.ir.sharing import endless
-from pypto._src.ir.verify import IRVerifier
+from pypto._src.ir.common_parts import endless
+from pypto._src.ir.ssa import construct as ssa
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.passes.pipelines import PassManager
 
 DEPTH = 60  # doublings: 2**60 leaves as text

@@ -13,9 +13,9 @@ import pypto.language as pl
 from pypto import ir
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir import result_types, unique
+from pypto._src.ir import interning, result_type_cache
+from pypto._src.ir.interning import Facts, is_plain, unique_array
 from pypto._src.ir.nodes import ConstInt, Expr, MemRef, TensorType, TileType, Var, scalar_type
-from pypto._src.ir.unique import Facts, is_plain, unique_array
 from pypto._src.ops.elementwise import add
 
 PLACE = Span("kernel.py", 3, 4, 3, 9)
@@ -27,9 +27,9 @@ MEMORY = MemRef(pl.MemorySpace.Vec, -1, 1024)
 @pytest.fixture(autouse=True)
 def empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin with tables of this test alone."""
-    monkeypatch.setattr(unique, "TYPES", {})
-    monkeypatch.setattr(unique, "BY_ID", {})
-    monkeypatch.setattr(result_types, "OF_PROGRAMS", {})
+    monkeypatch.setattr(interning, "TYPES", {})
+    monkeypatch.setattr(interning, "BY_ID", {})
+    monkeypatch.setattr(result_type_cache, "OF_PROGRAMS", {})
 
 
 def tile(view: ir.TileView | None = None, dims: Any = (16, 64)) -> TileType:
@@ -71,12 +71,12 @@ OTHERS: list[Callable[[], Any]] = [
 
 def test_one_object_for_each_structure() -> None:
     """Equal structures give one object, others never the same; the structure stays."""
-    found = [unique.unique(make()) for make in PLAIN]
+    found = [interning.unique(make()) for make in PLAIN]
     assert len({id(kind) for kind in found}) == len(PLAIN)
     for make, kind in zip(PLAIN, found, strict=True):
         again = make()
-        assert unique.unique(again) is kind
-        assert unique.unique(kind) is kind
+        assert interning.unique(again) is kind
+        assert interning.unique(kind) is kind
         assert is_plain(again)
         assert again == kind
         assert str(again) == str(kind)
@@ -88,9 +88,9 @@ def test_one_object_for_each_structure() -> None:
 def test_other_types_stay_what_they_are(make: Callable[[], Any]) -> None:
     """A type with a variable or a place in memory is returned itself, and not kept."""
     kind = make()
-    assert unique.unique(kind) is kind
+    assert interning.unique(kind) is kind
     assert not is_plain(kind)
-    assert unique.TYPES == {}
+    assert interning.TYPES == {}
 
 
 def test_classes_of_users_stay() -> None:
@@ -100,7 +100,7 @@ def test_classes_of_users_stay() -> None:
         """A tile with a name."""
 
     kind = Mine([16, 64], FP32)
-    assert unique.unique(kind) is kind
+    assert interning.unique(kind) is kind
     assert not is_plain(kind)
 
 
@@ -111,7 +111,7 @@ def test_places_do_not_count() -> None:
         return [ConstInt(number, DataType.INDEX, PLACE) for number in numbers]
 
     view = ir.TileView(placed(8, 64), placed(64, 1), placed(0)[0], pad=ir.TilePad.zero)
-    kind = unique.unique(TileType(placed(16, 64), FP32, None, view))
+    kind = interning.unique(TileType(placed(16, 64), FP32, None, view))
     assert isinstance(kind, TileType)
     assert kind.tile_view is not None
     parts = kind.tile_view
@@ -120,7 +120,7 @@ def test_places_do_not_count() -> None:
     assert [dim.value for dim in held if isinstance(dim, ConstInt)] == [16, 64, 8, 64, 64, 1, 0]
     assert {id(dim.span) for dim in held} == {id(UNKNOWN_SPAN)}
     assert kind == TileType(placed(16, 64), FP32, None, view)
-    tensor = unique.unique(TensorType(placed(16), FP32, None, ir.TensorView(placed(1))))
+    tensor = interning.unique(TensorType(placed(16), FP32, None, ir.TensorView(placed(1))))
     assert isinstance(tensor, TensorType)
     assert tensor.tensor_view is not None
     assert [dim.span for dim in (*tensor.shape, *tensor.tensor_view.stride)] == [UNKNOWN_SPAN] * 2
@@ -128,12 +128,12 @@ def test_places_do_not_count() -> None:
 
 def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full table begins anew: then a structure has another object, equal to the first."""
-    monkeypatch.setattr(unique, "MOST_TYPES", 8)
+    monkeypatch.setattr(interning, "MOST_TYPES", 8)
     first = unique_array(TileType, [1, 64], FP32)
     for rows in range(1, 40):
         unique_array(TileType, [rows, 64], FP32)
-        unique.unique(TensorType([rows, 64], FP32))
-        assert len(unique.TYPES) == len(unique.BY_ID) <= 8
+        interning.unique(TensorType([rows, 64], FP32))
+        assert len(interning.TYPES) == len(interning.BY_ID) <= 8
     again = unique_array(TileType, [1, 64], FP32)
     assert again is not first
     assert again == first
@@ -159,7 +159,7 @@ def test_threads_agree() -> None:
 
 def test_facts_are_kept_of_plain_types_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fact of a plain type is found once; one of another type each time, and not kept."""
-    monkeypatch.setattr(unique, "MOST_TYPES", 4)
+    monkeypatch.setattr(interning, "MOST_TYPES", 4)
     asked: list[Any] = []
 
     def find(kind: Any, *rest: Any) -> str:
@@ -188,13 +188,13 @@ def test_result_types_hold_for_the_next_program() -> None:
     assert [call.type for call in calls] == [kind] * 3
     assert all(call.type is kind for call in calls)
     assert len(add.known) == 1
-    assert result_types.OF_PROGRAMS == {}
+    assert result_type_cache.OF_PROGRAMS == {}
 
 
 def test_named_sizes_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """What depends on a variable of a program goes to a small table of all ops, not to the op."""
     add.known.clear()
-    monkeypatch.setattr(result_types, "MOST_OF_PROGRAMS", 4)
+    monkeypatch.setattr(result_type_cache, "MOST_OF_PROGRAMS", 4)
     for _ in range(20):
         size = Var("n", INDEX)
         kind = tile(ir.TileView(valid_shape=[size, 64]))
@@ -202,7 +202,7 @@ def test_named_sizes_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(call.type, TileType)
         assert call.type.tile_view is not None
         assert call.type.tile_view.valid_shape[0] is size
-        assert 0 < len(result_types.OF_PROGRAMS) <= 4
+        assert 0 < len(result_type_cache.OF_PROGRAMS) <= 4
     assert add.known == {}
 
 
@@ -243,5 +243,5 @@ def test_bytes_do_not_depend_on_the_program_before() -> None:
         return ir.Function("f", [SIZE], [], body)
 
     alone = ir.serialize(program())
-    assert result_types.OF_PROGRAMS
+    assert result_type_cache.OF_PROGRAMS
     assert ir.serialize(program()) == alone

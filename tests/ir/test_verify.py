@@ -11,7 +11,7 @@ import pytest
 from pypto import ir
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Span
 from pypto._src.errors import VerificationError
-from pypto._src.ir.verify import (
+from pypto._src.ir.verify.verifier import (
     RULES,
     NestedCallErrorType,
     SSAErrorType,

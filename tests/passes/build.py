@@ -37,7 +37,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.text import python_print
+from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.walk import walk
 from pypto._src.ops.define import REGISTRY
 

@@ -56,7 +56,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     seq,
 )
-from pypto._src.ir.text import python_print
+from pypto._src.ir.text.printer import python_print
 
 INT64 = DataType.INT64
 T = scalar_type(INT64)

@@ -23,7 +23,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     statements,
 )
-from pypto._src.ir.verify import RULES
+from pypto._src.ir.verify.verifier import RULES
 from pypto._src.ir.walk import copy_with, ops_called, stmts_in
 from pypto._src.ops.lookup import create_op_call
 from pypto._src.passes.base import (

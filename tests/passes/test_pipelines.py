@@ -8,7 +8,7 @@ import pytest
 
 from pypto._src.errors import VerificationError
 from pypto._src.ir.stmts import Program
-from pypto._src.ir.text import python_print
+from pypto._src.ir.text.printer import python_print
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from tests.passes.scalars import program

@@ -22,7 +22,7 @@ from pypto import ir
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import PyptoError
 from pypto._src.ir import nodes, stmts
-from pypto._src.ir.base import Node
+from pypto._src.ir.node_base import Node
 from pypto._src.ir.nodes import Type
 from pypto._src.ir.opdef import AXIS, INTS, REQUIRED, ROUND_MODES, SCALAR, TENSOR, TILE, OpDef
 from pypto._src.ops.lookup import REGISTRY

@@ -25,7 +25,7 @@ from pypto._src.emit import cpp_calls, cpp_declarations
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.orchestration import generate_orchestration
 from pypto._src.frontend import call_forms
-from pypto._src.ir import result_types, unique
+from pypto._src.ir import interning, result_type_cache
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program, Stmt
@@ -113,9 +113,9 @@ def in_own_process(paths: list[Path]) -> dict[str, str]:
 
 
 TABLES: list[tuple[Any, str, Any]] = [
-    (unique, "MOST_TYPES", unique.TYPES),
-    (result_types, "MOST_OF_PROGRAMS", result_types.OF_PROGRAMS),
-    (result_types, "MOST_KNOWN", get_op("block.load").known),
+    (interning, "MOST_TYPES", interning.TYPES),
+    (result_type_cache, "MOST_OF_PROGRAMS", result_type_cache.OF_PROGRAMS),
+    (result_type_cache, "MOST_KNOWN", get_op("block.load").known),
     (call_forms, "MOST_FORMS", call_forms.KNOWN),
     (cpp_calls, "MOST_FORMS", cpp_calls.FORMS),
     (cpp_declarations, "MOST_CLASSES", cpp_declarations.CLASSES),

@@ -14,7 +14,7 @@ import pypto.language as pl
 from pypto import ir, runtime
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.verify import IRVerifier
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.walk import walk
 from pypto._src.ops.conversion import core_of
 from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy, PassManager

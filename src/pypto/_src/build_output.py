@@ -28,11 +28,11 @@ from pypto._src.emit.cpp_types import bit_cast_lines, c_type
 from pypto._src.emit.orchestration import OrchestrationResult, generate_orchestration
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import AssemblerError, EmitError
-from pypto._src.ir.dims import dimension_vars
 from pypto._src.ir.enums import CoreType
 from pypto._src.ir.nodes import ScalarType, TensorType, dtype_of
 from pypto._src.ir.roles import core_type, kernels, outermost
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.symbolic_dims import dimension_vars
 from pypto._src.ir.walk import with_room
 from pypto._src.logs import log_event
 from pypto._src.misuse import check_kind, not_a_program

@@ -18,7 +18,7 @@ from pypto._src.errors import PyptoError
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.verify import IRVerifier
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.walk import nesting, room, with_room
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.check_unused import unused_results

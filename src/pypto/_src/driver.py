@@ -27,7 +27,7 @@ from pypto._src.interp.strict import ORDERS, OrderName, StrictEvaluator
 from pypto._src.ir.nodes import TensorType, Var
 from pypto._src.ir.roles import Role, outermost, role, uncalled
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.verify import IRVerifier
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.walk import functions_called, with_room
 from pypto._src.logs import log_event
 from pypto._src.misuse import check_kind, not_a_program

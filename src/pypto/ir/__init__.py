@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir.build import (
+from pypto._src.ir.builders.builder import (
     IRBuilder,
     add,
     bit_and,
@@ -28,8 +28,8 @@ from pypto._src.ir.build import (
     sub,
     truediv,
 )
-from pypto._src.ir.build import cast_ as cast
-from pypto._src.ir.build import pow_ as pow
+from pypto._src.ir.builders.builder import cast_ as cast
+from pypto._src.ir.builders.builder import pow_ as pow
 from pypto._src.ir.enums import (
     CoreType,
     ForKind,
@@ -116,8 +116,8 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
 )
-from pypto._src.ir.text import python_print
-from pypto._src.ir.verify import IRVerifier
+from pypto._src.ir.text.printer import python_print
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.walk import Mutator as IRMutator
 from pypto._src.ir.walk import ParentStmtAnalysis, walk
 from pypto._src.lazy import lazy_names
@@ -125,7 +125,7 @@ from pypto._src.lazy import lazy_names
 if TYPE_CHECKING:
     from pypto._src.build_output import compile
     from pypto._src.frontend.literal import parse
-    from pypto._src.ir.display import dump_tree, to_json
+    from pypto._src.ir.inspect.tree import dump_tree, to_json
     from pypto._src.ir.serialize import (
         deserialize,
         deserialize_from_file,
@@ -219,8 +219,8 @@ __getattr__ = lazy_names(
         "create_op_call": "pypto._src.ops.lookup",
         "deserialize": "pypto._src.ops.lookup",
         "deserialize_from_file": "pypto._src.ops.lookup",
-        "dump_tree": "pypto._src.ir.display",
-        "to_json": "pypto._src.ir.display",
+        "dump_tree": "pypto._src.ir.inspect.tree",
+        "to_json": "pypto._src.ir.inspect.tree",
         "serialize": "pypto._src.ir.serialize",
         "serialize_to_file": "pypto._src.ir.serialize",
         "ConversionContext": "pypto._src.ops.conversion",

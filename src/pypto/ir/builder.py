@@ -1,6 +1,6 @@
 """The builder that makes IR from nested `with` blocks."""
 
-from pypto._src.ir.build import (
+from pypto._src.ir.builders.builder import (
     ForLoopBuilder,
     FunctionBuilder,
     IfStmtBuilder,

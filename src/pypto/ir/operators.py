@@ -1,6 +1,6 @@
 """Scalar operators as functions: both operands are promoted to one element type."""
 
-from pypto._src.ir.build import (
+from pypto._src.ir.builders.builder import (
     add,
     bit_and,
     bit_not,
@@ -23,8 +23,8 @@ from pypto._src.ir.build import (
     sub,
     truediv,
 )
-from pypto._src.ir.build import cast_ as cast
-from pypto._src.ir.build import pow_ as pow
+from pypto._src.ir.builders.builder import cast_ as cast
+from pypto._src.ir.builders.builder import pow_ as pow
 
 __all__ = [
     "add",

@@ -1,5 +1,5 @@
 """IR as Python text."""
 
-from pypto._src.ir.text import python_print
+from pypto._src.ir.text.printer import python_print
 
 __all__ = ["python_print"]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
-from pypto._src.ir.verify import (
+from pypto._src.ir.verify.verifier import (
     IRVerifier,
     NestedCallErrorType,
     SSAErrorType,

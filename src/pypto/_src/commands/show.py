@@ -26,7 +26,7 @@ from pypto._src.emit.orchestration import generate_orchestration
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import CallError
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.text import python_print
+from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.walk import with_room
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.base import Pass, PassContext

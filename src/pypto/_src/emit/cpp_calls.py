@@ -41,7 +41,7 @@ from pypto._src.ir.nodes import (
     scalar_type,
 )
 from pypto._src.ir.opdef import SCALAR, TILE, OpDef, op_of
-from pypto._src.ir.result_types import PLAIN_KEYWORDS
+from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS
 from pypto._src.ops.layout import is_column
 from pypto._src.ops.mixing import check_equal
 

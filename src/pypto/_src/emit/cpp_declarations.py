@@ -22,8 +22,8 @@ from pypto._src.emit.cpp_tensors import (
 from pypto._src.emit.cpp_types import Size, bit_cast_lines, c_type, row_major, tile_text
 from pypto._src.emit.writer import CodeEmitter
 from pypto._src.errors import EmitError
-from pypto._src.ir.dims import dimension_vars
 from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.interning import structure
 from pypto._src.ir.nodes import (
     ConstInt,
     ScalarType,
@@ -34,7 +34,7 @@ from pypto._src.ir.nodes import (
     dtype_of,
     static_shape,
 )
-from pypto._src.ir.unique import structure
+from pypto._src.ir.symbolic_dims import dimension_vars
 
 
 class Declarations:

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, PyptoError
+from pypto._src.ir.emit_sites import CppSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import Call, Expr, TensorType, TileType, Var, scalar_type
 from pypto._src.ir.opdef import ATTR, AXIS, INTS, REQUIRED, TENSOR, TILE, OpDef, Param, op_of
-from pypto._src.ir.sites import CppSite
 from pypto._src.ops.lookup import get_op
 
 Form = str | Callable[[CppSite], None]

@@ -35,7 +35,7 @@ from pypto._src.ir.stmts import (
     statements,
     yielded,
 )
-from pypto._src.ir.text import python_print
+from pypto._src.ir.text.printer import python_print
 from pypto._src.ops import tensor
 from pypto._src.ops.layout import BLOCK_BYTES
 

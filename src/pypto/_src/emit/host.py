@@ -25,7 +25,6 @@ from pypto._src.emit.task_runtime import (
 )
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError, PyptoError
-from pypto._src.ir.dims import solved_dims, told_dims
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import (
     Call,
@@ -57,7 +56,8 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     yielded,
 )
-from pypto._src.ir.text import python_print
+from pypto._src.ir.symbolic_dims import solved_dims, told_dims
+from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.walk import functions_called
 from pypto._src.ops import tensor as tensor_ops
 

@@ -24,11 +24,11 @@ from pypto._src.emit.orchestration_statements import Statements
 from pypto._src.emit.orchestration_types import scalar_type
 from pypto._src.emit.writer import CodeEmitter
 from pypto._src.errors import EmitError, PyptoError
-from pypto._src.ir.dims import dimension_vars
 from pypto._src.ir.enums import CoreType
 from pypto._src.ir.nodes import TensorType
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.symbolic_dims import dimension_vars
 
 _VISIBLE: Final = '__attribute__((visibility("default")))'
 

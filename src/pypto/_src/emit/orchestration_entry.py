@@ -15,7 +15,6 @@ from pypto._src.emit.orchestration_host import Handle, Host, source_name
 from pypto._src.emit.orchestration_types import element_type, no_scalar
 from pypto._src.emit.writer import CodeEmitter, Names
 from pypto._src.errors import EmitError
-from pypto._src.ir.dims import dimension_vars
 from pypto._src.ir.nodes import (
     Expr,
     ScalarType,
@@ -27,6 +26,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, ReturnStmt, statements
+from pypto._src.ir.symbolic_dims import dimension_vars
 from pypto._src.ops import tensor as tensor_ops
 
 

@@ -14,9 +14,9 @@ from pypto._src.emit.orchestration_host import Handle, Host
 from pypto._src.emit.orchestration_types import scalar_type
 from pypto._src.emit.task_runtime import assign_together
 from pypto._src.errors import EmitError
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import Expr, IterArg, TensorType, Var, const_value
 from pypto._src.ir.stmts import ForStmt, IfStmt, Stmt, WhileStmt, yielded
-from pypto._src.ir.user_text import user_name
 
 
 class Flow:

@@ -19,9 +19,9 @@ from pypto._src.emit.task_runtime import WORDS
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import Expr, MakeTuple, TupleGetItemExpr, Var, const_value
 from pypto._src.ir.stmts import Function, Program, Stmt
-from pypto._src.ir.user_text import user_name
 
 _RESERVED: Final = RESERVED | WORDS | {"float_to_u64"}
 

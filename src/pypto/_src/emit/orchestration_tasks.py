@@ -14,11 +14,11 @@ from pypto._src.emit.orchestration_roots import noun
 from pypto._src.emit.orchestration_types import no_scalar
 from pypto._src.emit.task_runtime import MAKE_PARAM, WORKERS
 from pypto._src.errors import EmitError
-from pypto._src.ir.dims import dimension_vars
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import Call, Expr, ScalarType, TensorType, TupleType, Var
 from pypto._src.ir.roles import Role, core_type, role
 from pypto._src.ir.stmts import Function
+from pypto._src.ir.symbolic_dims import dimension_vars
 
 
 class Tasks:

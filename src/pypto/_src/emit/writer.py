@@ -10,8 +10,8 @@ from typing import Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import EmitError
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import Expr, IterArg, TupleType, Var
-from pypto._src.ir.user_text import user_name
 
 RUN_PASSES: Final = "run the passes first: PassManager.get_strategy().run_passes(program)"
 """The hint for what only the passes take out of a program."""

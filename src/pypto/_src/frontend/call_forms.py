@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias, cast
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.makers import checked_call, checked_float, checked_int, checked_tuple
+from pypto._src.ir.interning import is_plain
 from pypto._src.ir.nodes import (
     BinaryExpr,
     Call,
@@ -42,8 +42,8 @@ from pypto._src.ir.nodes import (
     Var,
 )
 from pypto._src.ir.opdef import ATTR, INTS, OFFSETS, OpDef, op_of
-from pypto._src.ir.result_types import PLAIN_KEYWORDS
-from pypto._src.ir.unique import is_plain
+from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS
+from pypto._src.ir.unchecked import checked_call, checked_float, checked_int, checked_tuple
 from pypto._src.ops.unified import Unified
 
 Key: TypeAlias = tuple[Any, ...]

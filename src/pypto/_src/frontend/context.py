@@ -34,6 +34,7 @@ from pypto._src.frontend.scalars import number
 from pypto._src.frontend.scope import BROKEN, Cascade, Names, reassigned
 from pypto._src.frontend.source import Source
 from pypto._src.ir.enums import FunctionType, ParamDirection
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -48,7 +49,6 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt, checked_assign, seq
-from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import defined_by, stmts_in
 from pypto._src.ops.unified import unified
 

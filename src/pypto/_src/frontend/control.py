@@ -28,7 +28,7 @@ from pypto._src.ir.nodes import (
 )
 
 if TYPE_CHECKING:
-    from pypto._src.ir.static import Integer, Number
+    from pypto._src.ir.static_names import Integer, Number
 
     Size = int
 else:

@@ -14,10 +14,9 @@ from pypto._src.frontend.messages import cast_hint, counted, spell, spell_apart
 from pypto._src.frontend.scope import same_value_type
 from pypto._src.frontend.types import annotation_text
 from pypto._src.frontend.valid_sizes import state_parts
-from pypto._src.ir.base import NO_KEYWORDS
-from pypto._src.ir.dims import map_dims
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.makers import checked_call
+from pypto._src.ir.interning import is_plain
+from pypto._src.ir.node_base import NO_KEYWORDS
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,
     Call,
@@ -37,7 +36,8 @@ from pypto._src.ir.nodes import (
     same_valid_part,
     valid_part,
 )
-from pypto._src.ir.unique import is_plain
+from pypto._src.ir.symbolic_dims import map_dims
+from pypto._src.ir.unchecked import checked_call
 from pypto._src.spelling import meant_keyword
 
 

@@ -39,10 +39,10 @@ from pypto._src.frontend.statements import STATEMENT_FORMS
 from pypto._src.frontend.types import declared_join, parameter_type, result_types
 from pypto._src.ir.annotations import Scalar
 from pypto._src.ir.enums import FunctionType, ParamDirection
-from pypto._src.ir.makers import checked_var
 from pypto._src.ir.nodes import Expr, TensorType, TileType, Type, Var, symbols_of_type
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt
+from pypto._src.ir.unchecked import checked_var
 from pypto._src.ir.walk import calls_of, children, uses
 from pypto._src.ops.rules import called
 

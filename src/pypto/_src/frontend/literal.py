@@ -20,9 +20,9 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, ParserSyntaxError
 from pypto._src.frontend.literal_values import Unread, Values, is_number
 from pypto._src.frontend.source import Source, syntax_tree, too_deep
-from pypto._src.ir.base import Node
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
 from pypto._src.ir.equal import structural_equal
+from pypto._src.ir.node_base import Node
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -50,7 +50,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     seq,
 )
-from pypto._src.ir.text_rules import UNTYPED, value_type
+from pypto._src.ir.text.grammar import UNTYPED, value_type
 from pypto._src.python_text import parse_python
 
 _HEADER: Final = re.compile(r"# pypto\.(program|entry|attr): (.*)")

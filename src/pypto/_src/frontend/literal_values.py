@@ -16,6 +16,7 @@ from pypto._src.diagnostics import Span
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.frontend.source import Source
 from pypto._src.ir import enums
+from pypto._src.ir.interning import unique
 from pypto._src.ir.nodes import (
     Abs,
     Add,
@@ -72,7 +73,7 @@ from pypto._src.ir.nodes import (
     scalar_type,
 )
 from pypto._src.ir.opdef import ATTR, ROUND_MODES, SCALAR, OpDef, space_number
-from pypto._src.ir.text_rules import (
+from pypto._src.ir.text.grammar import (
     LEVELS,
     NO_FUNCTIONS,
     deduced_type,
@@ -80,7 +81,6 @@ from pypto._src.ir.text_rules import (
     is_closed,
     is_complete,
 )
-from pypto._src.ir.unique import unique
 from pypto._src.ops.define import BY_PYTHON_NAME
 from pypto._src.ops.lookup import REGISTRY
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Annotated, TypeVar
 
-    from pypto._src.ir.static import (
+    from pypto._src.ir.static_names import (
         BF16,
         BOOL,
         FP4,

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import MEMBERS, DataType, fits, holds, not_held
-from pypto._src.ir.makers import checked_binary, checked_int
 from pypto._src.ir.nodes import (
     LOGICAL,
     BinaryExpr,
@@ -28,6 +27,7 @@ from pypto._src.ir.nodes import (
     binary,
     scalar_type,
 )
+from pypto._src.ir.unchecked import checked_binary, checked_int
 
 _SMALL: Final = 128
 """Integers from 0 to below this one fit every integer type of 8 bits and more."""

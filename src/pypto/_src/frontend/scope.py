@@ -13,7 +13,6 @@ from pypto._src.dtypes import promote
 from pypto._src.errors import ParserTypeError, SSAViolationError
 from pypto._src.frontend.environment import MISSING
 from pypto._src.frontend.messages import number_in, spell_apart, spell_dims
-from pypto._src.ir.makers import checked_var
 from pypto._src.ir.nodes import (
     ScalarType,
     ShapedType,
@@ -26,6 +25,7 @@ from pypto._src.ir.nodes import (
     same_valid_part,
     valid_part,
 )
+from pypto._src.ir.unchecked import checked_var
 from pypto._src.ops.rules import cast_text
 
 BROKEN: Final = object()

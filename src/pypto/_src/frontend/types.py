@@ -28,6 +28,7 @@ from pypto._src.frontend.scope import same_value_type
 from pypto._src.frontend.sizes import number_of
 from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor, Tile
 from pypto._src.ir.enums import ParamDirection, TensorLayout
+from pypto._src.ir.interning import unique, unique_array
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,
     ConstInt,
@@ -49,7 +50,6 @@ from pypto._src.ir.nodes import (
     scalar_type,
     valid_part,
 )
-from pypto._src.ir.unique import unique, unique_array
 
 _SHAPED: Final = (Tensor, Tile)
 _DIRECTIONS: Final = {Out: ParamDirection.Out, InOut: ParamDirection.InOut}

@@ -17,7 +17,8 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.interp.memory import Layout, place_of, poison
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
-from pypto._src.ir.dims import solved_dims, told_dims
+from pypto._src.ir.common_parts import endless, named_parts
+from pypto._src.ir.inspect.source_names import size_text, user_call
 from pypto._src.ir.nodes import (
     And,
     BinaryExpr,
@@ -41,7 +42,6 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import TILE, OpDef, op_of
 from pypto._src.ir.roles import outermost, uncalled
-from pypto._src.ir.sharing import endless, named_parts
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -58,7 +58,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.user_text import size_text, user_call
+from pypto._src.ir.symbolic_dims import solved_dims, told_dims
 from pypto._src.ir.walk import nesting, room
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import tile_spaces

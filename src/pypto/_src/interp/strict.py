@@ -33,6 +33,7 @@ from pypto._src.interp.queues import (
     held_back,
 )
 from pypto._src.ir.enums import PipeType
+from pypto._src.ir.inspect.source_names import user_call, user_name
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,
@@ -47,7 +48,6 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import INTS, TENSOR, TILE, OpDef, aliased, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program
-from pypto._src.ir.user_text import user_call, user_name
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.order import completes_in_order
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src

@@ -18,7 +18,7 @@ from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import Expr, ScalarType, TensorType, TileType
 
 if TYPE_CHECKING:
-    from pypto._src.ir.static import Elements
+    from pypto._src.ir.static_names import Elements
 else:
     Elements = {"Tensor": object, "Tile": object}
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, PyptoError
-from pypto._src.ir.base import FieldKind, Node
+from pypto._src.ir.node_base import FieldKind, Node
 from pypto._src.ir.nodes import (
     ConstInt,
     Expr,

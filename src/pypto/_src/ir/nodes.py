@@ -15,7 +15,8 @@ from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, number_text
-from pypto._src.ir.base import (
+from pypto._src.ir.enums import MemorySpace, PipeType, TensorLayout, TileLayout, TilePad
+from pypto._src.ir.node_base import (
     NO_KEYWORDS,
     Keywords,
     Node,
@@ -26,13 +27,12 @@ from pypto._src.ir.base import (
     setter,
     unwanted,
 )
-from pypto._src.ir.enums import MemorySpace, PipeType, TensorLayout, TileLayout, TilePad
 from pypto._src.lazy import lazy_module
 
 DYNAMIC_DIM: Final = -1
 
 _put = object.__setattr__
-highlight = lazy_module("pypto._src.ir.highlight")
+highlight = lazy_module("pypto._src.ir.inspect.highlight")
 
 # --------------------------------------------------------------------------------------------
 # Nodes and types

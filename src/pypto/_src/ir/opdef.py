@@ -16,11 +16,11 @@ from typing import Any, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType, bounds, holds, not_held
 from pypto._src.errors import OpError, OpTypeError
-from pypto._src.ir import result_types
+from pypto._src.ir import result_type_cache
 from pypto._src.ir.annotations import unwrapped, wrapped
-from pypto._src.ir.base import NO_KEYWORDS, Keywords, NodeMeta
+from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.makers import checked_call
+from pypto._src.ir.node_base import NO_KEYWORDS, Keywords, NodeMeta
 from pypto._src.ir.nodes import (
     Call,
     ConstFloat,
@@ -38,8 +38,8 @@ from pypto._src.ir.nodes import (
     caller_span,
     valid_part,
 )
-from pypto._src.ir.result_types import PLAIN_KEYWORDS, known_as, one_object
-from pypto._src.ir.sites import CppSite, Let, PtoSite
+from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS, known_as, one_object
+from pypto._src.ir.unchecked import checked_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -369,11 +369,11 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         key, kept = found
         known = self.known.get(key)
         if known is None:
-            known = result_types.OF_PROGRAMS.get((self, key))
+            known = result_type_cache.OF_PROGRAMS.get((self, key))
         if known is not None:
             return known[0]
         kind = one_object(self._type_of(operands, kwargs), operands)
-        result_types.keep(self, key, kind, kept)
+        result_type_cache.keep(self, key, kind, kept)
         return kind
 
     def _type_of(self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any]) -> Type:

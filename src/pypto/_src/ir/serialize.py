@@ -27,7 +27,7 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import InternalError, SerializeError
 from pypto._src.ir import enums
-from pypto._src.ir.base import Node
+from pypto._src.ir.node_base import Node
 from pypto._src.ir.nodes import (
     BinaryExpr,
     ConstBool,

@@ -9,7 +9,8 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import InternalError
-from pypto._src.ir.base import (
+from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
+from pypto._src.ir.node_base import (
     NodeMeta,
     all_of,
     as_tuple,
@@ -21,7 +22,6 @@ from pypto._src.ir.base import (
     setter,
     unwanted,
 )
-from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
 from pypto._src.ir.nodes import (
     Expr,
     GlobalVar,

@@ -17,7 +17,8 @@ from operator import is_
 from types import FunctionType
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast
 
-from pypto._src.ir.base import Field, FieldKind, draft, setter
+from pypto._src.ir.interning import is_plain
+from pypto._src.ir.node_base import Field, FieldKind, draft, setter
 from pypto._src.ir.nodes import (
     CONSTANTS,
     BinaryExpr,
@@ -50,7 +51,6 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.unique import is_plain
 
 N = TypeVar("N", bound=IRNode)
 T = TypeVar("T")

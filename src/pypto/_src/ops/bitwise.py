@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError
+from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -25,7 +26,6 @@ from pypto._src.ir.nodes import (
     static_shape,
 )
 from pypto._src.ir.opdef import RESULT, Composite, Operands
-from pypto._src.ir.sites import CppSite, Let, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
 from pypto._src.ops.elementwise import beside, on_filled

@@ -15,6 +15,7 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import ConversionError, OpError, PyptoError
 from pypto._src.ir.enums import CoreType, PipeType
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import (
     Call,
     Cast,
@@ -30,7 +31,6 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import OpDef, literal, op_of, spelling
 from pypto._src.ir.stmts import AssignStmt, Stmt
-from pypto._src.ir.user_text import user_name
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, layout, memory, mixing, reduce, retype, spread, tensor_math
 from pypto._src.ops.lookup import create_op_call, get_op

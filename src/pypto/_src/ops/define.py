@@ -23,6 +23,7 @@ from typing import (
 
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.annotations import Tensor, Tile
+from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import Call
 from pypto._src.ir.opdef import (
@@ -42,13 +43,12 @@ from pypto._src.ir.opdef import (
     TypeRule,
     ValidRule,
 )
-from pypto._src.ir.sites import CppSite, PtoSite
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 if TYPE_CHECKING:
-    from pypto._src.ir.static import Number as Scalar
+    from pypto._src.ir.static_names import Number as Scalar
 else:
     from pypto._src.ir.annotations import Scalar
 

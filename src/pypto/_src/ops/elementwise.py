@@ -11,10 +11,10 @@ from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
+from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, dtype_of, valid_part
 from pypto._src.ir.opdef import ROUND_MODES, Composite, OpDef, Operands
-from pypto._src.ir.sites import CppSite, Let, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
 from pypto._src.ops.layout import reshape, tile_type

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import OpError
+from pypto._src.ir.emit_sites import PtoSite
 from pypto._src.ir.enums import MemorySpace, TileLayout
+from pypto._src.ir.interning import unique
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,
@@ -29,7 +31,6 @@ from pypto._src.ir.nodes import (
     valid_part,
 )
 from pypto._src.ir.opdef import RESULT, Operands, op_of
-from pypto._src.ir.sites import PtoSite
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -41,7 +42,6 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ir.stmts import statements as statements_of
-from pypto._src.ir.unique import unique
 from pypto._src.ir.walk import stmts_in
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
+from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
     Call,
@@ -21,7 +22,6 @@ from pypto._src.ir.nodes import (
     same_dims,
 )
 from pypto._src.ir.opdef import Operands
-from pypto._src.ir.sites import Let
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import REGISTRY, Tile, block_op
 from pypto._src.ops.layout import tile_type, with_valid

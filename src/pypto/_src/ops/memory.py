@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import OpError
+from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType, TilePad
 from pypto._src.ir.nodes import (
     Call,
@@ -31,7 +32,6 @@ from pypto._src.ir.nodes import (
     valid_part,
 )
 from pypto._src.ir.opdef import RESULT, Complete, Operands, not_whole, space_of_number
-from pypto._src.ir.sites import CppSite, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     FLOATS,

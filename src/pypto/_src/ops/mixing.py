@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import EmitError, OpError
+from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
     Call,
@@ -35,7 +36,6 @@ from pypto._src.ir.nodes import (
     valid_part,
 )
 from pypto._src.ir.opdef import OpDef, Operands, not_whole
-from pypto._src.ir.sites import Let
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import BLOCK_BYTES, is_column
 from pypto._src.ops.retype import as_number, as_type, check_whole, converted, steps, tile_of

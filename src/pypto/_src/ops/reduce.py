@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, OpError
+from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
     Call,
@@ -26,7 +27,6 @@ from pypto._src.ir.nodes import (
     valid_part,
 )
 from pypto._src.ir.opdef import RESULT, Composite, OpDef, Operands
-from pypto._src.ir.sites import CppSite, Let, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Ints, Tile, block_op, target_form
 from pypto._src.ops.elementwise import add, adds, div, mul, sub, subs

@@ -38,10 +38,10 @@ from pypto._src.ops.define import ARITHMETIC
 if TYPE_CHECKING:
     import numpy as np
 
-    from pypto._src.ir import user_text
+    from pypto._src.ir.inspect import source_names as user_text
 else:
     np = lazy_module("numpy")
-    user_text = lazy_module("pypto._src.ir.user_text")  # errors alone need it
+    user_text = lazy_module("pypto._src.ir.inspect.source_names")  # errors alone need it
 
 RoundMode = int | str
 """How a cast rounds: none, rint, round, floor, ceil, trunc or odd."""

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError
+from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
+from pypto._src.ir.interning import unique
 from pypto._src.ir.nodes import (
     Call,
     Cast,
@@ -32,8 +34,6 @@ from pypto._src.ir.nodes import (
     valid_part,
 )
 from pypto._src.ir.opdef import RESULT, Composite, OpDef, Operands, literal
-from pypto._src.ir.sites import CppSite, Let, PtoSite
-from pypto._src.ir.unique import unique
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     ARITHMETIC,

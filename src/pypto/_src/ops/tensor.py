@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, EvaluationError, OpError
+from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import (
     Call,
@@ -18,7 +19,6 @@ from pypto._src.ir.nodes import (
     scalar_type,
 )
 from pypto._src.ir.opdef import Operands
-from pypto._src.ir.sites import CppSite, PtoSite
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     ANY,

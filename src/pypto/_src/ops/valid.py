@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
+from pypto._src.ir.emit_sites import CppSite
 from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
@@ -22,7 +23,6 @@ from pypto._src.ir.nodes import (
     valid_part,
 )
 from pypto._src.ir.opdef import RESULT, Operands, not_whole
-from pypto._src.ir.sites import CppSite
 from pypto._src.ops.layout import in_boxes, is_column, with_valid
 from pypto._src.ops.rules import called, dims, operand_name, refuse
 

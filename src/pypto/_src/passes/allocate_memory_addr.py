@@ -14,10 +14,10 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.makers import checked_int, checked_memref
 from pypto._src.ir.nodes import MemRef, const_value, scalar_type
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function
+from pypto._src.ir.unchecked import checked_int, checked_memref
 from pypto._src.passes.base import AnyProgram, IRProperty, IRPropertySet, Pass
 from pypto._src.passes.liveness import definitions
 from pypto._src.passes.memory_advice import Live, advice

@@ -34,8 +34,8 @@ from pypto._src.ir.nodes import (
     Var,
     const_value,
 )
-from pypto._src.ir.proofs import Proofs
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
+from pypto._src.ir.verify.known_forms import Proofs
 from pypto._src.ir.walk import defined_by, stmts_in, walk, with_room
 from pypto._src.misuse import not_a_program
 from pypto._src.targets import A2A3, Target
@@ -314,7 +314,7 @@ def _verify(
 ) -> None:
     if properties.isdisjoint(_CHECKS):
         return
-    from pypto._src.ir.verify import IRVerifier
+    from pypto._src.ir.verify.verifier import IRVerifier
 
     program, verifier = written(given), IRVerifier()
     for prop, rules in _RULES.items():
@@ -442,7 +442,7 @@ def _description(error: Exception) -> str:
 
 
 def _text(given: AnyProgram) -> str:
-    from pypto._src.ir.text import python_print
+    from pypto._src.ir.text.printer import python_print
 
     try:
         return python_print(written(given))

@@ -17,7 +17,6 @@ from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.makers import checked_var, with_args, with_memref
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,
@@ -33,6 +32,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import INTS, TILE, OpDef, aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, YieldStmt
+from pypto._src.ir.unchecked import checked_var, with_args, with_memref
 from pypto._src.ops.order import completes_in_order
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.passes.boxes import Affine, Box, Integers, combine

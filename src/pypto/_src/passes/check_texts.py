@@ -11,9 +11,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span, line_at, lines_at
 from pypto._src.ir.enums import PipeType
+from pypto._src.ir.inspect.source_names import statement_lines, user_call
 from pypto._src.ir.nodes import Call
 from pypto._src.ir.stmts import Function, IfStmt, WhileStmt
-from pypto._src.ir.user_text import statement_lines, user_call
 from pypto._src.passes.buffers import Instruction
 from pypto._src.passes.conflicts import lifted, meeting
 from pypto._src.passes.regions import Site, owner_of

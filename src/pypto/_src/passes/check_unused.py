@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
+from pypto._src.ir.inspect.source_names import user_call
 from pypto._src.ir.nodes import Call, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Program
-from pypto._src.ir.user_text import user_call
 from pypto._src.ir.walk import defined_by, held_by, stmts_in, uses
 from pypto._src.passes.values import has_effect, used_by_type
 

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.ir.enums import CoreType, ParamDirection
-from pypto._src.ir.new_names import NewNames
+from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -32,7 +32,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.ssa import to_ssa
+from pypto._src.ir.ssa.construct import to_ssa
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,

@@ -11,9 +11,9 @@ from typing import Final
 
 from pypto._src.errors import PassError
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.ssa import ssa_and_calls, to_ssa
-from pypto._src.ir.ssa_jumps import lower_jumps
-from pypto._src.ir.ssa_tuples import split_tuples
+from pypto._src.ir.ssa.construct import ssa_and_calls, to_ssa
+from pypto._src.ir.ssa.jumps import lower_jumps
+from pypto._src.ir.ssa.tuples import split_tuples
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.walk import map_functions
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass

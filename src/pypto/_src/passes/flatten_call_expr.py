@@ -14,8 +14,7 @@ from typing import Any, Final, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
-from pypto._src.ir.makers import checked_var, with_args
-from pypto._src.ir.new_names import NewNames
+from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.nodes import (
     CONSTANTS,
     And,
@@ -46,6 +45,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
+from pypto._src.ir.unchecked import checked_var, with_args
 from pypto._src.ir.walk import (
     Mutator,
     calls_of,

@@ -16,9 +16,9 @@ from enum import Enum
 from typing import NamedTuple
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.user_text import user_name
 from pypto._src.misuse import not_a_program
 from pypto._src.passes.buffers import Accesses, SharedParams, tensor_roots
 from pypto._src.passes.call_aliases import Alias, call_aliases

@@ -15,7 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.makers import checked_memref
+from pypto._src.ir.inspect.source_names import user_call, user_name
+from pypto._src.ir.interning import Facts
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,
@@ -36,8 +37,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     YieldStmt,
 )
-from pypto._src.ir.unique import Facts
-from pypto._src.ir.user_text import user_call, user_name
+from pypto._src.ir.unchecked import checked_memref
 from pypto._src.ir.walk import Mutator, copy_with, variable_names
 from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import Label, spelled_like
 from pypto._src.errors import PassError, PyptoError
-from pypto._src.ir.dims import map_dims
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import (
     Call,
@@ -35,7 +34,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.ssa_jumps import assign_all
+from pypto._src.ir.ssa.jumps import assign_all
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -47,6 +46,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
+from pypto._src.ir.symbolic_dims import map_dims
 from pypto._src.ir.walk import Mutator, copy_with, defined_by, functions_called, stmts_in, uses
 from pypto._src.passes.base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.flatten_call_expr import lift_calls

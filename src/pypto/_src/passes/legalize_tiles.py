@@ -24,8 +24,9 @@ from typing import Any, Final, cast
 from pypto._src.diagnostics import Span
 from pypto._src.errors import OpError, PassError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.makers import checked_var
-from pypto._src.ir.new_names import NewNames
+from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.inspect.source_names import user_name
+from pypto._src.ir.interning import Facts
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -50,8 +51,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.unique import Facts
-from pypto._src.ir.user_text import user_name
+from pypto._src.ir.unchecked import checked_var
 from pypto._src.ir.walk import (
     defined_by,
     map_bodies,

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 
 from pypto._src.diagnostics import Span
 from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.inspect.source_names import resized, user_line, user_name, user_value
 from pypto._src.ir.nodes import Call, MakeTuple, TileType, Var, static_shape
 from pypto._src.ir.opdef import INTS, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
-from pypto._src.ir.text import python_print
-from pypto._src.ir.user_text import resized, user_line, user_name, user_value
+from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.walk import uses
 from pypto._src.ops.memory import create_tile, full
 from pypto._src.passes.liveness import Range, is_data, peak

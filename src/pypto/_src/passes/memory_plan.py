@@ -16,7 +16,7 @@ from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import TileType, const_value
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.text import python_print
+from pypto._src.ir.text.printer import python_print
 from pypto._src.passes.liveness import Range
 from pypto._src.passes.memory_reuse import Buffer, aligned, buffers, placed
 from pypto._src.passes.regions import Block, number, sites_in

@@ -20,7 +20,8 @@ from typing import Final, NamedTuple
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import CoreType, FunctionType, ParamDirection
-from pypto._src.ir.new_names import NewNames
+from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -50,7 +51,6 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import (
     Mutator,
     children,

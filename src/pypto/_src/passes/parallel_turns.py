@@ -15,9 +15,9 @@ from typing import Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Diagnostic, DiagnosticSeverity, Label, Span
 from pypto._src.ir.enums import ForKind
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import Expr, TensorType, Var, const_value
 from pypto._src.ir.stmts import ForStmt, Function, Program, WhileStmt, YieldStmt, yielded
-from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import call_order, functions_called, stmts_in, uses, with_room
 from pypto._src.misuse import not_a_program
 from pypto._src.passes.boxes import Affine, combine, trip_count

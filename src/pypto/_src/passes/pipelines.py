@@ -13,7 +13,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
 from pypto._src.ir.stmts import Program
-from pypto._src.ir.text import python_print
+from pypto._src.ir.text.printer import python_print
 from pypto._src.misuse import not_a_program
 from pypto._src.passes.allocate_memory_addr import AllocateMemoryAddr
 from pypto._src.passes.base import Pass, PassPipeline

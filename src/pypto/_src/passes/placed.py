@@ -16,9 +16,9 @@ from operator import is_
 from typing import Any, TypeAlias
 
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.makers import with_memref
 from pypto._src.ir.nodes import MemRef, TileType, Type, Var
 from pypto._src.ir.stmts import Function, Program, Stmt, statements
+from pypto._src.ir.unchecked import with_memref
 from pypto._src.ir.walk import with_room
 from pypto._src.passes.base import AnyProgram, Pass, PassContext, Unwritten, written
 from pypto._src.passes.liveness import Lifetimes, defined

@@ -14,7 +14,6 @@ from operator import is_
 from typing import Any, Final
 from weakref import ref
 
-from pypto._src.ir.makers import checked_var, with_args
 from pypto._src.ir.nodes import (
     CONSTANTS,
     Call,
@@ -43,6 +42,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
+from pypto._src.ir.unchecked import checked_var, with_args
 from pypto._src.ir.walk import Mutator, copy_with, rebuilt_fields, uses
 
 

@@ -28,7 +28,7 @@ class RunVerifier(Pass):
 
     def run(self, program: Program) -> Program:
         """Return ``program`` itself; errors in it are logged, not raised."""
-        from pypto._src.ir.verify import IRVerifier
+        from pypto._src.ir.verify.verifier import IRVerifier
 
         verifier = IRVerifier.create_default()
         for rule in (*self.disabled_rules, *rules_verified(program)):

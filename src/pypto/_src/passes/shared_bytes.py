@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import Expr, MemRef, TileType, Var, const_value
 from pypto._src.ir.opdef import aliased
 from pypto._src.ir.stmts import (
@@ -21,7 +22,6 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import held_by, stmts_in, uses
 
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto._src.errors import PassError
-from pypto._src.ir.new_names import NewNames
+from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import Expr, TensorType, Var, exprs_of_type, same_dims
 from pypto._src.ir.stmts import Function, ReturnStmt, statements
-from pypto._src.ir.user_text import user_name
 from pypto._src.ir.walk import Mutator, uses, variable_names
 from pypto._src.passes.buffers import SharedParams, heads, tensor_roots
 from pypto._src.passes.regions import number

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,
@@ -29,7 +30,6 @@ from pypto._src.ir.nodes import (
     const_value,
     static_shape,
 )
-from pypto._src.ir.user_text import user_name
 from pypto._src.ops import layout, matmul, memory
 from pypto._src.ops.conversion import on_tiles
 from pypto._src.ops.rules import describe, dims, known_size

@@ -19,6 +19,7 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import MemoryPlanError, PassError
 from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import (
     And,
     Call,
@@ -39,7 +40,6 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
-from pypto._src.ir.user_text import user_name
 from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
 from pypto._src.ops.conversion import on_tiles
 from pypto._src.ops.rules import broadcast, called, dims, known_size

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from pypto._src.diagnostics import Span
-from pypto._src.ir.dims import dimension_vars
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -34,7 +34,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     yielded,
 )
-from pypto._src.ir.user_text import user_name
+from pypto._src.ir.symbolic_dims import dimension_vars
 from pypto._src.ops.rules import called
 from pypto._src.passes.boxes import Affine, combine, encloses
 from pypto._src.passes.element_boxes import Box

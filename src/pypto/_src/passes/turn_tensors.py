@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
 from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.inspect.source_names import size_text, user_name
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,
@@ -25,7 +26,6 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Program
-from pypto._src.ir.user_text import size_text, user_name
 from pypto._src.ops.rules import called
 from pypto._src.passes.element_boxes import MOST_BOXES, Box, add, uncovered
 from pypto._src.passes.regions import call_of, sites_in

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from pypto._src.ir.enums import ForKind
-from pypto._src.ir.new_names import NewNames
+from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.nodes import Add, ConstInt, Expr, Var, dtype_of, same_type
 from pypto._src.ir.stmts import (
     BreakStmt,

@@ -18,8 +18,8 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError, EvaluationError
 from pypto._src.interp.evaluate import FLAT, Evaluator
 from pypto._src.interp.scalars import wrapper
-from pypto._src.ir.dims import SolvedDim, dimension_vars, solved_dims, told_dims
 from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.inspect.source_names import size_text
 from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
@@ -31,7 +31,7 @@ from pypto._src.ir.nodes import (
     static_shape,
 )
 from pypto._src.ir.stmts import Function, ReturnStmt
-from pypto._src.ir.user_text import size_text
+from pypto._src.ir.symbolic_dims import SolvedDim, dimension_vars, solved_dims, told_dims
 from pypto._src.ir.walk import nesting, room, uses
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.rules import new_array

@@ -36,7 +36,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.verify import IRVerifier, SSAErrorType, no_nested_call, ssa, structure
+from pypto._src.ir.verify.verifier import IRVerifier, SSAErrorType, no_nested_call, ssa, structure
 from pypto._src.ir.walk import stmts_in
 from pypto._src.passes.convert_to_ssa import convert_to_ssa
 from pypto._src.passes.flatten_call_expr import flatten_call_expr

@@ -8,8 +8,8 @@ from typing import Any, Final, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PyptoError
-from pypto._src.ir.base import Node
 from pypto._src.ir.enums import TensorLayout
+from pypto._src.ir.node_base import Node
 from pypto._src.ir.nodes import (
     BinaryExpr,
     Call,
@@ -32,7 +32,7 @@ from pypto._src.ir.nodes import (
     Var,
     same_type,
 )
-from pypto._src.ir.text_rules import view_fields
+from pypto._src.ir.text.grammar import view_fields
 from pypto._src.statement.words import (
     CONSTANT,
     DTYPE_WORD,

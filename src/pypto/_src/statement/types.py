@@ -25,6 +25,7 @@ from pypto._src.ir.enums import (
     TileLayout,
     TilePad,
 )
+from pypto._src.ir.interning import unique, unique_array
 from pypto._src.ir.nodes import (
     BinaryExpr,
     ConstBool,
@@ -47,7 +48,6 @@ from pypto._src.ir.nodes import (
     same_dims,
     scalar_type,
 )
-from pypto._src.ir.unique import unique, unique_array
 from pypto._src.statement import form
 from pypto._src.statement.scanner import (
     MARK,

@@ -1,0 +1,1 @@
+"""Facts about functions: control flow, accesses, lifetimes, values. Changes nothing."""

@@ -1,0 +1,1 @@
+"""Kernels as C++ against the PTO ISA headers."""

@@ -1,0 +1,1 @@
+"""Host functions: what both of their texts share."""

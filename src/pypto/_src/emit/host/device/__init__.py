@@ -1,0 +1,1 @@
+"""Host functions as C++ for the chip's task runtime."""

@@ -1,0 +1,1 @@
+"""Host functions as C++ for the machine that PyPTO runs on."""

@@ -1,0 +1,1 @@
+"""What a mistake was probably meant to be: explanations and fix-its."""

@@ -1,0 +1,1 @@
+"""Printed IR -> IR: the inverse of `ir.text`."""

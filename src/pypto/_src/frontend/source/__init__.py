@@ -1,0 +1,1 @@
+"""Where a kernel's text and the Python names around it come from."""

@@ -1,0 +1,1 @@
+"""What is known while one function is parsed: names, sizes, effects, messages."""

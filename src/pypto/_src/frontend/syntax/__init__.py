@@ -1,0 +1,1 @@
+"""Python syntax -> IR: one file for each form of statement or expression."""

@@ -1,0 +1,1 @@
+"""The builders: IR put together statement by statement."""

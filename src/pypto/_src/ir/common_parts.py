@@ -1,0 +1,196 @@
+"""Names for parts that one expression has many times: who builds IR may use an object twice.
+
+An expression is written out and computed as a tree. ``x = y + y`` done forty times in a row with
+objects, and no statement in between, is a tree of 2**40 leaves; with a variable for each part that
+stands there twice it is forty lines. What has no such variables is not to be written out; who would
+asks `endless` first. Knows expressions and statements, no op and no pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from pypto._src.ir.nodes import (
+    And,
+    BinaryExpr,
+    BitShiftLeft,
+    BitShiftRight,
+    Call,
+    ConstInt,
+    Expr,
+    FloatDiv,
+    FloorDiv,
+    FloorMod,
+    IRNode,
+    MakeTuple,
+    Or,
+    Pow,
+    ScalarType,
+    TupleGetItemExpr,
+    UnaryExpr,
+    Var,
+)
+from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt, WhileStmt
+from pypto._src.ir.unchecked import checked_tuple
+from pypto._src.ir.walk import Mutator, copy_with, held_by, is_flat, stmts_in, with_room
+
+_USUAL: Final = frozenset({Var, ConstInt})
+_MOST_PARTS: Final = 512  # of a statement that is left as it is
+_MOST_WRITTEN: Final = 1 << 18  # parts of an expression that is written out
+_CAN_FAIL: Final = (FloorDiv, FloorMod, FloatDiv, Pow, BitShiftLeft, BitShiftRight)
+_FIELDS: Final = ("value", "expr", "condition", "start", "stop", "step")
+
+
+def named_parts(function: Function) -> Function:
+    """Return the function with variables for what one expression has many times.
+
+    Most functions are returned as they are. What a ``while`` asks before each turn stays too, as
+    do parts that contain calls, and those that ``and`` and ``or`` may leave out and that can fail.
+    """
+    if not any(map(_is_large, stmts_in(function.body))):
+        return function
+    return with_room(lambda: _Naming().function(function), function)
+
+
+def endless(node: IRNode) -> str | None:
+    """Return why a node cannot be written out: sharing makes one of its expressions too long.
+
+    Takes time by the number of objects, however often each of them stands in the text.
+    """
+    if isinstance(node, Program):
+        bodies: Sequence[Stmt] = [function.body for function in node.functions_]
+    else:
+        bodies = [node.body] if isinstance(node, Function) else []
+    if isinstance(node, Stmt):
+        bodies = [node]
+    found = [held_by(stmt) for body in bodies for stmt in stmts_in(body) if _is_large(stmt)]
+    for root in [part for parts in found for part in parts] or [node]:
+        if isinstance(root, Expr):
+            order, _ = _parts(root)
+            sizes: dict[int, int] = {}
+            for part in order:
+                sizes[id(part)] = 1 + sum(sizes[id(inner)] for inner in _operands(part))
+            size = sizes[id(root)]
+            if size > _MOST_WRITTEN and size > 2 * len(order):
+                return f"{len(order)} parts of one expression stand in it {size} times"
+    return None
+
+
+def _is_large(stmt: Stmt) -> bool:
+    """True if the expressions of one statement have many parts, as trees."""
+    held = held_by(stmt)
+    if len(held) == 1 and isinstance(held[0], Call) and is_flat(held[0]):
+        return False  # as most
+    stack, count = [*held], 0
+    while stack:
+        count += 1
+        if count > _MOST_PARTS:
+            return True
+        stack += [part for part in _operands(stack.pop()) if part.__class__ not in _USUAL]
+    return False
+
+
+def _operands(node: Expr) -> tuple[Expr, ...]:
+    """Return the parts of what is computed; none of a variable, a constant and all else."""
+    if isinstance(node, BinaryExpr):
+        return node.left, node.right
+    if isinstance(node, UnaryExpr):
+        return (node.operand,)
+    if isinstance(node, Call):
+        return node.args
+    if isinstance(node, TupleGetItemExpr):
+        return (node.tuple,)
+    return node.elements if isinstance(node, MakeTuple) else ()
+
+
+class _Naming(Mutator):
+    """Puts an assignment before a statement for each part that it has twice."""
+
+    def visit_Expr(self, expr: Expr) -> Expr:
+        return expr
+
+    def visit_Stmt(self, stmt: Stmt) -> Stmt | list[Stmt]:
+        new: Stmt = self.rebuild(stmt)
+        if isinstance(stmt, WhileStmt) or not _is_large(stmt):
+            return new
+        before: list[Stmt] = []
+        changes: dict[str, object] = {}
+        for name in _FIELDS:
+            old = getattr(new, name, None)
+            if isinstance(old, Expr):
+                changes[name] = _named(old, before)
+            elif isinstance(old, tuple):  # the values of a return or yield
+                changes[name] = tuple(_named(value, before) for value in old)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        return [*before, copy_with(new, changes)] if before else new
+
+
+def _named(root: Expr, before: list[Stmt]) -> Expr:
+    """Return an expression with variables, whose definitions are appended to ``before``."""
+    order, counts = _parts(root)
+    sure = _always_computed(root)
+    risky: set[int] = set()  # parts that fail for some values
+    now: dict[int, Expr] = {}
+    calls: set[int] = set()  # parts that contain calls
+    for node in order:
+        old = _operands(node)
+        if isinstance(node, Call) or any(id(part) in calls for part in old):
+            calls.add(id(node))
+        if isinstance(node, _CAN_FAIL) or any(id(part) in risky for part in old):
+            risky.add(id(node))
+        new = tuple(now[id(part)] for part in old)
+        value = node if all(map(lambda a, b: a is b, old, new)) else _with_operands(node, new)
+        is_number = isinstance(node, BinaryExpr | UnaryExpr) and isinstance(node.type, ScalarType)
+        twice = counts[id(node)] > 1 and (id(node) in sure or id(node) not in risky)
+        if is_number and twice and id(node) not in calls:
+            var = Var("_part_tmp", node.type, node.span)
+            before.append(AssignStmt(var, value, node.span))
+            value = var
+        now[id(node)] = value
+    return now[id(root)]
+
+
+def _parts(root: Expr) -> tuple[list[Expr], dict[int, int]]:
+    """Return the different parts of an expression, operands first, and how often each is one."""
+    order: list[Expr] = []
+    counts: dict[int, int] = {}
+    stack: list[tuple[Expr, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            order.append(node)
+            continue
+        counts[id(node)] = counts.get(id(node), 0) + 1
+        if counts[id(node)] == 1:
+            stack.append((node, True))
+            stack += [(part, False) for part in reversed(_operands(node))]
+    return order, counts
+
+
+def _always_computed(root: Expr) -> set[int]:
+    """Return the parts that are computed whatever the values are."""
+
+    def needed(node: Expr) -> Iterator[Expr]:
+        parts = _operands(node)
+        return iter(parts[:1] if isinstance(node, And | Or) else parts)
+
+    found: set[int] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) not in found:
+            found.add(id(node))
+            stack += needed(node)
+    return found
+
+
+def _with_operands(node: Expr, new: tuple[Expr, ...]) -> Expr:
+    if isinstance(node, BinaryExpr):
+        return copy_with(node, {"left": new[0], "right": new[1]})
+    if isinstance(node, UnaryExpr):
+        return copy_with(node, {"operand": new[0]})
+    if isinstance(node, Call):
+        return copy_with(node, {"args": new})
+    if isinstance(node, TupleGetItemExpr):
+        return copy_with(node, {"tuple": new[0]})
+    return checked_tuple(new, node.type, node.span)

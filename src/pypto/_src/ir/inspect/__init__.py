@@ -1,0 +1,1 @@
+"""IR for people and tools: trees, JSON, colours, and the names that users gave."""

@@ -1,0 +1,167 @@
+"""Nodes made of what is known to fit: nothing is checked or derived, and half the time is taken.
+
+The constructors of `nodes` take what users and definitions give them. What the front end and the
+passes put together over and over is made here, of parts that come from nodes already checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.node_base import draft, not_a_span
+from pypto._src.ir.nodes import (
+    MEMREF_NAMES,
+    MEMREF_TYPE,
+    BinaryExpr,
+    Call,
+    ConstFloat,
+    ConstInt,
+    Expr,
+    MakeTuple,
+    MemRef,
+    Op,
+    ShapedType,
+    TensorType,
+    TileType,
+    Type,
+    Var,
+)
+
+_TensorDraft: Final = draft(TensorType)
+_TileDraft: Final = draft(TileType)
+
+
+def with_memref(kind: ShapedType, memref: MemRef) -> ShapedType:
+    """Return a tensor or tile type at another place in memory."""
+    if isinstance(kind, TileType):
+        placed = _TileDraft()
+        placed.tile_view = kind.tile_view
+    elif isinstance(kind, TensorType):
+        placed = _TensorDraft()
+        placed.tensor_view = kind.tensor_view
+    else:
+        raise TypeError(f"{type(kind).__name__} is neither a tensor nor a tile")
+    placed.shape = kind.shape
+    placed.dtype = kind.dtype
+    placed.memref = memref
+    placed.__class__ = TileType if isinstance(kind, TileType) else TensorType
+    return placed
+
+
+def checked_call(
+    op: Op, args: tuple[Expr, ...], kwargs: Mapping[str, Any], kind: Type, span: Span
+) -> Call:
+    """Return the `Call` of what is known to be fit for one; ``kwargs`` are `Keywords`."""
+    call = _CallDraft()
+    call.op = op
+    call.args = args
+    call.kwargs = kwargs
+    call.type = kind
+    call.span = span if span.__class__ is Span else not_a_span(call, span)
+    call.__class__ = Call
+    return call
+
+
+_CallDraft: Final = draft(Call)
+
+
+def with_args(call: Call, args: tuple[Expr, ...]) -> Call:
+    """Return a call of the same op with the same keywords and type; nothing is derived anew."""
+    made = _CallDraft()
+    made.op = call.op
+    made.args = args
+    made.kwargs = call.kwargs
+    made.type = call.type
+    made.span = call.span
+    made.__class__ = Call
+    return made
+
+
+def checked_tuple(elements: tuple[Expr, ...], kind: Type, span: Span) -> MakeTuple:
+    """Return the `MakeTuple` of elements whose types are those of ``kind``."""
+    made = _TupleDraft()
+    made.elements = elements
+    made.type = kind
+    made.span = span
+    made.__class__ = MakeTuple
+    return made
+
+
+_TupleDraft: Final = draft(MakeTuple)
+
+
+def checked_var(name: str, kind: Type, span: Span) -> Var:
+    """Return the `Var` of what is known to be fit for one."""
+    made = _VarDraft()
+    made.name = name
+    made.type = kind
+    made.span = span
+    made.__class__ = Var
+    return made
+
+
+_VarDraft: Final = draft(Var)
+
+
+def checked_memref(
+    space: MemorySpace, address: Expr, size: int, number: int, span: Span = UNKNOWN_SPAN
+) -> MemRef:
+    """Return the `MemRef` of a buffer of ``size`` bytes, which are 0 or more."""
+    made = _MemRefDraft()
+    made.name = f"{MEMREF_NAMES[space]}{number}"
+    made.type = MEMREF_TYPE
+    made.memory_space_ = space
+    made.addr_ = address
+    made.size_ = size
+    made.id_ = number
+    made.span = span
+    made.__class__ = MemRef
+    return made
+
+
+_MemRefDraft: Final = draft(MemRef)
+
+
+def checked_int(value: int, kind: Type, span: Span) -> ConstInt:
+    """Return the `ConstInt` of a value that fits ``kind``, a type of `scalar_type`."""
+    made = _IntDraft()
+    made.value = value
+    made.type = kind
+    made.span = span
+    made.__class__ = ConstInt
+    return made
+
+
+_IntDraft: Final = draft(ConstInt)
+
+
+def checked_float(value: float, kind: Type, span: Span) -> ConstFloat:
+    """Return the `ConstFloat` of a value that ``kind``, a type of `scalar_type`, holds."""
+    made = _FloatDraft()
+    made.value = value
+    made.type = kind
+    made.span = span
+    made.__class__ = ConstFloat
+    return made
+
+
+_FloatDraft: Final = draft(ConstFloat)
+
+
+def checked_binary(
+    cls: type[BinaryExpr], left: Expr, right: Expr, kind: Type, span: Span
+) -> BinaryExpr:
+    """Return the ``cls`` of operands that need no cast; ``kind`` is the type of the result."""
+    made = _BinaryDraft()
+    made.left = left
+    made.right = right
+    made.type = kind
+    made.span = span
+    made.__class__ = cls
+    return made
+
+
+_BinaryDraft: Final = draft(BinaryExpr)

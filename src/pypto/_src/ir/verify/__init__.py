@@ -1,0 +1,1 @@
+"""The verifier: one rule a file, run by `verifier`."""

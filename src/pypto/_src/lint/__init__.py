@@ -1,0 +1,1 @@
+"""Findings about source programs: what `pypto check` reports beyond synchronisation and texts."""

@@ -1,0 +1,1 @@
+"""Buffers: which tile shares which, and where each lies."""

@@ -1,0 +1,1 @@
+"""Optional passes that make programs smaller or faster."""

@@ -1,0 +1,1 @@
+"""SSA form, flattened calls, inlined functions."""

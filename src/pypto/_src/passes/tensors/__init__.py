@@ -1,0 +1,1 @@
+"""Whole tensors -> loops over tiles."""
