@@ -26,7 +26,7 @@ from pypto._src.errors import (
     ScopeIsolationError,
     UndefinedVariableError,
 )
-from pypto._src.frontend.hook import report
+from pypto._src.frontend.excepthook import report
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
 from tests.case_files import parts

@@ -16,8 +16,8 @@ import pytest
 import pypto.language as pl
 from pypto import ir
 from pypto._src.errors import ParserError
-from pypto._src.frontend import call_forms
-from pypto._src.frontend.call_forms import CallForm, CallForms
+from pypto._src.frontend.state import call_cache
+from pypto._src.frontend.state.call_cache import CallForm, CallForms
 from pypto._src.ir.nodes import Call, ConstFloat, IRNode
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.walk import walk
@@ -151,7 +151,7 @@ def test_calls_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
         built.append(made.op.name)
         first(self, made, *rest)
 
-    monkeypatch.setattr(call_forms, "KNOWN", {})
+    monkeypatch.setattr(call_cache, "KNOWN", {})
     monkeypatch.setattr(CallForm, "__init__", count)
     turn = "t = pl.load(x, [0, 0], [16, 64])\nu = pl.load(w, [0, 0], [16, 64])\nt = pl.add(t, u)\n"
     for _ in range(2):
@@ -215,14 +215,14 @@ def test_offsets_are_no_part_of_a_form() -> None:
 def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full table begins anew; the program is the same."""
     wanted = parsed(kernel(KERNEL))
-    monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
-    monkeypatch.setattr(call_forms, "KNOWN", {})
+    monkeypatch.setattr(call_cache, "MOST_FORMS", 4)
+    monkeypatch.setattr(call_cache, "KNOWN", {})
     sizes: set[int] = set()
     keep = CallForms.keep
 
     def watched(self: CallForms, *args: Any) -> None:
         keep(self, *args)
-        sizes.add(len(call_forms.KNOWN))
+        sizes.add(len(call_cache.KNOWN))
 
     monkeypatch.setattr(CallForms, "keep", watched)
     found = parsed(kernel(KERNEL))
@@ -233,7 +233,7 @@ def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_forms_with_named_sizes_end_with_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """A form whose type has a variable of the program is not kept for the process."""
-    monkeypatch.setattr(call_forms, "KNOWN", {})
+    monkeypatch.setattr(call_cache, "KNOWN", {})
     text = (
         "t = pl.load(x, [n, 0], [16, 64], valid_shapes=[n, 64])\n"
         "u = pl.exp(t)\nv = pl.exp(pl.load(x, [n, 0], [16, 64]))"
@@ -241,14 +241,14 @@ def test_forms_with_named_sizes_end_with_the_program(monkeypatch: pytest.MonkeyP
     for _ in range(2):
         program = parsed(kernel(text))
         assert sum(isinstance(node, Call) for node in nodes(program)) == 4
-        assert [form.op.name for form in call_forms.KNOWN.values()] == ["block.load", "block.exp"]
+        assert [form.op.name for form in call_cache.KNOWN.values()] == ["block.load", "block.exp"]
 
 
 def test_threads_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads that parse at once, while the table begins anew time and again, all read the same."""
     wanted = ir.python_print(parsed(kernel(KERNEL)))
-    monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
-    monkeypatch.setattr(call_forms, "KNOWN", {})
+    monkeypatch.setattr(call_cache, "MOST_FORMS", 4)
+    monkeypatch.setattr(call_cache, "KNOWN", {})
     start = threading.Barrier(4)
 
     def read(_: int) -> list[str]:

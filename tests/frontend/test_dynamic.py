@@ -11,7 +11,7 @@ import pypto.language as pl
 from pypto import ir, runtime
 from pypto._src.build_output import CCECodegen
 from pypto._src.errors import CallError, EmitError, EvaluationError, PyptoError
-from pypto._src.frontend.text import parse_program
+from pypto._src.frontend.parse_text import parse_program
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.pipelines import PassManager

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import pypto.language as pl
-from pypto._src.frontend.control import DynVar
+from pypto._src.frontend.markers import DynVar
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.text.printer import python_print
 

@@ -16,8 +16,8 @@ import pytest
 import pypto.language as pl
 from pypto import ir
 from pypto._src.errors import PyptoError
-from pypto._src.frontend import call_forms
-from pypto._src.frontend.hook import report
+from pypto._src.frontend.excepthook import report
+from pypto._src.frontend.state import call_cache
 from tests.case_files import parts
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +64,7 @@ def outcome(text: str) -> bytes | str:
 
 def same_again(text: str) -> bytes | str:
     """Return the outcome of a text, after checking that it is the same when forms are known."""
-    call_forms.KNOWN.clear()
+    call_cache.KNOWN.clear()
     first = outcome(text)
     assert outcome(text) == first
     return first

@@ -14,8 +14,8 @@ import pytest
 import pypto.language as pl
 from pypto._src.diagnostics import wants_colour
 from pypto._src.errors import ParserError, PyptoError
-from pypto._src.frontend.hook import report
-from pypto._src.frontend.messages import dtype_like, nearest
+from pypto._src.frontend.excepthook import report
+from pypto._src.frontend.state.messages import dtype_like, nearest
 
 SOURCES = str(Path(__file__).parents[2] / "src")
 HEAD = "import numpy as np\nimport pypto.language as pl\nfrom pypto import runtime\n\n\n"

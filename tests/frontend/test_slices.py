@@ -6,7 +6,7 @@ import pytest
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserTypeError, SSAViolationError, UnsupportedFeatureError
-from pypto._src.frontend.sizes import difference
+from pypto._src.frontend.state.known_sizes import difference
 from pypto._src.ir.nodes import Add, ConstInt, Expr, Neg, Sub, Var, scalar_type
 from pypto._src.ir.stmts import Function
 from tests.frontend.texts import body, error, kernel, lines, program

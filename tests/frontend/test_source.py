@@ -14,7 +14,7 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.errors import ParserSyntaxError, UndefinedVariableError
-from pypto._src.frontend.source import parse_definition
+from pypto._src.frontend.source.source import parse_definition
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.stmts import Function, Program
 from tests.frontend import kernels

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pypto._src.demo import Case, cases
 from pypto._src.errors import InternalError
-from pypto._src.frontend.text import parse_program
+from pypto._src.frontend.parse_text import parse_program
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text.printer import python_print
 from pypto._src.passes.allocate_memory_addr import AllocateMemoryAddr

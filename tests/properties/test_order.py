@@ -24,7 +24,7 @@ from pypto._src.diagnostics import Span
 from pypto._src.emit import cpp_calls, cpp_declarations
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.emit.orchestration import generate_orchestration
-from pypto._src.frontend import call_forms
+from pypto._src.frontend.state import call_cache
 from pypto._src.ir import interning, result_type_cache
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.roles import Role, role
@@ -116,7 +116,7 @@ TABLES: list[tuple[Any, str, Any]] = [
     (interning, "MOST_TYPES", interning.TYPES),
     (result_type_cache, "MOST_OF_PROGRAMS", result_type_cache.OF_PROGRAMS),
     (result_type_cache, "MOST_KNOWN", get_op("block.load").known),
-    (call_forms, "MOST_FORMS", call_forms.KNOWN),
+    (call_cache, "MOST_FORMS", call_cache.KNOWN),
     (cpp_calls, "MOST_FORMS", cpp_calls.FORMS),
     (cpp_declarations, "MOST_CLASSES", cpp_declarations.CLASSES),
 ]

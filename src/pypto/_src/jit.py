@@ -26,17 +26,17 @@ from pypto._src.driver import (
 )
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import CallError, ParserSyntaxError, ParserTypeError
-from pypto._src.frontend.context import Context, Errors
 from pypto._src.frontend.decorators import unwrapped
-from pypto._src.frontend.environment import (
+from pypto._src.frontend.programs import Alone, Method, Options, ProgramParser
+from pypto._src.frontend.source.python_names import (
     MISSING,
     Environment,
     closure_of,
     function_environment,
 )
-from pypto._src.frontend.functions import Alone, Method, Options, ProgramParser
-from pypto._src.frontend.source import Source, function_source
-from pypto._src.frontend.types import parameter_type
+from pypto._src.frontend.source.source import Source, function_source
+from pypto._src.frontend.state.context import Context, Errors
+from pypto._src.frontend.syntax.annotations import parameter_type
 from pypto._src.ir.annotations import InOut, Out, Tensor
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import ConstInt, ScalarType, TensorType, Var

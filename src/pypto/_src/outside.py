@@ -15,8 +15,8 @@ from types import CellType, ModuleType
 from typing import Any, Final, NamedTuple, cast
 
 from pypto._src.dtypes import DataType
-from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.inline import InlineFunction
+from pypto._src.frontend.source.python_names import MISSING
+from pypto._src.frontend.syntax.inline import InlineFunction
 
 Path = tuple[str, ...]
 """A name and the attributes read of it."""

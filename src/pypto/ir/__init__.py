@@ -124,7 +124,7 @@ from pypto._src.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pypto._src.build_output import compile
-    from pypto._src.frontend.literal import parse
+    from pypto._src.frontend.ir_text.statements import parse
     from pypto._src.ir.inspect.tree import dump_tree, to_json
     from pypto._src.ir.serialize import (
         deserialize,
@@ -230,7 +230,7 @@ __getattr__ = lazy_names(
         "register_op_conversion_custom": "pypto._src.ops.conversion",
         "get_op": "pypto._src.ops.lookup",
         "is_op_registered": "pypto._src.ops.lookup",
-        "parse": "pypto._src.frontend.literal",
+        "parse": "pypto._src.frontend.ir_text.statements",
         "PassContext": "pypto._src.passes.base",
         "VerificationLevel": "pypto._src.passes.base",
         "VerificationMode": "pypto._src.passes.base",

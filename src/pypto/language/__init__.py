@@ -3,25 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pypto._src.dtypes import DataType
-from pypto._src.frontend.control import (
-    DynVar,
-    IntLike,
-    Tuple,
-    cond,
-    const,
-    dynamic,
-    incore,
-    parallel,
-    typed,
-    while_,
-    yield_,
-)
-from pypto._src.frontend.control import (
-    range_ as range,
-)
-from pypto._src.frontend.decorators import function, inline, program
-from pypto._src.frontend.inline import InlineFunction
-from pypto._src.frontend.names import (
+from pypto._src.frontend.annotation_names import (
     BF16,
     BOOL,
     FP4,
@@ -47,7 +29,25 @@ from pypto._src.frontend.names import (
     Out,
     Scalar,
 )
-from pypto._src.frontend.text import loads, loads_program, parse, parse_program
+from pypto._src.frontend.decorators import function, inline, program
+from pypto._src.frontend.markers import (
+    DynVar,
+    IntLike,
+    Tuple,
+    cond,
+    const,
+    dynamic,
+    incore,
+    parallel,
+    typed,
+    while_,
+    yield_,
+)
+from pypto._src.frontend.markers import (
+    range_ as range,
+)
+from pypto._src.frontend.parse_text import loads, loads_program, parse, parse_program
+from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.annotations import Tensor, Tile
 from pypto._src.ir.enums import (
     CoreType,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pypto._src import demo
 from pypto._src.diagnostics import Span, spelled_like
 from pypto._src.errors import CallError, PyptoError
-from pypto._src.frontend.text import is_printed_text, parse_program
+from pypto._src.frontend.parse_text import is_printed_text, parse_program
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.jit import JitFunction
 from pypto._src.statement.reader import from_statement_text, is_statement_text

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, T
 
 from pypto._src.diagnostics import Span, place_of_frame
 from pypto._src.errors import ParserError, ParserSyntaxError
-from pypto._src.frontend.context import place_of
-from pypto._src.frontend.environment import Environment, function_environment
-from pypto._src.frontend.functions import (
+from pypto._src.frontend.excepthook import install
+from pypto._src.frontend.programs import (
     Options,
     ProgramParser,
     method_nodes,
     parse_function,
     refuse_twice,
 )
-from pypto._src.frontend.hook import install
-from pypto._src.frontend.inline import InlineFunction
-from pypto._src.frontend.messages import describe, nearest
-from pypto._src.frontend.source import class_source, first_line, function_source
+from pypto._src.frontend.source.python_names import Environment, function_environment
+from pypto._src.frontend.source.source import class_source, first_line, function_source
+from pypto._src.frontend.state.context import place_of
+from pypto._src.frontend.state.messages import describe, nearest
+from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.misuse import check_kind

@@ -14,7 +14,7 @@ from pypto._src.errors import (
     InvalidOperationError,
     ParserTypeError,
 )
-from pypto._src.frontend.messages import did_you_mean
+from pypto._src.frontend.state.messages import did_you_mean
 from pypto._src.ir import enums
 from pypto._src.ir.nodes import (
     Call,

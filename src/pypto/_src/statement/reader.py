@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
 from pypto._src.dtypes import DataType
-from pypto._src.frontend.messages import did_you_mean
+from pypto._src.frontend.state.messages import did_you_mean
 from pypto._src.ir.enums import (
     ForKind,
     FunctionType,

@@ -18,7 +18,7 @@ from pypto._src.errors import (
     SSAViolationError,
     UndefinedVariableError,
 )
-from pypto._src.frontend.messages import did_you_mean
+from pypto._src.frontend.state.messages import did_you_mean
 from pypto._src.ir.enums import (
     MemorySpace,
     TensorLayout,

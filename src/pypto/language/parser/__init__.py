@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from pypto._src.frontend.control import range_ as range
-from pypto._src.frontend.control import yield_
 from pypto._src.frontend.decorators import function, inline, program
-from pypto._src.frontend.inline import InlineFunction
-from pypto._src.frontend.text import loads, loads_program, parse, parse_program
+from pypto._src.frontend.markers import range_ as range
+from pypto._src.frontend.markers import yield_
+from pypto._src.frontend.parse_text import loads, loads_program, parse, parse_program
+from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.annotations import Scalar, Tensor, Tile
 from pypto._src.lazy import lazy_names
 from pypto.language.parser import diagnostics

@@ -1,6 +1,6 @@
 """From the syntax tree of a definition to a function or program."""
 
-from pypto._src.frontend.context import Context
-from pypto._src.frontend.functions import ProgramParser, parse_function
+from pypto._src.frontend.programs import ProgramParser, parse_function
+from pypto._src.frontend.state.context import Context
 
 __all__ = ["Context", "ProgramParser", "parse_function"]

@@ -13,7 +13,7 @@ from pypto._src.errors import (
     UnsupportedFeatureError,
     get_error_code,
 )
-from pypto._src.frontend.hook import ErrorRenderer
+from pypto._src.frontend.excepthook import ErrorRenderer
 
 __all__ = [
     "ErrorCategory",

@@ -1,6 +1,6 @@
 """The Python names around a kernel, and their values."""
 
-from pypto._src.frontend.environment import (
+from pypto._src.frontend.source.python_names import (
     MISSING,
     Environment,
     function_environment,

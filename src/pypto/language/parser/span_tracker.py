@@ -1,6 +1,6 @@
 """Where the syntax of a kernel stands in its file."""
 
 from pypto._src.diagnostics import Span
-from pypto._src.frontend.source import Source, class_source, function_source
+from pypto._src.frontend.source.source import Source, class_source, function_source
 
 __all__ = ["Source", "Span", "class_source", "function_source"]

@@ -1,6 +1,6 @@
 """From annotations to types, and back."""
 
-from pypto._src.frontend.types import (
+from pypto._src.frontend.syntax.annotations import (
     annotation_text,
     declared_type,
     parameter_type,

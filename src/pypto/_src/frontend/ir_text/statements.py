@@ -18,8 +18,8 @@ from typing import Any, Final, NamedTuple, cast
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, ParserSyntaxError
-from pypto._src.frontend.literal_values import Unread, Values, is_number
-from pypto._src.frontend.source import Source, syntax_tree, too_deep
+from pypto._src.frontend.ir_text.expressions import Unread, Values, is_number
+from pypto._src.frontend.source.source import Source, syntax_tree, too_deep
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
 from pypto._src.ir.equal import structural_equal
 from pypto._src.ir.node_base import Node

@@ -19,9 +19,7 @@ from typing import Any, NamedTuple
 from pypto._src.diagnostics import Label, Span, text_at
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserError, ParserOpError, PyptoError
-from pypto._src.frontend.context import Context, as_parser_error
-from pypto._src.frontend.messages import dtype_like, nearest, number_in, spell
-from pypto._src.frontend.repair import (
+from pypto._src.frontend.diagnose.fixits import (
     REPAIRS,
     Hint,
     Site,
@@ -33,7 +31,9 @@ from pypto._src.frontend.repair import (
     slice_hint,
     whole_hint,
 )
-from pypto._src.frontend.source import whole_text
+from pypto._src.frontend.source.source import whole_text
+from pypto._src.frontend.state.context import Context, as_parser_error
+from pypto._src.frontend.state.messages import dtype_like, nearest, number_in, spell
 from pypto._src.ir.enums import FunctionType, MemorySpace, PipeType
 from pypto._src.ir.nodes import (
     Expr,

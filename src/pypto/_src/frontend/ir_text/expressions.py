@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import MEMBERS, DataType
-from pypto._src.frontend.source import Source
+from pypto._src.frontend.source.source import Source
 from pypto._src.ir import enums
 from pypto._src.ir.interning import unique
 from pypto._src.ir.nodes import (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from operator import is_
 from typing import Any, cast
 
-from pypto._src.frontend.context import Context
+from pypto._src.frontend.state.context import Context
 from pypto._src.ir.nodes import Call, Expr, UnknownType, Var
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import EvalStmt, Stmt

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserTypeError, UnsupportedFeatureError
-from pypto._src.frontend.context import Context
-from pypto._src.frontend.effects import held
-from pypto._src.frontend.environment import Environment
-from pypto._src.frontend.messages import counted
-from pypto._src.frontend.scope import Cascade
-from pypto._src.frontend.source import Source
+from pypto._src.frontend.source.python_names import Environment
+from pypto._src.frontend.source.source import Source
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.effects import held
+from pypto._src.frontend.state.messages import counted
+from pypto._src.frontend.state.scope import Cascade
 from pypto._src.ir.nodes import Expr, Var
 
 _DEEPEST: Final = 50

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 from pypto._src.diagnostics import Label, Span, line_at
 from pypto._src.dtypes import promote
 from pypto._src.errors import ParserTypeError, SSAViolationError
-from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.messages import number_in, spell_apart, spell_dims
+from pypto._src.frontend.source.python_names import MISSING
+from pypto._src.frontend.state.messages import number_in, spell_apart, spell_dims
 from pypto._src.ir.nodes import (
     ScalarType,
     ShapedType,

@@ -19,15 +19,15 @@ from pypto._src.errors import (
     ParserTypeError,
     UnsupportedFeatureError,
 )
-from pypto._src.frontend import slices
-from pypto._src.frontend.calls import is_python_object
-from pypto._src.frontend.context import Context
-from pypto._src.frontend.effects import has_effect
-from pypto._src.frontend.environment import items_of
-from pypto._src.frontend.messages import counted, describe
-from pypto._src.frontend.operators import BINARY, apply_binary
-from pypto._src.frontend.sizes import number_of
-from pypto._src.frontend.types import declared_type, type_of
+from pypto._src.frontend.source.python_names import items_of
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.effects import has_effect
+from pypto._src.frontend.state.known_sizes import number_of
+from pypto._src.frontend.state.messages import counted, describe
+from pypto._src.frontend.syntax import slices
+from pypto._src.frontend.syntax.annotations import declared_type, type_of
+from pypto._src.frontend.syntax.calls import is_python_object
+from pypto._src.frontend.syntax.operators import BINARY, apply_binary
 from pypto._src.ir.nodes import (
     Call,
     ConstInt,

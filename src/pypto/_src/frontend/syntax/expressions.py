@@ -20,12 +20,10 @@ from pypto._src.errors import (
     UndefinedVariableError,
     UnsupportedFeatureError,
 )
-from pypto._src.frontend import slices
-from pypto._src.frontend.calls import call, op_call
-from pypto._src.frontend.context import Context, Forms, body_of
-from pypto._src.frontend.effects import alone, held, held_before
-from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.messages import (
+from pypto._src.frontend.source.python_names import MISSING
+from pypto._src.frontend.state.context import Context, Forms, body_of
+from pypto._src.frontend.state.effects import alone, held, held_before
+from pypto._src.frontend.state.messages import (
     PRINT_HINT,
     PRINTING,
     describe,
@@ -34,7 +32,10 @@ from pypto._src.frontend.messages import (
     part_hint,
     spell_apart,
 )
-from pypto._src.frontend.operators import (
+from pypto._src.frontend.state.scope import BROKEN, Cascade, same_joined_type, same_value_type
+from pypto._src.frontend.syntax import slices
+from pypto._src.frontend.syntax.calls import call, op_call
+from pypto._src.frontend.syntax.operators import (
     binary_op,
     bool_op,
     common_cast,
@@ -42,7 +43,6 @@ from pypto._src.frontend.operators import (
     computed,
     unary_op,
 )
-from pypto._src.frontend.scope import BROKEN, Cascade, same_joined_type, same_value_type
 from pypto._src.ir.enums import FunctionType, MemorySpace, PipeType
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,

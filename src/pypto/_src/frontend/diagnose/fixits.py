@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from pypto._src.dtypes import bounds
 from pypto._src.errors import ParserError, PyptoError
-from pypto._src.frontend.context import Context
-from pypto._src.frontend.environment import items_of
-from pypto._src.frontend.source import whole_text
+from pypto._src.frontend.source.python_names import items_of
+from pypto._src.frontend.source.source import whole_text
+from pypto._src.frontend.state.context import Context
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
     Call,

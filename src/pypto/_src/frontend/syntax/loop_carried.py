@@ -14,10 +14,9 @@ from pypto._src.errors import (
     ParserSyntaxError,
     ParserTypeError,
 )
-from pypto._src.frontend.blocks import Block, Yielded, define_results
-from pypto._src.frontend.context import Context, refuse_keyword_twice
-from pypto._src.frontend.environment import MISSING, items_of
-from pypto._src.frontend.messages import (
+from pypto._src.frontend.source.python_names import MISSING, items_of
+from pypto._src.frontend.state.context import Context, refuse_keyword_twice
+from pypto._src.frontend.state.messages import (
     cast_hint,
     counted,
     describe,
@@ -25,8 +24,9 @@ from pypto._src.frontend.messages import (
     part_hint,
     spell_apart,
 )
-from pypto._src.frontend.scope import Cascade, same_joined_type, same_value_type
-from pypto._src.frontend.types import declared_join, type_of
+from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_value_type
+from pypto._src.frontend.syntax.annotations import declared_join, type_of
+from pypto._src.frontend.syntax.blocks import Block, Yielded, define_results
 from pypto._src.ir.nodes import (
     Expr,
     IterArg,

@@ -18,9 +18,12 @@ from pypto._src.errors import (
     ParserTypeError,
     UnsupportedFeatureError,
 )
-from pypto._src.frontend import control
-from pypto._src.frontend.blocks import Block, parse_block
-from pypto._src.frontend.carried import (
+from pypto._src.frontend import markers
+from pypto._src.frontend.source.python_names import MISSING
+from pypto._src.frontend.state.context import Context, body_of
+from pypto._src.frontend.state.messages import nearest
+from pypto._src.frontend.syntax.blocks import Block, parse_block
+from pypto._src.frontend.syntax.loop_carried import (
     carried_results,
     carrying_target,
     init_values,
@@ -28,9 +31,6 @@ from pypto._src.frontend.carried import (
     keep_names,
     name_tuple,
 )
-from pypto._src.frontend.context import Context, body_of
-from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.messages import nearest
 from pypto._src.ir.enums import ForKind
 from pypto._src.ir.nodes import (
     ConstBool,
@@ -49,8 +49,8 @@ from pypto._src.ir.stmts import (
 )
 
 _KINDS: Final[dict[Any, ForKind]] = {
-    control.range_: ForKind.Sequential,
-    control.parallel: ForKind.Parallel,
+    markers.range_: ForKind.Sequential,
+    markers.parallel: ForKind.Parallel,
 }
 
 
@@ -62,9 +62,9 @@ def for_(ctx: Context, node: ast.For) -> None:
     if node.orelse:
         raise _loop_else(ctx, node.orelse[0])
     helper = ctx.peek(node.iter.func) if isinstance(node.iter, ast.Call) else MISSING
-    if helper is control.while_:
+    if helper is markers.while_:
         _while_values(ctx, node)
-    elif helper is control.range_ or helper is control.parallel:
+    elif helper is markers.range_ or helper is markers.parallel:
         _counted(ctx, node, _KINDS[helper])
     else:
         raise _bad_iteration(ctx, node, helper)
@@ -297,7 +297,7 @@ def _repeated(ctx: Context, test: ast.expr, what: str) -> Expr:
 def _refuse_conditions(ctx: Context, body: Sequence[ast.stmt], names: Sequence[ast.Name]) -> None:
     """Raise the error for a ``pl.cond`` of several conditions, or of none."""
     call = body[0].value if body and isinstance(body[0], ast.Expr) else None
-    if not isinstance(call, ast.Call) or ctx.peek(call.func) is not control.cond:
+    if not isinstance(call, ast.Call) or ctx.peek(call.func) is not markers.cond:
         return
     given = [*call.args, *(word.value for word in call.keywords)]
     texts = [ctx.source.text(part) for part in given]
@@ -319,7 +319,7 @@ def _refuse_conditions(ctx: Context, body: Sequence[ast.stmt], names: Sequence[a
 def _condition(ctx: Context, body: Sequence[ast.stmt]) -> ast.expr | None:
     """Return the argument of the ``pl.cond(...)`` that starts a body."""
     first = body[0].value if body and isinstance(body[0], ast.Expr) else None
-    if not isinstance(first, ast.Call) or ctx.peek(first.func) is not control.cond:
+    if not isinstance(first, ast.Call) or ctx.peek(first.func) is not markers.cond:
         return None
     return first.args[0] if len(first.args) == 1 and not first.keywords else None
 

@@ -9,12 +9,12 @@ from pypto._src.errors import (
     ParserSyntaxError,
     UnsupportedFeatureError,
 )
-from pypto._src.frontend import control
-from pypto._src.frontend.assignments import ann_assign, assign, aug_assign, expression
-from pypto._src.frontend.branches import if_
-from pypto._src.frontend.context import Context, Forms, body_of
-from pypto._src.frontend.loops import break_, continue_, for_, while_
-from pypto._src.frontend.returns import return_
+from pypto._src.frontend import markers
+from pypto._src.frontend.state.context import Context, Forms, body_of
+from pypto._src.frontend.syntax.assignments import ann_assign, assign, aug_assign, expression
+from pypto._src.frontend.syntax.branches import if_
+from pypto._src.frontend.syntax.loops import break_, continue_, for_, while_
+from pypto._src.frontend.syntax.returns import return_
 from pypto._src.ir.enums import ScopeKind
 from pypto._src.ir.stmts import (
     ScopeStmt,
@@ -24,7 +24,7 @@ from pypto._src.ir.stmts import (
 def _with(ctx: Context, node: ast.With) -> None:
     item = node.items[0]
     call = item.context_expr
-    scope = isinstance(call, ast.Call) and ctx.peek(call.func) is control.incore
+    scope = isinstance(call, ast.Call) and ctx.peek(call.func) is markers.incore
     if not scope or len(node.items) > 1 or item.optional_vars is not None:
         raise UnsupportedFeatureError(
             f"a with statement marks a scope, got {ctx.source.text(item.context_expr)}",

@@ -25,32 +25,32 @@ from pypto._src.errors import (
     UndefinedVariableError,
     UnsupportedFeatureError,
 )
-from pypto._src.frontend import control
-from pypto._src.frontend.call_forms import CallForm, Key
-from pypto._src.frontend.context import (
+from pypto._src.frontend import markers
+from pypto._src.frontend.diagnose.explain import explained
+from pypto._src.frontend.source.python_names import items_of
+from pypto._src.frontend.state.call_cache import CallForm, Key
+from pypto._src.frontend.state.context import (
     Callee,
     Context,
     Signature,
     as_parser_error,
     refuse_keyword_twice,
 )
-from pypto._src.frontend.effects import held, held_before
-from pypto._src.frontend.environment import items_of
-from pypto._src.frontend.explain import explained
-from pypto._src.frontend.function_calls import function_call
-from pypto._src.frontend.inline import InlineFunction, expand
-from pypto._src.frontend.messages import (
+from pypto._src.frontend.state.effects import held, held_before
+from pypto._src.frontend.state.known_sizes import number_of
+from pypto._src.frontend.state.messages import (
     PRINT_HINT,
     describe,
     nearest,
     recipe,
     spell,
 )
-from pypto._src.frontend.scalar_calls import const, scalar_form
-from pypto._src.frontend.scope import same_value_type
-from pypto._src.frontend.sizes import number_of
-from pypto._src.frontend.types import type_of
-from pypto._src.frontend.valid_sizes import with_known_names, with_new_names
+from pypto._src.frontend.state.scope import same_value_type
+from pypto._src.frontend.state.valid_sizes import with_known_names, with_new_names
+from pypto._src.frontend.syntax.annotations import type_of
+from pypto._src.frontend.syntax.function_calls import function_call
+from pypto._src.frontend.syntax.inline import InlineFunction, expand
+from pypto._src.frontend.syntax.scalar_calls import const, scalar_form
 from pypto._src.ir.nodes import (
     Call,
     ConstBool,
@@ -99,12 +99,12 @@ _ROUNDING: Final = frozenset({"ceil", "floor", "trunc", "round"})
 
 _NODES: Final = (TileView, TensorView, ConstInt, ConstFloat, ConstBool)
 _STATEMENTS: Final[dict[Any, str]] = {
-    control.range_: "pl.range stands in a for statement: for i in pl.range(n):",
-    control.parallel: "pl.parallel stands in a for statement: for i in pl.parallel(n):",
-    control.while_: "pl.while_ stands in a for statement: for (x,) in pl.while_(init_values=(a,)):",
-    control.yield_: "pl.yield_ is the last statement of a loop body or branch",
-    control.cond: "pl.cond is the first statement in the body of a pl.while_ loop",
-    control.incore: "pl.incore stands in a with statement: with pl.incore():",
+    markers.range_: "pl.range stands in a for statement: for i in pl.range(n):",
+    markers.parallel: "pl.parallel stands in a for statement: for i in pl.parallel(n):",
+    markers.while_: "pl.while_ stands in a for statement: for (x,) in pl.while_(init_values=(a,)):",
+    markers.yield_: "pl.yield_ is the last statement of a loop body or branch",
+    markers.cond: "pl.cond is the first statement in the body of a pl.while_ loop",
+    markers.incore: "pl.incore stands in a with statement: with pl.incore():",
 }
 
 
@@ -119,7 +119,7 @@ def call(ctx: Context, node: ast.Call) -> Any:
         elif isinstance(error, UndefinedVariableError) and _is_method(ctx, node.func):
             raise _through_self(ctx, node) from None
         raise
-    if callee is control.typed:
+    if callee is markers.typed:
         return _typed(ctx, node)
     args: list[Any] = []
     for arg in node.args:
@@ -373,11 +373,11 @@ def _other_call(
                 slug="argument-count",
             )
         return expand(ctx, callee, args, node)
-    if callee is control.const:
+    if callee is markers.const:
         return const(ctx, args, kwargs, node)
     if _is_statement(callee):
         message, _, hint = _STATEMENTS[callee].partition(": ")
-        if callee is control.yield_:
+        if callee is markers.yield_:
             hint = ", ".join(ctx.source.text(arg) for arg in node.args)
         raise ParserSyntaxError(
             message, ctx.span(node), hint=f"write {hint}" if hint else None, slug="misplaced"

@@ -12,10 +12,12 @@ from typing import Any, Final, cast
 
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableError
-from pypto._src.frontend.context import Context, refuse_keyword_twice
-from pypto._src.frontend.control import DynVar, Tuple
-from pypto._src.frontend.environment import MISSING, items_of, plain_value
-from pypto._src.frontend.messages import (
+from pypto._src.frontend.diagnose.fixits import integer_text
+from pypto._src.frontend.markers import DynVar, Tuple
+from pypto._src.frontend.source.python_names import MISSING, items_of, plain_value
+from pypto._src.frontend.state.context import Context, refuse_keyword_twice
+from pypto._src.frontend.state.known_sizes import number_of
+from pypto._src.frontend.state.messages import (
     cast_hint,
     counted,
     describe,
@@ -23,9 +25,7 @@ from pypto._src.frontend.messages import (
     dtype_like,
     spell,
 )
-from pypto._src.frontend.repair import integer_text
-from pypto._src.frontend.scope import same_value_type
-from pypto._src.frontend.sizes import number_of
+from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor, Tile
 from pypto._src.ir.enums import ParamDirection, TensorLayout
 from pypto._src.ir.interning import unique, unique_array

@@ -15,11 +15,11 @@ from pypto._src.errors import (
     ParserSyntaxError,
     ParserTypeError,
 )
-from pypto._src.frontend import control
-from pypto._src.frontend.assignments import bad_target
-from pypto._src.frontend.context import Context
-from pypto._src.frontend.messages import counted
-from pypto._src.frontend.types import type_of
+from pypto._src.frontend import markers
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.messages import counted
+from pypto._src.frontend.syntax.annotations import type_of
+from pypto._src.frontend.syntax.assignments import bad_target
 from pypto._src.ir.nodes import (
     Expr,
     Type,
@@ -90,7 +90,7 @@ def _split(ctx: Context, body: Sequence[ast.stmt]) -> tuple[Sequence[ast.stmt], 
     if isinstance(call, ast.Yield):
         inner = call.value
         values = inner.elts if isinstance(inner, ast.Tuple) else [inner] if inner else []
-    elif isinstance(call, ast.Call) and ctx.peek(call.func) is control.yield_:
+    elif isinstance(call, ast.Call) and ctx.peek(call.func) is markers.yield_:
         values = call.args
     else:
         return body, None

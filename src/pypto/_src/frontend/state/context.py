@@ -27,12 +27,12 @@ from pypto._src.errors import (
     PyptoError,
     UndefinedVariableError,
 )
-from pypto._src.frontend.call_forms import CallForms
-from pypto._src.frontend.environment import MISSING, Environment, items_of
-from pypto._src.frontend.messages import describe, did_you_mean
-from pypto._src.frontend.scalars import number
-from pypto._src.frontend.scope import BROKEN, Cascade, Names, reassigned
-from pypto._src.frontend.source import Source
+from pypto._src.frontend.source.python_names import MISSING, Environment, items_of
+from pypto._src.frontend.source.source import Source
+from pypto._src.frontend.state.call_cache import CallForms
+from pypto._src.frontend.state.messages import describe, did_you_mean
+from pypto._src.frontend.state.scalar_promotion import number
+from pypto._src.frontend.state.scope import BROKEN, Cascade, Names, reassigned
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import (

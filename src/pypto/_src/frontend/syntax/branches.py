@@ -14,12 +14,18 @@ from pypto._src.errors import (
     ParserSyntaxError,
     ParserTypeError,
 )
-from pypto._src.frontend.blocks import Block, Yielded, define_results, parse_block, yield_text
-from pypto._src.frontend.context import Context, body_of
-from pypto._src.frontend.environment import MISSING
-from pypto._src.frontend.messages import cast_hint, counted, part_hint, spell_apart
-from pypto._src.frontend.scope import BROKEN, Lost, same_joined_type, same_value_type
-from pypto._src.frontend.types import declared_join
+from pypto._src.frontend.source.python_names import MISSING
+from pypto._src.frontend.state.context import Context, body_of
+from pypto._src.frontend.state.messages import cast_hint, counted, part_hint, spell_apart
+from pypto._src.frontend.state.scope import BROKEN, Lost, same_joined_type, same_value_type
+from pypto._src.frontend.syntax.annotations import declared_join
+from pypto._src.frontend.syntax.blocks import (
+    Block,
+    Yielded,
+    define_results,
+    parse_block,
+    yield_text,
+)
 from pypto._src.ir.nodes import (
     Expr,
     ScalarType,

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserTypeError, PyptoError
-from pypto._src.frontend.context import Context, Signature
+from pypto._src.frontend.state.context import Context, Signature
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,
     Call,

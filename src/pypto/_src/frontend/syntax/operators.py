@@ -19,20 +19,20 @@ from pypto._src.errors import (
     ParserSyntaxError,
     ParserTypeError,
 )
-from pypto._src.frontend import slices
-from pypto._src.frontend.calls import op_call
-from pypto._src.frontend.context import Context, body_of, float_begin
-from pypto._src.frontend.divisions import DIVIDING, is_zero
-from pypto._src.frontend.effects import alone, held, held_before
-from pypto._src.frontend.messages import (
+from pypto._src.frontend.diagnose.fixits import integer_text, sides
+from pypto._src.frontend.state.context import Context, body_of, float_begin
+from pypto._src.frontend.state.effects import alone, held, held_before
+from pypto._src.frontend.state.messages import (
     describe,
     dtype_like,
     nearest,
     number_in,
 )
-from pypto._src.frontend.repair import integer_text, sides
-from pypto._src.frontend.scalar_calls import is_scalar
-from pypto._src.frontend.scalars import combine
+from pypto._src.frontend.state.scalar_promotion import combine
+from pypto._src.frontend.syntax import slices
+from pypto._src.frontend.syntax.calls import op_call
+from pypto._src.frontend.syntax.scalar_calls import is_scalar
+from pypto._src.frontend.syntax.zero_divisions import DIVIDING, is_zero
 from pypto._src.ir.nodes import (
     Add,
     And,

@@ -23,19 +23,20 @@ from pypto._src.errors import (
     TextRunError,
     UnknownNameError,
 )
-from pypto._src.frontend import decorators, literal
-from pypto._src.frontend.context import place_of
-from pypto._src.frontend.environment import module_environment
-from pypto._src.frontend.functions import (
+from pypto._src.frontend import decorators
+from pypto._src.frontend.ir_text import statements as literal
+from pypto._src.frontend.ir_text.expressions import Values
+from pypto._src.frontend.programs import (
     Options,
     ProgramParser,
     method_nodes,
     parse_function,
     refuse_twice,
 )
-from pypto._src.frontend.inline import InlineFunction
-from pypto._src.frontend.literal_values import Values
-from pypto._src.frontend.source import TEXT_LINES, Source, syntax_tree, too_deep
+from pypto._src.frontend.source.python_names import module_environment
+from pypto._src.frontend.source.source import TEXT_LINES, Source, syntax_tree, too_deep
+from pypto._src.frontend.state.context import place_of
+from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.stmts import Function, Program
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType
 from typing import Any, Final, cast
 
-from pypto._src.frontend.control import DynVar
+from pypto._src.frontend.markers import DynVar
 
 MISSING: Final = object()
 

@@ -9,11 +9,11 @@ from typing import Any
 from pypto._src.diagnostics import Label, Span
 from pypto._src.dtypes import DataType, bounds, holds, not_held
 from pypto._src.errors import ParserTypeError
-from pypto._src.frontend.context import Context, Signature, Swapped
-from pypto._src.frontend.messages import cast_hint, counted, spell, spell_apart
-from pypto._src.frontend.scope import same_value_type
-from pypto._src.frontend.types import annotation_text
-from pypto._src.frontend.valid_sizes import state_parts
+from pypto._src.frontend.state.context import Context, Signature, Swapped
+from pypto._src.frontend.state.messages import cast_hint, counted, spell, spell_apart
+from pypto._src.frontend.state.scope import same_value_type
+from pypto._src.frontend.state.valid_sizes import state_parts
+from pypto._src.frontend.syntax.annotations import annotation_text
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.interning import is_plain
 from pypto._src.ir.node_base import NO_KEYWORDS

@@ -17,8 +17,11 @@ from pypto._src.errors import (
     PyptoError,
     UnsupportedFeatureError,
 )
-from pypto._src.frontend.call_forms import CallForms
-from pypto._src.frontend.context import (
+from pypto._src.frontend.diagnose.explain import misplaced_operands
+from pypto._src.frontend.source.python_names import MISSING, Environment
+from pypto._src.frontend.source.source import Source
+from pypto._src.frontend.state.call_cache import CallForms
+from pypto._src.frontend.state.context import (
     Callee,
     Context,
     EnoughErrors,
@@ -28,15 +31,12 @@ from pypto._src.frontend.context import (
     body_of,
     store_line,
 )
-from pypto._src.frontend.divisions import zero_divisions
-from pypto._src.frontend.environment import MISSING, Environment
-from pypto._src.frontend.explain import misplaced_operands
-from pypto._src.frontend.expressions import FORMS
-from pypto._src.frontend.messages import cast_hint, part_hint, spell, spell_apart
-from pypto._src.frontend.scope import Cascade, same_joined_type, same_value_type
-from pypto._src.frontend.source import Source
-from pypto._src.frontend.statements import STATEMENT_FORMS
-from pypto._src.frontend.types import declared_join, parameter_type, result_types
+from pypto._src.frontend.state.messages import cast_hint, part_hint, spell, spell_apart
+from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_value_type
+from pypto._src.frontend.syntax.annotations import declared_join, parameter_type, result_types
+from pypto._src.frontend.syntax.expressions import FORMS
+from pypto._src.frontend.syntax.statements import STATEMENT_FORMS
+from pypto._src.frontend.syntax.zero_divisions import zero_divisions
 from pypto._src.ir.annotations import Scalar
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.nodes import Expr, TensorType, TileType, Type, Var, symbols_of_type

@@ -9,9 +9,9 @@ from typing import Any
 
 from pypto._src.dtypes import DataType, fits, holds
 from pypto._src.errors import ParserError, ParserSyntaxError, ParserTypeError
-from pypto._src.frontend.context import Context
-from pypto._src.frontend.messages import describe, dtype_like
-from pypto._src.frontend.scalars import combine, typed
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.messages import describe, dtype_like
+from pypto._src.frontend.state.scalar_promotion import combine, typed
 from pypto._src.ir.nodes import Cast, Expr, ScalarType, unary
 from pypto._src.ops.unified import SCALAR_BINARY, SCALAR_UNARY
 

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from pypto._src.errors import OpError, ParserError, ParserTypeError, UnsupportedFeatureError
-from pypto._src.frontend import control
-from pypto._src.frontend.calls import op_call
-from pypto._src.frontend.context import Callee, Context
-from pypto._src.frontend.environment import items_of
-from pypto._src.frontend.messages import describe, spell, spell_dims
-from pypto._src.frontend.repair import loaded_from
-from pypto._src.frontend.sizes import difference, number_of
-from pypto._src.frontend.valid_sizes import known_size
+from pypto._src.frontend import markers
+from pypto._src.frontend.diagnose.fixits import loaded_from
+from pypto._src.frontend.source.python_names import items_of
+from pypto._src.frontend.state.context import Callee, Context
+from pypto._src.frontend.state.known_sizes import difference, number_of
+from pypto._src.frontend.state.messages import describe, spell, spell_dims
+from pypto._src.frontend.state.valid_sizes import known_size
+from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,
@@ -448,7 +448,7 @@ def _is_host(home: Context) -> bool:
                 todo.append(value)
         if isinstance(node, ast.Call):
             callee = home.peek(node.func)
-            if callee is control.incore:
+            if callee is markers.incore:
                 return True
             if isinstance(callee, OpDef):
                 tiles = tiles or callee.level == "block"

@@ -10,11 +10,11 @@ from pypto._src.errors import (
     ParserTypeError,
     UnsupportedFeatureError,
 )
-from pypto._src.frontend.assignments import parts_of, refuse_no_value
-from pypto._src.frontend.context import Context, store_line
-from pypto._src.frontend.messages import cast_hint, counted, spell_apart
-from pypto._src.frontend.scope import same_value_type
-from pypto._src.frontend.types import annotation_text
+from pypto._src.frontend.state.context import Context, store_line
+from pypto._src.frontend.state.messages import cast_hint, counted, spell_apart
+from pypto._src.frontend.state.scope import same_value_type
+from pypto._src.frontend.syntax.annotations import annotation_text
+from pypto._src.frontend.syntax.assignments import parts_of, refuse_no_value
 from pypto._src.ir.nodes import (
     Expr,
     ScalarType,
