@@ -40,8 +40,8 @@ from pypto._src.emit.orchestration import generate_orchestration
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.base import written
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_base import written
+from pypto._src.passes.pass_manager import PassManager
 
 SIZES = (100, 1_000, 5_000, 20_000)
 PAGED_ATTENTION = "paged attention"

@@ -16,13 +16,13 @@ from random import Random
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from pypto._src.analysis.stmt_tree import number  # noqa: E402
 from pypto._src.demo import cases  # noqa: E402
 from pypto._src.ir.roles import Role, role  # noqa: E402
 from pypto._src.ir.stmts import Function  # noqa: E402
-from pypto._src.passes.init_mem_ref import with_memrefs  # noqa: E402
-from pypto._src.passes.memory_reuse import Buffer, buffers, placed, total_bytes  # noqa: E402
-from pypto._src.passes.pipelines import PassManager  # noqa: E402
-from pypto._src.passes.regions import number  # noqa: E402
+from pypto._src.passes.memory.init_mem_ref import with_memrefs  # noqa: E402
+from pypto._src.passes.memory.memory_reuse import Buffer, buffers, placed, total_bytes  # noqa: E402
+from pypto._src.passes.pass_manager import PassManager  # noqa: E402
 from pypto._src.targets import A2A3, Memory  # noqa: E402
 from tests.passes.build import random_kernel  # noqa: E402
 

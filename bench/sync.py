@@ -23,15 +23,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pypto._src import demo
+from pypto._src.analysis.accesses import Accesses, Instruction
+from pypto._src.analysis.affine import trip_count
+from pypto._src.analysis.stmt_tree import Block, Site, number, rewrite, sites_in
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import ForStmt, Function, Stmt, WhileStmt
-from pypto._src.passes.boxes import trip_count
-from pypto._src.passes.buffers import Accesses, Instruction
-from pypto._src.passes.conflicts import History, Need, meeting
-from pypto._src.passes.happens_before import check_sync
-from pypto._src.passes.insert_sync import InsertSync, SyncReport, is_sync
-from pypto._src.passes.pipelines import PassManager
-from pypto._src.passes.regions import Block, Site, number, rewrite, sites_in
+from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.sync.checker import check_sync
+from pypto._src.passes.sync.hazards import History, Need, meeting
+from pypto._src.passes.sync.insert_sync import InsertSync, SyncReport, is_sync
 from pypto._src.targets import A2A3
 
 

@@ -16,7 +16,7 @@ import pytest
 from pypto._src.driver import INCLUDE
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.cache import build
 from pypto._src.run.native import LAUNCH_SYMBOL, NativeKernel, launcher_source
 from pypto._src.run.toolchain import Toolchain, find_toolchain

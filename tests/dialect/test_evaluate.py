@@ -15,7 +15,7 @@ from pypto._src.dialect.table import TABLE
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import CallError, EvaluationError
 from pypto._src.interp.evaluate import Evaluator
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.dialect.recorded import Run, runs
 
 NOT_EVALUATED = {

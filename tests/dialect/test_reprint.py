@@ -20,7 +20,7 @@ from pypto._src.dialect.verify import check, find_faults, options_of
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import ParserSyntaxError
 from pypto._src.interp.evaluate import Evaluator
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.dialect.recorded import verdicts
 from tests.passes.build import random_kernel
 from tests.properties.kernels import random_matrix_source, random_source

@@ -18,7 +18,7 @@ from pypto._src.demo import cases
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 from pypto.codegen import CppOptions
 from tests.emit import kernels as written
 from tests.emit import test_cpp_dynamic as dynamic

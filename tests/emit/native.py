@@ -10,7 +10,7 @@ import numpy as np
 from pypto._src.emit.cpp import CodeGenerator, kernel_file
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 from pypto._src.run.native import load_kernel
 from tests.natively import compiler
 

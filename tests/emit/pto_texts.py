@@ -21,7 +21,7 @@ from pypto import ir
 from pypto._src.demo import cases
 from pypto._src.emit.pto import PTOCodegen
 from pypto._src.ir.roles import kernels
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.cases import CASES, BuiltKernel, Case, Shape, kernel_for
 from tests.emit.pto_forms import FORMS
 from tests.emit.test_pto import KERNELS

@@ -26,7 +26,7 @@ from pypto._src.ir.nodes import MemRef, TensorType, TileType, TileView, Var, sca
 from pypto._src.ir.stmts import AssignStmt, Function, ReturnStmt, SeqStmts
 from pypto._src.ops import memory
 from pypto._src.ops.elementwise import add
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.emit.native import lowered, run, text_of
 
 N, M, K = pl.dynamic("N"), pl.dynamic("M"), pl.dynamic("K")

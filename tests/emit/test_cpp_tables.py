@@ -11,7 +11,7 @@ from pypto._src.emit import cpp_calls, cpp_declarations
 from pypto._src.emit.cpp import kernel_file
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 from pypto.codegen import CppOptions
 from tests.emit.kernels import BlockOfRows, Branches, Loops, Regions, SimpleAdd
 

@@ -10,7 +10,7 @@ import pypto.language as pl
 from pypto._src.driver import INCLUDE
 from pypto._src.emit.host import HostText, host_text
 from pypto._src.ir.roles import outermost
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 from pypto._src.run.effects import effects
 from tests.natively import compiler
 

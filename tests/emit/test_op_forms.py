@@ -12,7 +12,7 @@ from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import OpError
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 
 HEAD = """
 @pl.program

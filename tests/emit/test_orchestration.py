@@ -15,7 +15,7 @@ from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType, FunctionType
 from pypto._src.ir.roles import outermost
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 from tests.natively import compiler
 
 KERNELS = """

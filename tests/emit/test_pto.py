@@ -71,8 +71,8 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ops.define import REGISTRY
-from pypto._src.passes.init_mem_ref import InitMemRef
-from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy
+from pypto._src.passes.memory.init_mem_ref import InitMemRef
+from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy
 from tests.passes.build import Block, call, random_kernel, seq, tensor
 
 D = DataType

@@ -19,7 +19,7 @@ from pypto._src.errors import EmitError
 from pypto._src.ir.emit_sites import PtoSite
 from pypto._src.ir.nodes import TensorType, TileType
 from pypto._src.ops import elementwise
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.emit.pto_forms import FORMS
 from tests.emit.pto_texts import LEVELS, emitted, forms
 

@@ -20,7 +20,7 @@ from pypto._src.errors import EmitError, OpError
 from pypto._src.ir.enums import MemorySpace, TileLayout, TilePad
 from pypto._src.ir.nodes import MemRef, TensorType, TileType, TileView
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 
 D = DataType
 VEC = (

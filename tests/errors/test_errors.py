@@ -28,7 +28,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.excepthook import report
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.case_files import parts
 
 CASES = sorted(Path(__file__).parent.glob("*.md"))

@@ -18,7 +18,7 @@ from pypto._src.emit.cpp import kernel_file
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import Toolchain, find_toolchain, sanitizer_environment
 from tests.examples.emitted import Emitted
 

@@ -14,7 +14,7 @@ from pypto._src.errors import CallError, EmitError, EvaluationError, PyptoError
 from pypto._src.frontend.parse_text import parse_program
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 
 Array = np.ndarray[Any, Any]
 HEAD = 'import pypto.language as pl\n\nM = pl.dynamic("M")\nN = pl.dynamic("N")\n\n'

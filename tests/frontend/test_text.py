@@ -12,7 +12,7 @@ import pypto.language as pl
 from pypto._src.errors import ParserSyntaxError, UndefinedVariableError
 from pypto._src.ir.equal import assert_structural_equal
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 
 FUNCTION = "@pl.function\ndef f(n: pl.INT64) -> pl.INT64:\n    return n\n"
 PROGRAM = f"""\

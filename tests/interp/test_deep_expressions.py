@@ -15,7 +15,7 @@ from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.nodes import Add, ConstInt, Expr, Sub
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.walk import Mutator, copy_with, nesting
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.natively import compiler
 
 _TEXT = """

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import pypto.language as pl
 from pypto import ir, runtime
+from pypto._src.analysis.stmt_tree import Retype
 from pypto._src.diagnostics import Span
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.queues import (
@@ -31,10 +32,9 @@ from pypto._src.ir.nodes import Call, MakeTuple, MemRef, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.unchecked import with_memref
 from pypto._src.ops import select
-from pypto._src.passes.init_mem_ref import with_memrefs
-from pypto._src.passes.insert_sync import with_sync
-from pypto._src.passes.memory_reuse import replace_memrefs
-from pypto._src.passes.regions import Retype
+from pypto._src.passes.memory.init_mem_ref import with_memrefs
+from pypto._src.passes.memory.memory_reuse import replace_memrefs
+from pypto._src.passes.sync.insert_sync import with_sync
 from tests.passes.build import Block, index, memref, tensor
 
 ROWS = 64

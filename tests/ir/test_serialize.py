@@ -27,7 +27,7 @@ from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.serialize import MAGIC, SCHEMA, SerializeError
 from pypto._src.ir.walk import copy_with, walk
 from pypto._src.lazy import lazy_module
-from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy
+from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy
 from tests.ir.samples import INT, assign, function, kernel, loop_sum, seq, var
 from tests.passes import scalars
 from tests.passes.build import random_kernel

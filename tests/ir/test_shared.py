@@ -15,7 +15,7 @@ from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.common_parts import endless
 from pypto._src.ir.ssa import construct as ssa
 from pypto._src.ir.verify.verifier import IRVerifier
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 
 DEPTH = 60  # doublings: 2**60 leaves as text
 SMALL = 13  # deep enough to be numbered, small enough to be written out

@@ -20,7 +20,7 @@ from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
 from pypto._src.ops import bitwise
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.cases import AnyOp, call
 from tests.ops.arrays import apply, array
 

@@ -25,7 +25,7 @@ from pypto._src.ir.nodes import TensorType, TileType, Var
 from pypto._src.ir.stmts import Function
 from pypto._src.ops import elementwise, layout, matmul, memory
 from pypto._src.ops.define import REGISTRY
-from pypto._src.passes.pipelines import OptimizationStrategy
+from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.run.toolchain import Toolchain
 from tests.cases import CASES, AnyOp, Array, BuiltKernel, Case, Shape, kernel_for, missing_rows
 from tests.emit.pto_texts import OPS, rows

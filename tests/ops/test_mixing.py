@@ -25,8 +25,8 @@ from pypto._src.ops import bitwise, elementwise, reduce, select
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.mixing import Mixing
 from pypto._src.ops.retype import steps
-from pypto._src.passes.init_mem_ref import InitMemRef
-from pypto._src.passes.pipelines import OptimizationStrategy
+from pypto._src.passes.memory.init_mem_ref import InitMemRef
+from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.run.native import NativeKernel
 from tests.cases import AnyOp, Array, BuiltKernel, Kernel, Shape, call, whole_range
 from tests.natively import assert_close, batches, compile_together, compiler, lowered, words

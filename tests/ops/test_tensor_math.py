@@ -18,7 +18,7 @@ from pypto._src.interp import evaluate
 from pypto._src.ir.nodes import ConstInt, static_shape
 from pypto._src.ops import elementwise, tensor_math
 from pypto._src.ops.tensor_math import assemble
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 from pypto._src.run.effects import effects
 from tests.cases import CASES, Array, Case, Shape, build_call
 from tests.natively import compiler

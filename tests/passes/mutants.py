@@ -34,6 +34,9 @@ import numpy as np
 
 from pypto import ir
 from pypto._src import demo
+from pypto._src.analysis.accesses import Accesses
+from pypto._src.analysis.affine import trip_count
+from pypto._src.analysis.stmt_tree import call_of, number, rewrite, sites_in
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Env, Plan, Run
@@ -44,12 +47,9 @@ from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt
 from pypto._src.ops.system import sync_dst, sync_src
-from pypto._src.passes.boxes import trip_count
-from pypto._src.passes.buffers import Accesses
-from pypto._src.passes.happens_before import check_sync
-from pypto._src.passes.insert_sync import is_sync
-from pypto._src.passes.pipelines import PassManager
-from pypto._src.passes.regions import call_of, number, rewrite, sites_in
+from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.sync.checker import check_sync
+from pypto._src.passes.sync.insert_sync import is_sync
 from tests.properties.programs import built, multiplied, written
 
 COUNTS = (-1, 0, 1, 2, 3)

@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from pypto import ir
-from pypto._src.passes.base import Pass
-from pypto._src.passes.common_subexpr import CommonSubexpr
-from pypto._src.passes.convert_to_ssa import ConvertToSSA
-from pypto._src.passes.dead_code import DeadCode
-from pypto._src.passes.flatten_call_expr import FlattenCallExpr
-from pypto._src.passes.loop_invariant_motion import LoopInvariantMotion
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.optimize.common_subexpr import CommonSubexpr
+from pypto._src.passes.optimize.dead_code import DeadCode
+from pypto._src.passes.optimize.loop_invariant_motion import LoopInvariantMotion
+from pypto._src.passes.optimize.simplify import Simplify
+from pypto._src.passes.optimize.unroll_loops import UnrollLoops
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.pass_manager import PassManager
 from pypto._src.passes.run_verifier import RunVerifier
-from pypto._src.passes.simplify import Simplify
-from pypto._src.passes.unroll_loops import UnrollLoops
+from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
+from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
 from tests.natively import assert_close
 from tests.properties.programs import ALL_MAKERS, stages
 from tests.properties.test_programs import COUNTS, results

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from pypto._src.analysis.stmt_tree import number
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Var, const_value
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Stmt
 from pypto._src.ir.walk import stmts_in
-from pypto._src.passes.allocate_memory_addr import with_addresses
-from pypto._src.passes.init_mem_ref import with_memrefs
-from pypto._src.passes.memory_reuse import buffers
-from pypto._src.passes.regions import number
+from pypto._src.passes.memory.allocate_memory_addr import with_addresses
+from pypto._src.passes.memory.init_mem_ref import with_memrefs
+from pypto._src.passes.memory.memory_reuse import buffers
 from tests.passes.build import FP32, Block, memref, tensor
 from tests.passes.test_memref import product
 from tests.passes.test_reuse import target

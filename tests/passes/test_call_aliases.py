@@ -10,16 +10,16 @@ import pytest
 
 import pypto.language as pl
 from pypto import passes, runtime
+from pypto._src.analysis.accesses import tensor_roots
+from pypto._src.analysis.call_aliases import Alias, call_aliases
+from pypto._src.analysis.stmt_tree import number
 from pypto._src.diagnostics import Diagnostic, render
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.interp.strict import StrictEvaluator
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.buffers import tensor_roots
-from pypto._src.passes.call_aliases import Alias, call_aliases
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
-from pypto._src.passes.regions import number
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.passes.test_turn_accesses import body
 
 HEAD = """\

@@ -7,7 +7,7 @@ import pytest
 import pypto.language as pl
 from pypto._src.diagnostics import DiagnosticSeverity, render
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.check_unused import unused_results
+from pypto._src.lint.unused_results import unused_results
 
 HEAD = """\
 @pl.program

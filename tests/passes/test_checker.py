@@ -23,11 +23,11 @@ from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, render
 from pypto._src.errors import CallError
 from pypto._src.ir.nodes import Call
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.passes import check_texts
-from pypto._src.passes.happens_before import FlagIdentity, check_sync
-from pypto._src.passes.init_mem_ref import with_memrefs
-from pypto._src.passes.insert_sync import with_sync
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.memory.init_mem_ref import with_memrefs
+from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.sync import checker_reports
+from pypto._src.passes.sync.checker import FlagIdentity, check_sync
+from pypto._src.passes.sync.insert_sync import with_sync
 from tests.case_files import parts
 from tests.passes.build import Block, tensor
 
@@ -495,7 +495,7 @@ def test_very_many_races_by_an_alias(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(call)
         return str(call.op.name)
 
-    monkeypatch.setattr(check_texts, "user_call", called)
+    monkeypatch.setattr(checker_reports, "user_call", called)
     races = [d for d in check_sync(lowered) if d.rule_name == "sync-race"]
     assert len(races) == 2 * 19  # one for each row, with those of the rows before
     assert sum(1 + int((d.note or "0").split()[0]) for d in races) == 2 * 190

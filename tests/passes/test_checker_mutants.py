@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pypto._src.passes.happens_before import check_sync
+from pypto._src.passes.sync.checker import check_sync
 from tests.passes.mutants import Kernel, Tally, examples, random_program
 
 SAMPLE = 60

@@ -22,10 +22,10 @@ from pypto._src.ir.stmts import (
     Stmt,
 )
 from pypto._src.ir.walk import exprs_in, stmts_in, walk
-from pypto._src.passes.convert_to_ssa import ConvertToSSA
-from pypto._src.passes.flatten_call_expr import FlattenCallExpr
-from pypto._src.passes.flatten_single_stmt import FlattenSingleStmt
-from pypto._src.passes.normalize_stmt_structure import NormalizeStmtStructure
+from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
+from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
+from pypto._src.passes.structure.flatten_single_stmt import FlattenSingleStmt
+from pypto._src.passes.structure.normalize_stmt_structure import NormalizeStmtStructure
 from tests.passes.scalar_machine import run_program
 from tests.passes.scalars import T, body_text, program, sources
 

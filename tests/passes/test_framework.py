@@ -26,7 +26,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.verify.verifier import RULES
 from pypto._src.ir.walk import copy_with, ops_called, stmts_in
 from pypto._src.ops.lookup import create_op_call
-from pypto._src.passes.base import (
+from pypto._src.passes.pass_base import (
     CallbackInstrument,
     IRProperty,
     IRPropertySet,
@@ -43,9 +43,9 @@ from pypto._src.passes.base import (
     not_proved,
     verify_properties,
 )
-from pypto._src.passes.flatten_call_expr import FlattenCallExpr, lift_calls
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 from pypto._src.passes.run_verifier import RunVerifier
+from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr, lift_calls
 from pypto._src.targets import A2A3
 from tests.passes.scalars import T, program
 

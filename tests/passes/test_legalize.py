@@ -14,10 +14,10 @@ from pypto._src.ir.nodes import TileType, Var, static_shape
 from pypto._src.ir.stmts import Function, Program, statements
 from pypto._src.ir.walk import walk
 from pypto._src.ops.layout import tile_spaces
-from pypto._src.passes.base import Pass, PassPipeline, one_of_each_form
-from pypto._src.passes.convert_to_ssa import ConvertToSSA
-from pypto._src.passes.init_mem_ref import with_memrefs
-from pypto._src.passes.legalize_tiles import LegalizeTiles, with_legal_tiles
+from pypto._src.passes.memory.init_mem_ref import with_memrefs
+from pypto._src.passes.pass_base import Pass, PassPipeline, one_of_each_form
+from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
+from pypto._src.passes.tensors.legalize_tiles import LegalizeTiles, with_legal_tiles
 from tests.passes.build import FP32, Block, buffer_ids, index, listing, tensor
 
 

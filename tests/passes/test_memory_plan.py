@@ -12,10 +12,10 @@ from pypto._src.commands.programs import load
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.passes.allocate_memory_addr import with_addresses
-from pypto._src.passes.init_mem_ref import with_memrefs
-from pypto._src.passes.memory_plan import MemoryPlan
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.memory.allocate_memory_addr import with_addresses
+from pypto._src.passes.memory.init_mem_ref import with_memrefs
+from pypto._src.passes.memory.memory_plan import MemoryPlan
+from pypto._src.passes.pass_manager import PassManager
 from tests.passes.build import Block, random_kernel, tensor
 
 

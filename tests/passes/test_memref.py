@@ -16,9 +16,9 @@ from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Var
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.passes.init_mem_ref import init_mem_ref, with_memrefs
-from pypto._src.passes.normalize_stmt_structure import normalized
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.memory.init_mem_ref import init_mem_ref, with_memrefs
+from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.structure.normalize_stmt_structure import normalized
 from tests.passes import oracle
 from tests.passes.build import (
     COLS,

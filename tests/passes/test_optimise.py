@@ -11,17 +11,17 @@ import pypto.language as pl
 from pypto import DataType, ir
 from pypto._src.errors import PassError
 from pypto._src.ir.nodes import Add, Call, ConstInt, Expr, Mul, const_value
-from pypto._src.passes.base import Pass, PassContext
-from pypto._src.passes.common_subexpr import CommonSubexpr
-from pypto._src.passes.convert_to_ssa import ConvertToSSA
-from pypto._src.passes.dead_code import DeadCode
-from pypto._src.passes.flatten_call_expr import FlattenCallExpr
-from pypto._src.passes.loop_invariant_motion import LoopInvariantMotion
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.optimize.common_subexpr import CommonSubexpr
+from pypto._src.passes.optimize.dead_code import DeadCode
+from pypto._src.passes.optimize.loop_invariant_motion import LoopInvariantMotion
+from pypto._src.passes.optimize.simplify import Simplify
+from pypto._src.passes.optimize.unroll_loops import UnrollLoops
+from pypto._src.passes.pass_base import Pass, PassContext
+from pypto._src.passes.pass_manager import PassManager
 from pypto._src.passes.rewrite import RewritePass
-from pypto._src.passes.simplify import Simplify
 from pypto._src.passes.statistics import PassStatistics
-from pypto._src.passes.unroll_loops import UnrollLoops
+from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
+from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
 from tests.passes.preservation import check
 
 HEADER = """\

@@ -8,7 +8,7 @@ import pypto.language as pl
 from pypto._src import demo
 from pypto._src.diagnostics import Diagnostic, render
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.parallel_turns import check_parallel
+from pypto._src.lint.parallel_loops import check_parallel
 from tests.passes.heads import KERNEL, program_of
 
 

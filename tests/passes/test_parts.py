@@ -15,15 +15,15 @@ from pypto._src.ir.nodes import TileType
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.ir.walk import stmts_in
-from pypto._src.passes.allocate_memory_addr import with_addresses
-from pypto._src.passes.convert_to_ssa import convert_to_ssa
-from pypto._src.passes.flatten_call_expr import flatten_call_expr
-from pypto._src.passes.happens_before import check_sync
-from pypto._src.passes.init_mem_ref import init_mem_ref
-from pypto._src.passes.insert_sync import with_sync
-from pypto._src.passes.legalize_tiles import legalize_tiles
-from pypto._src.passes.memory_reuse import with_shared_buffers
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.memory.allocate_memory_addr import with_addresses
+from pypto._src.passes.memory.init_mem_ref import init_mem_ref
+from pypto._src.passes.memory.memory_reuse import with_shared_buffers
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.passes.structure.convert_to_ssa import convert_to_ssa
+from pypto._src.passes.structure.flatten_call_expr import flatten_call_expr
+from pypto._src.passes.sync.checker import check_sync
+from pypto._src.passes.sync.insert_sync import with_sync
+from pypto._src.passes.tensors.legalize_tiles import legalize_tiles
 from tests.emit.native import lowered, run
 
 HEAD = """

@@ -11,13 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pypto._src.analysis.stmt_tree import Retype
 from pypto._src.demo import Case, cases
 from pypto._src.errors import InternalError
 from pypto._src.frontend.parse_text import parse_program
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text.printer import python_print
-from pypto._src.passes.allocate_memory_addr import AllocateMemoryAddr
-from pypto._src.passes.base import (
+from pypto._src.passes.memory.allocate_memory_addr import AllocateMemoryAddr
+from pypto._src.passes.memory.init_mem_ref import InitMemRef
+from pypto._src.passes.memory.memory_reuse import BasicMemoryReuse
+from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefs, Placed
+from pypto._src.passes.pass_base import (
     AnyProgram,
     CallbackInstrument,
     Pass,
@@ -27,14 +31,10 @@ from pypto._src.passes.base import (
     VerificationLevel,
     written,
 )
-from pypto._src.passes.convert_to_ssa import ConvertToSSA
-from pypto._src.passes.init_mem_ref import InitMemRef
-from pypto._src.passes.insert_sync import InsertSync
-from pypto._src.passes.memory_reuse import BasicMemoryReuse
-from pypto._src.passes.normalize_stmt_structure import normalized
-from pypto._src.passes.pipelines import PassManager
-from pypto._src.passes.placed import MemoryPass, MemRefs, Placed
-from pypto._src.passes.regions import Retype
+from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
+from pypto._src.passes.structure.normalize_stmt_structure import normalized
+from pypto._src.passes.sync.insert_sync import InsertSync
 from tests.passes.build import Block, random_kernel, tensor
 
 EXAMPLES = cases(Path(__file__).parents[2] / "examples")

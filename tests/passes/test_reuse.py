@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pypto._src.analysis.liveness import Range, live_ranges, peak
+from pypto._src.analysis.stmt_tree import number
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import MemRef, Var, const_value
 from pypto._src.ir.stmts import Function
-from pypto._src.passes import memory_advice, memory_reuse, storage
-from pypto._src.passes.allocate_memory_addr import with_addresses
-from pypto._src.passes.init_mem_ref import with_memrefs
-from pypto._src.passes.liveness import Range, live_ranges, peak
-from pypto._src.passes.memory_reuse import (
+from pypto._src.passes.memory import dynamic_storage_allocation, memory_reuse, overflow_hints
+from pypto._src.passes.memory.allocate_memory_addr import with_addresses
+from pypto._src.passes.memory.dynamic_storage_allocation import Item, Placement
+from pypto._src.passes.memory.init_mem_ref import with_memrefs
+from pypto._src.passes.memory.memory_reuse import (
     Buffer,
     buffers,
     peak_bytes,
@@ -25,8 +27,6 @@ from pypto._src.passes.memory_reuse import (
     total_bytes,
     with_shared_buffers,
 )
-from pypto._src.passes.regions import number
-from pypto._src.passes.storage import Item, Placement
 from pypto._src.targets import A2A3, Memory, Target
 from tests.passes import oracle
 from tests.passes.build import Block, buffer_ids, random_kernel, tensor
@@ -259,9 +259,9 @@ def test_the_advice_for_very_many_tiles(monkeypatch: pytest.MonkeyPatch) -> None
 
     def counted(items: Sequence[Item], *, exact: bool) -> Placement:
         plans.append(exact)
-        return storage.plan(items, exact=exact)
+        return dynamic_storage_allocation.plan(items, exact=exact)
 
-    monkeypatch.setattr(memory_advice, "plan", counted)
+    monkeypatch.setattr(overflow_hints, "plan", counted)
     with pytest.raises(MemoryPlanError) as caught:
         with_addresses(too_many(300))
     assert caught.value.hint == (

@@ -44,9 +44,9 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ir.walk import stmts_in
-from pypto._src.passes.convert_to_ssa import ConvertToSSA, to_ssa
-from pypto._src.passes.happens_before import check_sync
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA, to_ssa
+from pypto._src.passes.sync.checker import check_sync
 from tests.passes.scalar_machine import run
 from tests.passes.scalars import INT64, T, body_text, function, program, python, sources
 

@@ -10,12 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pypto._src.analysis.liveness import Range
+from pypto._src.analysis.stmt_tree import number
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.passes.init_mem_ref import with_memrefs
-from pypto._src.passes.liveness import Range
-from pypto._src.passes.memory_reuse import buffers, peak_bytes, placed
-from pypto._src.passes.regions import number
-from pypto._src.passes.storage import Item, Placement, best_fit, first_fit, plan
+from pypto._src.passes.memory.dynamic_storage_allocation import (
+    Item,
+    Placement,
+    best_fit,
+    first_fit,
+    plan,
+)
+from pypto._src.passes.memory.init_mem_ref import with_memrefs
+from pypto._src.passes.memory.memory_reuse import buffers, peak_bytes, placed
 from pypto._src.targets import A2A3
 from tests.passes.build import random_kernel
 

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pypto._src.analysis.accesses import Accesses
+from pypto._src.analysis.stmt_tree import Site, number, rewrite, sites_in
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.errors import VerificationError
 from pypto._src.ir.enums import ForKind, FunctionType, PipeType
@@ -25,18 +27,17 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.walk import copy_with
 from pypto._src.ops.define import REGISTRY
-from pypto._src.passes import sync_plan, sync_prune
-from pypto._src.passes.allocate_memory_addr import with_addresses
-from pypto._src.passes.base import PassContext, VerificationInstrument, VerificationMode
-from pypto._src.passes.buffers import Accesses
-from pypto._src.passes.check_flow import Flow
-from pypto._src.passes.conflicts import History
-from pypto._src.passes.happens_before import FlagIdentity, check_sync
-from pypto._src.passes.init_mem_ref import with_memrefs
-from pypto._src.passes.insert_sync import InsertSync, is_sync, with_sync
-from pypto._src.passes.memory_reuse import with_shared_buffers
-from pypto._src.passes.plan_flow import PlanFlow
-from pypto._src.passes.regions import Site, number, rewrite, sites_in
+from pypto._src.passes.memory.allocate_memory_addr import with_addresses
+from pypto._src.passes.memory.init_mem_ref import with_memrefs
+from pypto._src.passes.memory.memory_reuse import with_shared_buffers
+from pypto._src.passes.pass_base import PassContext, VerificationInstrument, VerificationMode
+from pypto._src.passes.sync import planner as sync_plan
+from pypto._src.passes.sync import prune as sync_prune
+from pypto._src.passes.sync.checker import FlagIdentity, check_sync
+from pypto._src.passes.sync.checker_dataflow import Flow
+from pypto._src.passes.sync.hazards import History
+from pypto._src.passes.sync.insert_sync import InsertSync, is_sync, with_sync
+from pypto._src.passes.sync.plan_dataflow import PlanFlow
 from pypto._src.targets import A2A3
 from tests.passes.build import Block, index, listing, random_kernel, tensor
 from tests.passes.test_allocate import simple

@@ -13,9 +13,9 @@ import pytest
 
 import pypto.language as pl
 from pypto import ir, runtime
-from pypto._src.passes.happens_before import FlagIdentity, check_sync
-from pypto._src.passes.insert_sync import InsertSync
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.sync.checker import FlagIdentity, check_sync
+from pypto._src.passes.sync.insert_sync import InsertSync
 
 HEAD: Final = """\
 import pypto.language as pl

@@ -10,7 +10,7 @@ import pytest
 import pypto.language as pl
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.parallel_turns import check_parallel
+from pypto._src.lint.parallel_loops import check_parallel
 
 HEAD = """\
 @pl.program

@@ -7,15 +7,15 @@ from random import Random
 import pytest
 
 import pypto.language as pl
+from pypto._src.analysis.box_sets import uncovered
+from pypto._src.analysis.iteration_values import Values
+from pypto._src.analysis.tensor_regions import TensorParts
 from pypto._src.diagnostics import render
 from pypto._src.dtypes import DataType
 from pypto._src.ir.nodes import ConstBool, ConstInt, Expr, Gt, Or
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.element_boxes import uncovered
-from pypto._src.passes.parallel_turns import check_parallel
-from pypto._src.passes.tensor_parts import TensorParts
-from pypto._src.passes.turn_values import Values
-from pypto._src.passes.unwritten import check_unwritten, in_flat_form
+from pypto._src.lint.parallel_loops import check_parallel
+from pypto._src.lint.uninitialized import check_unwritten, in_flat_form
 from tests.passes.heads import program_of
 from tests.passes.test_turn_accesses import body
 

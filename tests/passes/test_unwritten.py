@@ -9,11 +9,11 @@ import pytest
 
 import pypto.language as pl
 from pypto._src import demo
+from pypto._src.analysis.interval_sets import missing, repeated, shifted, union
 from pypto._src.diagnostics import Diagnostic, render
 from pypto._src.ir.nodes import ConstBool
 from pypto._src.ir.stmts import IfStmt, Program, Stmt
-from pypto._src.passes.covers import missing, repeated, shifted, union
-from pypto._src.passes.unwritten import check_unwritten
+from pypto._src.lint.uninitialized import check_unwritten
 from tests.passes.heads import KERNEL, program_of
 from tests.passes.unwritten_mutants import drawn, mutants, random_program, reads_poison, verdict
 from tests.properties.launches import random_launches

@@ -10,7 +10,7 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.unwritten import check_unwritten
+from pypto._src.lint.uninitialized import check_unwritten
 
 HEAD = """\
 @pl.program

@@ -24,6 +24,7 @@ import numpy as np
 import pypto.language as pl
 from pypto import ir
 from pypto._src import demo
+from pypto._src.analysis.stmt_tree import Block, Site, call_of, number, rewrite, sites_in
 from pypto._src.diagnostics import Diagnostic
 from pypto._src.driver import compile_program
 from pypto._src.errors import EvaluationError, PyptoError
@@ -32,10 +33,9 @@ from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import Call, GlobalVar, TensorType, TileType
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
+from pypto._src.lint.uninitialized import check_unwritten
 from pypto._src.ops import memory
-from pypto._src.passes.pipelines import PassManager
-from pypto._src.passes.regions import Block, Site, call_of, number, rewrite, sites_in
-from pypto._src.passes.unwritten import check_unwritten
+from pypto._src.passes.pass_manager import PassManager
 from tests.passes.build import random_kernel
 from tests.passes.mutants import COUNTS, Choice, FreeEvaluator
 from tests.properties.kernels import Pick, random_matrix_source, random_source

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pypto.language as pl
 from pypto import ir
-from pypto._src.passes.pipelines import PIPELINES, OptimizationStrategy
+from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy
 from tests.passes.build import random_kernel
 from tests.properties.kernels import Pick, random_matrix_source, random_mixed_source, random_source
 from tests.properties.launches import random_launches

@@ -30,7 +30,7 @@ from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program, Stmt
 from pypto._src.ops.lookup import get_op
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

@@ -24,7 +24,7 @@ from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.walk import walk
 from pypto._src.ops import matmul
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import Toolchain
 from tests.natively import Array, assert_close, compile_together, words
 from tests.properties.kernels import Pick

@@ -7,7 +7,7 @@ import pytest
 import pypto.language as pl
 from pypto._src.checks import check_program
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 from pypto._src.run.effects import Effects, effects
 from tests.run.programs import Flows
 

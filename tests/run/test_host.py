@@ -9,7 +9,7 @@ import pytest
 
 from pypto import runtime
 from pypto._src.errors import EvaluationError
-from pypto._src.passes.pipelines import PassManager
+from pypto._src.passes.pass_manager import PassManager
 from pypto._src.run.arguments import Signature, is_array
 from pypto._src.run.effects import effects
 from pypto._src.run.host import HostProgram, Kernel

@@ -21,7 +21,7 @@ from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import PassError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.roles import Role, core_type, role
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.effects import effects
 from pypto._src.run.toolchain import find_toolchain
 

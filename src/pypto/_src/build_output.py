@@ -36,9 +36,9 @@ from pypto._src.ir.symbolic_dims import dimension_vars
 from pypto._src.ir.walk import with_room
 from pypto._src.logs import log_event
 from pypto._src.misuse import check_kind, not_a_program
-from pypto._src.passes.base import PassContext, VerificationLevel
-from pypto._src.passes.happens_before import check_sync
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_base import PassContext, VerificationLevel
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.passes.sync.checker import check_sync
 from pypto._src.run.toolchain import Finished, run
 
 ASSEMBLER: Final = "ptoas"

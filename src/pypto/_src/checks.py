@@ -21,12 +21,12 @@ from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.walk import nesting, room, with_room
 from pypto._src.lazy import lazy_module
-from pypto._src.passes.check_unused import unused_results
-from pypto._src.passes.happens_before import FlagIdentity, check_sync
-from pypto._src.passes.insert_sync import InsertSync, insert_sync
-from pypto._src.passes.parallel_turns import check_parallel
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
-from pypto._src.passes.unwritten import check_unwritten
+from pypto._src.lint.parallel_loops import check_parallel
+from pypto._src.lint.uninitialized import check_unwritten
+from pypto._src.lint.unused_results import unused_results
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.passes.sync.checker import FlagIdentity, check_sync
+from pypto._src.passes.sync.insert_sync import InsertSync, insert_sync
 from pypto._src.run.effects import effects
 
 if TYPE_CHECKING:

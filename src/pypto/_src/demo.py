@@ -22,7 +22,7 @@ from pypto._src.emit.pto import PTOCodegen
 from pypto._src.errors import PyptoError
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.arguments import is_array
 from pypto._src.run.toolchain import find_toolchain
 

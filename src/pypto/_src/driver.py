@@ -31,8 +31,8 @@ from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.walk import functions_called, with_room
 from pypto._src.logs import log_event
 from pypto._src.misuse import check_kind, not_a_program
-from pypto._src.passes.memory_plan import MemoryPlan
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.memory.memory_plan import MemoryPlan
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.arguments import Additions, Bound, Signature, SizeWords, is_array
 from pypto._src.run.effects import Effects, effects
 from pypto._src.run.graph import thread_count

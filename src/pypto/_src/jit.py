@@ -44,7 +44,7 @@ from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
 from pypto._src.misuse import check_kind
 from pypto._src.outside import Outside, Reader, cells_of, names_read
-from pypto._src.passes.pipelines import OptimizationStrategy
+from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.run.arguments import as_array, described, is_array, type_text
 from pypto._src.spelling import meant_keyword, refuse_keywords
 

@@ -140,9 +140,9 @@ if TYPE_CHECKING:
         register_op_conversion_custom,
     )
     from pypto._src.ops.lookup import create_op_call, get_op, is_op_registered
-    from pypto._src.passes.base import PassContext, VerificationLevel, VerificationMode
-    from pypto._src.passes.memory_plan import MemoryPlan
-    from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+    from pypto._src.passes.memory.memory_plan import MemoryPlan
+    from pypto._src.passes.pass_base import PassContext, VerificationLevel, VerificationMode
+    from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
     from pypto._src.statement.form import verify_statement_form
     from pypto._src.statement.printer import to_statement_text
     from pypto._src.statement.reader import from_statement_text
@@ -231,12 +231,12 @@ __getattr__ = lazy_names(
         "get_op": "pypto._src.ops.lookup",
         "is_op_registered": "pypto._src.ops.lookup",
         "parse": "pypto._src.frontend.ir_text.statements",
-        "PassContext": "pypto._src.passes.base",
-        "VerificationLevel": "pypto._src.passes.base",
-        "VerificationMode": "pypto._src.passes.base",
-        "MemoryPlan": "pypto._src.passes.memory_plan",
-        "OptimizationStrategy": "pypto._src.passes.pipelines",
-        "PassManager": "pypto._src.passes.pipelines",
+        "PassContext": "pypto._src.passes.pass_base",
+        "VerificationLevel": "pypto._src.passes.pass_base",
+        "VerificationMode": "pypto._src.passes.pass_base",
+        "MemoryPlan": "pypto._src.passes.memory.memory_plan",
+        "OptimizationStrategy": "pypto._src.passes.pass_manager",
+        "PassManager": "pypto._src.passes.pass_manager",
         "from_statement_text": "pypto._src.statement.reader",
         "to_statement_text": "pypto._src.statement.printer",
         "verify_statement_form": "pypto._src.statement.form",

@@ -1,5 +1,5 @@
 """Passes in the order of a strategy."""
 
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 
 __all__ = ["OptimizationStrategy", "PassManager"]

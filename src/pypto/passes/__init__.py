@@ -10,8 +10,17 @@ from pypto._src.ir.verify.verifier import (
     TypeCheckErrorType,
 )
 from pypto._src.lazy import lazy_names
-from pypto._src.passes.allocate_memory_addr import allocate_memory_addr
-from pypto._src.passes.base import (
+from pypto._src.lint.parallel_loops import check_parallel
+from pypto._src.lint.uninitialized import check_unwritten
+from pypto._src.passes.memory.allocate_memory_addr import allocate_memory_addr
+from pypto._src.passes.memory.init_mem_ref import init_mem_ref
+from pypto._src.passes.memory.memory_reuse import basic_memory_reuse
+from pypto._src.passes.optimize.common_subexpr import common_subexpr
+from pypto._src.passes.optimize.dead_code import dead_code
+from pypto._src.passes.optimize.loop_invariant_motion import loop_invariant_motion
+from pypto._src.passes.optimize.simplify import simplify
+from pypto._src.passes.optimize.unroll_loops import unroll_loops
+from pypto._src.passes.pass_base import (
     CallbackInstrument,
     IRProperty,
     IRPropertySet,
@@ -26,29 +35,20 @@ from pypto._src.passes.base import (
     get_verified_properties,
     verify_properties,
 )
-from pypto._src.passes.common_subexpr import common_subexpr
-from pypto._src.passes.convert_tensor_to_block_ops import convert_tensor_to_block_ops
-from pypto._src.passes.convert_to_ssa import convert_to_ssa
-from pypto._src.passes.dead_code import dead_code
-from pypto._src.passes.flatten_call_expr import flatten_call_expr
-from pypto._src.passes.flatten_single_stmt import flatten_single_stmt
-from pypto._src.passes.happens_before import FlagIdentity, check_sync
-from pypto._src.passes.init_mem_ref import init_mem_ref
-from pypto._src.passes.inline_calls import inline_calls
-from pypto._src.passes.insert_sync import insert_sync
-from pypto._src.passes.legalize_tiles import legalize_tiles
-from pypto._src.passes.loop_invariant_motion import loop_invariant_motion
-from pypto._src.passes.memory_reuse import basic_memory_reuse
-from pypto._src.passes.normalize_stmt_structure import normalize_stmt_structure
-from pypto._src.passes.outline_incore_scopes import outline_incore_scopes
-from pypto._src.passes.parallel_turns import check_parallel
-from pypto._src.passes.pipelines import OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.passes.rewrite import RewritePass
 from pypto._src.passes.run_verifier import run_verifier
-from pypto._src.passes.simplify import simplify
 from pypto._src.passes.statistics import PassRecord, PassStatistics
-from pypto._src.passes.unroll_loops import unroll_loops
-from pypto._src.passes.unwritten import check_unwritten
+from pypto._src.passes.structure.convert_to_ssa import convert_to_ssa
+from pypto._src.passes.structure.flatten_call_expr import flatten_call_expr
+from pypto._src.passes.structure.flatten_single_stmt import flatten_single_stmt
+from pypto._src.passes.structure.inline_calls import inline_calls
+from pypto._src.passes.structure.normalize_stmt_structure import normalize_stmt_structure
+from pypto._src.passes.sync.checker import FlagIdentity, check_sync
+from pypto._src.passes.sync.insert_sync import insert_sync
+from pypto._src.passes.tensors.convert_tensor_to_block_ops import convert_tensor_to_block_ops
+from pypto._src.passes.tensors.legalize_tiles import legalize_tiles
+from pypto._src.passes.tensors.outline_incore_scopes import outline_incore_scopes
 
 __all__ = [
     "CallbackInstrument",

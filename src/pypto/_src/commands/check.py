@@ -12,7 +12,7 @@ from pypto._src.commands.programs import load, programs_in, split
 from pypto._src.commands.words import Commands, file_words, json_words, print_json
 from pypto._src.diagnostics import Diagnostic, render, wants_colour
 from pypto._src.ir.stmts import Program
-from pypto._src.passes.happens_before import FlagIdentity
+from pypto._src.passes.sync.checker import FlagIdentity
 
 
 def add(commands: Commands) -> None:

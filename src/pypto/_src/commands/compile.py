@@ -19,7 +19,7 @@ from pypto._src.commands.words import (
 )
 from pypto._src.emit.cpp_options import CppOptions
 from pypto._src.errors import EmitError
-from pypto._src.passes.pipelines import OptimizationStrategy
+from pypto._src.passes.pass_manager import OptimizationStrategy
 
 _BACKENDS: Final = {"cce": BackendType.CCE, "pto": BackendType.PTO}
 _STRATEGIES: Final = {strategy.value: strategy for strategy in OptimizationStrategy}

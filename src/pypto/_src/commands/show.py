@@ -29,9 +29,9 @@ from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.walk import with_room
 from pypto._src.lazy import lazy_module
-from pypto._src.passes.base import Pass, PassContext
-from pypto._src.passes.memory_plan import MemoryPlan
-from pypto._src.passes.pipelines import OPTIONAL, OptimizationStrategy, PassManager
+from pypto._src.passes.memory.memory_plan import MemoryPlan
+from pypto._src.passes.pass_base import Pass, PassContext
+from pypto._src.passes.pass_manager import OPTIONAL, OptimizationStrategy, PassManager
 from pypto._src.passes.statistics import PassStatistics
 from pypto._src.run.calls import Calls, calls_of, depends_on_values
 from pypto._src.run.drawing import draw

@@ -24,7 +24,7 @@ from pypto._src.ir.nodes import Call, ConstInt, Expr, ScalarType, exprs_of_type,
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.walk import Mutator
 from pypto._src.ops.rules import describe
-from pypto._src.passes.base import Pass
+from pypto._src.passes.pass_base import Pass
 
 Rule = Callable[[Any], Expr | None]
 

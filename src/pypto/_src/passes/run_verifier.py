@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pypto._src.diagnostics import DiagnosticSeverity, render
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
-from pypto._src.passes.base import Pass, proofs_at_hand, rules_verified
+from pypto._src.passes.pass_base import Pass, proofs_at_hand, rules_verified
 
 if TYPE_CHECKING:
     from pypto._src import logs

@@ -1,0 +1,591 @@
+"""What each instruction of a kernel touches: on-chip buffers, and boxes of tensors.
+
+One `Instruction` for each call that a pipe executes. An on-chip access names chunks: memory
+references, or, once these have addresses, the pieces that the address ranges cut each other into.
+A tensor access names the tensors it may be (a parameter, or one made in the function) and the box
+of elements (`boxes`). Distinct parameters are taken as distinct memory, but for those of which it
+is said that calls give them one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from pypto._src.analysis.affine import Affine, Box, Integers, combine
+from pypto._src.analysis.liveness import Carried, carried
+from pypto._src.analysis.stmt_tree import Block, Site
+from pypto._src.diagnostics import UNKNOWN_SPAN
+from pypto._src.dtypes import DataType
+from pypto._src.errors import PassError
+from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    MakeTuple,
+    MemRef,
+    ScalarType,
+    ShapedType,
+    TensorType,
+    TileType,
+    Var,
+    const_value,
+)
+from pypto._src.ir.opdef import INTS, TILE, OpDef, aliased, op_of
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, YieldStmt
+from pypto._src.ir.unchecked import checked_var, with_args, with_memref
+from pypto._src.ops.order import completes_in_order
+from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
+
+SYNC_OPS: Final = frozenset((sync_src, sync_dst, bar_v, bar_m, bar_all))
+"""The ops of flags and barriers."""
+
+Chunk: TypeAlias = Hashable
+"""A piece of on-chip memory that is touched whole or not at all."""
+
+
+NO_MEMREFS: Final[Mapping[Var, MemRef]] = MappingProxyType({})
+"""For functions whose types have their memory references."""
+
+Window: TypeAlias = "tuple[Affine, ...] | None"
+"""Where a view begins in its tensor: empty for at its beginning, None for not known."""
+
+
+class TensorAccess(NamedTuple):
+    """A read or write of part of a tensor; ``box`` is None for any part of it."""
+
+    root: Var
+    box: Box | None
+    writes: bool
+
+
+Distance: TypeAlias = "tuple[int | None, ...] | None"
+"""How far apart two tensors begin, by dimension; None for not known."""
+
+
+class SharedParams(NamedTuple):
+    """Two parameters, by position, that may be one memory: where the second begins in the first."""
+
+    first: int
+    second: int
+    distance: Distance
+
+
+class Instruction:
+    """A call that a pipe executes, with everything that it reads and writes.
+
+    It is ``in_order`` if it starts when everything before it on its pipe is complete; ``queue`` is
+    the number of the pipe. A plan (`sync_plan`) numbers the instructions of each pipe from 1, and
+    notes what the pipe ``knows`` behind one.
+    """
+
+    __slots__ = (
+        "block",
+        "call",
+        "in_order",
+        "knows",
+        "number",
+        "pipe",
+        "queue",
+        "reads",
+        "site",
+        "tensors",
+        "writes",
+    )
+
+    def __init__(
+        self,
+        site: Site,
+        block: Block,
+        call: Call,
+        pipe: PipeType,
+        in_order: bool,
+        reads: tuple[Chunk, ...],
+        writes: tuple[Chunk, ...],
+        tensors: Sequence[TensorAccess],
+    ) -> None:
+        self.site = site
+        self.block = block  # that of the site
+        self.call = call
+        self.pipe = pipe
+        self.queue = _NUMBERS[pipe]
+        self.in_order = in_order
+        self.reads = reads
+        self.writes = writes
+        self.tensors = tensors
+        self.number = 0
+        self.knows: Sequence[int] = ()
+
+
+_NUMBERS: Final = {pipe: int(pipe) for pipe in PipeType}
+
+
+def memref_of(value: Expr) -> MemRef:
+    """Return the memory reference of a tile or tensor.
+
+    Raises:
+        PassError: InitMemRef has not run.
+    """
+    kind = value.type
+    if isinstance(kind, ShapedType) and kind.memref is not None:
+        return kind.memref
+    name = value.name if isinstance(value, Var) else "a value"
+    raise PassError(
+        f"{name} has no memory reference", value.span, hint="run passes.init_mem_ref() first"
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# On-chip memory
+# --------------------------------------------------------------------------------------------
+
+
+def chunks(memrefs: Iterable[MemRef]) -> dict[MemRef, tuple[Chunk, ...]]:
+    """Return the chunks of each on-chip buffer.
+
+    Buffers without an address are one chunk each: the same object, the same bytes. Buffers with
+    addresses share the chunks in which their ranges overlap.
+    """
+    found: dict[MemRef, tuple[Chunk, ...]] = {}
+    placed: dict[MemorySpace, list[tuple[int, int, MemRef]]] = {}
+    for memref in dict.fromkeys(memrefs):
+        address = const_value(memref.addr_)
+        if address is None or address < 0 or memref.size_ <= 0:
+            found[memref] = (memref,)
+        else:
+            ranges = placed.setdefault(memref.memory_space_, [])
+            ranges.append((address, address + memref.size_, memref))
+    for space, ranges in placed.items():
+        cuts = sorted({edge for begin, end, _ in ranges for edge in (begin, end)})
+        index = {cut: i for i, cut in enumerate(cuts)}
+        for begin, end, memref in ranges:
+            found[memref] = tuple((space, cuts[i]) for i in range(index[begin], index[end]))
+    return found
+
+
+# --------------------------------------------------------------------------------------------
+# Tensors
+# --------------------------------------------------------------------------------------------
+
+Roots: TypeAlias = "tuple[Var, ...]"
+
+
+def tensor_roots(function: Function, root: Block) -> dict[Var, Roots]:
+    """Return for each tensor variable the tensors whose memory it may name.
+
+    These are parameters, and variables whose statement makes a tensor. Most variables have one; a
+    branch or loop that hands on different tensors gives several.
+    """
+    found: dict[Var, Roots] = {p: (p,) for p in function.params if _is_tensor(p)}
+    _roots_in(root, found)
+    return found
+
+
+def _is_tensor(value: Expr) -> bool:
+    return isinstance(value.type, TensorType)
+
+
+def _roots_in(block: Block, found: dict[Var, Roots]) -> None:
+    for site in block.sites:
+        stmt = site.stmt
+        if isinstance(stmt, AssignStmt):
+            if isinstance(stmt.var.type, TensorType):
+                found[stmt.var] = _roots_of(stmt, found)
+        elif not site.blocks:
+            continue
+        elif site.is_loop:
+            _roots_in_loop(site, found)
+        else:
+            for inner in site.blocks:
+                _roots_in(inner, found)
+            _roots_of_branch(carried(site), found)
+
+
+def _roots_of_branch(values: Iterable[Carried], found: dict[Var, Roots]) -> None:
+    for value in values:
+        if _is_tensor(value.return_var):
+            found[value.return_var] = _union(found, (e for _, e in value.yields))
+
+
+def _roots_in_loop(site: Site, found: dict[Var, Roots]) -> None:
+    values = [v for v in carried(site) if _is_tensor(v.return_var)]
+    for value in values:
+        assert value.iter_arg is not None
+        found[value.iter_arg] = _union(found, (value.iter_arg.initValue,))
+    grown = True
+    while grown:  # at most once for each tensor that joins; most loops carry one in place
+        for inner in site.blocks:
+            _roots_in(inner, found)
+        grown = False
+        for value in values:
+            assert value.iter_arg is not None
+            joined = _union(found, (value.iter_arg, *(e for _, e in value.yields)))
+            grown = grown or len(joined) > len(found[value.iter_arg])
+            found[value.iter_arg] = found[value.return_var] = joined
+
+
+def _union(found: dict[Var, Roots], values: Iterable[Expr]) -> Roots:
+    return tuple(dict.fromkeys(r for v in values if isinstance(v, Var) for r in found.get(v, ())))
+
+
+def _roots_of(stmt: AssignStmt, found: dict[Var, Roots]) -> Roots:
+    source = aliased(stmt.value)
+    return (found.get(source) if isinstance(source, Var) else None) or (stmt.var,)
+
+
+# --------------------------------------------------------------------------------------------
+# Instructions
+# --------------------------------------------------------------------------------------------
+
+
+class _Shape:
+    """What an op's definition says of its calls, in the form that accesses are found by."""
+
+    def __init__(self, op: OpDef[..., Any]) -> None:
+        lists = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
+        element = lists.get("indices")
+        place = lists.get("offsets") if "shapes" in lists else None
+        tiles = {index for index, p in enumerate(op.operands) if p.kind == TILE}
+        self.op = op
+        self.is_sync = op in SYNC_OPS
+        self.pipe: PipeType | None = op.pipe  # None if it has to be asked, or executes nothing
+        self.reads = tuple(sorted(op.reads & tiles))
+        self.writes = tuple(sorted(op.writes & tiles))
+        self.others = tuple(sorted((op.reads | op.writes) - tiles))  # that it reads or writes
+        self.is_view = op.view_of is not None
+        self.place = place if element is None else element  # of its list of indices or offsets
+        self.sizes = lists.get("shapes") if element is None else None  # None for one element
+        self.offset = lists.get("offset")  # where a view begins
+
+
+_SHAPES: Final[dict[OpDef[..., Any], _Shape]] = {}
+
+
+def _shape_of(op: OpDef[..., Any]) -> _Shape:
+    return _SHAPES.get(op) or _SHAPES.setdefault(op, _Shape(op))
+
+
+def _shape_of_call(call: Call) -> _Shape | None:
+    """Return the shape of an op that is called, None for another function."""
+    op = op_of(call)
+    return None if op is None else _shape_of(op)
+
+
+_KEEPS_ORDER: Final = frozenset({PipeType.S, PipeType.M})
+"""The pipes that may complete a call in order."""
+
+
+class Accesses:
+    """The instructions of a function by site, with the facts to compare what they touch.
+
+    ``syncs`` has the calls that set or wait for a flag or are barriers, ``jumps`` the statements
+    that end a block or leave a loop early; both in textual order.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        root: Block,
+        shared: Sequence[SharedParams] = (),
+        memrefs: Mapping[Var, MemRef] = NO_MEMREFS,
+    ) -> None:
+        """Look at a function some of whose parameters may be ``shared`` memory.
+
+        The memory references of its tiles are in ``memrefs``, or else in their types.
+        """
+        self.integers = Integers(function, root)
+        self._places = _places(function, shared, self.integers, root) if shared else {}
+        self.roots: dict[Var, Roots] = {p: (p,) for p in function.params if _is_tensor(p)}
+        self.windows: dict[Var, Window] = dict.fromkeys(function.params, ())
+        self.written: set[Var] = set()  # tensors
+        self.at: dict[Site, Instruction] = {}
+        self.syncs: dict[Site, Call] = {}
+        self.jumps: list[Site] = []
+        # Of constants, by the identity of their lists, which stand behind them.
+        self._boxes: dict[tuple[int, int], tuple[Box | None, object, object]] = {}
+        self._memref_of: dict[Any, MemRef] = {**memrefs}
+        self._stand_ins: dict[tuple[int, MemorySpace], Var] = {}
+        self._has_roots: bool = False  # of what is inside the open loop
+        self._block(root)
+        self._cut()
+
+    def _block(self, block: Block) -> None:
+        for site in block.sites:
+            stmt: Any = site.stmt
+            cls = stmt.__class__
+            if cls is AssignStmt:
+                value, kind = stmt.value, stmt.var.type.__class__
+                if kind is not TileType:
+                    self._define(stmt.var, value, block)
+                if value.__class__ is Call:
+                    self._call(site, block, value, stmt.var if kind is TileType else None)
+            elif cls is EvalStmt:
+                if stmt.expr.__class__ is Call:
+                    self._call(site, block, stmt.expr, None)
+            elif site.blocks:
+                self._compound(site)
+            elif not isinstance(stmt, YieldStmt):
+                self.jumps.append(site)
+
+    def _compound(self, site: Site) -> None:
+        self.integers.enter(site)
+        values = carried(site)
+        outermost = site.is_loop and not self._has_roots
+        if outermost:
+            _roots_in_loop(site, self.roots)
+            self._has_roots = True
+        for value in values:
+            if value.iter_arg is not None:
+                self._hand_on(value.iter_arg, [value.iter_arg.initValue])
+        for inner in site.blocks:
+            self._block(inner)
+        for value in values:
+            self._hand_on(value.return_var, [e for _, e in value.yields])
+        if outermost:
+            self._has_roots = False
+        elif not self._has_roots:
+            _roots_of_branch(values, self.roots)
+
+    def _define(self, var: Var, value: Expr, block: Block) -> None:
+        """Take note of what a scalar or a tensor is."""
+        kind = var.type.__class__
+        if kind is ScalarType:
+            self.integers.assign(var, value, block)
+        elif kind is TensorType:
+            source = aliased(value)
+            if not self._has_roots:
+                roots = self.roots.get(source) if isinstance(source, Var) else None
+                self.roots[var] = roots or (var,)
+            self.windows[var] = self._window(value, source, block)
+
+    def _call(self, site: Site, block: Block, call: Call, tile: Var | None) -> None:
+        """Take note of what a call does; ``tile`` is its result, if that is a tile."""
+        op: Any = call.op
+        shape = _SHAPES.get(op)
+        if shape is None or op.with_scratch is not None:
+            shape = _shape_of_call(call)
+            if shape is None:
+                return
+        if shape.is_sync:
+            self.syncs[site] = call
+            return
+        pipe = shape.pipe
+        if pipe is None:
+            op = shape.op
+            pipe = None if op.pipe_rule is None else op.pipe_of(self._in_places(call))
+            if pipe is None:
+                return
+        reads = self._on_chip(call, shape.reads) if shape.reads else ()
+        writes = self._on_chip(call, shape.writes) if shape.writes else ()
+        if tile is not None and not shape.is_view:
+            own = self._memref_of.get(tile) or self._own(tile)
+            writes = (*writes, own) if writes else (own,)
+        tensors = self._tensors(call, shape, block) if shape.others else ()
+        if not (reads or writes or tensors):
+            return
+        in_order = pipe in _KEEPS_ORDER and completes_in_order(call, pipe)
+        self.at[site] = Instruction(site, block, call, pipe, in_order, reads, writes, tensors)
+
+    def _on_chip(self, call: Call, indices: Sequence[int]) -> tuple[Chunk, ...]:
+        """Return the memory references of some operands, which are tiles."""
+        args, of = call.args, self._memref_of
+        found: list[Chunk] = []
+        for index in indices:
+            arg = args[index]
+            if arg in of:
+                found.append(of[arg])
+            elif isinstance(arg, Var):
+                found.append(self._own(arg))
+        return tuple(found)
+
+    def _own(self, tile: Var) -> MemRef:
+        """Return the memory reference that the type of a tile has."""
+        memref = self._memref_of[tile] = memref_of(tile)
+        return memref
+
+    def _in_places(self, call: Call) -> Call:
+        """Return a call whose tiles have types that say in which memory they are."""
+        args: list[Expr] | None = None
+        for at, arg in enumerate(call.args):
+            memref = self._memref_of.get(arg)
+            if memref is None or arg.type.__class__ is not TileType:
+                continue
+            kind: Any = arg.type
+            key = id(kind), memref.memory_space_
+            placed = self._stand_ins.get(key)
+            if placed is None:
+                placed = checked_var("tile", with_memref(kind, memref), UNKNOWN_SPAN)
+                self._stand_ins[key] = placed
+            args = args or [*call.args]
+            args[at] = placed
+        return call if args is None else with_args(call, tuple(args))
+
+    def _cut(self) -> None:
+        """Give the instructions the pieces of the buffers that they touch, if there are any."""
+        memrefs = self._memref_of.values()
+        addresses = [const_value(each) for each in {memref.addr_ for memref in memrefs}]
+        if all(address is None or address < 0 for address in addresses):
+            return
+        of: dict[Chunk, tuple[Chunk, ...]] = {**chunks(memrefs)}
+        for each in self.at.values():
+            each.reads = tuple([chunk for memref in each.reads for chunk in of[memref]])
+            each.writes = tuple([chunk for memref in each.writes for chunk in of[memref]])
+
+    def _hand_on(self, target: Var, sources: Sequence[Expr]) -> None:
+        """What is carried is a whole tensor, or it may begin elsewhere on each turn."""
+        whole = all(isinstance(e, Var) and self.windows.get(e) == () for e in sources)
+        self.windows[target] = () if whole else None
+
+    def _tensors(self, call: Call, shape: _Shape, block: Block) -> list[TensorAccess]:
+        found: list[TensorAccess] = []
+        for index in shape.others:
+            arg = call.args[index]
+            if arg.type.__class__ is not TensorType or not isinstance(arg, Var):
+                continue
+            box = self._box(call, shape, arg, block)
+            whole = box
+            for root in self.roots.get(arg, (arg,)):
+                if self._places:
+                    root, box = _placed(root, whole, self._places)
+                if index in shape.op.reads:
+                    found.append(TensorAccess(root, box, False))
+                if index in shape.op.writes:
+                    self.written.add(root)
+                    found.append(TensorAccess(root, box, True))
+        return found
+
+    def _ints(self, found: Expr | None, block: Block) -> tuple[Affine, ...] | None:
+        """Return the integers of a list, None for what is no list."""
+        if not isinstance(found, MakeTuple):
+            return None
+        form = self.integers.form
+        return tuple([form(e, block) for e in found.elements])
+
+    def _box(self, call: Call, shape: _Shape, tensor: Var, block: Block) -> Box | None:
+        """Return the part of ``tensor`` that a call touches, None for unknown.
+
+        The names of the operands say it: ``indices`` of one element, or ``offsets`` and ``shapes``
+        of a box. The same constants say the same wherever they stand.
+        """
+        base = self.windows.get(tensor)
+        if base is None or shape.place is None:
+            return None
+        place = call.args[shape.place]
+        sizes = None if shape.sizes is None else call.args[shape.sizes]
+        begins = place.elements if isinstance(place, MakeTuple) else None
+        extents = sizes.elements if isinstance(sizes, MakeTuple) else () if sizes is None else None
+        if base or begins is None or extents is None:
+            return self._box_of(base, place, sizes, block)
+        known = self._boxes.get((id(begins), id(extents)))
+        if known is not None:
+            return known[0]
+        box = self._box_of(base, place, sizes, block)
+        if _INTS.issuperset(map(type, begins)) and _INTS.issuperset(map(type, extents)):
+            self._boxes[id(begins), id(extents)] = box, begins, extents
+        return box
+
+    def _box_of(
+        self, base: tuple[Affine, ...], place: Expr, sizes: Expr | None, block: Block
+    ) -> Box | None:
+        offsets = self._ints(place, block)
+        if offsets is None:
+            return None
+        if base:
+            if len(base) != len(offsets):
+                return None
+            offsets = tuple(combine(b, o, 1) for b, o in zip(base, offsets, strict=True))
+        if sizes is None:
+            return Box(offsets, (1,) * len(offsets))
+        listed = self._ints(sizes, block)
+        if listed is None or len(listed) != len(offsets):
+            return None
+        return Box(offsets, tuple([None if s.terms else s.constant for s in listed]))
+
+    def _window(self, value: Expr, source: Expr | None, block: Block) -> Window:
+        """Return where the tensor ``value`` begins in the tensor ``source`` that it aliases."""
+        if source is None:
+            return ()
+        if isinstance(value, Var):
+            return self.windows.get(value)
+        if isinstance(source, Var):
+            base = self.windows.get(source)
+        else:
+            base = self._window(source, aliased(source), block)
+        if not isinstance(value, Call) or base is None:
+            return None
+        op = op_of(value)
+        if op is None or op.view_of is None or op.writes:
+            return base  # a store: its value is the whole tensor that it writes
+        place = _shape_of(op).offset
+        offsets = None if place is None else self._ints(value.args[place], block)
+        if offsets is None or (base and len(base) != len(offsets)):
+            return None  # a reshape, whose elements have other indices
+        if not base:
+            return offsets
+        return tuple(combine(b, o, 1) for b, o in zip(base, offsets, strict=True))
+
+
+def heads(shared: Sequence[SharedParams]) -> dict[int, int]:
+    """Return for each parameter that shares memory the first one of those that may be it."""
+    found = {i: i for each in shared for i in (each.first, each.second)}
+    for each in shared:
+        low, high = sorted((found[each.first], found[each.second]))
+        found = {i: low if head == high else head for i, head in found.items()}
+    return found
+
+
+_Places: TypeAlias = "dict[Var, tuple[Var, Sequence[Affine]]]"
+"""By parameter the one whose memory it shares, and where it begins in that."""
+
+
+def _places(
+    function: Function, shared: Sequence[SharedParams], integers: Integers, root: Block
+) -> _Places:
+    """Return the places of parameters that share memory; those of a group in its first one.
+
+    What begins at different places in different calls, or at one that is not known, begins at
+    numbers that are variables: two accesses through one parameter are told apart all the same.
+    """
+    params = function.params
+    found: _Places = {}
+    for member, first in heads(shared).items():
+        kind = params[member].type
+        if member == first or not isinstance(kind, TensorType):
+            continue
+        ways = [each.distance for each in shared if (each.first, each.second) == (first, member)]
+        begins: list[Affine] = []
+        for axis in range(len(kind.shape)):
+            known = [None if way is None else way[axis] for way in ways] or [None]
+            begins.append(_begin(f"begin_{axis}", known, integers, root))
+        found[params[member]] = params[first], begins
+    return found
+
+
+def _begin(name: str, known: Sequence[int | None], integers: Integers, root: Block) -> Affine:
+    """Return where a parameter begins in one dimension: at one of the numbers that are known."""
+    numbers = [number for number in known if number is not None]
+    is_known = len(numbers) == len(known)
+    if is_known and len(set(numbers)) == 1:
+        return Affine(numbers[0], {})
+    var = Var(name, ScalarType(DataType.INDEX), UNKNOWN_SPAN)
+    integers.home[var] = root
+    if is_known:
+        integers.limit(var, min(numbers), max(numbers))
+    return Affine(0, {var: 1})
+
+
+def _placed(root: Var, box: Box | None, places: _Places) -> tuple[Var, Box | None]:
+    """Return a part of a parameter as a part of the one whose memory it shares."""
+    place = places.get(root)
+    if place is None:
+        return root, box
+    first, begins = place
+    if box is None or len(box.offsets) != len(begins):
+        return first, None
+    offsets = tuple([combine(at, by, 1) for at, by in zip(box.offsets, begins, strict=True)])
+    return first, Box(offsets, box.sizes)
+
+
+_INTS: Final = frozenset({ConstInt})

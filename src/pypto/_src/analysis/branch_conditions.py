@@ -1,0 +1,273 @@
+"""Which arm a branch takes, as far as the turn of a loop decides it.
+
+A loop is looked at once for its first turn, its last and the others, and once for each remainder of
+its variable, where conditions in it ask for that (``if i == 0``, ``if i + 1 < n``, ``if i % 2``).
+Everything else may go either way. Knows integers and conditions; knows nothing of flags.
+"""
+
+from __future__ import annotations
+
+from math import inf, lcm
+from typing import Final, NamedTuple, TypeAlias
+
+from pypto._src.analysis.affine import Affine, Integers, combine
+from pypto._src.analysis.boolean_conditions import outcome, parts, resolved, truth
+from pypto._src.analysis.stmt_tree import Block, Site, sites_in
+from pypto._src.ir.nodes import (
+    ConstBool,
+    ConstInt,
+    Eq,
+    Expr,
+    FloorMod,
+    Ge,
+    Gt,
+    Le,
+    Lt,
+    Ne,
+    ScalarType,
+    Var,
+    const_value,
+)
+from pypto._src.ir.stmts import ForStmt, IfStmt
+
+MOST_CLASSES: Final = 8
+"""The most remainders of one loop variable that are told apart."""
+
+Range: TypeAlias = "tuple[float, float]"
+
+
+class Turn(NamedTuple):
+    """What is known of the present turn of a loop; None is not known."""
+
+    first: bool | None = None
+    last: bool | None = None
+    remainder: int | None = None  # of the loop variable
+    modulus: int = 1
+
+
+class Counter(NamedTuple):
+    """A loop's variable with its bounds as linear forms, and its constant step."""
+
+    var: Var
+    start: Affine
+    stop: Affine
+    step: int
+
+
+class Questions(NamedTuple):
+    """What the conditions in a loop ask about its turn."""
+
+    first: bool
+    last: bool
+    modulus: int
+
+
+class Conditions:
+    """Decides conditions in the present turns of the loops around them."""
+
+    def __init__(self, integers: Integers) -> None:
+        self.integers = integers
+        self.values = integers.values
+        self.turns: dict[Var, tuple[Counter, Turn]] = {}  # of the loops that are open
+        self.assumed: dict[object, bool] = {}
+        self._decided: dict[tuple[object, ...], dict[Expr, bool | None]] = {}  # in the present
+
+    def counter(self, site: Site) -> Counter | None:
+        """Return the counter of a loop, None for one whose step is not constant."""
+        stmt = site.stmt
+        step = const_value(stmt.step) if isinstance(stmt, ForStmt) else None
+        if not isinstance(stmt, ForStmt) or not step:
+            return None
+        start = self.integers.form(stmt.start, site.block)
+        return Counter(stmt.loop_var, start, self.integers.form(stmt.stop, site.block), step)
+
+    # ----- what a loop is asked ---------------------------------------------------------------
+
+    def questions(self, site: Site, counter: Counter) -> Questions:
+        """Return what the conditions inside a loop ask about its turn."""
+        first = last = False
+        modulus = 1
+        seen = set[Expr]()
+        for inner in sites_in(site.blocks[0]):
+            if not isinstance(inner.stmt, IfStmt):
+                continue
+            for part in parts(inner.stmt.condition, self.values, seen):
+                divisor = self._divisor(part, counter.var, inner.block)
+                if divisor is not None and lcm(modulus, divisor) <= MOST_CLASSES:
+                    modulus = lcm(modulus, divisor)
+                difference = self._difference(part, inner.block)
+                if difference is not None and counter.var in difference.terms:
+                    first = first or _constant(difference, counter, counter.start) is not None
+                    last = last or _constant(difference, counter, counter.stop) is not None
+        return Questions(first, last, modulus)
+
+    def _divisor(self, part: Expr, var: Var, block: Block) -> int | None:
+        for side in (part.left, part.right) if isinstance(part, _COMPARISONS) else (part,):
+            side = resolved(side, self.values)
+            if isinstance(side, FloorMod):
+                divisor = const_value(side.right)
+                if divisor and var in self.integers.form(side.left, block).terms:
+                    return abs(divisor)
+        return None
+
+    def _difference(self, part: Expr, block: Block) -> Affine | None:
+        """Return left minus right of a comparison of integers."""
+        if not isinstance(part, _COMPARISONS):
+            return None
+        known = self.integers.differences.get(part)
+        if known is not None or not _is_int(part.left):
+            return known
+        left = self._form(part.left, block)
+        difference = combine(left, self._form(part.right, block), -1)
+        sides = resolved(part.left, self.values), resolved(part.right, self.values)
+        if not any(isinstance(side, FloorMod) for side in sides):  # else a turn may decide it
+            self.integers.differences[part] = difference
+        return difference
+
+    def _form(self, expr: Expr, block: Block) -> Affine:
+        expr = resolved(expr, self.values)
+        remainder = self._remainder(expr, block)
+        return self.integers.form(expr, block) if remainder is None else Affine(remainder, {})
+
+    def _remainder(self, expr: Expr, block: Block) -> int | None:
+        """Return the value of ``form % number`` where the turns of the loops decide it."""
+        divisor = const_value(expr.right) if isinstance(expr, FloorMod) else None
+        if not isinstance(expr, FloorMod) or not divisor or divisor < 0:
+            return None
+        form = self.integers.form(expr.left, block)
+        total = form.constant
+        for atom, factor in form.terms.items():
+            if factor % divisor == 0:
+                continue
+            turn = self.turns[atom][1] if isinstance(atom, Var) and atom in self.turns else None
+            if turn is None or turn.remainder is None or factor * turn.modulus % divisor:
+                return None
+            total += factor * turn.remainder
+        return total % divisor
+
+    def present(self) -> tuple[object, ...]:
+        """Return what is known of the present turns and conditions, as a key."""
+        turns = [(var, turn) for var, (_, turn) in self.turns.items()]
+        return (*turns, *self.assumed.items())
+
+    # ----- deciding -----------------------------------------------------------------------------
+
+    def decide(self, condition: Expr, block: Block) -> bool | None:
+        """Return what a condition is in the present turns, None if it may be either."""
+        now = self.present()
+        known = self._decided.get(now)
+        if known is None:
+            known = dict[Expr, bool | None]()
+            self._decided = {now: known}
+        return outcome(condition, self.values, known, lambda e: self._of_part(e, block), truth)
+
+    def always(self, condition: Expr, block: Block) -> bool | None:
+        """Return what a condition is in all turns, None if it may be either."""
+        turns, self.turns = self.turns, {}
+        try:
+            return self.decide(condition, block)
+        finally:
+            self.turns = turns
+
+    def _of_part(self, expr: Expr, block: Block) -> bool | None:
+        """Return what a condition is that joins no others."""
+        match expr:
+            case ConstBool():
+                return expr.value
+            case ConstInt():
+                return expr.value != 0
+            case FloorMod():
+                remainder = self._remainder(expr, block)
+                return None if remainder is None else remainder != 0
+            case _:
+                pass
+        difference = self._difference(expr, block)
+        if difference is not None:
+            decided = _compared(expr, self._bounds(difference))
+            if decided is not None:
+                return decided
+        key = self.key(expr, block)
+        return None if key is None else self.assumed.get(key)
+
+    def key(self, condition: Expr, block: Block) -> object:
+        """Return what equal conditions have in common, None if that cannot be said."""
+        expr = resolved(condition, self.values)
+        if isinstance(expr, Var):
+            return expr
+        difference = self._difference(expr, block)
+        if difference is None:
+            return None
+        return type(expr), difference.constant, frozenset(difference.terms.items())
+
+    def _bounds(self, form: Affine) -> Range:
+        """Return the closed range of a linear form's values."""
+        low, high = -inf, inf
+        if not form.terms:
+            return form.constant, form.constant
+        for counter, turn in self.turns.values():
+            if counter.var not in form.terms:
+                continue
+            factor = form.terms[counter.var]
+            over = _constant(form, counter, counter.start)
+            if over is not None and turn.first is not None:
+                least = 0 if turn.first else counter.step
+                low, high = _narrow((low, high), over, factor, least, turn.first, counter.step)
+            over = _constant(form, counter, counter.stop)
+            if over is not None and turn.last is not None:
+                low, high = _narrow_last((low, high), over, factor, turn.last, counter.step)
+        return low, high
+
+
+_COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
+
+
+def _is_int(expr: Expr) -> bool:
+    return isinstance(expr.type, ScalarType) and expr.type.dtype.is_int()
+
+
+def _constant(form: Affine, counter: Counter, bound: Affine) -> int | None:
+    """Return c if ``form`` is c plus a multiple of (variable - bound), None if it is not."""
+    factor = form.terms.get(counter.var)
+    if factor is None:
+        return None
+    rest = combine(form, Affine(0, {counter.var: 1}), -factor)
+    rest = combine(rest, bound, factor)
+    return None if rest.terms else rest.constant
+
+
+def _narrow(bounds: Range, over: int, factor: int, least: int, exact: bool, step: int) -> Range:
+    """Return the range of over + factor * d, where d is ``least`` or lies beyond it by steps."""
+    value = over + factor * least
+    if exact:
+        return value, value
+    grows = (factor > 0) == (step > 0)
+    return (max(bounds[0], value), bounds[1]) if grows else (bounds[0], min(bounds[1], value))
+
+
+def _narrow_last(bounds: Range, over: int, factor: int, last: bool, step: int) -> Range:
+    """Return the range of over + factor * d, where d is the variable minus the loop's stop."""
+    size = abs(step)
+    near, far = (-1, -size) if last else (-size - 1, -inf)
+    low, high = (far, near) if step > 0 else (-near, -far)
+    low, high = sorted((factor * low, factor * high))
+    return max(bounds[0], over + low), min(bounds[1], over + high)
+
+
+def _compared(expr: Expr, bounds: Range) -> bool | None:
+    """Return what a comparison of a difference with zero is, None if it may be either."""
+    low, high = bounds
+    match expr:
+        case Eq() | Ne():
+            if low == high == 0:
+                return isinstance(expr, Eq)
+            return isinstance(expr, Ne) if low > 0 or high < 0 else None
+        case Lt():
+            return True if high < 0 else False if low >= 0 else None
+        case Le():
+            return True if high <= 0 else False if low > 0 else None
+        case Gt():
+            return True if low > 0 else False if high <= 0 else None
+        case Ge():
+            return True if low >= 0 else False if high < 0 else None
+        case _:
+            return None

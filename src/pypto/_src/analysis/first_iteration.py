@@ -1,0 +1,191 @@
+"""What surely happens when each loop of a function is in its first turn.
+
+A thing that is so in the first turn of all loops around it, and stands in no branch whose way is
+open, is so in every run that gets there. Open is a loop inside another one, too, unless it is sure
+to run in the first turn of that one, or runs in all of its turns if in any. Tells where that holds;
+says nothing of tiles or tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from pypto._src.analysis.affine import Affine, Integers, combine, trip_count
+from pypto._src.analysis.branch_conditions import Conditions, Turn
+from pypto._src.analysis.stmt_tree import Block, Site, number, sites_in
+from pypto._src.ir.nodes import Call, Expr, ScalarType, Var, const_value
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt
+from pypto._src.ir.walk import uses
+
+_OUTSIDE: Final = 0
+"""The depth of a function's body: no branch is as high up."""
+
+
+class FirstTurns:
+    """The sites of a function in SSA form, and which of them are sure in first turns.
+
+    ``integers`` knows the function's integers. A block's *open* depth is that of the innermost
+    branch around it (or the block itself) whose way is not decided, or loop that may run in later
+    turns only, `_OUTSIDE` for none.
+    """
+
+    def __init__(self, function: Function, root: Block | None = None) -> None:
+        self.root = number(function) if root is None else root
+        self.arguments: dict[Var, None] = dict.fromkeys(function.params)
+        self.integers = Integers(function, self.root)
+        self.conditions = Conditions(self.integers)
+        self.open: dict[Block, int] = {self.root: _OUTSIDE}
+        self.loop: dict[Block, Site | None] = {self.root: None}  # the outermost around a block
+        self.trips: dict[Block, int | None] = {self.root: 1}  # how often a block runs at most
+        self.ways: dict[Site, bool | None] = {}  # of branches, in the first turns around them
+        self.starts: dict[Var, Affine] = {}  # of loop variables
+        self.uneven: set[Site] = set()  # loops that may run in some turns of those around them only
+        for site in sites_in(self.root):
+            self._site(site)
+
+    def _site(self, site: Site) -> None:
+        stmt = site.stmt
+        if isinstance(stmt, AssignStmt):
+            if isinstance(stmt.var.type, ScalarType):
+                self.integers.assign(stmt.var, stmt.value, site.block)
+        elif site.blocks:
+            self.integers.enter(site)
+            if isinstance(stmt, IfStmt):
+                self._branch(site, stmt)
+            else:
+                self._inner(site)
+
+    def _inner(self, site: Site) -> None:
+        [body] = site.blocks
+        block, stmt = site.block, site.stmt
+        self.open[body], self.loop[body] = self.open[block], self.loop[block]
+        self.trips[body] = self.trips[block]
+        if not site.is_loop:
+            return
+        self.loop[body] = self.loop[block] or site
+        counter = self.conditions.counter(site)
+        if isinstance(stmt, ForStmt):
+            self.starts[stmt.loop_var] = self.integers.form(stmt.start, block)
+        if counter is not None:
+            self.conditions.turns[counter.var] = counter, Turn(first=True)
+        count, outer = self._count(stmt, block), self.trips[block]
+        is_open = (count is None or outer is None) and 0 not in (count, outer)
+        self.trips[body] = None if is_open else (count or 0) * (outer or 0)
+        if self.loop[block] is not None and not self._is_even(stmt):
+            self.uneven.add(site)
+        if count == 0 or (site in self.uneven and not self._runs_first(stmt, block)):
+            self.open[body] = body.depth  # it never runs, or perhaps not yet
+
+    def _count(self, stmt: Stmt, block: Block) -> int | None:
+        """Return how many turns a loop has, None if that is not known."""
+        step = const_value(stmt.step) if isinstance(stmt, ForStmt) else None
+        if not isinstance(stmt, ForStmt) or not step:
+            return None
+        start, stop = (self.integers.form(each, block) for each in (stmt.start, stmt.stop))
+        length = combine(stop, start, -1)
+        return None if length.terms else len(range(0, length.constant, step))
+
+    def _is_even(self, stmt: Stmt) -> bool:
+        """True if a loop runs in all turns of the loops around it, or in none."""
+        if not isinstance(stmt, ForStmt):
+            return False
+        return trip_count(stmt) is not None or self._is_fixed([stmt.start, stmt.stop, stmt.step])
+
+    def _is_fixed(self, values: Iterable[Expr]) -> bool:
+        """True if values depend on nothing that a loop defines."""
+        pending, seen = [*values], set[Expr]()
+        while pending:
+            for var in uses([pending.pop()]):
+                if var in seen:
+                    continue
+                seen.add(var)
+                home = self.integers.home.get(var, self.root)
+                if self.loop[home] is None:
+                    continue
+                value = self.integers.values.get(var)
+                if value is None or isinstance(value, Call):
+                    return False
+                pending.append(value)
+        return True
+
+    def _runs_first(self, stmt: Stmt, block: Block) -> bool:
+        """True if a loop has a turn where those around it are in their first ones."""
+        step = const_value(stmt.step) if isinstance(stmt, ForStmt) else None
+        if not isinstance(stmt, ForStmt) or step is None:
+            return False
+        start, stop = (self.integers.form(each, block) for each in (stmt.start, stmt.stop))
+        length = self.at_start(combine(stop, start, -1), block)
+        return length is not None and not length.terms and length.constant * step > 0
+
+    def _branch(self, site: Site, stmt: IfStmt) -> None:
+        block = site.block
+        way = self.ways[site] = self.conditions.decide(stmt.condition, block)
+        always = None if way is None else self.conditions.always(stmt.condition, block)
+        for arm, taken in zip(site.blocks, (True, False), strict=False):
+            self.loop[arm] = self.loop[block]
+            self.trips[arm] = self.trips[block] if always in (None, taken) else 0
+            self.open[arm] = self.open[block] if way is taken else arm.depth
+
+    def is_sure(self, block: Block, depth: int) -> bool:
+        """True if no way between a block at ``depth`` and ``block`` inside it is open."""
+        return self.open[block] <= depth
+
+    def later(self, loop: Site, branch: Site) -> bool | None:
+        """Return which way a branch inside a loop takes in that one's later turns, None for either.
+
+        Loops in between, and around it, are in their first turns.
+        """
+        counter, stmt = self.conditions.counter(loop), branch.stmt
+        if counter is None or not isinstance(stmt, IfStmt):
+            return None
+        turns = self.conditions.turns
+        now = turns[counter.var]
+        turns[counter.var] = counter, Turn(first=False)
+        way = self.conditions.decide(stmt.condition, branch.block)
+        turns[counter.var] = now
+        return way
+
+    def until(self, site: Site) -> int:
+        """Return up to which number statements may have run before ``site``, in any turn of it."""
+        loop = self.loop[site.block]
+        if loop is None or self.open[site.block] <= loop.block.depth:
+            return site.begin
+        return loop.end
+
+    def at_start(self, form: Affine, block: Block) -> Affine | None:
+        """Return a linear form as it is in the first turns; None if ``block`` may not run then."""
+        while True:
+            var = next((v for v in form.terms if isinstance(v, Var) and v in self.starts), None)
+            if var is None:
+                return form
+            if not self.is_sure(block, _OUTSIDE):
+                return None
+            factor = form.terms[var]
+            rest = {atom: k for atom, k in form.terms.items() if atom is not var}
+            form = combine(Affine(form.constant, rest), self.starts[var], factor)
+
+    def is_free(self, condition: Expr) -> bool:
+        """True if a condition depends on arguments of the function only, and on no turn."""
+        found = False
+        pending: list[Expr] = [condition]
+        seen: set[Expr] = set()
+        while pending:
+            for var in uses([pending.pop()]):
+                if var in seen:
+                    continue
+                seen.add(var)
+                value = self.integers.values.get(var)
+                if value is not None:
+                    pending.append(value)
+                elif var in self.arguments:
+                    found = True
+                else:
+                    return False
+        return found
+
+
+def inner_block(site: Site, block: Block) -> Block | None:
+    """Return the block of ``site`` that is or encloses ``block``, None if there is none."""
+    found: Sequence[Block] = [b for b in site.blocks if b.begin <= block.begin < b.end]
+    return found[0] if found else None

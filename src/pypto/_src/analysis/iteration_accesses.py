@@ -1,0 +1,536 @@
+"""Which parts of tensors a function or a turn of a loop touches, with the functions that it calls.
+
+Goes through the statements as a run would: loops turn by turn, branches by their conditions. What
+is said to be touched is, whenever that runs, or on the way of a condition that is named. Where too
+little is known it says so; loops whose bounds do not depend on the turn are taken to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias, cast
+
+from pypto._src.analysis.affine import Affine, combine, encloses
+from pypto._src.analysis.box_sets import Box
+from pypto._src.analysis.iteration_values import Values
+from pypto._src.analysis.stmt_tree import Block, Site, call_of, sites_in
+from pypto._src.analysis.tensor_regions import TensorParts, moved
+from pypto._src.diagnostics import Span
+from pypto._src.ir.inspect.source_names import user_name
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    GlobalVar,
+    ScalarType,
+    TensorType,
+    Var,
+    valid_part,
+)
+from pypto._src.ir.opdef import OpDef, op_of
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    BreakStmt,
+    ContinueStmt,
+    ForStmt,
+    IfStmt,
+    ReturnStmt,
+    ScopeStmt,
+    Stmt,
+    WhileStmt,
+    yielded,
+)
+from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.ops.rules import called
+
+_MOST_STEPS: Final = 20_000
+"""How many statements are gone through for one loop, all turns together."""
+_MOST_INNER: Final = 256
+"""How many turns of a loop are gone through, or all where a function has room for them."""
+_MOST_CALLS: Final = 16
+"""How deep calls nest that are gone through."""
+
+Ways: TypeAlias = "frozenset[tuple[Hashable, bool]]"
+"""Conditions, and what they have to be."""
+
+
+Turns: TypeAlias = "tuple[tuple[Var, Affine], ...]"
+"""The variables of loops, and what they are."""
+
+
+class Access(NamedTuple):
+    """Elements of a tensor that a call touches in a turn, if conditions are as its ``ways`` say."""
+
+    turn: int
+    order: int  # of the call, in the text
+    root: Var
+    offsets: tuple[Affine, ...]
+    sizes: tuple[int, ...]
+    writes: bool
+    span: Span
+    ways: Ways
+    reader: str = ""
+    around: Turns = ()  # the loops of the function
+
+
+def box_of(access: Access) -> Box | None:
+    """Return the elements of an access, None where they depend on arguments."""
+    if any(offset.terms for offset in access.offsets) or not access.offsets:
+        return None
+    pairs = zip(access.offsets, access.sizes, strict=True)
+    return tuple([(offset.constant, offset.constant + size) for offset, size in pairs])
+
+
+class Outside(NamedTuple):
+    """A region of a tensor that lies outside, in every run that gets so far."""
+
+    call: Call
+    caller: Span | None  # of the call of the function that has it
+    tensor: Expr
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+    limits: tuple[int | None, ...]  # the tensor's sizes, None for not known
+    around: Turns  # the loops of the function that has it
+    outer: Turns  # the loops of the one that was looked at, where that calls it
+
+
+_Region: TypeAlias = "tuple[tuple[Affine, ...], tuple[Affine, ...]]"
+"""Offsets and sizes, by dimension."""
+_Numbers: TypeAlias = "tuple[tuple[Affine, ...], tuple[int, ...]]"
+"""Offsets and sizes as they are now."""
+
+_Place: TypeAlias = "tuple[Var, tuple[Affine, ...]]"
+"""The tensor that a parameter is, and where it begins in that; no offsets for at its beginning."""
+
+
+class TurnAccesses:
+    """The accesses of one function, or of turns of one loop in it, in the order of a run.
+
+    ``known`` has the functions that it may call. All that runs is there up to access number
+    ``broken``, if there is one; ``unknown`` has the tensors of which other parts may be written,
+    with the number of accesses before, ``unread`` those of which other parts may be read.
+    """
+
+    def __init__(
+        self, parts: TensorParts, known: Mapping[str, TensorParts], body: Block | None = None
+    ) -> None:
+        """Prepare to go through a function, or turns of the loop that has a ``body``."""
+        self.parts = parts
+        self.known = known
+        self.body = body
+        self.found: list[Access] = []
+        self.broken: int | None = None
+        self.unknown: dict[Var, int] = {}
+        self.unread: set[Var] = set()
+        self.outside: dict[Call, Outside] = {}
+        self.steps = 0
+        self.regions: dict[tuple[Call, int], _Region | None] = {}
+        self.lost: dict[Block, Mapping[Var, bool]] = {}  # what blocks may touch, and if they write
+        self.jumps: dict[Site, frozenset[type[Stmt]]] = {}  # what may leave a loop or a function
+        home, loop = parts.turns.integers.home, parts.turns.loop
+        sizes = set(dimension_vars(parts.function))
+
+        def stays(var: Var) -> bool:
+            if var not in home:
+                return var in sizes
+            return loop[home[var]] is None if body is None else not encloses(body, home[var])
+
+        self._values = Values(parts.turns.integers, stays)
+        inside = () if body is None else sites_in(body)
+        self._own = {s.stmt.var for s in inside if isinstance(s.stmt, AssignStmt)}
+
+    @property
+    def is_exhausted(self) -> bool:
+        """True if no more can be gone through."""
+        return self.steps > _MOST_STEPS
+
+    def add_turn(self, turn: int, var: Var, value: Affine) -> None:
+        """Take in the accesses of a turn in which the loop's variable has a value."""
+        assert self.body is not None
+        self._values.let(var, value)
+        self._go(turn, self.body)
+
+    def add_all(self) -> None:
+        """Take in the accesses of the function."""
+        self._go(0, self.parts.turns.root)
+
+    def _go(self, turn: int, block: Block) -> None:
+        _Function(self, turn, self.parts, self._values, None, None, 0).block(block, frozenset())
+
+    def is_own(self, root: Var) -> bool:
+        """True for a tensor that each turn makes for itself."""
+        return root in self._own
+
+    def breaks(self) -> None:
+        """Note that something may run here that is not gone through."""
+        if self.broken is None:
+            self.broken = len(self.found)
+
+    def loses(self, root: Var) -> None:
+        """Note that some part of a tensor may be written here."""
+        self.unknown.setdefault(root, len(self.found))
+
+
+def turns_text(around: Turns) -> str:
+    """Return what the variables of loops are, in words; empty if nothing is known of them."""
+    known = [(user_name(var), at.constant) for var, at in around if not at.terms]
+    return ", ".join(f"{name} is {number}" for name, number in known)
+
+
+class _Function:
+    """A function, or the loop's body, as it is gone through once.
+
+    ``params`` says which tensors its parameters are, ``at`` the call and its place in the text.
+    """
+
+    def __init__(
+        self,
+        whole: TurnAccesses,
+        turn: int,
+        parts: TensorParts,
+        values: Values,
+        params: Mapping[Var, _Place] | None,
+        at: tuple[int, Span, Turns] | None,
+        depth: int,
+    ) -> None:
+        self.whole = whole
+        self.turn = turn
+        self.parts = parts
+        self.values = values
+        self.params = params
+        self.at = at
+        self.depth = depth
+        self.around: list[tuple[Var, Affine]] = []
+
+    def block(self, block: Block, ways: Ways) -> bool:
+        """Go through a block; False if it may be left before its end."""
+        for site in block.sites:
+            self.whole.steps += 1
+            if self.whole.is_exhausted:
+                self.whole.breaks()
+                return False
+            if not self._site(site, ways):
+                return False
+        return True
+
+    def _site(self, site: Site, ways: Ways) -> bool:
+        stmt: Stmt = site.stmt
+        if isinstance(stmt, ScopeStmt):
+            return self.block(site.blocks[0], ways)
+        if isinstance(stmt, ForStmt | WhileStmt):
+            is_for = isinstance(stmt, ForStmt)
+            is_whole = self._loop(site, stmt, ways) if is_for else self._while(site, stmt, ways)
+            if is_whole or ReturnStmt not in self._jumps(site):
+                return True
+            self.whole.breaks()
+            return False
+        if isinstance(stmt, IfStmt):
+            return self._branch(site, stmt, ways)
+        call = call_of(stmt)
+        if call is not None:
+            self._call(site, call, ways)
+        if not isinstance(stmt, BreakStmt | ContinueStmt | ReturnStmt):
+            return True
+        if site.block is not self.parts.turns.root:
+            self.whole.breaks()
+        return False
+
+    def _loop(self, site: Site, stmt: ForStmt, ways: Ways) -> bool:
+        """Go through a loop; False if it may have more turns, or fewer."""
+        values, [body] = self.values, site.blocks
+        bounds = [values.of(each, site.block) for each in (stmt.start, stmt.stop, stmt.step)]
+        turns: Sequence[Affine] = []
+        ends = False
+        if None not in bounds:
+            start, stop, step = cast("list[Affine]", bounds)
+            length = combine(stop, start, -1)
+            if length.terms or step.terms or not step.constant:
+                turns = [start]  # it does run, or does not, in each turn in which these are so
+                key = tuple([(x.constant, frozenset(x.terms.items())) for x in (length, step)])
+                ways |= {((ForStmt, *key), True)}
+            else:
+                numbers = range(0, length.constant, step.constant)
+                most = self._most(len(numbers), body)
+                turns = [combine(start, Affine(i, {}), 1) for i in numbers[:most]]
+                ends = len(turns) == len(numbers)
+        carried = _Carried(self.values, site, stmt)
+        for value in turns:
+            values.let(stmt.loop_var, value)
+            carried.begin()
+            self.around.append((stmt.loop_var, value))
+            is_whole = self.block(body, ways)
+            self.around.pop()
+            if not is_whole:
+                ends = False
+                break
+            carried.end()
+        if not ends:
+            self._skip(site.blocks)
+        carried.leave(is_known=ends)
+        return ends
+
+    def _most(self, count: int, body: Block) -> int:
+        """Return how many of the turns of a loop are gone through."""
+        whole = self.whole
+        if count <= _MOST_INNER or whole.body is not None:
+            return _MOST_INNER
+        is_room = count * (len(sites_in(body)) + 1) <= _MOST_STEPS - whole.steps
+        return count if is_room else _MOST_INNER
+
+    def _while(self, site: Site, stmt: WhileStmt, ways: Ways) -> bool:
+        """Go through a loop as long as its condition is known; False if that is not to its end."""
+        values, [body] = self.values, site.blocks
+        carried = _Carried(values, site, stmt)
+        runs: bool | None = None
+        for _ in range(_MOST_INNER):
+            carried.begin()
+            runs = values.decide(stmt.condition, body)
+            if not runs or not self.block(body, ways):
+                break
+            carried.end()
+        if runs is not False:
+            self._skip(site.blocks)
+        carried.leave(is_known=runs is False)
+        return runs is False
+
+    def _branch(self, site: Site, stmt: IfStmt, ways: Ways) -> bool:
+        values = self.values
+        taken = values.decide(stmt.condition, site.block)
+        ends = True
+        if taken is not None:
+            arm = 0 if taken else 1
+            body = stmt.then_body if taken else stmt.else_body
+            ends = arm >= len(site.blocks) or self.block(site.blocks[arm], ways)
+            for var, value in zip(stmt.return_vars, yielded(body), strict=False):
+                if isinstance(var.type, ScalarType):
+                    values.let(var, values.of(value, site.blocks[arm]))
+            return ends
+        key = values.key(stmt.condition, site.block)
+        for block, way in zip(site.blocks, (True, False), strict=False):
+            if key is not None and (key, not way) in ways:
+                continue  # it does not run
+            if key is None:
+                self._skip([block])
+                if self._jumps(site):
+                    self.whole.breaks()
+                    ends = False
+            else:
+                ends = self.block(block, ways | {(key, way)}) and ends
+        for var in stmt.return_vars:
+            values.let(var, None)
+        return ends
+
+    # ----- calls --------------------------------------------------------------------------------
+
+    def _call(self, site: Site, call: Call, ways: Ways) -> None:
+        op, block = op_of(call), site.block
+        if isinstance(call.op, GlobalVar):
+            callee = self.whole.known.get(call.op.name)
+            if callee is None or self.depth >= _MOST_CALLS:
+                self._lose_all(call)
+            else:
+                self._callee(site, call, callee, ways)
+            return
+        if op is None:
+            return
+        if op.view_of is not None:
+            region = None if ways else self.parts.view_region(call, op, block)
+            box = None if region is None else self._box(region, block)
+            if box is not None:
+                self._inside(call, call.args[op.view_of], box, block)
+            return
+        for index in sorted(op.reads | op.writes):
+            tensor = call.args[index]
+            if not isinstance(tensor.type, TensorType):
+                continue
+            if not self._touch(site, call, op, index, ways):
+                self._lose(tensor, writes=index in op.writes)
+
+    def _touch(
+        self, site: Site, call: Call, op: OpDef[..., object], index: int, ways: Ways
+    ) -> bool:
+        """Take note of what a call touches of an operand; False if that is not known."""
+        tensor, block = call.args[index], site.block
+        if (call, index) not in self.whole.regions:
+            region = self.parts.region(call, op, index, block)
+            if region is not None and index in op.writes:
+                region = self._valid(call, region, block)
+            self.whole.regions[call, index] = region
+        region = self.whole.regions[call, index]
+        box = None if region is None else self._box(region, block)
+        if box is None:
+            return False
+        if not ways:
+            self._inside(call, tensor, box, block)
+        place = self._place(tensor, block)
+        offsets = None if place is None else moved(place[1], box[0])
+        if place is None or offsets is None or len(box[1]) != len(offsets):
+            return False
+        writes, around = index in op.writes, tuple(self.around)
+        order, span, reader = site.begin, call.span, called(op)
+        if self.at is not None:
+            order, span, around = self.at
+            reader = self.parts.function.name
+        self.whole.found.append(
+            Access(self.turn, order, place[0], offsets, box[1], writes, span, ways, reader, around)
+        )
+        return True
+
+    def _valid(self, call: Call, region: _Region, block: Block) -> _Region | None:
+        """Return the part of a region that a call writes: of partly valid tiles only so much."""
+        parts = [part for part in (valid_part(arg.type) for arg in call.args) if part is not None]
+        if not parts:
+            return region
+        form = self.values.integers.form
+        sizes = tuple([form(size, block) for size in parts[0]])
+        return (region[0], sizes) if len(parts) == 1 and len(sizes) == len(region[0]) else None
+
+    def _box(self, region: _Region, block: Block) -> _Numbers | None:
+        """Return offsets and sizes as they are now, None if they are not known."""
+        offsets = [self.values.at(form, block) for form in region[0]]
+        sizes = [self.values.at(form, block) for form in region[1]]
+        begins = [form for form in offsets if form is not None]
+        numbers = [form.constant for form in sizes if form is not None and not form.terms]
+        if len(begins) < len(offsets) or len(numbers) < len(sizes):
+            return None
+        return tuple(begins), tuple(numbers)
+
+    def _inside(self, call: Call, tensor: Expr, box: _Numbers, block: Block) -> None:
+        """Take note of a region that lies outside its tensor."""
+        kind = tensor.type
+        if call in self.whole.outside or not isinstance(kind, TensorType):
+            return
+        if any(offset.terms for offset in box[0]):
+            return
+        at = tuple([offset.constant for offset in box[0]])
+        limits = tuple([self.values.constant(dim, block) for dim in kind.shape])
+        if all(
+            begin >= 0 and (limit is None or begin + size <= limit)
+            for begin, size, limit in zip(at, box[1], limits, strict=False)
+        ):
+            return
+        _, caller, outer = (0, None, ()) if self.at is None else self.at
+        found = Outside(call, caller, tensor, at, box[1], limits, tuple(self.around), outer)
+        self.whole.outside[call] = found
+
+    def _skip(self, blocks: Iterable[Block]) -> None:
+        """Take note of what may run without being gone through."""
+        for block in blocks:
+            if block not in self.whole.lost:
+                self.whole.lost[block] = self._touched(block)
+            for root, writes in self.whole.lost[block].items():
+                self._lose_root(root, writes=writes)
+
+    def _touched(self, block: Block) -> dict[Var, bool]:
+        """Return the tensors that a block may touch, and which of them it may write."""
+        found: dict[Var, bool] = {}
+        for call in [call_of(site.stmt) for site in sites_in(block)]:
+            op = None if call is None else op_of(call)
+            for index, arg in enumerate(() if call is None else call.args):
+                if isinstance(arg.type, TensorType) and (
+                    op is None or index in op.reads | op.writes
+                ):
+                    writes = op is None or index in op.writes
+                    for root in self.parts.roots_of(arg):
+                        found[root] = found.get(root, False) or writes
+        return found
+
+    def _jumps(self, site: Site) -> frozenset[type[Stmt]]:
+        """Return in which ways what is inside a statement may be left."""
+        known = self.whole.jumps
+        if site not in known:
+            stmts = [inner.stmt for block in site.blocks for inner in sites_in(block)]
+            known[site] = frozenset(
+                [type(s) for s in stmts if isinstance(s, BreakStmt | ContinueStmt | ReturnStmt)]
+            )
+        return known[site]
+
+    def _lose_all(self, call: Call) -> None:
+        """Take note of a call that may be made, with any values."""
+        op = op_of(call)
+        for index, arg in enumerate(call.args):
+            if isinstance(arg.type, TensorType) and (op is None or index in op.reads | op.writes):
+                self._lose(arg, writes=op is None or index in op.writes)
+
+    def _lose(self, value: Expr, *, writes: bool) -> None:
+        """Take note of a tensor of which any part may be read, or written."""
+        for root in self.parts.roots_of(value):
+            self._lose_root(root, writes=writes)
+
+    def _lose_root(self, root: Var, *, writes: bool) -> None:
+        """Take note of any part of a tensor that is no view of another one."""
+        outer = root
+        if self.params is not None:
+            if root not in self.params:
+                return
+            outer = self.params[root][0]
+        self.whole.unread.add(outer)
+        if writes:
+            self.whole.loses(outer)
+
+    def _place(self, value: Expr, block: Block) -> _Place | None:
+        """Return which tensor a value is now, and where it begins in that."""
+        roots, base = self.parts.roots_of(value), self.parts.base(value)
+        if len(roots) != 1 or base is None:
+            return None
+        at = [self.values.at(form, block) for form in base]
+        known = tuple([form for form in at if form is not None])
+        if len(known) < len(at):
+            return None
+        if self.params is None:
+            return None if self.whole.is_own(roots[0]) else (roots[0], known)
+        outer = self.params.get(roots[0])
+        if outer is None or not known:
+            return outer
+        offsets = moved(outer[1], known)
+        return None if offsets is None else (outer[0], offsets)
+
+    def _callee(self, site: Site, call: Call, callee: TensorParts, ways: Ways) -> None:
+        """Go through a function that is called."""
+        params: dict[Var, _Place] = {}
+        values = Values(callee.turns.integers, lambda _: False)
+        for param, arg in zip(callee.function.params, call.args, strict=False):
+            if isinstance(param.type, TensorType):
+                self._size(values, param.type, arg, site.block)
+                place = self._place(arg, site.block)
+                if place is not None:
+                    params[param] = place
+                else:
+                    self._lose(arg, writes=True)
+            elif isinstance(param.type, ScalarType):
+                number = self.values.of(arg, site.block) if param.type.dtype.is_int() else None
+                values.let(param, number)
+        at = self.at or (site.begin, call.span, tuple(self.around))
+        inner = _Function(self.whole, self.turn, callee, values, params, at, self.depth + 1)
+        inner.block(callee.turns.root, ways)
+
+    def _size(self, values: Values, kind: TensorType, arg: Expr, block: Block) -> None:
+        """Say what the named sizes of a parameter are in a call."""
+        if isinstance(arg.type, TensorType):
+            for dim, size in zip(kind.shape, arg.type.shape, strict=False):
+                if isinstance(dim, Var):
+                    values.let(dim, self.values.of(size, block))
+
+
+class _Carried:
+    """The numbers that a loop hands on from turn to turn."""
+
+    def __init__(self, values: Values, site: Site, stmt: ForStmt | WhileStmt) -> None:
+        self.values = values
+        self.body = site.blocks[0]
+        found = zip(stmt.iter_args, stmt.return_vars, yielded(stmt.body), strict=False)
+        self.found = [each for each in found if isinstance(each[0].type, ScalarType)]
+        self.now = [values.of(arg.initValue, site.block) for arg, _, _ in self.found]
+
+    def begin(self) -> None:
+        """Begin a turn, in which the numbers are what they are now."""
+        for (arg, _, _), number in zip(self.found, self.now, strict=True):
+            self.values.let(arg, number)
+
+    def end(self) -> None:
+        """End a turn."""
+        self.now = [self.values.of(end, self.body) for _, _, end in self.found]
+
+    def leave(self, *, is_known: bool) -> None:
+        """Leave the loop; its results are not known if it may have ended earlier or later."""
+        for (_, var, _), number in zip(self.found, self.now, strict=True):
+            self.values.let(var, number if is_known else None)

@@ -1,0 +1,222 @@
+"""What the integers and conditions of a function are in one turn of the loops around them.
+
+A value is a linear form of what does not change from turn to turn: arguments, and what is defined
+outside the loops that are gone through. Where that cannot be said nothing is: every value given is
+the one of a run. Knows nothing of tiles and tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from itertools import islice
+from typing import Any, Final, cast
+
+from pypto._src.analysis.affine import Affine, Integers, combine
+from pypto._src.analysis.boolean_conditions import outcome, parts, truth
+from pypto._src.analysis.stmt_tree import Block
+from pypto._src.ir.nodes import (
+    BinaryExpr,
+    ConstBool,
+    ConstInt,
+    Eq,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Ge,
+    Gt,
+    Le,
+    Lt,
+    Max,
+    Min,
+    Mul,
+    Ne,
+    Pow,
+    ScalarType,
+    UnaryExpr,
+    Var,
+)
+from pypto._src.ir.walk import uses
+
+COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
+_ZERO: Final = Affine(0, {})
+_MOST_DEEP: Final = 64
+"""How many values are gone back, each computed from the next one, in what is no linear form."""
+_MOST_PARTS: Final = 64
+"""How many different parts of a condition are looked at, in each turn."""
+
+
+class Values:
+    """The values in the present turn.
+
+    ``stays`` tells the variables that are what they are in every turn. Others have the value that
+    they are given by `let`, or none that is known.
+    """
+
+    def __init__(self, integers: Integers, stays: Callable[[Var], bool]) -> None:
+        self.integers = integers
+        self.stays = stays
+        self._given: dict[Expr, Affine | None] = {}
+        self._known: dict[Expr, Affine | None] = {}  # since the last change
+        self._depth = 0
+        self._decided: dict[Expr, bool | None] = {}  # since the last change
+        self._keys: dict[Expr, Hashable | None] = {}  # since the last change
+        self._numbers: dict[Hashable, int] = {}  # of keys that join others
+        self._short: dict[Expr, bool] = {}  # by condition
+
+    def let(self, var: Var, value: Affine | None) -> None:
+        """Say what a variable is from now on; None for not known."""
+        self._given[var] = value
+        for found in (self._known, self._decided, self._keys):
+            found.clear()
+
+    def of(self, expr: Expr, block: Block) -> Affine | None:
+        """Return what an integer that stands in ``block`` is now."""
+        return self.at(self.integers.form(expr, block), block)
+
+    def at(self, form: Affine, block: Block) -> Affine | None:
+        """Return what a linear form is now."""
+        if not form.terms:
+            return form
+        found = Affine(form.constant, {})
+        for atom, factor in form.terms.items():
+            value = self._atom(atom, block)
+            if value is None:
+                return None
+            found = combine(found, value, factor)
+        return found
+
+    def constant(self, expr: Expr, block: Block) -> int | None:
+        """Return what an integer is now if that is a number."""
+        found = self.of(expr, block)
+        return None if found is None or found.terms else found.constant
+
+    def _atom(self, atom: Expr, block: Block) -> Affine | None:
+        if atom in self._given:
+            return self._given[atom]
+        if atom not in self._known:
+            if self._depth >= _MOST_DEEP:
+                return None
+            self._depth += 1
+            self._known[atom] = None  # what depends on itself has no value
+            self._known[atom] = self._found(atom, block)
+            self._depth -= 1
+        return self._known[atom]
+
+    def _found(self, atom: Expr, block: Block) -> Affine | None:
+        home = self.integers.home.get(atom, block)
+        if isinstance(atom, Var):
+            value = self.integers.values.get(atom)
+            found = None if value is None else self._computed(value, home)
+        else:
+            found = self._computed(atom, home)
+        if found is None:
+            read = [*uses([atom])]
+            if read and all(self.stays(var) for var in read):
+                return Affine(0, {atom: 1})
+        return found
+
+    def _computed(self, expr: Expr, block: Block) -> Affine | None:
+        """Return what an expression that is no linear form comes to."""
+        if isinstance(expr, Var | ConstInt):
+            return self.of(expr, block)
+        if not isinstance(expr.type, ScalarType) or not expr.type.dtype.is_int():
+            return None
+        if isinstance(expr, UnaryExpr):
+            value = self.constant(expr.operand, block) if _is_int(expr.operand) else None
+            return None if value is None else Affine(_folded(expr, value), {})
+        if not isinstance(expr, BinaryExpr) or not (_is_int(expr.left) and _is_int(expr.right)):
+            return None
+        left, right = self.of(expr.left, block), self.of(expr.right, block)
+        return None if left is None or right is None else _binary(expr, left, right)
+
+    # ----- conditions ---------------------------------------------------------------------------
+
+    def decide(self, condition: Expr, block: Block) -> bool | None:
+        """Return what a condition is now, None if it may be either."""
+        if not self._is_short(condition):
+            return None
+        values, known = self.integers.values, self._decided
+        return outcome(condition, values, known, lambda part: self._truth(part, block), truth)
+
+    def _truth(self, expr: Expr, block: Block) -> bool | None:
+        """Return what a condition is now that joins no others."""
+        if isinstance(expr, ConstBool | ConstInt):
+            return bool(expr.value)
+        if isinstance(expr, COMPARISONS):
+            difference = self._difference(expr, block)
+            if difference is None or difference.terms:
+                return None
+            return bool(_folded(expr, difference.constant, 0))
+        value = self.constant(expr, block) if _is_int(expr) else None
+        return None if value is None else value != 0
+
+    def key(self, condition: Expr, block: Block) -> Hashable:
+        """Return what conditions that are the same now have in common, None if it is not known."""
+        if not self._is_short(condition):
+            return None
+        values, known = self.integers.values, self._keys
+        return outcome(condition, values, known, lambda part: self._key(part, block), self._joined)
+
+    def _key(self, expr: Expr, block: Block) -> Hashable:
+        if isinstance(expr, COMPARISONS):
+            difference = self._difference(expr, block)
+            if difference is not None:
+                return type(expr), difference.constant, frozenset(difference.terms.items())
+        elif isinstance(expr, Var) and self.stays(expr):
+            return expr
+        return None
+
+    def _joined(self, expr: Expr, keys: Sequence[Hashable]) -> Hashable:
+        """Return a number for an op on these keys: keys inside keys would be as large as trees."""
+        if None in keys:
+            return None
+        return self._numbers.setdefault((type(expr), *keys), len(self._numbers))
+
+    def _is_short(self, condition: Expr) -> bool:
+        """True if a condition has few different parts, with those of the values that it names."""
+        if condition not in self._short:
+            found = parts(condition, self.integers.values, set())
+            self._short[condition] = next(islice(found, _MOST_PARTS, None), None) is None
+        return self._short[condition]
+
+    def _difference(self, expr: Expr, block: Block) -> Affine | None:
+        """Return left minus right of a comparison of integers."""
+        sides = cast("BinaryExpr", expr)
+        if not (_is_int(sides.left) and _is_int(sides.right)):
+            return None
+        left, right = self.of(sides.left, block), self.of(sides.right, block)
+        return None if left is None or right is None else combine(left, right, -1)
+
+
+def _is_int(expr: Expr) -> bool:
+    return isinstance(expr.type, ScalarType) and expr.type.dtype.is_int()
+
+
+def _folded(expr: Any, *operands: int) -> int:
+    return int(expr.fold(*operands))
+
+
+def _binary(expr: BinaryExpr, left: Affine, right: Affine) -> Affine | None:
+    """Return what an op makes of two linear forms."""
+    if isinstance(expr, Mul) and not (left.terms and right.terms):
+        form, factor = (left, right.constant) if left.terms else (right, left.constant)
+        return combine(_ZERO, form, factor) if factor else _ZERO
+    if isinstance(expr, Min | Max):
+        apart = combine(left, right, -1)
+        if apart.terms:
+            return None
+        return left if (apart.constant < 0) == isinstance(expr, Min) else right
+    if isinstance(expr, FloorDiv | FloorMod) and not right.terms and right.constant:
+        by = right.constant
+        if any(factor % by for factor in left.terms.values()):
+            return None
+        if isinstance(expr, FloorMod):
+            return Affine(left.constant % by, {})
+        terms = {atom: factor // by for atom, factor in left.terms.items()}
+        return Affine(left.constant // by, terms)
+    if left.terms or right.terms or isinstance(expr, Pow):
+        return None
+    try:
+        return Affine(_folded(expr, left.constant, right.constant), {})
+    except (ArithmeticError, ValueError):
+        return None

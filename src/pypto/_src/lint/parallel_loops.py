@@ -1,0 +1,269 @@
+"""Parallel loops whose turns are not independent: what one writes, another one writes or reads.
+
+The passes rely on it that the turns of ``pl.parallel`` may run in any order. What is reported is
+certain, if the loop has so many turns at all: a value that one turn hands on to the next, and parts
+of a tensor that meet in two of the first turns, or of the last ones, on one way of all conditions.
+Looks at functions in SSA form whose calls stand alone, and through calls at what those functions
+touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final
+
+from pypto._src.analysis.affine import Affine, combine, trip_count
+from pypto._src.analysis.iteration_accesses import Access, TurnAccesses
+from pypto._src.analysis.stmt_tree import Block, Site, read_by, sites_in
+from pypto._src.analysis.tensor_regions import TensorParts
+from pypto._src.diagnostics import UNKNOWN_SPAN, Diagnostic, DiagnosticSeverity, Label, Span
+from pypto._src.ir.enums import ForKind
+from pypto._src.ir.inspect.source_names import user_name
+from pypto._src.ir.nodes import Expr, TensorType, Var, const_value
+from pypto._src.ir.stmts import ForStmt, Function, Program, WhileStmt, YieldStmt, yielded
+from pypto._src.ir.walk import call_order, functions_called, stmts_in, uses, with_room
+from pypto._src.lint.uninitialized import in_flat_form
+from pypto._src.misuse import not_a_program
+
+RULE: Final = "parallel-turns"
+_FIRST: Final = 64
+_LAST: Final = 16
+"""How many turns of a loop are looked at, at its beginning and at its end."""
+_MOST: Final = 1024
+"""How many accesses to one tensor are compared with each other."""
+
+
+def check_parallel(program: Program | Function) -> list[Diagnostic]:
+    """Return an error for what makes turns of parallel loops depend on each other; see the module.
+
+    The rule is ``parallel-turns``. Nothing is said of a program that cannot be brought into SSA
+    form, which the passes report.
+
+    Raises:
+        CallError: it is neither a program nor a function.
+    """
+    if isinstance(program, Function):
+        program = Program([program], program.name)
+    if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise not_a_program(program, "passes.check_parallel")
+    if not any(_has_parallel(function) for function in program.functions_):
+        return []
+    whole = program
+    return with_room(lambda: _findings(whole), whole)
+
+
+def _findings(program: Program) -> list[Diagnostic]:
+    flat = in_flat_form(program)
+    if flat is None:
+        return []
+    known: dict[str, TensorParts] = {}
+    results: dict[str, tuple[tuple[int, ...], ...]] = {}
+    found: dict[str, list[Diagnostic]] = {}
+    inner = {name for function in flat.functions_ for name in functions_called(function)}
+    for function in call_order(flat):
+        if function.name not in inner and not _has_parallel(function):
+            continue
+        parts = TensorParts(function, results)
+        found[function.name] = list(_in(function, parts, known))
+        if function.name in inner:
+            known[function.name] = parts
+            results[function.name] = parts.results_in({p: i for i, p in enumerate(function.params)})
+    return [each for function in flat.functions_ for each in found.get(function.name, ())]
+
+
+def _in(
+    function: Function, parts: TensorParts, known: Mapping[str, TensorParts]
+) -> Iterator[Diagnostic]:
+    if not _has_parallel(function):
+        return
+    read = _reads(parts.turns.root)
+    for site in sites_in(parts.turns.root):
+        stmt = site.stmt
+        if not isinstance(stmt, ForStmt) or stmt.kind is not ForKind.Parallel:
+            continue
+        if trip_count(stmt) not in (0, 1):
+            yield from _carried(stmt, read)
+            yield from _meetings(parts, site, stmt, known)
+
+
+def _has_parallel(function: Function) -> bool:
+    loops = (stmt for stmt in stmts_in(function.body) if isinstance(stmt, ForStmt))
+    return any(loop.kind is ForKind.Parallel for loop in loops)
+
+
+def _error(stmt: ForStmt, why: str, span: Span, label: Label | None) -> Diagnostic:
+    return Diagnostic(
+        DiagnosticSeverity.Error,
+        RULE,
+        0,
+        f"the turns of a parallel loop depend on each other: {why}",
+        span,
+        related=() if label is None else (label,),
+        hint=f"write for {user_name(stmt.loop_var)} in pl.range(...)",
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# Values
+# --------------------------------------------------------------------------------------------
+
+
+def _reads(root: Block) -> dict[Var, Span]:
+    """Return where variables are read for more than to be handed on."""
+    found: dict[Var, Span] = {}
+    for site in sites_in(root):
+        stmt = site.stmt
+        if isinstance(stmt, YieldStmt):
+            continue
+        values: list[Expr] = [*read_by(stmt)]
+        if isinstance(stmt, ForStmt | WhileStmt):  # without what it hands on to its first turn
+            values = values[: len(values) - len(stmt.iter_args)]
+        for value in values:
+            for var in uses([value]):
+                found.setdefault(var, stmt.span if value.span is UNKNOWN_SPAN else value.span)
+    return found
+
+
+def _carried(stmt: ForStmt, read: dict[Var, Span]) -> Iterator[Diagnostic]:
+    """Yield an error for each number or tile that goes from one turn to the next, or out of it."""
+    for arg, var, end in zip(stmt.iter_args, stmt.return_vars, yielded(stmt.body), strict=False):
+        if isinstance(arg.type, TensorType) or end is arg:
+            continue
+        name = user_name(var)
+        if arg in read:
+            label = Label(read[arg], "what an earlier turn has made of it")
+            yield _error(stmt, f"each uses the {name} of the one before", stmt.span, label)
+        elif var in read:
+            label = Label(read[var], "what the last turn has made of it")
+            yield _error(stmt, f"the {name} of the last one is used", stmt.span, label)
+
+
+# --------------------------------------------------------------------------------------------
+# Tensors
+# --------------------------------------------------------------------------------------------
+
+
+def _meetings(
+    parts: TensorParts, loop: Site, stmt: ForStmt, known: Mapping[str, TensorParts]
+) -> Iterator[Diagnostic]:
+    """Yield an error for each tensor that two turns write, or one writes and another one reads."""
+    step = const_value(stmt.step)
+    if step is None:
+        return
+    count = trip_count(stmt)
+    turns = range(_FIRST if count is None else count)
+    looked = [*turns] if len(turns) <= _FIRST + _LAST else [*turns[:_FIRST], *turns[-_LAST:]]
+    touched = TurnAccesses(parts, known, loop.blocks[0])
+    start = parts.turns.starts[stmt.loop_var]
+    for turn in looked:
+        if touched.is_exhausted and turn > 1:
+            break
+        touched.add_turn(turn, stmt.loop_var, combine(start, Affine(turn * step, {}), 1))
+    by_root: dict[Var, list[Access]] = {}
+    for access in touched.found:
+        by_root.setdefault(access.root, []).append(access)
+    for accesses in by_root.values():
+        found = _met(_distinct(accesses, looked[:2])) or _met(_distinct(accesses, looked))
+        if found is not None:
+            first, second = found
+            least = 1 + max(first.turn, second.turn) if count is None else 2
+            yield _report(stmt, first, second, least)
+
+
+def _report(stmt: ForStmt, first: Access, second: Access, least: int) -> Diagnostic:
+    """Return an error about two accesses, a warning where they need more than two turns to meet."""
+    name = user_name(first.root)
+    label: Label | None = None
+    if first.order == second.order and second.writes:
+        why = f"each writes elements of {name} that others write"
+    elif second.writes:
+        why = f"one writes elements of {name} that others write"
+        label = Label(second.span, "another write")
+    else:
+        why = f"one writes elements of {name} that others read"
+        label = Label(second.span, "the read")
+    if least <= 2:
+        return _error(stmt, why, first.span, label)
+    found = _error(stmt, f"{why}, if there are {least} turns or more", first.span, label)
+    return found._replace(severity=DiagnosticSeverity.Warning)
+
+
+def _distinct(accesses: Sequence[Access], turns: Sequence[int]) -> list[Access]:
+    """Return the accesses of some turns, of each as many; of those that are alike the first."""
+    most = _MOST // max(len(turns), 1)
+    found: list[Access] = []
+    for turn, each in groupby(accesses, key=lambda access: access.turn):
+        if turn in turns:
+            unlike: dict[Hashable, Access] = {}
+            for access in each:
+                key = _place(access), access.sizes, access.writes, access.ways
+                unlike.setdefault(key, access)
+            found += [*unlike.values()][:most]
+    return found
+
+
+def _place(access: Access) -> Hashable:
+    return tuple([(o.constant, frozenset(o.terms.items())) for o in access.offsets])
+
+
+def _met(accesses: Sequence[Access]) -> tuple[Access, Access] | None:
+    """Return a write and another access in another turn that meets it, the first ones in the text.
+
+    Prefers what meets in the earliest turns.
+    """
+    writes = [access for access in accesses if access.writes]
+    best: tuple[Access, Access] | None = None
+    for group in _comparable(accesses):
+        for first, second in _overlapping(group):
+            for one, other in ((first, second), (second, first)):
+                if one.writes and (best is None or _rank(one, other) < _rank(*best)):
+                    best = one, other
+    return best if writes else None
+
+
+def _rank(first: Access, second: Access) -> tuple[int, ...]:
+    return (
+        max(first.turn, second.turn) > 1,
+        first.order,
+        second.order,
+        second.writes,
+        max(first.turn, second.turn),
+        first.turn,
+    )
+
+
+def _comparable(accesses: Sequence[Access]) -> Iterable[list[Access]]:
+    """Return the accesses in groups whose offsets are a constant number apart."""
+    groups: dict[Hashable, list[Access]] = {}
+    for access in accesses:
+        key = tuple([frozenset(offset.terms.items()) for offset in access.offsets])
+        groups.setdefault(key, []).append(access)
+    return groups.values()
+
+
+def _overlapping(group: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
+    """Yield the accesses that meet.
+
+    Goes along the dimension in which most begin apart, with those that have not ended.
+    """
+    axes = range(len(group[0].offsets))
+    axis = max(axes, key=lambda i: len({a.offsets[i].constant for a in group}), default=None)
+    if axis is None:
+        return
+    open_: list[Access] = []
+    for access in sorted(group, key=lambda each: each.offsets[axis].constant):
+        begin = access.offsets[axis].constant
+        open_ = [a for a in open_ if a.offsets[axis].constant + a.sizes[axis] > begin]
+        yield from [(other, access) for other in open_ if _meet(other, access)]
+        open_.append(access)
+
+
+def _meet(first: Access, second: Access) -> bool:
+    """True if two turns have to touch one element in order, on one way of all conditions."""
+    if first.turn == second.turn or not (first.writes or second.writes):
+        return False
+    if not (first.ways <= second.ways or second.ways <= first.ways):
+        return False
+    places = zip(first.offsets, second.offsets, first.sizes, second.sizes, strict=True)
+    return all(-size < a.constant - b.constant < other for a, b, size, other in places)

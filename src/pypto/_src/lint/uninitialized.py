@@ -1,0 +1,61 @@
+"""What a program reads though nothing has written it, and what it should write and does not.
+
+Brings programs into the form that `unwritten_tiles` and `unwritten_tensors` look at; the findings
+point at the program as it was written.
+"""
+
+from __future__ import annotations
+
+from pypto._src.diagnostics import Diagnostic
+from pypto._src.errors import PyptoError
+from pypto._src.ir.nodes import Call
+from pypto._src.ir.stmts import AssignStmt, Function, Program
+from pypto._src.ir.walk import functions_called, stmts_in, with_room
+from pypto._src.lint.uninitialized_tensors import unwritten_tensors
+from pypto._src.lint.uninitialized_tiles import unwritten_tiles
+from pypto._src.misuse import not_a_program
+from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
+from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
+
+
+def check_unwritten(program: Program | Function) -> list[Diagnostic]:
+    """Return what is certain to be read unwritten, or left unwritten, in a program without errors.
+
+    Rules: ``unwritten-tile`` and ``unwritten-tensor`` something is read that nothing has written;
+    ``out-never-written``, ``out-not-always-written`` and ``out-partly-written`` an output is not;
+    ``lost-write`` a computed tensor is written to, and nothing reads it. Nothing is said of a
+    program that cannot be brought into SSA form, which the passes report.
+
+    Raises:
+        CallError: it is neither a program nor a function.
+    """
+    if isinstance(program, Function):
+        program = Program([program], program.name)
+    if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise not_a_program(program, "passes.check_unwritten")
+    whole = program
+    return with_room(lambda: _findings(whole), whole)
+
+
+def _findings(program: Program) -> list[Diagnostic]:
+    names: dict[Call, str] = {}
+    for function in program.functions_:
+        for stmt in stmts_in(function.body):
+            if isinstance(stmt, AssignStmt) and isinstance(stmt.value, Call):
+                names.setdefault(stmt.value, stmt.var.name)
+    inner = {name for function in program.functions_ for name in functions_called(function)}
+    flat = in_flat_form(program)
+    if flat is None:
+        return []
+    found = unwritten_tensors(flat, inner, names)
+    for function in flat.functions_:
+        found += unwritten_tiles(function, names)
+    return found
+
+
+def in_flat_form(program: Program) -> Program | None:
+    """Return a program in SSA form with calls that stand alone, None if that cannot be."""
+    try:
+        return FlattenCallExpr().run(ConvertToSSA().run(program))
+    except PyptoError:
+        return None

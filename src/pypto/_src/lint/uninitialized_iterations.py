@@ -1,0 +1,267 @@
+"""Tiles that are read before anything has given them a value, in any turn of loops that are known.
+
+Goes through a function as a run would: loops turn by turn, branches by their conditions, as long as
+that does not take too long. What it comes upon is certain: a tile has no value where it is read,
+and every run that makes the tile gets there. Looks at functions in SSA form whose calls stand
+alone; what the first turns show is known without (`unwritten_tiles`). Knows no op but that which
+makes tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple, TypeAlias
+
+from pypto._src.analysis.affine import Affine, combine
+from pypto._src.analysis.first_iteration import FirstTurns
+from pypto._src.analysis.iteration_accesses import turns_text
+from pypto._src.analysis.iteration_values import Values
+from pypto._src.analysis.stmt_tree import Block, Site, call_of, sites_in
+from pypto._src.diagnostics import Span
+from pypto._src.ir.nodes import Expr, ScalarType, TileType, Var
+from pypto._src.ir.opdef import aliased, op_of
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    BreakStmt,
+    ContinueStmt,
+    ForStmt,
+    IfStmt,
+    ReturnStmt,
+    WhileStmt,
+    yielded,
+)
+from pypto._src.ops import memory
+from pypto._src.ops.rules import called
+
+_MOST_STEPS: Final = 20_000
+"""How many statements of a function are gone through."""
+
+
+class UnwrittenRead(NamedTuple):
+    """A read of a tile without a value: what reads it, and when."""
+
+    reader: str
+    span: Span
+    when: str  # what the variables of the loops around are then
+
+
+class _State(NamedTuple):
+    """A tile that has no value on all ways since; as many of them were open then."""
+
+    origin: AssignStmt
+    open: int
+
+
+_Now: TypeAlias = "list[tuple[Affine | None, _State | None]]"
+"""What variables are: numbers, or tiles without a value."""
+
+
+class _Stop(Exception):
+    """The function may end, or has taken long enough."""
+
+
+class Reads(NamedTuple):
+    """The first read of each tile that has no value there, by the statement that makes it."""
+
+    found: Mapping[AssignStmt, UnwrittenRead]
+    is_complete: bool  # every statement that runs was looked at: these are all there are
+
+
+def unwritten_reads(turns: FirstTurns) -> Reads:
+    """Return the tiles that some turn reads without a value."""
+    walk = _Walk(turns)
+    with suppress(_Stop):
+        walk.block(turns.root)
+    return Reads(walk.found, walk.is_complete)
+
+
+class _Walk:
+    """Goes through one function; ``open`` branches are around whose way is not known."""
+
+    def __init__(self, turns: FirstTurns) -> None:
+        self.turns = turns
+        home, loop = turns.integers.home, turns.loop
+        self.values = Values(turns.integers, lambda v: v in home and loop[home[v]] is None)
+        self.states: dict[Var, _State] = {}
+        self.found: dict[AssignStmt, UnwrittenRead] = {}
+        self.around: list[tuple[Var, Affine]] = []  # the loops that are open
+        self.open = 0
+        self.steps = 0
+        self.is_complete = True
+
+    def block(self, block: Block) -> bool:
+        """Go through a block; False if it is left before its end, or may be."""
+        for site in block.sites:
+            self._step()
+            if not self._site(site):
+                return False
+        return True
+
+    def _step(self) -> None:
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            self.is_complete = False
+            raise _Stop
+
+    def _site(self, site: Site) -> bool:
+        stmt = site.stmt
+        match stmt:
+            case ForStmt():
+                self._loop(site, stmt)
+            case WhileStmt():
+                self._while(site, stmt)
+            case IfStmt():
+                return self._branch(site, stmt)
+            case BreakStmt() | ContinueStmt():
+                self.is_complete = False
+                return False
+            case ReturnStmt():
+                raise _Stop
+            case _ if site.blocks:
+                return self.block(site.blocks[0])
+            case _:
+                self._simple(site)
+        return True
+
+    def _simple(self, site: Site) -> None:
+        stmt, call = site.stmt, call_of(site.stmt)
+        op = None if call is None else op_of(call)
+        if call is not None and op is not None and op.view_of is None:
+            for index in sorted(op.reads):
+                if index < len(call.args):
+                    self._read(call.args[index], called(op), call.span)
+        if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TileType):
+            made = op is memory.create_tile
+            self._set(stmt.var, _State(stmt, self.open) if made else self._state(stmt.value))
+
+    def _read(self, value: Expr, reader: str, span: Span) -> None:
+        state = self.states.get(value) if isinstance(value, Var) else None
+        if state is not None and self.open <= state.open:
+            self.found.setdefault(
+                state.origin, UnwrittenRead(reader, span, turns_text(tuple(self.around)))
+            )
+
+    def _state(self, value: Expr) -> _State | None:
+        source = aliased(value)
+        return self.states.get(source) if isinstance(source, Var) else None
+
+    def _set(self, var: Var, state: _State | None) -> None:
+        if state is None:
+            self.states.pop(var, None)
+        else:
+            self.states[var] = state
+
+    def _forget(self, variables: Sequence[Var]) -> None:
+        for var in variables:
+            self._take(var, None, None)
+
+    def _take(self, var: Var, number: Affine | None, state: _State | None) -> None:
+        """Give a variable what it is from now on."""
+        if isinstance(var.type, ScalarType):
+            self.values.let(var, number)
+        elif isinstance(var.type, TileType):
+            self._set(var, state)
+
+    def _values_of(self, values: Sequence[Expr], block: Block) -> _Now:
+        return [(self.values.of(v, block) if _is_int(v) else None, self._state(v)) for v in values]
+
+    # ----- loops --------------------------------------------------------------------------------
+
+    def _loop(self, site: Site, stmt: ForStmt) -> None:
+        [body] = site.blocks
+        begin, turns, ends = self._turns(site, stmt)
+        now = self._values_of([arg.initValue for arg in stmt.iter_args], site.block)
+        for distance in turns:
+            number = combine(begin, Affine(distance, {}), 1)
+            self.values.let(stmt.loop_var, number)
+            self._take_all(stmt.iter_args, now)
+            self.around.append((stmt.loop_var, number))
+            is_whole = self.block(body)
+            self.around.pop()
+            if not is_whole:
+                ends = False
+                break
+            now = self._values_of(yielded(stmt.body), body)
+        self._leave(site, stmt, now if ends else None)
+
+    def _while(self, site: Site, stmt: WhileStmt) -> None:
+        [body] = site.blocks
+        now = self._values_of([arg.initValue for arg in stmt.iter_args], site.block)
+        while True:
+            self._step()
+            self._take_all(stmt.iter_args, now)
+            runs = self.values.decide(stmt.condition, body)
+            if not runs or not self.block(body):
+                break
+            now = self._values_of(yielded(stmt.body), body)
+        self.is_complete = self.is_complete and runs is not None
+        self._leave(site, stmt, now if runs is False else None)
+
+    def _take_all(self, variables: Sequence[Var], found: _Now) -> None:
+        for var, each in zip(variables, found, strict=True):
+            self._take(var, *each)
+
+    def _leave(self, site: Site, stmt: ForStmt | WhileStmt, now: _Now | None) -> None:
+        """Leave a loop with what it hands on, None where it may have ended elsewhere."""
+        if now is None and _holds(site, ReturnStmt):
+            raise _Stop
+        if now is None or len(now) != len(stmt.return_vars):
+            self._forget(stmt.return_vars)
+        else:
+            self._take_all(stmt.return_vars, now)
+
+    def _turns(self, site: Site, stmt: ForStmt) -> tuple[Affine, Sequence[int], bool]:
+        """Return where the variable begins, how far it goes, and whether these are all turns.
+
+        A loop with bounds that no turn changes is taken to run.
+        """
+        bounds = (stmt.start, stmt.stop, stmt.step)
+        start, stop, step = [self.values.of(each, site.block) for each in bounds]
+        if start is None or stop is None or step is None:
+            self.is_complete = False
+            return Affine(0, {}), (), False
+        length = combine(stop, start, -1)
+        if not length.terms and not step.terms and step.constant:
+            return start, range(0, length.constant, step.constant), True
+        self.is_complete = False
+        is_even = site not in self.turns.uneven
+        return start, (0,) if is_even else (), False
+
+    # ----- branches -----------------------------------------------------------------------------
+
+    def _branch(self, site: Site, stmt: IfStmt) -> bool:
+        taken = self.values.decide(stmt.condition, site.block)
+        if taken is not None:
+            body = stmt.then_body if taken else stmt.else_body
+            arm = 0 if taken else 1
+            if arm < len(site.blocks) and not self.block(site.blocks[arm]):
+                return False
+            for var, found in zip(
+                stmt.return_vars, self._values_of(yielded(body), site.block), strict=False
+            ):
+                self._take(var, *found)
+            return True
+        ends = True
+        self.is_complete = False
+        arms: list[list[_State | None]] = []
+        self.open += 1
+        for block, body in zip(site.blocks, (stmt.then_body, stmt.else_body), strict=False):
+            before = dict(self.states)
+            ends = self.block(block) and ends
+            arms.append([state for _, state in self._values_of(yielded(body), block)])
+            self.states = before
+        self.open -= 1
+        for i, var in enumerate(stmt.return_vars):
+            states = [arm[i] for arm in arms if i < len(arm)]
+            state = states[0] if len(states) == 2 and None not in states else None
+            self._take(var, None, None if state is None else state._replace(open=self.open))
+        return ends
+
+
+def _is_int(value: Expr) -> bool:
+    return isinstance(value.type, ScalarType) and value.type.dtype.is_int()
+
+
+def _holds(site: Site, *kinds: type) -> bool:
+    return any(isinstance(inner.stmt, kinds) for block in site.blocks for inner in sites_in(block))

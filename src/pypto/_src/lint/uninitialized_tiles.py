@@ -1,0 +1,390 @@
+"""Tiles that are read before anything has given them a value.
+
+A tile that ``create_tile`` makes has none. What is reported is certain: an error where no way to
+the read writes the tile, a warning where the way on which a condition does not hold leaves it
+unwritten. Looks at functions in SSA form whose calls stand alone. Knows no op but that which makes
+tiles: what an op reads is in its definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from pypto._src.analysis.affine import trip_count
+from pypto._src.analysis.first_iteration import FirstTurns
+from pypto._src.analysis.liveness import carried
+from pypto._src.analysis.stmt_tree import Block, Site, call_of, sites_in
+from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import Call, Expr, TileType, Var
+from pypto._src.ir.opdef import aliased, op_of
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    BreakStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    ReturnStmt,
+)
+from pypto._src.lint.uninitialized_iterations import Reads, unwritten_reads
+from pypto._src.ops import memory
+from pypto._src.ops.rules import called, dims
+
+RULE: Final = "unwritten-tile"
+_ALWAYS: Final = 1 << 30
+"""A depth that nothing has."""
+
+
+class _State(NamedTuple):
+    """A tile that has no value: the statement that makes it, and when that is so.
+
+    It is so where no way is open from the block at depth ``since`` on; with ``branch`` only if its
+    condition is ``way``. A state of ``later`` turns is so from the second turn of a loop on, whose
+    body has that depth, where there is no branch in between.
+    """
+
+    origin: AssignStmt
+    since: int = _ALWAYS
+    branch: Site | None = None
+    way: bool = True
+    later: bool = False
+
+
+def unwritten_tiles(function: Function, names: Mapping[Call, str]) -> list[Diagnostic]:
+    """Return a finding for each tile that is read without a value; see the module.
+
+    ``names`` has what the source calls the values of calls.
+    """
+    turns = FirstTurns(function)
+    makes_any = any(_makes(site) for site in sites_in(turns.root))
+    if not makes_any:
+        return []
+    tiles = _Tiles(turns, names)
+    tiles.look()
+    if any(site.is_loop for site in sites_in(turns.root)):
+        tiles.look_at(unwritten_reads(turns))
+    return list(tiles.found.values())
+
+
+def _makes(site: Site) -> bool:
+    call = call_of(site.stmt)
+    return call is not None and call.op is memory.create_tile
+
+
+class _Tiles:
+    def __init__(self, turns: FirstTurns, names: Mapping[Call, str]) -> None:
+        self.turns = turns
+        self.names = names
+        self.states: dict[Var, _State] = {}
+        self.twice: dict[Site, bool] = {}
+        self.never = _never(turns)
+        self.found: dict[AssignStmt, Diagnostic] = {}
+
+    def look(self) -> None:
+        """Find what first turns show, and what all turns have in common."""
+        pending = [*reversed(self.turns.root.sites)]
+        after: set[Site] = set()
+        while pending:
+            site = pending.pop()
+            if not site.blocks:
+                self._simple(site)
+            elif site in after:
+                self._leave(site)
+            else:
+                after.add(site)
+                self._enter(site)
+                pending.append(site)
+                pending += [inner for block in reversed(site.blocks) for inner in block.sites[::-1]]
+
+    def look_at(self, reads: Reads) -> None:
+        """Add what other turns show; where they have all been looked at, that is all there is."""
+        if reads.is_complete:
+            self.found = {
+                origin: found
+                for origin, found in self.found.items()
+                if origin in reads.found and found.span == reads.found[origin].span
+            }
+        spans = {found.span for found in self.found.values()}
+        for origin, (reader, span, when) in reads.found.items():
+            known = self.found.get(origin)
+            if known is None and span in spans and not reads.is_complete:
+                continue
+            if known is None or known.severity is DiagnosticSeverity.Warning:
+                found = self._finding(_State(origin), reader, span)
+                text = f"{found.message} where {when}" if when else found.message
+                self.found[origin] = found._replace(message=text)
+
+    def _simple(self, site: Site) -> None:
+        stmt, call = site.stmt, call_of(site.stmt)
+        op = None if call is None else op_of(call)
+        if call is not None and op is not None and op.view_of is None:
+            for index in sorted(op.reads):
+                if index < len(call.args):
+                    self._read(site, call.args[index], called(op), call.span)
+        if not isinstance(stmt, AssignStmt) or not isinstance(stmt.var.type, TileType):
+            return
+        source = aliased(stmt.value)
+        if _makes(site):
+            self.states[stmt.var] = _State(stmt)
+        elif isinstance(source, Var):
+            self._hand_on(stmt.var, self.states.get(source))
+
+    def _hand_on(self, var: Var, state: _State | None) -> None:
+        if var in self.never:
+            self.states[var] = _State(self.never[var])
+        elif state is not None:
+            self.states[var] = state
+
+    def _enter(self, site: Site) -> None:
+        for value in carried(site):
+            arg = value.iter_arg
+            if arg is None or not isinstance(arg.type, TileType):
+                continue
+            state = self._state(arg.initValue)
+            depth = site.block.depth + 1
+            if state is not None:
+                state = state._replace(since=min(state.since, depth))
+            elif value.yields and self._turns_twice(site):
+                made = self._made_in(site.blocks[0], value.yields[0][1])
+                state = None if made is None else made._replace(since=depth, later=True)
+            self._hand_on(arg, state)
+
+    def _made_in(self, body: Block, value: Expr, end: int | None = None) -> _State | None:
+        """Return what the tile is that a loop's body hands on, if that makes it in its first turn.
+
+        Looks at the first ``end`` statements of the body, and into branches whose way is decided
+        by the turn, or by what the function is called with.
+        """
+        var = aliased(value)
+        for position in reversed(range(len(body.sites) if end is None else end)):
+            site = body.sites[position]
+            stmt = site.stmt
+            if isinstance(stmt, AssignStmt) and stmt.var is var:
+                if _makes(site):
+                    return _State(stmt)
+                var = aliased(stmt.value)
+            elif isinstance(stmt, IfStmt) and any(each is var for each in stmt.return_vars):
+                return self._made_in_branch(site, position, var)
+        return None
+
+    def _made_in_branch(self, site: Site, position: int, var: Expr | None) -> _State | None:
+        """Return what a branch, number ``position`` of its block, makes of its result ``var``."""
+        [results] = [value.yields for value in carried(site) if value.return_var is var]
+        arms: list[_State | None] = [None, None]
+        for last, value in results:
+            made = self._made_in(last.block, value) or self._made_in(site.block, value, position)
+            arms[site.blocks.index(last.block)] = made
+        way, stmt = self.turns.ways[site], site.stmt
+        assert isinstance(stmt, IfStmt)
+        if way is not None:
+            return arms[0 if way else 1]
+        first, second = arms
+        if first is not None and second is not None:
+            return first if first.branch is None else second
+        state = first or second
+        if state is None or state.branch is not None or not self.turns.is_free(stmt.condition):
+            return None
+        return state._replace(branch=site, way=first is not None)
+
+    def _leave(self, site: Site) -> None:
+        never_runs = isinstance(site.stmt, ForStmt) and trip_count(site.stmt) == 0
+        for value in carried(site):
+            var = value.return_var
+            if not isinstance(var.type, TileType):
+                continue
+            state = None
+            if value.iter_arg is not None:
+                ends = [value.iter_arg.initValue] if never_runs else [e for _, e in value.yields]
+                state = self._state(ends[0]) if ends else None
+                if state is not None and not never_runs and state.since < _ALWAYS:
+                    state = None  # as it is in the first turn
+                if state is not None and not never_runs and site in self.turns.uneven:
+                    state = None if self._in_later(site) else self._in_first(site, state)
+            elif isinstance(site.stmt, IfStmt):
+                yields = {last.block: self._present(e) for last, e in value.yields}
+                state = self._merged(site, [yields.get(block) for block in site.blocks])
+            self._hand_on(var, state)
+
+    def _in_later(self, loop: Site) -> bool:
+        """True if a loop may run in later turns of those around it only."""
+        [body] = loop.blocks
+        return self.turns.open[body] >= body.depth
+
+    def _in_first(self, loop: Site, state: _State) -> _State:
+        """Return a state as it is where the loops around one are in their first turns."""
+        return state._replace(since=min(state.since, loop.block.depth))
+
+    def _merged(self, site: Site, arms: list[_State | None]) -> _State | None:
+        """Return what the result of a branch is, given what its arms yield."""
+        way = self.turns.ways[site]
+        loop = self.turns.loop[site.block]
+        if way is not None:
+            state = arms[0 if way else 1]
+            if state is None:
+                return self._otherwise(site, arms[1 if way else 0], not way)
+            if loop is None:
+                return state
+            return state._replace(since=min(state.since, loop.block.depth + 1))
+        unwritten = [(i == 0, state) for i, state in enumerate(arms) if state is not None]
+        depth = site.block.depth
+        if len(unwritten) == 1:
+            [(way, state)] = unwritten
+            since = min(state.since, depth)
+            if state.branch is None:
+                return state._replace(since=since, branch=site, way=way)
+            inside = state.branch.block.begin > site.begin
+            return state._replace(since=since) if inside else None
+        if unwritten and all(state.branch is None for _, state in unwritten):
+            return unwritten[0][1]._replace(since=min(state.since for _, state in unwritten))
+        return None
+
+    def _turns_twice(self, site: Site) -> bool:
+        """True if a loop is sure to have a second turn."""
+        known = self.twice.get(site)
+        if known is None:
+            count = trip_count(site.stmt) if isinstance(site.stmt, ForStmt) else None
+            known = self.twice[site] = (count or 0) > 1 and not any(
+                isinstance(inner.stmt, BreakStmt | ReturnStmt) for inner in sites_in(site.blocks[0])
+            )
+        return known
+
+    def _otherwise(self, site: Site, state: _State | None, way: bool) -> _State | None:
+        """Return what the result of a branch is where a later turn of a loop takes the other way.
+
+        ``state`` is what that arm yields.
+        """
+        if state is None or state.branch is not None:
+            return None
+        block = site.block
+        while block.owner is not None and not isinstance(block.owner.stmt, IfStmt):
+            loop = block.owner
+            if self._turns_twice(loop) and self.turns.later(loop, site) is way:
+                return state._replace(since=min(state.since, block.depth), later=True)
+            if loop in self.turns.uneven:
+                return None
+            block = loop.block
+        return None
+
+    def _state(self, value: Expr) -> _State | None:
+        source = aliased(value)
+        return self.states.get(source) if isinstance(source, Var) else None
+
+    def _present(self, value: Expr) -> _State | None:
+        """Return the state of a tile as it is in first turns."""
+        state = self._state(value)
+        return None if state is None or state.later else state
+
+    def _read(self, site: Site, value: Expr, reader: str, span: Span) -> None:
+        state = self.states.get(value) if isinstance(value, Var) else None
+        if state is None or not self.turns.is_sure(site.block, state.since):
+            return
+        if self.turns.trips[site.block] == 0:
+            return  # it never does
+        if state.later and self._in_branch(site.block, state.since):
+            return
+        known = self.found.get(state.origin)
+        if known is None or (state.branch is None and known.severity is DiagnosticSeverity.Warning):
+            self.found[state.origin] = self._finding(state, reader, span)
+
+    def _in_branch(self, block: Block, depth: int) -> bool:
+        """True if a block is inside a branch, or a loop that may not run, below ``depth``."""
+        while block.depth > depth and block.owner is not None:
+            if isinstance(block.owner.stmt, IfStmt) or block.owner in self.turns.uneven:
+                return True
+            block = block.owner.block
+        return False
+
+    def _finding(self, state: _State, reader: str, span: Span) -> Diagnostic:
+        call = state.origin.value
+        assert isinstance(call, Call)
+        name = self.names.get(call, state.origin.var.name)
+        made = Label(call.span, f"{name} is made here and has no value yet")
+        if state.branch is None:
+            text = f"{reader} reads {name}, which nothing has written"
+            return Diagnostic(
+                DiagnosticSeverity.Error, RULE, 0, text, span, related=(made,), hint=_hint(state)
+            )
+        condition = state.branch.stmt
+        assert isinstance(condition, IfStmt)
+        word = "holds" if state.way else "does not hold"
+        return Diagnostic(
+            DiagnosticSeverity.Warning,
+            RULE,
+            1,
+            f"{reader} reads {name}, which nothing has written where a condition {word}",
+            span,
+            related=(made, Label(condition.condition.span, "the condition")),
+            hint=_hint(state),
+        )
+
+
+def _hint(state: _State) -> str | None:
+    """Return what makes the tile with a value, where tiles can be filled."""
+    call, kind = state.origin.value, state.origin.var.type
+    assert isinstance(call, Call)
+    assert isinstance(kind, TileType)
+    if memory.create_tile.space_of(call) is not MemorySpace.Vec:
+        return None
+    if kind.dtype not in memory.full.dtypes:
+        return None
+    zero = "0.0" if kind.dtype.is_float() else "0"
+    return f"pl.full({dims(kind.shape)}, pl.{kind.dtype.member}, {zero})"
+
+
+def _never(turns: FirstTurns) -> dict[Var, AssignStmt]:
+    """Return the tiles that have no value on any way, with a statement that makes them."""
+    sources: dict[Var, list[Expr]] = {}
+    made: dict[Var, AssignStmt] = {}
+    for site in sites_in(turns.root):
+        stmt = site.stmt
+        if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TileType):
+            if _makes(site):
+                made[stmt.var] = stmt
+            else:
+                sources[stmt.var] = [stmt.value]
+        for value in carried(site) if site.blocks else ():
+            if isinstance(value.return_var.type, TileType):
+                ends = [e for _, e in value.yields]
+                if value.iter_arg is not None:
+                    sources[value.iter_arg] = [value.iter_arg.initValue, *ends]
+                    ends = [value.iter_arg.initValue, *ends]
+                sources[value.return_var] = ends
+    written = _written(made, sources)
+    return {var: origin for var, origin in _first_of(made, sources).items() if var not in written}
+
+
+def _written(made: Iterable[Var], sources: Mapping[Var, list[Expr]]) -> set[Var]:
+    """Return the tiles that are made by anything else on some way."""
+    users: dict[Var, list[Var]] = {}
+    known = {*made, *sources}
+    found: set[Var] = set()
+    pending: list[Var] = []
+    for var, values in sources.items():
+        for value in values:
+            source = aliased(value)
+            if isinstance(source, Var) and source in known:
+                users.setdefault(source, []).append(var)
+            elif var not in found:
+                found.add(var)
+                pending.append(var)
+    while pending:
+        for user in users.get(pending.pop(), ()):
+            if user not in found:
+                found.add(user)
+                pending.append(user)
+    return found
+
+
+def _first_of(
+    made: Mapping[Var, AssignStmt], sources: Mapping[Var, list[Expr]]
+) -> dict[Var, AssignStmt]:
+    """Return for each tile one of the statements that it may come from."""
+    found = dict(made)
+    for var, values in sources.items():  # in textual order, what is carried before it is yielded
+        for value in values:
+            source = aliased(value)
+            if isinstance(source, Var) and source in found:
+                found[var] = found[source]
+                break
+    return found

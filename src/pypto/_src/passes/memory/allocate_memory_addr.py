@@ -1,0 +1,152 @@
+"""AllocateMemoryAddr: every on-chip buffer gets its address, or the user learns what is too big.
+
+Buffers of one memory space follow each other in order of first definition, those whose sizes are
+whole cache lines first: so these begin at one, which takes no byte more. Which buffers share is
+decided before, by MemoryReuse; a space in which every buffer has an address already stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from pypto._src.analysis.liveness import definitions
+from pypto._src.analysis.stmt_tree import Block, number, sites_in
+from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
+from pypto._src.dtypes import DataType
+from pypto._src.errors import MemoryPlanError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import MemRef, const_value, scalar_type
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import AssignStmt, Function
+from pypto._src.ir.unchecked import checked_int, checked_memref
+from pypto._src.passes.memory.memory_reuse import (
+    LINE_BYTES,
+    Buffer,
+    aligned,
+    buffers,
+    peak_bytes,
+    total_bytes,
+)
+from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefs, Placed
+from pypto._src.passes.memory.overflow_hints import Live, advice
+from pypto._src.passes.pass_base import AnyProgram, IRProperty, IRPropertySet, Pass
+from pypto._src.targets import A2A3, Memory, Target
+
+_LISTED: Final = 5
+"""How many tiles an overflow report names."""
+
+_P: Final = IRProperty
+
+
+class AllocateMemoryAddr(MemoryPass):
+    """Give addresses to on-chip buffers, from 0 up in each memory space, aligned for the target."""
+
+    requires = IRPropertySet(_P.TypeChecked, _P.SplitIncoreOrch, _P.HasMemRefs, _P.IncoreBlockOps)
+    produces = IRPropertySet(_P.AllocatedMemoryAddr)
+
+    def __init__(self, target: Target = A2A3) -> None:
+        self.target = target
+
+    def go_on(self, given: AnyProgram) -> AnyProgram:
+        """Return the program with addresses in all on-chip memory references.
+
+        Raises:
+            MemoryPlanError: the tiles of a kernel do not fit a memory.
+        """
+        placed = Placed.of(given)
+        return placed.with_functions(
+            [
+                _with_addresses(each, self.target) if role(each.function) is Role.KERNEL else each
+                for each in placed.functions
+            ]
+        )
+
+
+def allocate_memory_addr() -> Pass:
+    """Return the pass that gives addresses to on-chip buffers."""
+    return AllocateMemoryAddr()
+
+
+_INDEX: Final = scalar_type(DataType.INDEX)
+
+
+def with_addresses(function: Function, target: Target = A2A3) -> Function:
+    """Return ``function`` with addresses; see `AllocateMemoryAddr`."""
+    return _with_addresses(MemRefs.in_types(function), target).written()
+
+
+def _with_addresses(given: MemRefs, target: Target) -> MemRefs:
+    placed: dict[MemRef, MemRef] = {}
+    for space, found in given.buffers.items():
+        memory = target.memories[space]
+        if _is_placed(found, memory):
+            continue
+        sizes = {memref: aligned(memref.size_, memory) for memref in found}
+        if sum(sizes.values()) > memory.usable_bytes:
+            raise _overflow(given.written(), space, memory)
+        whole = [memref for memref, size in sizes.items() if size % LINE_BYTES == 0]
+        parts = [memref for memref, size in sizes.items() if size % LINE_BYTES]
+        address = 0
+        for old in (*whole, *parts):
+            place = checked_int(address, _INDEX, UNKNOWN_SPAN)
+            placed[old] = checked_memref(space, place, old.size_, old.id_, old.span)
+            address += sizes[old]
+    return given.replaced(placed)
+
+
+def _is_placed(found: Iterable[MemRef], memory: Memory) -> bool:
+    """True if all buffers of a space have addresses, as MemoryReuse gives them when it must."""
+    for memref in found:
+        address = const_value(memref.addr_)
+        if address is None or not 0 <= address <= memory.usable_bytes - memref.size_:
+            return False
+    return True
+
+
+def _overflow(function: Function, space: MemorySpace, memory: Memory) -> MemoryPlanError:
+    """Describe the moment at which most bytes are needed."""
+    root = number(function)
+    found = buffers(function, root)[space]
+    needed, time = peak_bytes(found, memory)
+    what = f"the tiles that are live here take {needed} bytes"
+    if needed <= memory.usable_bytes:  # lifetimes leave gaps that no whole buffer fills
+        needed = total_bytes([b.memref.size_ for b in found], memory)
+        what = f"its buffers take {needed} bytes"
+    live = _live_at(function, root, found, time)
+    related = [Label(each.span, each.text) for each in live[:_LISTED]]
+    if len(live) > _LISTED:
+        size = total_bytes([each.buffer.memref.size_ for each in live[_LISTED:]], memory)
+        related.append(Label(UNKNOWN_SPAN, f"and {len(live) - _LISTED} more: {size} bytes"))
+    return MemoryPlanError(
+        f"{space.name} memory of kernel {function.name!r} overflows: {what}, "
+        f"{memory.usable_bytes} are usable",
+        _span_at(root, time),
+        hint=advice(function, root, found, live, memory),
+        related=related,
+    )
+
+
+def _live_at(function: Function, root: Block, found: Sequence[Buffer], time: int) -> list[Live]:
+    """Return what is needed at ``time``, the largest first, each with its newest tile by then."""
+    defined = {var: when for var, _, when in definitions(function, root)}
+    makers = {
+        site.stmt.var: site.stmt for site in sites_in(root) if isinstance(site.stmt, AssignStmt)
+    }
+    live: list[Live] = []
+    for buffer in found:
+        if any(begin <= time <= end for begin, end in buffer.range):
+            tiles = [tile for tile in buffer.tiles if defined[tile] <= time]
+            tile = tiles[-1] if tiles else buffer.tiles[0]
+            live.append(Live(buffer, tile, makers.get(tile)))
+    live.sort(key=lambda each: -each.buffer.memref.size_)
+    return live
+
+
+def _span_at(root: Block, time: int) -> Span:
+    """Return the source range of the innermost statement that happens at ``time``."""
+    span = UNKNOWN_SPAN
+    for site in sites_in(root):
+        if site.begin <= time // 2 <= site.end:
+            span = site.stmt.span
+    return span

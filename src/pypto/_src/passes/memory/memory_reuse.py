@@ -1,0 +1,282 @@
+"""MemoryReuse: buffers that are never needed at the same time become one.
+
+Why only when memory is short, and how buffers are chosen: docs/decisions/0005-memory-reuse.md.
+Works on whole buffers, whose places are decided later; only where those do not fit although the
+bytes needed at any time do, it gives addresses itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Final
+
+from pypto._src.analysis.liveness import Range, peak
+from pypto._src.analysis.stmt_tree import Block
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import MemRef, Var
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import Function
+from pypto._src.passes.memory.dynamic_storage_allocation import Item, Placement, plan
+from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefs, Placed
+from pypto._src.passes.pass_base import AnyProgram, IRProperty, IRPropertySet, Pass
+from pypto._src.targets import A2A3, Memory, Target
+
+_P: Final = IRProperty
+
+LINE_BYTES: Final = 64
+"""A cache line of the CPU: its vector accesses are slower where they cross from one to the next."""
+
+
+class Buffer:
+    """One on-chip buffer of a function: its memory reference, when it is needed, and its tiles."""
+
+    __slots__ = ("memref", "range", "size", "tiles")
+
+    def __init__(self, memref: MemRef, times: Range, tiles: Sequence[Var]) -> None:
+        self.memref = memref
+        self.size: int = memref.size_  # in bytes
+        self.range = times
+        self.tiles = tiles  # in order of definition
+
+
+class MemoryReuse(MemoryPass):
+    """Share buffers in those memory spaces that the function would otherwise overflow.
+
+    ``always`` shares wherever lifetimes allow.
+    """
+
+    requires = IRPropertySet(_P.TypeChecked, _P.SplitIncoreOrch, _P.HasMemRefs, _P.IncoreBlockOps)
+
+    def __init__(self, target: Target = A2A3, *, always: bool = False) -> None:
+        self.target = target
+        self.always = always
+
+    def go_on(self, given: AnyProgram) -> AnyProgram:
+        """Return the program with fewer buffers where memory is short."""
+        placed = Placed.of(given)
+        return placed.with_functions(
+            [
+                _with_shared(each, self.target, always=self.always)
+                if role(each.function) is Role.KERNEL
+                else each
+                for each in placed.functions
+            ]
+        )
+
+
+class BasicMemoryReuse(MemoryReuse):
+    """Share buffers wherever lifetimes allow, also where memory is plenty."""
+
+    def __init__(self, target: Target = A2A3) -> None:
+        super().__init__(target, always=True)
+
+
+def basic_memory_reuse() -> Pass:
+    """Return the pass that shares buffers wherever lifetimes allow."""
+    return BasicMemoryReuse()
+
+
+def with_shared_buffers(
+    function: Function, target: Target = A2A3, *, always: bool = False
+) -> Function:
+    """Return ``function`` with shared buffers; see `MemoryReuse`."""
+    return _with_shared(MemRefs.in_types(function), target, always=always).written()
+
+
+def _with_shared(given: MemRefs, target: Target, *, always: bool) -> MemRefs:
+    in_space = given.buffers
+    full = [space for space in in_space if _overflows(in_space[space], target.memories[space])]
+    wanted = list(in_space) if always else full
+    if not wanted:
+        return given
+    ranges = given.lifetimes.ranges
+    merged: dict[MemRef, MemRef] = {}
+    for space in wanted:
+        found = _buffers(given.tiles[space], ranges)
+        merged.update(_shared(found, target.memories[space], always=always))
+    return given.replaced(merged)
+
+
+def _shared(found: Sequence[Buffer], memory: Memory, *, always: bool) -> dict[MemRef, MemRef]:
+    """Return what takes the place of which memory references so that the buffers fit.
+
+    If even the peak does not fit, no sharing helps: AllocateMemoryAddr will report it. Then nothing
+    is shared unless that is wanted ``always``.
+    """
+    slots = _slots(found, _by_size(found), memory.usable_bytes)
+    if _taken(slots, memory) <= memory.usable_bytes:
+        return _merged(slots)
+    if not always and peak_bytes(found, memory)[0] > memory.usable_bytes:
+        return {}
+    shared = share(found, memory)
+    left = dict.fromkeys(shared.get(b.memref, b.memref) for b in found)
+    if total_bytes([m.size_ for m in left], memory) > memory.usable_bytes:
+        return place(found, memory) or shared
+    return shared
+
+
+def _overflows(found: Iterable[MemRef], memory: Memory) -> bool:
+    return total_bytes([memref.size_ for memref in found], memory) > memory.usable_bytes
+
+
+def replace_memrefs(function: Function, merged: Mapping[MemRef, MemRef]) -> Function:
+    """Return ``function`` with other memory references for those that ``merged`` has."""
+    return MemRefs.in_types(function).replaced(merged).written()
+
+
+def buffers(function: Function, root: Block) -> dict[MemorySpace, list[Buffer]]:
+    """Return the on-chip buffers of each memory space in order of first definition."""
+    found = MemRefs.in_types(function).knows(root, None)
+    return {space: _buffers(tiles, found.lifetimes.ranges) for space, tiles in found.tiles.items()}
+
+
+def _buffers(found: Mapping[MemRef, Sequence[Var]], ranges: Mapping[Var, Range]) -> list[Buffer]:
+    return [
+        Buffer(
+            memref,
+            ranges[tiles[0]] if len(tiles) == 1 else _all_times(tiles, ranges),
+            tiles,
+        )
+        for memref, tiles in found.items()
+    ]
+
+
+def _all_times(tiles: Sequence[Var], ranges: Mapping[Var, Range]) -> Range:
+    return Range([segment for var in tiles for segment in ranges[var]])
+
+
+def aligned(size_bytes: int, memory: Memory) -> int:
+    """Return ``size_bytes`` rounded up to the alignment of ``memory``."""
+    return -(-size_bytes // memory.align_bytes) * memory.align_bytes
+
+
+def total_bytes(sizes: Sequence[int], memory: Memory) -> int:
+    """Return the bytes that buffers of these sizes take one after another."""
+    align = memory.align_bytes
+    return sum([-(-size // align) for size in sizes]) * align
+
+
+def peak_bytes(found: Sequence[Buffer], memory: Memory) -> tuple[int, int]:
+    """Return (bytes, time) of the moment at which most is needed: no plan can do with less."""
+    return peak([(b.range, aligned(b.memref.size_, memory)) for b in found])
+
+
+class _Slot:
+    """Buffers that share their bytes, needed from ``begin`` to ``end`` for the last time."""
+
+    __slots__ = ("_times", "begin", "buffers", "end", "size")
+
+    def __init__(self, buffer: Buffer) -> None:
+        self.size = buffer.size
+        times = buffer.range
+        self.begin, self.end = times.begins[-1], times.ends[-1]
+        self.buffers = [buffer]
+        self._times: tuple[Range, int] = Range(), 0  # of so many of the buffers
+
+    def take(self, buffer: Buffer) -> None:
+        """Add a buffer that `is_free`."""
+        self.buffers.append(buffer)
+        if buffer.size > self.size:
+            self.size = buffer.size
+        times = buffer.range
+        end = times.ends[-1]
+        if end > self.end:
+            self.begin, self.end = times.begins[-1], end
+
+    def is_free(self, wanted: Range) -> bool:
+        """True if no buffer is needed at a time that is wanted."""
+        times, known = self._times
+        for buffer in self.buffers[known:]:
+            times = times.absorb(buffer.range)
+        self._times = times, len(self.buffers)
+        return not times.meets(wanted)
+
+
+def _taken(slots: Sequence[_Slot], memory: Memory) -> int:
+    return total_bytes([slot.size for slot in slots], memory)
+
+
+_MOST_SLOTS: Final = 512
+"""How many slots one buffer is compared with; keeps the pass near linear on hopeless programs."""
+
+
+def share(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef]:
+    """Return the memory reference that takes the place of each one that joins another.
+
+    The largest buffers come first, each into the first slot that is free whenever the buffer is
+    needed; so a slot has the size of its first buffer. If that overflows, the order of definition
+    is tried too, where slots grow.
+    """
+    best = _slots(found, _by_size(found))
+    if _taken(best, memory) > memory.usable_bytes:
+        best = min(best, _slots(found, range(len(found))), key=lambda s: _taken(s, memory))
+    return _merged(best)
+
+
+def _by_size(found: Sequence[Buffer]) -> list[int]:
+    """Return the indices of buffers, the largest first, equal ones in order."""
+    sizes = [buffer.size for buffer in found]
+    return sorted(range(len(found)), key=sizes.__getitem__, reverse=True)
+
+
+def _merged(slots: Sequence[_Slot]) -> dict[MemRef, MemRef]:
+    merged: dict[MemRef, MemRef] = {}
+    for slot in slots:
+        memrefs = [buffer.memref for buffer in slot.buffers]
+        memref = min(memrefs, key=_ID)
+        if memref.size_ != slot.size:
+            memref = MemRef(memref.memory_space_, memref.addr_, slot.size, memref.id_)
+        merged.update({old: memref for old in memrefs if old is not memref})
+    return merged
+
+
+_ID: Final = attrgetter("id_")
+
+
+def _slots(found: Sequence[Buffer], order: Iterable[int], most: int | None = None) -> list[_Slot]:
+    """Put each buffer in the first slot that is free whenever it is needed.
+
+    Stop when the slots take more than ``most`` bytes.
+    """
+    slots: list[_Slot] = []
+    taken = 0
+    for index in order:
+        buffer = found[index]
+        range_ = buffer.range
+        begin = range_.begins[0]
+        for slot in slots if len(slots) <= _MOST_SLOTS else slots[-_MOST_SLOTS:]:
+            if slot.end < begin or (slot.begin > begin and slot.is_free(range_)):
+                slot.take(buffer)
+                break
+        else:
+            slots.append(_Slot(buffer))
+            taken += buffer.size
+            if most is not None and taken > most:
+                break
+    return slots
+
+
+def place(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | None:
+    """Return addresses at which parts of buffers overlap when their lifetimes allow; None if none.
+
+    For memories that whole buffers do not fit. The search is asked only when first fit fails. A
+    plan in which all buffers begin at cache lines is taken where it fits.
+    """
+    lines = memory._replace(align_bytes=max(memory.align_bytes, LINE_BYTES))
+    for each, exact in ((lines, False), (memory, False), (lines, True), (memory, True)):
+        if peak_bytes(found, each)[0] > each.usable_bytes:
+            continue  # no plan fits
+        placement = placed(found, each, exact=exact)
+        if placement.height <= memory.usable_bytes:
+            return {
+                b.memref: MemRef(b.memref.memory_space_, a, b.memref.size_, b.memref.id_)
+                for b, a in zip(found, placement.addresses, strict=True)
+            }
+    return None
+
+
+def placed(found: Sequence[Buffer], memory: Memory, *, exact: bool) -> Placement:
+    """Return where the buffers of one memory may lie; see `storage.plan`."""
+    items = [Item(aligned(b.memref.size_, memory), b.range) for b in found]
+    return plan(items, exact=exact)

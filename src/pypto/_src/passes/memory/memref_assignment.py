@@ -1,0 +1,209 @@
+"""Which memory references the tensors and tiles of a function have, before their types say so.
+
+A memory reference is part of a type, the type of a variable, and that of all that names it: who
+changes one copies all statements behind it. Four passes in a row change references, or only look
+at them. So in a pipeline they hand on the statements that they got with the references beside them,
+and the statements are made once, when somebody else asks for the program.
+
+Knows how references get into types. Which ones these are the passes decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from operator import is_
+from typing import Any, TypeAlias
+
+from pypto._src.analysis.liveness import Lifetimes, defined
+from pypto._src.analysis.stmt_tree import Block, Retype, number
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.nodes import MemRef, TileType, Type, Var
+from pypto._src.ir.stmts import Function, Program, Stmt, statements
+from pypto._src.ir.unchecked import with_memref
+from pypto._src.ir.walk import with_room
+from pypto._src.passes.pass_base import AnyProgram, Pass, PassContext, Unwritten, written
+from pypto._src.passes.structure.normalize_stmt_structure import normal_body, normal_function
+
+Members: TypeAlias = "dict[MemorySpace, dict[MemRef, list[Var]]]"
+"""The tiles of each on-chip buffer, by memory space, in order of definition."""
+Buffers: TypeAlias = "dict[MemorySpace, list[MemRef]]"
+"""The on-chip buffers of each memory space, in order of definition."""
+
+
+class MemRefs:
+    """A function with the memory reference that each of its tensors and tiles is to have.
+
+    ``of`` has them in the order of `liveness.defined`. The types in ``function`` have others, or
+    none yet. With ``is_normal`` the function is written with normal bodies.
+    """
+
+    def __init__(
+        self, function: Function, of: Mapping[Var, MemRef], *, is_normal: bool = False
+    ) -> None:
+        self.function = function
+        self.of = of
+        self.is_normal = is_normal
+
+    @staticmethod
+    def in_types(function: Function) -> MemRefs:
+        """Return a function with the memory references that its types have."""
+        kinds: list[tuple[Var, Any]] = [(var, var.type) for var in defined(function)]
+        return MemRefs(function, {var: k.memref for var, k in kinds if k.memref is not None})
+
+    @cached_property
+    def root(self) -> Block:
+        """The statements of the function, numbered."""
+        return number(self.function)
+
+    @cached_property
+    def lifetimes(self) -> Lifetimes:
+        """When each tensor and tile is needed."""
+        return Lifetimes(self.function, self.root)
+
+    @cached_property
+    def tiles(self) -> Members:
+        """The tiles of each on-chip buffer."""
+        found: Members = {}
+        for var, memref in self.of.items():
+            if var.type.__class__ is not TileType:
+                continue
+            space = memref.memory_space_
+            buffers = found.get(space)
+            if buffers is None:
+                buffers = found[space] = {}
+            tiles = buffers.get(memref)
+            if tiles is None:
+                buffers[memref] = [var]
+            else:
+                tiles.append(var)
+        return found
+
+    @cached_property
+    def buffers(self) -> Buffers:
+        """The on-chip buffers."""
+        return {space: [*found] for space, found in self.tiles.items()}
+
+    def knows(
+        self,
+        root: Block | None = None,
+        lifetimes: Lifetimes | None = None,
+        buffers: Buffers | None = None,
+    ) -> MemRefs:
+        """Take over what was found out before; return the object itself."""
+        if root is not None:
+            self.root = root
+        if lifetimes is not None:
+            self.lifetimes = lifetimes
+        if buffers is not None:
+            self.buffers = buffers
+        return self
+
+    def replaced(self, merged: Mapping[MemRef, MemRef]) -> MemRefs:
+        """Return the same statements with other references for those that ``merged`` has."""
+        if not merged:
+            return self
+        other, old, known = merged.get, self.of.values(), vars(self)
+        of = dict(zip(self.of, map(other, old, old), strict=True))
+        buffers = {
+            space: [*dict.fromkeys(map(other, found, found))]
+            for space, found in self.buffers.items()
+        }
+        made = MemRefs(self.function, of, is_normal=self.is_normal)
+        return made.knows(known.get("root"), known.get("lifetimes"), buffers)
+
+    def within(self, function: Function) -> MemRefs:
+        """Return the same references for other statements about the same variables.
+
+        The bodies of ``function`` are normal where those of this one are to be.
+        """
+        if function is self.function:
+            return self
+        return MemRefs(function, self.of).knows(buffers=vars(self).get("buffers"))
+
+    def written(self) -> Function:
+        """Return the function with these references in its types.
+
+        Of equal types of variables there is one object, as far as that was so before.
+        """
+        types: dict[Var, Type] = {}
+        known: dict[tuple[int, MemRef], Type] = {}
+        for var, memref in self.of.items():
+            kind: Any = var.type
+            if kind.memref is memref:
+                continue
+            key = id(kind), memref
+            new = known.get(key)
+            if new is None:
+                new = known[key] = with_memref(kind, memref)
+            types[var] = new
+        if not types:
+            return normal_function(self.function) if self.is_normal else self.function
+        return (_Normal if self.is_normal else Retype)(types.get).function(self.function)
+
+
+class _Normal(Retype):
+    """Makes bodies normal on the way, as `NormalizeStmtStructure` has them."""
+
+    def body(self, stmt: Stmt) -> Stmt:
+        """Return the body with its variables replaced."""
+        return normal_body(stmt, self.each(statements(stmt)))
+
+
+class Placed(Unwritten):
+    """A program with the memory references of each of its functions."""
+
+    def __init__(self, program: Program, functions: Sequence[MemRefs]) -> None:
+        bare = [each.function for each in functions]
+        same = all(map(is_, bare, program.functions_))
+        super().__init__(program if same else program.with_functions(bare))
+        self.functions = functions
+        self.guard: Callable[[Callable[[], Any], Program], Any] = with_room
+        """What makes the statements: with the errors of the pass that left them to be made."""
+
+    @staticmethod
+    def of(given: AnyProgram) -> Placed:
+        """Return a program with the memory references that its types have, or are to have."""
+        if isinstance(given, Placed):
+            return given
+        program = written(given)
+        return Placed(program, [MemRefs.in_types(f) for f in program.functions_])
+
+    def with_functions(self, functions: Sequence[MemRefs]) -> Placed:
+        """Return the program with other functions, itself if they are the same."""
+        same = all(map(is_, functions, self.functions))
+        return self if same else Placed(self.program, functions)
+
+    def written(self) -> Program:
+        """Return the program with the references in its types."""
+        return self._program
+
+    @cached_property
+    def _program(self) -> Program:
+        old, functions = self.program, self.functions
+        new = self.guard(lambda: [each.written() for each in functions], old)
+        return old if all(map(is_, new, old.functions_)) else old.with_functions(new)
+
+
+class MemoryPass(Pass):
+    """A pass that makes, changes or looks at memory references that need not be in types yet."""
+
+    def go_on(self, given: AnyProgram) -> AnyProgram:
+        """Return what the pass makes of a program; errors are those of `run`."""
+        raise NotImplementedError(f"{type(self).__name__} does not define go_on()")
+
+    def run(self, program: Program) -> Program:
+        """Return the transformed program, with memory references in its types."""
+        return written(self.go_on(program))
+
+    def step(self, given: AnyProgram) -> AnyProgram:
+        """Do what a call does; statements are not made unless an instrument looks at them."""
+        context = PassContext.current()
+        is_seen = context is not None and context.get_instruments()
+        cls = type(self)
+        if is_seen or cls.run is not MemoryPass.run or cls.__call__ is not Pass.__call__:
+            return self(written(given))  # a subclass may do more than `go_on`
+        made = self.guarded(lambda: self.go_on(given), given)
+        if isinstance(made, Placed) and made is not given:
+            made.guard = self.guarded
+        return made

@@ -1,0 +1,239 @@
+"""What to change so that the tiles of a kernel fit: each advice is planned before it is given.
+
+Tries the change that costs least first: a load that moves down to where it is needed, then tiles
+of half as many rows, a quarter, and so on, then of fewer columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from pypto._src.analysis.liveness import Range, is_data, peak
+from pypto._src.analysis.stmt_tree import Block, Site, call_of, read_by, sites_in
+from pypto._src.diagnostics import Span
+from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.inspect.source_names import resized, user_line, user_name, user_value
+from pypto._src.ir.nodes import Call, MakeTuple, TileType, Var, static_shape
+from pypto._src.ir.opdef import INTS, op_of
+from pypto._src.ir.stmts import AssignStmt, Function, Stmt
+from pypto._src.ir.text.printer import python_print
+from pypto._src.ir.walk import uses
+from pypto._src.ops.memory import create_tile, full
+from pypto._src.passes.memory.dynamic_storage_allocation import Item, plan
+from pypto._src.passes.memory.memory_reuse import Buffer, aligned
+from pypto._src.targets import Memory
+
+_COPY: Final = re.compile(r"_copy\d+$")  # ends the names that InitMemRef gives to copies
+
+
+class Live(NamedTuple):
+    """A buffer that is needed at the peak, and the statement that made its tile."""
+
+    buffer: Buffer
+    tile: Var
+    maker: Stmt | None
+
+    @property
+    def span(self) -> Span:
+        return self.tile.span if self.maker is None else self.maker.span
+
+    @property
+    def name(self) -> str:
+        """What the user calls the tile."""
+        name = user_name(self.tile)
+        if self.is_scratch:
+            return f"the scratch tile of {name}"
+        is_copy = _COPY.search(self.tile.name) and not _COPY.search(name)
+        return f"a copy of {name}" if is_copy else name
+
+    @property
+    def is_scratch(self) -> bool:
+        """True if the user's text has a call that works in the tile, and does not make it."""
+        name = user_name(self.tile)
+        op = None if self.maker is None else op_of(call_of(self.maker))
+        if self.maker is None or op is None or (op is not create_tile and op is not full):
+            return False
+        text = name if "(" in name else user_value(self.maker)
+        return text is not None and op.overload not in text
+
+    @property
+    def text(self) -> str:
+        kind = self.tile.type
+        assert isinstance(kind, TileType)
+        shape = ", ".join(python_print(dim) for dim in kind.shape)
+        return f"{self.name}: [{shape}] {kind.dtype.member}, {self.buffer.memref.size_} bytes"
+
+
+def advice(
+    function: Function, root: Block, found: Sequence[Buffer], live: Sequence[Live], memory: Memory
+) -> str | None:
+    """Return the smallest change after which the tiles of a memory fit, None if none is known."""
+    for hint in (_later(function, root, found, live, memory), _smaller(found, live, memory)):
+        if hint is not None:
+            return hint
+    return None
+
+
+def _needed(items: Sequence[Item], memory: Memory) -> int | None:
+    """Return the bytes that items take, None if they do not fit."""
+    if peak([(item.range, item.size) for item in items])[0] > memory.usable_bytes:
+        return None
+    for exact in (False, True):
+        height = plan(items, exact=exact).height
+        if height <= memory.usable_bytes:
+            return height
+    return None
+
+
+def _items(found: Sequence[Buffer], memory: Memory) -> list[Item]:
+    return [Item(aligned(b.memref.size_, memory), b.range) for b in found]
+
+
+# ----- a load moves down ----------------------------------------------------------------------
+
+_MOST_MOVED: Final = 64
+"""How many statements are tried at another place."""
+
+
+def _later(
+    function: Function, root: Block, found: Sequence[Buffer], live: Sequence[Live], memory: Memory
+) -> str | None:
+    constant = {
+        param
+        for param, direction in zip(function.params, function.param_directions, strict=True)
+        if direction is ParamDirection.In
+    }
+    sites = {site.stmt: site for site in sites_in(root)}
+    items = _items(found, memory)
+    index_of = {buffer.memref: index for index, buffer in enumerate(found)}
+    # Where one goes from the fullest moment, the others still have to fit there.
+    least = peak([(item.range, item.size) for item in items])[0] - memory.usable_bytes
+    large = [each for each in live if items[index_of[each.buffer.memref]].size >= least]
+    for each in large[:_MOST_MOVED]:
+        maker = each.maker
+        call = None if maker is None else call_of(maker)
+        if (
+            maker is None
+            or call is None
+            or len(each.buffer.tiles) != 1
+            or len(each.buffer.range) != 1
+        ):
+            continue
+        if any(is_data(var) and var not in constant for var in uses(read_by(maker))):
+            continue
+        user = _first_user(sites[maker], each.tile)
+        if user is None:
+            continue
+        index = index_of[each.buffer.memref]
+        [(_, end)] = each.buffer.range
+        moved = list(items)
+        moved[index] = Item(items[index].size, Range([(2 * user.begin - 1, end)]))
+        needed = _needed(moved, memory)
+        if needed is not None:
+            where = f"line {user.stmt.span.begin_line}" if user.stmt.span.is_valid() else "its use"
+            line = user_line(maker) if isinstance(maker, AssignStmt) else None
+            line = line or f"{each.name} = {python_print(call)}"
+            return f"move {line} down to just before {where}: then {needed} bytes are needed"
+    return None
+
+
+def _first_user(maker: Site, tile: Var) -> Site | None:
+    """Return the statement of the maker's block that first reads its tile.
+
+    None if that is the very next one.
+    """
+    for site in maker.block.sites[maker.index + 1 :]:
+        inside = (uses(read_by(inner.stmt)) for inner in (site, *_below(site)))
+        if any(var is tile for found in inside for var in found):
+            return None if site.index == maker.index + 1 else site
+    return None
+
+
+def _below(site: Site) -> Iterator[Site]:
+    for block in site.blocks:
+        yield from sites_in(block)
+
+
+# ----- smaller tiles --------------------------------------------------------------------------
+
+_MOST_PARTS: Final = 64
+
+
+def _smaller(found: Sequence[Buffer], live: Sequence[Live], memory: Memory) -> str | None:
+    """Return the largest tile to write instead of one that is live, the others cut like it."""
+    tried = set[tuple[int, int]]()
+    for each in sorted(live, key=_preference):
+        kind = each.tile.type
+        shape = static_shape(kind) if isinstance(kind, TileType) else None
+        if shape is None:
+            continue
+        for dim in (0, len(shape) - 1):
+            if (dim, shape[dim]) in tried:
+                continue  # then all others like it have been cut too
+            tried.add((dim, shape[dim]))
+            parts = 2
+            while parts <= min(shape[dim], _MOST_PARTS):
+                needed = _needed(list(_cut(found, dim, shape[dim], parts, memory)), memory)
+                if needed is not None:
+                    cut = [*shape]
+                    cut[dim] = -(-shape[dim] // parts)
+                    what = ("rows", "columns")[dim > 0]
+                    return (
+                        f"work on {cut[dim]} {what} at a time, {each.name} as "
+                        f"{_retold(each.maker, cut, dim)}: then {needed} bytes are needed"
+                    )
+                parts *= 2
+    return None
+
+
+def _cut(
+    found: Sequence[Buffer], dim: int, size: int, parts: int, memory: Memory
+) -> Iterator[Item]:
+    """Yield buffers as they are when tiles of ``size`` along ``dim`` are cut into ``parts``."""
+    for buffer in found:
+        kind = buffer.tiles[0].type
+        shape = static_shape(kind) if isinstance(kind, TileType) else None
+        old = buffer.memref.size_
+        # A vector of that many rows may lie as one row of that many columns.
+        at = dim if shape is None or shape[dim] == size else len(shape) - 1 - dim
+        is_cut = shape is not None and shape[at] == size and (at == dim or shape[dim] == 1)
+        new = -(-old * -(-size // parts) // size) if is_cut else old
+        yield Item(aligned(new, memory), buffer.range)
+
+
+def _preference(live: Live) -> tuple[int, bool, bool]:
+    """Return what orders tiles to write: large ones, then those whose call says how large."""
+    return -live.buffer.memref.size_, live.is_scratch, not _is_sized(live.maker)
+
+
+def _is_sized(maker: Stmt | None) -> bool:
+    call = None if maker is None else call_of(maker)
+    return call is not None and _sizes(call) is not None
+
+
+def _sizes(call: Call) -> int | None:
+    """Return the operand that says how large the result of a call is, None if none does."""
+    op = op_of(call)
+    for index, param in enumerate(() if op is None else op.operands):
+        if param.kind == INTS and param.name in ("shape", "shapes"):
+            return index
+    return None
+
+
+def _retold(maker: Stmt | None, shape: Sequence[int], dim: int) -> str:
+    """Return the call of a statement with ``shape``, new in ``dim``, for the shape that it has."""
+    call = None if maker is None else call_of(maker)
+    index = None if call is None else _sizes(call)
+    if call is None or index is None:
+        return str(list(shape))
+    op, text = op_of(call), None if maker is None else user_value(maker)
+    if op is not None and text is not None:
+        argument = (op.params.index(op.operands[index]), op.operands[index].name)
+        again = resized(text, argument, {dim: shape[dim]})
+        if again is not None:
+            return again
+    args = list(call.args)
+    args[index] = MakeTuple(shape)
+    return python_print(Call(call.op, args, call.kwargs, call.type))

@@ -1,0 +1,173 @@
+"""UnrollLoops: short loops with constant bounds become straight code, long ones take larger steps.
+
+Each copy of a body has variables of its own, named after those of the loop. Parallel loops stay:
+their turns are tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final
+
+from pypto._src.analysis.purity import trips
+from pypto._src.ir.enums import ForKind
+from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.nodes import Add, ConstInt, Expr, Var, dtype_of, same_type
+from pypto._src.ir.stmts import (
+    BreakStmt,
+    ContinueStmt,
+    ForStmt,
+    Function,
+    Program,
+    ReturnStmt,
+    Stmt,
+    YieldStmt,
+    seq,
+    statements,
+)
+from pypto._src.ir.walk import Mutator, copy_with, map_functions, stmts_in, variable_names
+from pypto._src.misuse import check_kind, users_frame
+from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.structure.inline_calls import Clone
+
+_P: Final = IRProperty
+
+
+class UnrollLoops(Pass):
+    """``for i in range(2): f(i)``  ->  ``f(0); f(1)``.
+
+    Loops of up to ``whole`` turns are unrolled whole; of the others, if ``factor`` is above 1 and
+    divides the number of turns, every ``factor`` turns become one. No loop grows beyond ``most``
+    statements.
+    """
+
+    requires = IRPropertySet(_P.SSAForm, _P.TypeChecked)
+    produces = IRPropertySet(_P.SSAForm, _P.TypeChecked)
+    invalidates = IRPropertySet(_P.NormalizedStmtStructure, _P.FlattenedSingleStmt)
+
+    def __init__(self, whole: int = 4, factor: int = 1, most: int = 1024) -> None:
+        for word, value in (("whole", whole), ("factor", factor), ("most", most)):
+            check_kind(word, value, int, f"{word}=4", users_frame())
+        if whole < 0 or factor < 1 or most < 1:
+            raise ValueError(
+                f"whole={whole}, factor={factor}, most={most}: wanted whole >= 0 and the others > 0"
+            )
+        self.whole = whole
+        self.factor = factor
+        self.most = most
+
+    def run(self, program: Program) -> Program:
+        """Return the program with fewer turns of its loops."""
+        return map_functions(program, lambda f: _Unroller(self, f).function(f))
+
+
+def unroll_loops(whole: int = 4, factor: int = 1, most: int = 1024) -> Pass:
+    """Return the pass that unrolls loops; see `UnrollLoops`."""
+    return UnrollLoops(whole, factor, most)
+
+
+class _Copy(Clone):
+    """One turn of a body, its variables named anew."""
+
+    def __init__(self, mapping: dict[Var, Expr], names: NewNames) -> None:
+        super().__init__(mapping)
+        self._names = names
+
+    def define(self, var: Var) -> Var:
+        if var in self._mapping:
+            return super().define(var)
+        named = copy_with(super().define(var), {"name": self._names.numbered(f"{var.name}_")})
+        self._mapping[var] = named
+        return named
+
+
+class _Unroller(Mutator):
+    """Unrolls inner loops first; ``values`` are the results of loops that are gone."""
+
+    def __init__(self, options: UnrollLoops, function: Function) -> None:
+        super().__init__()
+        self._options = options
+        self._function = function
+        self._values: dict[Var, Expr] = {}
+
+    @cached_property
+    def _names(self) -> NewNames:
+        return NewNames(variable_names(self._function))
+
+    def visit_Var(self, var: Var) -> Expr:
+        return self._values.get(var, var)
+
+    def visit_ForStmt(self, stmt: ForStmt) -> Stmt | list[Stmt]:
+        loop: ForStmt = self.rebuild(stmt)
+        turns = trips(loop)
+        if turns is None or loop.kind is ForKind.Parallel or _jumps(loop) or not _same_types(loop):
+            return loop
+        options = self._options
+        size = sum(1 for _ in stmts_in(loop.body))
+        if turns <= options.whole and turns * size <= options.most:
+            return self._whole(loop)
+        factor = options.factor
+        if factor > 1 and turns > factor and turns % factor == 0 and factor * size <= options.most:
+            return self._partly(loop, factor)
+        return loop
+
+    def _whole(self, loop: ForStmt) -> list[Stmt]:
+        values: Sequence[Expr] = [arg.initValue for arg in loop.iter_args]
+        out: list[Stmt] = []
+        for index in _indices(loop):
+            body, values = self._turn(loop, index, values)
+            out += body
+        for var, value in zip(loop.return_vars, values, strict=True):
+            self._values[var] = value
+        return out
+
+    def _partly(self, loop: ForStmt, factor: int) -> Stmt:
+        assert isinstance(loop.step, ConstInt)
+        step, dtype = loop.step.value, dtype_of(loop.loop_var)
+        values: Sequence[Expr] = loop.iter_args
+        out: list[Stmt] = []
+        for turn in range(factor):
+            index: Expr = loop.loop_var
+            if turn:
+                index = Add(loop.loop_var, ConstInt(turn * step, dtype), dtype, loop.span)
+            body, values = self._turn(loop, index, values)
+            out += body
+        if values:
+            out.append(YieldStmt(values, loop.span))
+        wide = ConstInt(step * factor, dtype_of(loop.step), loop.step.span)
+        return copy_with(loop, {"step": wide, "body": seq(out, loop.body.span)})
+
+    def _turn(
+        self, loop: ForStmt, index: Expr, values: Sequence[Expr]
+    ) -> tuple[list[Stmt], tuple[Expr, ...]]:
+        """Return one copy of a body, and what it yields."""
+        mapping: dict[Var, Expr] = {loop.loop_var: index}
+        mapping.update(zip(loop.iter_args, values, strict=True))
+        copied = list(statements(_Copy(mapping, self._names).body(loop.body)))
+        if copied and isinstance(copied[-1], YieldStmt):
+            return copied[:-1], copied[-1].value
+        return copied, ()
+
+
+def _indices(loop: ForStmt) -> list[ConstInt]:
+    assert isinstance(loop.start, ConstInt)
+    assert isinstance(loop.stop, ConstInt)
+    assert isinstance(loop.step, ConstInt)
+    dtype = dtype_of(loop.loop_var)
+    turns = range(loop.start.value, loop.stop.value, loop.step.value)
+    return [ConstInt(value, dtype, loop.span) for value in turns]
+
+
+def _jumps(loop: ForStmt) -> bool:
+    return any(
+        isinstance(stmt, BreakStmt | ContinueStmt | ReturnStmt) for stmt in stmts_in(loop.body)
+    )
+
+
+def _same_types(loop: ForStmt) -> bool:
+    """True if carried values have one type from the first to the last turn."""
+    return all(
+        same_type(arg.type, arg.initValue.type) and same_type(arg.type, result.type)
+        for arg, result in zip(loop.iter_args, loop.return_vars, strict=True)
+    )

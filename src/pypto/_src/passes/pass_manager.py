@@ -1,0 +1,173 @@
+"""The named orders of passes, and running one of them with its dumps.
+
+Knows which passes there are and in which order they run, nothing of what they do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from enum import Enum
+from threading import get_ident
+from typing import TYPE_CHECKING, Final
+
+from pypto._src.ir.stmts import Program
+from pypto._src.ir.text.printer import python_print
+from pypto._src.misuse import not_a_program
+from pypto._src.passes.memory.allocate_memory_addr import AllocateMemoryAddr
+from pypto._src.passes.memory.init_mem_ref import InitMemRef
+from pypto._src.passes.memory.memory_reuse import MemoryReuse
+from pypto._src.passes.optimize.common_subexpr import CommonSubexpr
+from pypto._src.passes.optimize.dead_code import DeadCode
+from pypto._src.passes.optimize.loop_invariant_motion import LoopInvariantMotion
+from pypto._src.passes.optimize.simplify import Simplify
+from pypto._src.passes.optimize.unroll_loops import UnrollLoops
+from pypto._src.passes.pass_base import Pass, PassPipeline
+from pypto._src.passes.run_verifier import RunVerifier
+from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
+from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
+from pypto._src.passes.sync.insert_sync import InsertSync
+from pypto._src.passes.tensors.convert_tensor_to_block_ops import ConvertTensorToBlockOps
+from pypto._src.passes.tensors.legalize_tiles import LegalizeTiles
+from pypto._src.passes.tensors.outline_incore_scopes import OutlineIncoreScopes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class OptimizationStrategy(Enum):
+    """The pipelines by name."""
+
+    Default = "Default"
+    PTOAS = "PTOAS"
+
+
+_FRONT: Final[tuple[tuple[str, Callable[[], Pass]], ...]] = (
+    ("ConvertToSSA", ConvertToSSA),
+    ("FlattenCallExpr", FlattenCallExpr),
+    ("OutlineIncoreScopes", OutlineIncoreScopes),
+    ("ConvertTensorToBlockOps", ConvertTensorToBlockOps),
+    ("RunVerifier", RunVerifier),
+    ("LegalizeTiles", LegalizeTiles),
+    ("InitMemRef", InitMemRef),
+    ("MemoryReuse", MemoryReuse),
+)
+
+PIPELINES: Final[dict[OptimizationStrategy, tuple[tuple[str, Callable[[], Pass]], ...]]] = {
+    OptimizationStrategy.Default: (
+        *_FRONT,
+        ("InsertSync", InsertSync),
+        ("AllocateMemoryAddr", AllocateMemoryAddr),
+    ),
+    # The PTO assembler inserts flags itself.
+    OptimizationStrategy.PTOAS: (*_FRONT, ("AllocateMemoryAddr", AllocateMemoryAddr)),
+}
+"""By strategy, the passes in order with the names that dumps and `pass_names` show."""
+
+
+OPTIONAL: Final[dict[str, Callable[[], Pass]]] = {
+    "UnrollLoops": UnrollLoops,
+    "Simplify": Simplify,
+    "CommonSubexpr": CommonSubexpr,
+    "LoopInvariantMotion": LoopInvariantMotion,
+    "DeadCode": DeadCode,
+}
+"""Passes that no strategy has by itself, in an order that suits most programs."""
+
+
+class PassManager:
+    """The passes of one strategy, ready to run.
+
+    ``optional`` come right before RunVerifier, in their order: names of `OPTIONAL`, or passes.
+    """
+
+    def __init__(
+        self,
+        strategy: OptimizationStrategy = OptimizationStrategy.Default,
+        optional: Sequence[str | Pass] = (),
+    ) -> None:
+        if strategy not in PIPELINES:
+            names = ", ".join(str(known) for known in PIPELINES)
+            raise ValueError(f"strategy is {strategy!r}; it is one of {names}")
+        self.strategy = strategy
+        named = [(name, make()) for name, make in PIPELINES[strategy]]
+        place = next(i for i, (name, _) in enumerate(named) if name == "RunVerifier")
+        named[place:place] = [_optional(each) for each in optional]
+        self.pass_names: list[str] = [name for name, _ in named]
+        self.passes: list[Pass] = [pass_ for _, pass_ in named]
+
+    @classmethod
+    def get_strategy(
+        cls,
+        strategy: OptimizationStrategy = OptimizationStrategy.Default,
+        optional: Sequence[str | Pass] = (),
+    ) -> PassManager:
+        """Return the manager of ``strategy``; see the class for ``optional``.
+
+        Raises:
+            ValueError: there is no such strategy, or no optional pass of that name.
+        """
+        return cls(strategy, optional)
+
+    def get_pass_names(self) -> list[str]:
+        """Return the names of the passes in order."""
+        return list(self.pass_names)
+
+    def run_passes(
+        self,
+        input_ir: Program,
+        dump_ir: bool = False,
+        output_dir: str | os.PathLike[str] | None = None,
+        prefix: str = "pl",
+    ) -> Program:
+        """Return ``input_ir`` after all passes, verified after each of them.
+
+        With ``dump_ir`` the program is written to ``output_dir`` as ``00_frontend.py``, and after
+        each pass, before it is verified, as ``NN_after_<PassName>.py``.
+
+        Raises:
+            ValueError: ``dump_ir`` without ``output_dir``.
+            PyptoError: what a pass or the verifier reports about the program.
+        """
+        if not isinstance(input_ir, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise not_a_program(input_ir, "run_passes", sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        pipeline = PassPipeline(self.passes)
+        if not dump_ir:
+            return pipeline.run(input_ir)
+        if output_dir is None:
+            raise ValueError("dump_ir=True needs output_dir, the folder for the dumps")
+        dump = _Dump(output_dir, prefix)
+        dump.write("frontend", input_ir)
+        names = iter(self.pass_names)
+        return pipeline.run(
+            input_ir, lambda _, program: dump.write(f"after_{next(names)}", program)
+        )
+
+
+def _optional(given: str | Pass) -> tuple[str, Pass]:
+    if isinstance(given, Pass):
+        return given.get_name(), given
+    if given not in OPTIONAL:
+        raise ValueError(f"no optional pass is {given!r}; there are {', '.join(OPTIONAL)}")
+    return given, OPTIONAL[given]()
+
+
+class _Dump:
+    """Numbered files of one folder. A reader sees a whole file or none."""
+
+    def __init__(self, folder: str | os.PathLike[str], prefix: str) -> None:
+        from pathlib import Path
+
+        self._folder: Path = Path(folder)
+        self._prefix = prefix
+        self._number = 0
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def write(self, what: str, program: Program) -> None:
+        path = self._folder / f"{self._number:02}_{what}.py"
+        self._number += 1
+        text = python_print(program, self._prefix) + "\n"
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
+        temporary.write_bytes(text.encode())
+        temporary.replace(path)

@@ -1,0 +1,71 @@
+"""ConvertToSSA: every definition gets its own variable.
+
+The pass is thin: calls between kernels are expanded in `inline_calls`, jumps become conditions in
+`ir.ssa_jumps`, and the form itself, which the IRBuilder completes too, is made in `ir.ssa`.
+"""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import Final
+
+from pypto._src.errors import PassError
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.ssa.construct import ssa_and_calls, to_ssa
+from pypto._src.ir.ssa.jumps import lower_jumps
+from pypto._src.ir.ssa.tuples import split_tuples
+from pypto._src.ir.stmts import Function, Program
+from pypto._src.ir.walk import map_functions
+from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.structure.inline_calls import inline_kernel_calls
+
+_P: Final = IRProperty
+
+
+class ConvertToSSA(Pass):
+    """Variables assigned many times -> every variable assigned once.
+
+    Before that, calls between kernels are expanded and ``break``, ``continue`` and early
+    ``return`` become conditions; neither exists after the pass.
+    """
+
+    requires = IRPropertySet(_P.TypeChecked)
+    produces = IRPropertySet(_P.SSAForm, _P.TypeChecked)
+    invalidates = IRPropertySet(_P.NormalizedStmtStructure, _P.FlattenedSingleStmt)
+
+    def run(self, program: Program) -> Program:
+        """Return the program in SSA form.
+
+        Raises:
+            PassError: a variable is read without being assigned on every way there, changes its
+                type from one way to another, or a kernel calls itself.
+        """
+        lowered = lower_jumps(program)
+        program = map_functions(lowered, split_tuples)
+        new = _without_calls(program)
+        if new is None:
+            program = map_functions(inline_kernel_calls(lowered), split_tuples)
+            return map_functions(program, to_ssa)
+        return program if all(map(is_, program.functions_, new)) else program.with_functions(new)
+
+
+def _without_calls(program: Program) -> list[Function] | None:
+    """Return the functions in SSA form, None if a kernel may call one of them.
+
+    Few kernels do. Whether they do is seen on the way to SSA form, where each call is met.
+    """
+    new: list[Function] = []
+    for function in program.functions_:
+        try:
+            made, calls_functions = ssa_and_calls(function)
+        except PassError:  # perhaps of what another function has to be put into
+            return None
+        if calls_functions and role(function) is Role.KERNEL:
+            return None
+        new.append(made)
+    return new
+
+
+def convert_to_ssa() -> Pass:
+    """Return the pass that gives every definition its own variable."""
+    return ConvertToSSA()

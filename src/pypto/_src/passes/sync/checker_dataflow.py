@@ -1,0 +1,602 @@
+"""Follows every way through a function and finds what its flags and barriers leave open.
+
+Ways are joined where they meet, and a loop is gone through until its state stays as it is. A join
+keeps only what holds on either way, and there are finitely many bits, so that this ends, and what
+holds then holds for any number of turns: no race, deadlock or leak is missed. It can report one on
+a way that no run takes, when two conditions exclude it; those that depend on the turn of a loop, or
+are equal, are decided (`check_paths`).
+
+The time is that of one pass over a function's statements for each state that loops take, with sets
+of as many bits as it has instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple, cast
+
+from pypto._src.analysis.accesses import Accesses, Instruction, TensorAccess
+from pypto._src.analysis.affine import Affine, Box, combine, may_overlap, trip_count
+from pypto._src.analysis.branch_conditions import Conditions, Turn
+from pypto._src.analysis.stmt_tree import Block, Site, sites_in
+from pypto._src.ir.enums import ForKind, PipeType
+from pypto._src.ir.nodes import Call, ConstInt, Op, Var, const_value
+from pypto._src.ir.stmts import (
+    BreakStmt,
+    ContinueStmt,
+    ForStmt,
+    Function,
+    IfStmt,
+    ReturnStmt,
+    WhileStmt,
+)
+from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_src
+from pypto._src.passes.sync.access_bitsets import Bit, Conflict, Conflicts, Numbering
+from pypto._src.passes.sync.checker_reports import Findings, Triple
+from pypto._src.passes.sync.checker_state import DOWN, PIPES, TWICE, UP, Key, State, joined
+from pypto._src.passes.sync.hazards import meeting
+
+_BARRIERS: Final[dict[Op, PipeType]] = {
+    bar_v: PipeType.V,
+    bar_m: PipeType.M,
+    bar_all: PipeType.ALL,
+}
+_MOST_TOLD_APART: Final = 3
+"""How deep loops nest whose first, last and other turns are told apart; inside, all are alike."""
+_MOST_SPLITS: Final = 4
+"""How many repeated conditions are held apart at one time."""
+
+KeyOf = Callable[[Triple], Key]
+
+
+class _Sync(NamedTuple):
+    """A set, a wait or a barrier, read from its call."""
+
+    triple: Triple | None = None
+    raises: bool = False
+    barrier: PipeType | None = None
+
+
+class OpenLoop(NamedTuple):
+    """An open loop, with the states in which it is left or goes on early."""
+
+    breaks: list[State]
+    continues: list[State]
+
+
+class Flow:
+    """Goes through one function; the findings collect in ``findings``."""
+
+    def __init__(
+        self,
+        function: Function,
+        root: Block,
+        accesses: Accesses,
+        findings: Findings,
+        key_of: KeyOf,
+        *,
+        every_way: bool = False,
+        like: Flow | None = None,
+    ) -> None:
+        """Prepare to go through; ``like`` has gone through the same function, with other flags."""
+        self.function = function
+        self.root = root
+        self.accesses = accesses
+        self.findings = findings
+        self.key_of = key_of
+        self.syncs: dict[Site, _Sync] = {}
+        self.sets: dict[Triple, list[Site]] = {}
+        self.flags: dict[Key, int] = {}  # numbers
+        self._find_syncs()
+        self.conditions = Conditions(accesses.integers)
+        self.every_way = every_way
+        if like is None:
+            self.numbering = Numbering(accesses, len(self.flags))
+            self.conflicts = Conflicts(accesses, self.numbering)
+            self.repeated = set[object]() if every_way else self._repeated_conditions()
+            self.last_values = {} if every_way else self._find_last_values()
+        else:
+            self.numbering = like.numbering.with_flags(len(self.flags))
+            self.conflicts = like.conflicts
+            self.repeated, self.last_values = like.repeated, like.last_values
+        self.waits = self._wait_bits()
+        self.splits: int = 0
+        self.loops: list[OpenLoop] = []
+        self.turns: dict[Site, Turns] = {}  # of outermost loops
+        self.visits: dict[Site, dict[tuple[object, ...], _Visit]] = {}
+        self.returns: list[State] = []
+        self.turning: bool = False  # a loop is being gone through
+        self.unsettled: bool = False  # one inside it has pending turns
+
+    def _find_syncs(self) -> None:
+        for site, call in self.accesses.syncs.items():
+            sync = _read(call)
+            if sync.triple is not None:
+                if not self.findings.exists(site, sync.triple):
+                    continue
+                self.findings.used.add(sync.triple)
+                key = self.key_of(sync.triple)
+                self.flags.setdefault(key, len(self.flags))
+                if sync.raises:
+                    self.sets.setdefault(sync.triple, []).append(site)
+            self.syncs[site] = sync
+
+    def _find_last_values(self) -> dict[Site, tuple[Var, int]]:
+        """Return the variable of each loop with its value in the last turn, where that is known."""
+        sites = list(sites_in(self.root))
+        if any(isinstance(site.stmt, BreakStmt) for site in sites):
+            return {}
+        found: dict[Site, tuple[Var, int]] = {}
+        for site in sites:
+            value = _last_value(site.stmt) if isinstance(site.stmt, ForStmt) else None
+            if isinstance(site.stmt, ForStmt) and value is not None:
+                found[site] = (site.stmt.loop_var, value)
+        return found
+
+    def _wait_bits(self) -> list[int]:
+        """Return for each pipe the bits of the flags that it waits for: its queue has the waits."""
+        found = [0] * PIPES
+        for sync in self.syncs.values():
+            if sync.triple is not None and not sync.raises:
+                found[sync.triple.target] |= self.numbering.flag(
+                    self.flags[self.key_of(sync.triple)]
+                )
+        return found
+
+    def _repeated_conditions(self) -> set[object]:
+        """Return the conditions that decide more than once about instructions, sets or waits."""
+        at, syncs = self.accesses.at, self.syncs
+        seen: set[object] = set()
+        again: set[object] = set()
+        for site in sites_in(self.root):
+            if isinstance(site.stmt, IfStmt) and any(
+                inner in at or inner in syncs for block in site.blocks for inner in sites_in(block)
+            ):
+                key = self.conditions.key(site.stmt.condition, site.block)
+                if key is not None:
+                    (again if key in seen else seen).add(key)
+        return again
+
+    # ----- ways ---------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Go through the function."""
+        state = self.block(self.root, State([self.numbering.all] * PIPES))
+        for ended in (*self.returns, state):
+            if ended is not None:
+                self._end(ended)
+
+    def block(self, block: Block, state: State | None, begin: int = 0) -> State | None:
+        """Return what holds after the statements of a block from number ``begin`` on."""
+        for site in block.sites[begin:]:
+            if state is None:
+                return None
+            instruction = self.accesses.at.get(site)
+            if instruction is not None:
+                self.instruction(instruction, state)
+            elif site in self.syncs:
+                self._sync(site, self.syncs[site], state)
+            elif site.blocks:
+                key = self.split_key(site)
+                if key is not None:
+                    return self._split(site, key, state)
+                state = self.compound(site, state)
+            elif isinstance(site.stmt, BreakStmt | ContinueStmt | ReturnStmt):
+                state = self._jump(site, state)
+        return state
+
+    def compound(self, site: Site, state: State) -> State | None:
+        """Return what holds after a statement with bodies."""
+        stmt = site.stmt
+        if isinstance(stmt, ForStmt | WhileStmt):
+            return self._loop(site, stmt, state)
+        if isinstance(stmt, IfStmt):
+            return self._branch(site, stmt, state)
+        after: State | None = state
+        for inner in site.blocks:
+            after = self.block(inner, after)
+        return after
+
+    def _jump(self, site: Site, state: State) -> State | None:
+        match site.stmt:
+            case BreakStmt() if self.loops:
+                self.loops[-1].breaks.append(state)
+            case ContinueStmt() if self.loops:
+                self.loops[-1].continues.append(state)
+            case _:
+                if site.block is self.root and site is self.root.sites[-1]:
+                    return state
+                self.returns.append(state)
+        return None
+
+    def _branch(self, site: Site, stmt: IfStmt, state: State) -> State | None:
+        taken = self.conditions.decide(stmt.condition, site.block)
+        if taken is not None:
+            arm = 0 if taken else 1
+            return self.block(site.blocks[arm], state) if arm < len(site.blocks) else state
+        first = self.block(site.blocks[0], state.copy())
+        second = self.block(site.blocks[1], state) if len(site.blocks) > 1 else state
+        return joined(first, second, site)
+
+    def split_key(self, site: Site) -> object:
+        """Return the key of a condition that the rest of a block is to be held apart by."""
+        stmt = site.stmt
+        if not self.repeated or not isinstance(stmt, IfStmt) or self.splits >= _MOST_SPLITS:
+            return None
+        key = self.conditions.key(stmt.condition, site.block)
+        if key is None or key not in self.repeated:
+            return None
+        return key if self.conditions.decide(stmt.condition, site.block) is None else None
+
+    def rest(self, site: Site, state: State) -> State | None:
+        """Return what holds after a statement, now reached, and the rest of its block."""
+        return self.block(site.block, state, site.index)
+
+    def _split(self, site: Site, key: object, state: State) -> State | None:
+        """Go through the rest of a block for either value of a condition."""
+        self.splits += 1
+        results: list[State | None] = []
+        for value in (True, False):
+            self.conditions.assumed[key] = value
+            results.append(self.rest(site, state.copy()))
+            del self.conditions.assumed[key]
+        self.splits -= 1
+        return joined(results[0], results[1], site)
+
+    # ----- loops --------------------------------------------------------------------------------
+
+    def _loop(self, site: Site, stmt: ForStmt | WhileStmt, entry: State) -> State | None:
+        """Return what holds after a loop.
+
+        Each head is a join of what leads to the beginning of such a turn, so it only loses bits and
+        ends somewhere. A loop inside others is met again with ever lower states: it goes on from
+        its heads then. Only the outermost loop is gone through until all that it holds has settled;
+        in one turn of it, those inside look at each of their turns once. So the time does not
+        multiply with the depth.
+        """
+        trips = trip_count(stmt)
+        if trips == 0:
+            return entry
+        visits = self.visits.setdefault(site, {})
+        context = self.conditions.present()
+        known = visits.get(context)
+        if known is not None and not known.pending and entry.same(known.entry):
+            return None if known.result is None else known.result.copy()
+        turns = self.turns_of(site, trips)
+        visit = _Visit(entry.copy(), {}, {}, {}, None)
+        if known is not None and _is_lower(entry, known.entry, site):
+            visit = known._replace(entry=visit.entry)
+        self._fix(site, turns, visit)
+        ends = [end for each in visit.ends.values() for end in each]
+        if isinstance(stmt, WhileStmt):
+            ends += visit.heads.values()  # it ends where its condition is looked at
+        elif trips is None:
+            ends.append(entry)
+        result: State | None = None
+        for state in ends:
+            result = state.copy() if result is None else joined(result, state, site)
+        visits[context] = visit._replace(result=result)
+        return None if result is None else result.copy()
+
+    def turns_of(self, site: Site, trips: int | None) -> Turns:
+        """Return the turns of a loop that are looked at, inside the loops that are open."""
+        blind = self.every_way or len(self.loops) >= _MOST_TOLD_APART
+        if self.loops:  # their turns may decide what the conditions in this one ask
+            return Turns(self.conditions, site, trips, blind=blind)
+        known = self.turns.get(site)
+        if known is None:
+            known = self.turns[site] = Turns(self.conditions, site, trips, blind=blind)
+        return known
+
+    def _fix(self, site: Site, turns: Turns, visit: _Visit) -> None:
+        """Go through the turns of a loop whose heads have changed, until that ends or once."""
+        heads, pending = visit.heads, visit.pending
+        for turn in turns.first():
+            self._lead(site, visit.entry, turn, heads, pending)
+        outermost, unsettled = not self.turning, self.unsettled
+        self.turning = True
+        done = set[Turn]()
+        while turn := next((t for t in pending if t not in done), None):
+            del pending[turn]
+            self.unsettled = False
+            for last in turns.ways(turn):
+                after, ends = self._turn(site, turn._replace(last=last), heads[turn], turns)
+                visit.ends[turn._replace(last=last)] = ends
+                if after is None:
+                    continue
+                if last is not False and turns.may_end(turn):
+                    ends.append(after)
+                if last is not True and turns.trips != 1:
+                    state = self._in_next_turn(site, after)
+                    self._lead(site, state, turns.next(turn), heads, pending)
+            if self.unsettled:
+                pending[turn] = None
+            if not outermost:
+                done.add(turn)
+        self.turning = not outermost
+        self.unsettled = unsettled or bool(pending)
+
+    def _in_next_turn(self, site: Site, after: State) -> State:
+        """Return what holds after a turn, in the terms of the next one."""
+        state = after.copy()
+        state.each(lambda bits: self.numbering.next_turn(site, bits))
+        return state
+
+    def _lead(
+        self,
+        site: Site,
+        state: State,
+        turn: Turn,
+        heads: dict[Turn, State],
+        pending: dict[Turn, None],
+    ) -> None:
+        """Let a state lead to the beginning of a turn."""
+        known = heads.get(turn)
+        new = state if known is None else joined(known, state, site)
+        assert new is not None
+        if known is None or not new.same(known):
+            heads[turn] = new
+            pending[turn] = None
+
+    def _turn(
+        self, site: Site, turn: Turn, head: State, turns: Turns
+    ) -> tuple[State | None, list[State]]:
+        """Return what holds after one turn, and where it leaves the loop."""
+        loop = OpenLoop([], [])
+        self.loops.append(loop)
+        if turns.counter is not None:
+            self.conditions.turns[turns.counter.var] = (turns.counter, turn)
+        state = self.block(site.blocks[0], head.copy())
+        if turns.counter is not None:
+            del self.conditions.turns[turns.counter.var]
+        self.loops.pop()
+        for early in loop.continues:
+            state = joined(state, early, site)
+        return state, loop.breaks
+
+    # ----- instructions -------------------------------------------------------------------------
+
+    def instruction(self, instruction: Instruction, state: State) -> None:
+        """Compare an instruction with all that is under way, and let it be under way itself."""
+        pipe = instruction.queue
+        if instruction.in_order:  # it and what follows start when all before it is complete
+            state.known[pipe] |= self.numbering.of_pipe[pipe]
+        found = self.conflicts.of(instruction)
+        unknown = ~state.known[pipe]
+        for conflict in found.on_chip if found.candidates & unknown else ():
+            if conflict.candidates & unknown:
+                self._races(instruction, conflict, conflict.candidates & unknown)
+        for conflict in found.parts:
+            if conflict.candidates & unknown:
+                self._races(instruction, conflict, conflict.candidates & unknown)
+        state.forget(~(1 << self.numbering.now(instruction.site)))
+
+    def _races(self, instruction: Instruction, conflict: Conflict, open_: int) -> None:
+        for place, bit in self.numbering.meanings(open_):
+            loop = _common_loop(bit, instruction)
+            wrote = bool(conflict.written >> place & 1)
+            if self.findings.knows_race(bit.instruction, instruction, loop):
+                continue
+            if conflict.access is None or self._meets(bit, instruction, conflict, loop):
+                self.findings.race(bit.instruction, instruction, wrote, conflict.writes, loop)
+
+    def _meets(
+        self, bit: Bit, instruction: Instruction, conflict: Conflict, loop: Site | None
+    ) -> bool:
+        """True if an earlier access to the same tensor may touch the same elements."""
+        if loop is not None:
+            stmt, block = loop.stmt, loop.blocks[0]
+            if isinstance(stmt, ForStmt) and stmt.kind is ForKind.Parallel:
+                return False  # the user said that its turns touch different parts
+        else:
+            met = meeting(bit.instruction.site, instruction.site)
+            block = None if met is None else met[0].block
+        if not conflict.moves:
+            return True
+        now = conflict.access
+        assert now is not None
+        return block is None or any(
+            may_overlap(
+                self._last_box(earlier.box, bit, instruction),
+                now.box,
+                block,
+                self.accesses.integers,
+                later_turn=loop is not None,
+            )
+            for earlier in bit.instruction.tensors
+            if _conflicts(earlier, now)
+        )
+
+    def _last_box(self, box: Box | None, bit: Bit, instruction: Instruction) -> Box | None:
+        """Return a box as it was in the last turns of the loops that are over by now."""
+        if box is None:
+            return None
+        offsets = box.offsets
+        for loop in bit.loops[: bit.plane]:
+            last = self.last_values.get(loop)
+            if last is not None and not loop.begin < instruction.site.begin <= loop.end:
+                offsets = tuple(_pinned(offset, *last) for offset in offsets)
+        return Box(offsets, box.sizes)
+
+    # ----- flags and barriers -------------------------------------------------------------------
+
+    def _sync(self, site: Site, sync: _Sync, state: State) -> None:
+        if sync.barrier is PipeType.ALL:
+            state.known = [self.numbering.all] * PIPES
+        elif sync.barrier is not None:
+            state.known[sync.barrier] |= self.numbering.of_pipe[sync.barrier]
+        elif sync.triple is not None:
+            key = self.key_of(sync.triple)
+            (self._raise if sync.raises else self._wait)(site, sync.triple, key, state)
+
+    def _raise(self, site: Site, triple: Triple, key: Key, state: State) -> None:
+        mask = state.flag(key)
+        if mask != DOWN:
+            self.findings.double_set(site, triple, state.origin.get(key))
+        known = state.known[triple.source]
+        if not known & self.numbering.flag(self.flags[key]):
+            self.findings.overtake(site, triple)
+        state.tokens[key] = (
+            known | self.numbering.of_pipe[triple.source] | self.waits[triple.source]
+        )
+        state.flags[key] = UP if mask == DOWN else (TWICE | (UP if mask & DOWN else 0))
+        state.origin[key] = site
+
+    def _wait(self, site: Site, triple: Triple, key: Key, state: State) -> None:
+        mask = state.flag(key)
+        if mask & DOWN:
+            split = state.split.get(key) if mask != DOWN else None
+            last = state.origin.get(key)
+            self.findings.deadlock(site, triple, self.sets.get(triple, ()), split, last)
+        raised = state.origin.get(key)
+        if raised is not None and mask != DOWN:
+            meant = self.syncs[raised].triple
+            if meant is not None and self.syncs[raised].raises and meant != triple:
+                self.findings.taken(site, triple, raised, meant)
+        token = state.tokens.get(key, self.numbering.all)
+        bit = self.numbering.flag(self.flags[key])
+        state.forget(~bit)
+        state.learn(PipeType(triple.target), token | bit)
+        left = (UP | TWICE if mask & TWICE else 0) | (DOWN if mask & (UP | DOWN) else 0)
+        state.flags[key] = left
+        if left == DOWN:
+            state.tokens.pop(key, None)
+        state.origin[key] = site
+        state.split.pop(key, None)
+
+    # ----- the end ------------------------------------------------------------------------------
+
+    def _end(self, state: State) -> None:
+        """Report what the function leaves behind."""
+        name = self.function.name
+        for triple, sites in self.sets.items():
+            key = self.key_of(triple)
+            if state.flag(key) & (UP | TWICE):
+                origin = state.origin.get(key)
+                raised = origin if origin is not None and self.syncs[origin].raises else sites[-1]
+                self.findings.leak(raised, triple, name)
+        work = 0
+        for bits in self.numbering.of_pipe[: PipeType.S] + self.numbering.of_pipe[PipeType.S + 1 :]:
+            work |= bits
+        last: dict[PipeType, Instruction] = {}
+        for _, bit in self.numbering.meanings(work & ~state.known[PipeType.S]):
+            instruction = bit.instruction
+            known = last.get(instruction.pipe)
+            if known is None or known.site.begin < instruction.site.begin:
+                last[instruction.pipe] = instruction
+        for pipe in sorted(last):
+            self.findings.tail(last[pipe], name)
+
+
+class _Visit(NamedTuple):
+    """What going through a loop gave, for one state before it."""
+
+    entry: State
+    heads: dict[Turn, State]  # at the beginning of a turn, by what is known of that turn
+    ends: dict[Turn, list[State]]  # where a turn leaves the loop
+    pending: dict[Turn, None]  # turns that have not been looked at since their heads have changed
+    result: State | None
+
+
+def _is_lower(state: State, other: State, place: Site) -> bool:
+    """True if ``other`` knows all that ``state`` does."""
+    both = joined(other, state, place)
+    return both is not None and both.same(state)
+
+
+class Turns:
+    """The turns of one loop that are looked at on their own."""
+
+    def __init__(
+        self, conditions: Conditions, site: Site, trips: int | None, *, blind: bool
+    ) -> None:
+        self.counter = None if blind else conditions.counter(site)
+        self.trips = trips
+        self.asks_first = not blind and trips is not None and trips > 1  # it does not end then
+        self.asks_last = False
+        self.modulus = 1
+        self.start: int | None = None
+        if self.counter is not None:
+            asked = conditions.questions(site, self.counter)
+            self.asks_first = self.asks_first or asked.first
+            self.asks_last, self.modulus = asked.last, asked.modulus
+            if not self.counter.start.terms:
+                self.start = self.counter.start.constant
+        self.step = 0 if self.counter is None else self.counter.step
+
+    def first(self) -> list[Turn]:
+        """Return what the first turn may be."""
+        first = True if self.asks_first else None
+        if self.modulus == 1:
+            return [Turn(first)]
+        starts = range(self.modulus) if self.start is None else [self.start % self.modulus]
+        return [Turn(first, None, remainder, self.modulus) for remainder in starts]
+
+    def ways(self, turn: Turn) -> tuple[bool | None, ...]:
+        """Return whether a turn is looked at as the last one, as another, or as either."""
+        if not self.asks_last:
+            return (None,)
+        return (True, False) if self.may_end(turn) else (False,)
+
+    def may_end(self, turn: Turn) -> bool:
+        """True if the loop may end with a turn."""
+        if self.trips is None:
+            return True
+        if turn.first is not None and turn.first and self.trips > 1:
+            return False
+        if turn.remainder is None or self.start is None:
+            return True
+        last = self.start + (self.trips - 1) * self.step
+        return last % self.modulus == turn.remainder
+
+    def next(self, turn: Turn) -> Turn:
+        """Return what the turn after one is."""
+        remainder = turn.remainder
+        if remainder is not None:
+            remainder = (remainder + self.step) % self.modulus
+        return Turn(False if self.asks_first else None, None, remainder, turn.modulus)
+
+
+def _common_loop(bit: Bit, instruction: Instruction) -> Site | None:
+    """Return the loop around both instructions of which they are in different turns."""
+    if bit.plane >= len(bit.loops):
+        return None
+    loop = bit.loops[bit.plane]
+    begin, end = loop.begin, loop.end
+    return loop if begin < instruction.site.begin <= end else None
+
+
+def _pinned(form: Affine, var: Var, value: int) -> Affine:
+    """Return a linear form with a value in place of a variable."""
+    factor = form.terms.get(var, 0)
+    return combine(combine(form, Affine(0, {var: factor}), -1), Affine(value, {}), factor)
+
+
+def _last_value(stmt: ForStmt) -> int | None:
+    """Return what the variable of a loop is in its last turn, None if that is not known."""
+    trips, start, step = trip_count(stmt), const_value(stmt.start), const_value(stmt.step)
+    if not trips or start is None or step is None:
+        return None
+    return start + (trips - 1) * step
+
+
+def _conflicts(first: TensorAccess, second: TensorAccess) -> bool:
+    root: Var = second.root
+    return first.root is root and (first.writes or second.writes)
+
+
+def _read(call: Call) -> _Sync:
+    """Return what a call does to flags and pipes."""
+    barrier = _BARRIERS.get(call.op)
+    if barrier is not None:
+        return _Sync(barrier=barrier)
+    return _Sync(_triple(call), call.op is sync_src)
+
+
+def _triple(call: Call) -> Triple:
+    kwargs = call.kwargs
+    return Triple(_int(kwargs["set_pipe"]), _int(kwargs["wait_pipe"]), _int(kwargs["event_id"]))
+
+
+def _int(value: object) -> int:
+    return value.value if isinstance(value, ConstInt) else int(cast("int", value))

@@ -1,0 +1,358 @@
+"""What the sync checker reports, in words: message, places, and the flag or barrier to add.
+
+Keeps each finding once. Knows nothing of how findings are made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, TypeAlias
+
+from pypto._src.analysis.accesses import Instruction
+from pypto._src.analysis.stmt_tree import Site, owner_of
+from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span, line_at, lines_at
+from pypto._src.ir.enums import PipeType
+from pypto._src.ir.inspect.source_names import statement_lines, user_call
+from pypto._src.ir.nodes import Call
+from pypto._src.ir.stmts import Function, IfStmt, WhileStmt
+from pypto._src.passes.sync.hazards import lifted, meeting
+from pypto._src.passes.sync.shared_bytes import SharedBytes
+
+OWN_BARRIER: Final = (PipeType.V, PipeType.M)
+"""The pipes that have a barrier of their own; elsewhere all pipes wait."""
+
+
+class Triple(NamedTuple):
+    """A flag: the pipe that raises it, the pipe that waits for it, its event number."""
+
+    source: int
+    target: int
+    event: int
+
+    def __str__(self) -> str:
+        names = f"{PipeType(self.source).name} -> {PipeType(self.target).name}"
+        return f"flag {self.event} of {names}"
+
+
+class _Race(NamedTuple):
+    """Two accesses that nothing orders; ``more`` earlier ones on that pipe race with the later."""
+
+    first: Instruction
+    second: Instruction
+    wrote: bool
+    writes: bool
+    loop: Site | None
+    more: int
+
+
+Skips: TypeAlias = Callable[[Site, Site, Site | None], bool]
+"""True for races that are not to be reported: earlier and later statement, and the loop."""
+
+
+class Findings:
+    """Collects the findings of one function, but for the races that ``skips`` is true of."""
+
+    def __init__(
+        self, event_ids: int, skips: Skips | None = None, function: Function | None = None
+    ) -> None:
+        self._function = function
+        self._shared: SharedBytes | None = None  # made for the first race
+        self.skips = skips
+        self._calls: dict[Call, str] = {}  # as the user wrote them
+        self.found: dict[tuple[object, ...], Diagnostic | _Race] = {}
+        self._pairs: set[tuple[Site, Site, Site | None]] = set()  # those whose race is known
+        self.event_ids = event_ids
+        self.used: set[Triple] = set()
+
+    def list(self) -> list[Diagnostic]:
+        """Return the findings, errors before warnings."""
+        return sorted(map(self.diagnostic, self.found), key=lambda d: d.severity.value)
+
+    def diagnostic(self, key: tuple[object, ...]) -> Diagnostic:
+        """Return one finding in words."""
+        found = self.found[key]
+        return self._race(found) if isinstance(found, _Race) else found
+
+    def report(
+        self,
+        rule: str,
+        what: tuple[object, ...],
+        message: str,
+        span: Span,
+        *related: Label,
+        hint: str | None = None,
+        label: str = "",
+        severity: DiagnosticSeverity = DiagnosticSeverity.Error,
+    ) -> None:
+        """Note a finding unless it is known."""
+        if (rule, *what) not in self.found:
+            self.found[rule, *what] = Diagnostic(
+                severity, rule, 0, message, span, label, related, hint
+            )
+
+    # ----- races --------------------------------------------------------------------------------
+
+    def knows_race(self, first: Instruction, second: Instruction, loop: Site | None) -> bool:
+        """True if this race has been reported, or is not to be."""
+        if self.has_race(first.site, second.site, loop):
+            return True
+        return self.skips is not None and self.skips(first.site, second.site, loop)
+
+    def has_race(self, first: Site, second: Site, loop: Site | None) -> bool:
+        """True if the race of two statements is reported, or counted with another one."""
+        return (first, second, loop) in self._pairs
+
+    def race(
+        self, first: Instruction, second: Instruction, wrote: bool, writes: bool, loop: Site | None
+    ) -> None:
+        """Report two accesses that nothing orders, in two turns of ``loop`` if there is one.
+
+        Of the earlier ones on a pipe the last in the text stands for all: what makes the later one
+        wait for it orders the others, too.
+        """
+        self._pairs.add((first.site, second.site, loop))
+        key = "sync-race", second.site, second.pipe, first.pipe, loop
+        race, known = _Race(first, second, wrote, writes, loop, 0), self.found.get(key)
+        if isinstance(known, _Race):
+            last = race if first.site.begin > known.first.site.begin else known
+            race = last._replace(more=known.more + 1)
+        self.found[key] = race
+
+    def _race(self, race: _Race) -> Diagnostic:
+        first, second, wrote, writes, loop, more = race
+        a, b = first.pipe.name, second.pipe.name
+        was, now = ("writes" if wrote else "reads"), ("writes" if writes else "reads")
+        earlier, later = self._call(first), self._call(second)
+        kind = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}[wrote, writes]
+        when = "" if loop is None else " in the turn before"
+        others = "statement races" if more == 1 else "statements race"
+        notes = [f"{more} more {others} with it on {a}"] if more else []
+        if self._function is not None:
+            self._shared = self._shared or SharedBytes(self._function)
+            shared = self._shared.between(first.site.stmt, second.site.stmt)
+            notes += [] if shared is None else [shared]
+        return Diagnostic(
+            DiagnosticSeverity.Error,
+            "sync-race",
+            0,
+            f"{kind} race: {later} on {b} {now} what {earlier} on {a} {was}{when}, and nothing "
+            f"makes {b} wait",
+            second.site.stmt.span,
+            f"{now} it on {b}",
+            (Label(first.site.stmt.span, f"{was} it on {a}"),),
+            self._order(first, second, loop),
+            "; ".join(notes) or None,
+        )
+
+    def _call(self, instruction: Instruction) -> str:
+        call = instruction.call
+        if call not in self._calls:
+            self._calls[call] = user_call(call)
+        return self._calls[call]
+
+    def _order(self, first: Instruction, second: Instruction, loop: Site | None) -> str:
+        """Return the flag or barrier that orders two instructions, and where it stands."""
+        apart = None if loop is not None else _apart(first.site.stmt.span, second.site.stmt.span)
+        if apart is not None:
+            return apart
+        if first.pipe is second.pipe:
+            pipe = first.pipe.name.lower() if first.pipe in OWN_BARRIER else "all"
+            return f"pl.system.bar_{pipe}() before {_place(second.site)}"
+        if loop is not None:
+            source, end = lifted(first.site, loop.blocks[0]), "at the end of the loop's body"
+        else:
+            met = meeting(first.site, second.site)
+            source, target = met if met is not None else (first.site, second.site)
+            end = f"before {_place(target)}"
+        words = _words(self._unused(first.pipe, second.pipe))
+        return (
+            f"pl.system.sync_src({words}) after {_place(source, after=True)}, "
+            f"pl.system.sync_dst({words}) {end}"
+        )
+
+    def _unused(self, source: int, target: int) -> Triple:
+        """Return a flag that the function does not use yet, event 0 if it uses all."""
+        flags = (Triple(source, target, event) for event in range(self.event_ids))
+        return next((flag for flag in flags if flag not in self.used), Triple(source, target, 0))
+
+    # ----- flags --------------------------------------------------------------------------------
+
+    def exists(self, site: Site, triple: Triple) -> bool:
+        """Report a flag that the hardware does not have; True if it has it."""
+        pipes = range(len(PipeType) - 1)
+        if (
+            triple.source != triple.target
+            and triple.source in pipes
+            and triple.target in pipes
+            and 0 <= triple.event < self.event_ids
+        ):
+            return True
+        what = "a pipe does not wait for itself: use a barrier"
+        if triple.source != triple.target:
+            what = f"pipes are 0 to {len(pipes) - 1}, events 0 to {self.event_ids - 1}"
+        self.report("sync-flag", (triple,), f"no flag {tuple(triple)}: {what}", site.stmt.span)
+        return False
+
+    def deadlock(
+        self,
+        site: Site,
+        triple: Triple,
+        sets: Iterable[Site],
+        split: Site | None,
+        last: Site | None,
+    ) -> None:
+        """Report a wait for a flag that is down, on some way here at least."""
+        later = [s for s in sets if s.begin > site.begin]
+        earlier = [s for s in sets if s.begin < site.begin]
+        labels: list[Label] = []
+        hint = None
+        if split is not None:
+            why = f"is not raised {_way(split, site)}"
+            labels.append(Label(split.stmt.span, "the ways part here"))
+        elif last is not None and last.begin != site.begin:
+            why = "was taken by the wait before"
+            labels.append(Label(last.stmt.span, "taken here"))
+        elif later and not earlier:
+            why = "is raised only later"
+            labels.append(Label(later[0].stmt.span, "raised here"))
+            hint = f"move pl.system.sync_src({_words(triple)}) up, before {_place(site)}"
+        else:
+            why = "is not raised before"
+            hint = f"pl.system.sync_src({_words(triple)}) before {_place(site)}"
+        self.report(
+            "sync-deadlock",
+            (triple, site),
+            f"{PipeType(triple.target).name} waits for ever: {triple} {why}",
+            site.stmt.span,
+            *labels,
+            hint=hint,
+        )
+
+    def double_set(self, site: Site, triple: Triple, first: Site | None) -> None:
+        """Report a set of a flag that is up."""
+        labels = [Label(first.stmt.span, "raised here, and not waited for")] if first else []
+        if first is site:
+            labels = [Label(site.stmt.span, "the turn before raised it, too")]
+        self.report(
+            "sync-double-set",
+            (triple, site),
+            f"{triple} is raised again before anything waits for it",
+            site.stmt.span,
+            *labels,
+            hint=f"pl.system.sync_dst({_words(triple)}) before {_place(site)}",
+        )
+
+    def taken(self, site: Site, triple: Triple, raised: Site, meant: Triple) -> None:
+        """Report a wait that takes a flag raised for another pipe."""
+        self.report(
+            "sync-taken",
+            (triple, site),
+            f"{PipeType(triple.target).name} takes event {triple.event} of "
+            f"{PipeType(triple.source).name}, which is raised for {PipeType(meant.target).name}: "
+            "a flag is its source and event here, whoever waits",
+            site.stmt.span,
+            Label(raised.stmt.span, f"raised here for {PipeType(meant.target).name}"),
+            hint="give the flags of one source different events, or insert_sync(by_source=True)",
+        )
+
+    def overtake(self, site: Site, triple: Triple) -> None:
+        """Warn of a set that may reach its flag before the wait has lowered it, once a flag."""
+        other = self._unused(triple.source, triple.target)
+        hint = f"use event {other.event} here and where it is waited for"
+        if _repeats(site) or other in self.used:  # each turn raises the same event again
+            hint = f"pl.system.bar_all() before {_place(site)}"
+        self.report(
+            "sync-overtake",
+            (triple,),
+            f"{triple} may be raised again while its last wait is still under way",
+            site.stmt.span,
+            hint=hint,
+            severity=DiagnosticSeverity.Warning,
+        )
+
+    def leak(self, site: Site, triple: Triple, name: str) -> None:
+        """Report a flag that is up when the function ends, on some way at least."""
+        self.report(
+            "sync-leak",
+            (triple, site),
+            f"{triple} is still raised when {name!r} ends",
+            site.stmt.span,
+            label="raised here",
+            hint=f"pl.system.sync_dst({_words(triple)}) before the end",
+        )
+
+    def tail(self, instruction: Instruction, name: str) -> None:
+        """Report work that is under way when the function ends."""
+        self.report(
+            "sync-tail",
+            (instruction.pipe,),
+            f"{self._call(instruction)} on {instruction.pipe.name} may still be under way when "
+            f"{name!r} ends",
+            instruction.site.stmt.span,
+            hint="pl.system.bar_all() before the end",
+        )
+
+
+def _apart(first: Span, second: Span) -> str | None:
+    """Return what puts two parts of one statement on lines of their own; None if they stand so."""
+    last = max(second.begin_line, second.end_line)
+    if not 0 < second.begin_line <= first.begin_line <= last:
+        return None
+    if first.begin_column == second.begin_column and first.end_column == second.end_column:
+        return "run passes.insert_sync(), which sees the parts of one op"
+    text = re.sub(r",\s*(?=[)\]])", "", " ".join(lines_at(first).split()))
+    text = re.sub(r"(?<=[(\[])\s+|\s+(?=[)\]])", "", text)
+    if not text:
+        return None
+    if " = " in text:
+        return f"put {text} on a line of its own"
+    name = _fresh(first)
+    return f"write {name} = {text} on a line before, and {name} here"
+
+
+def _fresh(place: Span) -> str:
+    """Return a name for a tile that the line of ``place`` does not have."""
+    words = re.findall(r"\w+", line_at(place))
+    names = ("tile", *(f"tile{number}" for number in range(2, len(words) + 3)))
+    return next(name for name in names if name not in words)
+
+
+def _repeats(site: Site) -> bool:
+    """True if a statement stands in a loop."""
+    block = site.block
+    while block.depth:
+        owner = owner_of(block)
+        if owner.is_loop:
+            return True
+        block = owner.block
+    return False
+
+
+def _words(triple: Triple) -> str:
+    source, target = PipeType(triple.source).name, PipeType(triple.target).name
+    return f"set_pipe=pl.PipeType.{source}, wait_pipe=pl.PipeType.{target}, event_id={triple.event}"
+
+
+def _place(site: Site, *, after: bool = False) -> str:
+    """Return where a statement stands, in the words of a hint: its first line, or its last."""
+    what = "line"
+    if site.is_loop:
+        what = "the loop at line"
+    elif isinstance(site.stmt, IfStmt):
+        what = "the branch at line"
+    line = statement_lines(site.stmt.span)[after]
+    return f"{what} {line}" if line > 0 else "it"
+
+
+def _way(split: Site, site: Site) -> str:
+    """Return which way past a statement leaves a flag down at a wait."""
+    line = split.stmt.span.begin_line
+    at = f" at line {line}" if line > 0 else ""
+    if isinstance(split.stmt, IfStmt):
+        return f"by one arm of the branch{at}"
+    if isinstance(split.stmt, WhileStmt) or split.is_loop:
+        if split.begin < site.begin < split.end:
+            return f"again in the next turn of the loop{at}"
+        return f"by some number of turns of the loop{at}"
+    return f"on every way past the statement{at}"

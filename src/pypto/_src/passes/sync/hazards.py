@@ -1,0 +1,329 @@
+"""Which earlier instructions an instruction conflicts with: the accesses of a function so far.
+
+Knows accesses and blocks, and nothing of what is already ordered.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from pypto._src.analysis.accesses import Accesses, Chunk, Instruction, TensorAccess
+from pypto._src.analysis.affine import Box, encloses, may_overlap
+from pypto._src.analysis.stmt_tree import Block, Site, owner_of
+from pypto._src.ir.nodes import Var
+
+
+def meeting(first: Site, second: Site) -> tuple[Site, Site] | None:
+    """Return the statements of one block that hold two sites; None for two arms of a branch."""
+    a, b = first, second
+    if a.home is b.home:
+        return a, b
+    depth, other = a.block.depth, b.block.depth
+    for _ in range(depth - other):
+        a = owner_of(a.block)
+    for _ in range(other - depth):
+        b = owner_of(b.block)
+    while a.home is not b.home:
+        a, b = owner_of(a.block), owner_of(b.block)
+        if a is b:
+            return None
+    return a, b
+
+
+def lifted(site: Site, block: Block) -> Site:
+    """Return the statement of ``block`` that holds ``site``."""
+    while site.block is not block:
+        site = owner_of(site.block)
+    return site
+
+
+class Need(Protocol):
+    """What a pipe must have completed: its instruction ``number``, which stands at ``site``."""
+
+    @property
+    def site(self) -> Site: ...
+
+    @property
+    def queue(self) -> int: ...
+
+    @property
+    def number(self) -> int: ...
+
+
+class Taken(NamedTuple):
+    """Stands for accesses of one pipe: the number of the newest, and the statement around them."""
+
+    site: Site
+    queue: int
+    number: int
+
+
+_Older: TypeAlias = "tuple[Instruction, _Older] | None"
+"""An access and those before it."""
+
+
+class ByPipe(dict[int, Instruction]):
+    """The newest access of each pipe.
+
+    ``older`` has accesses before it, of the same pipe: for instructions that a branch keeps the
+    newer ones from.
+    """
+
+    __slots__ = ("older",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.older: dict[int, _Older] = {}
+
+    def add(self, instruction: Instruction) -> None:
+        """Take note of the newest access of its pipe.
+
+        Who waits for it also waits for earlier ones that it always follows.
+        """
+        pipe, block = instruction.queue, instruction.block
+        if pipe in self:
+            older: _Older = self[pipe], self.older.get(pipe)
+            while older is not None and encloses(block, older[0].block):
+                older = older[1]
+            self.older[pipe] = older
+        self[pipe] = instruction
+
+    def reached(self, pipe: int, site: Site) -> Instruction | None:
+        """Return the newest access of a pipe that does not stand in another arm than ``site``."""
+        found: _Older = self[pipe], self.older.get(pipe)
+        while found is not None and meeting(found[0].site, site) is None:
+            found = found[1]
+        return None if found is None else found[0]
+
+
+class _Chunks(dict[Chunk, tuple[ByPipe, ByPipe]]):
+    """The reads and the writes of each piece of on-chip memory."""
+
+    def __missing__(self, chunk: Chunk) -> tuple[ByPipe, ByPipe]:
+        found = self[chunk] = ByPipe(), ByPipe()
+        return found
+
+
+PartEntry: TypeAlias = "tuple[Need, Box | None, bool]"
+"""An access to part of a tensor that later ones have to wait for; true if it writes."""
+
+
+class _Parts:
+    """The accesses to parts of one tensor; the numbers of those of one pipe rise."""
+
+    def __init__(self) -> None:
+        self.listed: list[PartEntry] = []
+        self.newest: dict[int, int] = {}  # the number of the last one of each pipe
+        self.newest_write: dict[int, int] = {}
+
+
+_LISTED: Final = 64
+"""How many accesses to one tensor are told apart before the older ones are taken together."""
+
+
+class History:
+    """The accesses so far that a later one can conflict with.
+
+    Instructions are numbered from 1 on each pipe. Of the accesses to a chunk only the newest of
+    each pipe matters, since a pipe that knows one to be complete knows all before it to be.
+    """
+
+    def __init__(self, accesses: Accesses) -> None:
+        self.integers = accesses.integers
+        self.written_tensors = accesses.written  # what nobody writes is in no conflict
+        self.chunks = _Chunks()
+        self.tensors: dict[Var, _Parts] = {}
+
+    def record(self, instruction: Instruction) -> None:
+        """Take note of what ``instruction``, the last one of its pipe so far, touches."""
+        chunks = self.chunks
+        for chunk in instruction.reads:
+            chunks[chunk][0].add(instruction)
+        for chunk in instruction.writes:
+            chunks[chunk][1].add(instruction)
+        if instruction.tensors:
+            self._record_parts(instruction)
+
+    def _record_parts(self, instruction: Instruction) -> None:
+        pipe, number = instruction.queue, instruction.number
+        for root, box, writes in instruction.tensors:
+            if root not in self.written_tensors:
+                continue
+            parts = self.tensors.get(root)
+            if parts is None:
+                parts = self.tensors[root] = _Parts()
+            parts.listed.append((instruction, box, writes))
+            parts.newest[pipe] = number
+            if writes:
+                parts.newest_write[pipe] = number
+            if len(parts.listed) > _LISTED:
+                parts.listed = _condensed(parts.listed, instruction.site)
+
+    def latest(self, instruction: Instruction, known: Sequence[int]) -> dict[int, Need]:
+        """Return by pipe the last conflict that comes before in the same turn of all loops.
+
+        ``known`` has, for each pipe, the number of its last instruction that is complete by then:
+        conflicts with these are left out.
+        """
+        site, block = instruction.site, instruction.block
+        ordered = instruction.queue if instruction.in_order else None
+        found: dict[int, Need] = {}
+        for by_pipe in self.on_chip(instruction):
+            for pipe, newest in by_pipe.items():
+                if newest.number <= known[pipe] or pipe == ordered:
+                    continue
+                need = newest if newest.block is block else by_pipe.reached(pipe, site)
+                if need is not None:
+                    old = found.get(pipe)
+                    if need.number > (known[pipe] if old is None else old.number):
+                        found[pipe] = need
+        if instruction.tensors:
+            self._add_parts(instruction, known, found, None)
+        return found
+
+    def latest_of_turns(
+        self, instruction: Instruction, known: Sequence[int], body: Block, *, tensors: bool
+    ) -> dict[int, Need]:
+        """Return by pipe the last conflict in earlier turns of the loop that has ``body``."""
+        ordered = instruction.queue if instruction.in_order else None
+        found: dict[int, Need] = {}
+        for by_pipe in self.on_chip(instruction):
+            for pipe, newest in by_pipe.items():
+                old = found.get(pipe)
+                least = known[pipe] if old is None else old.number
+                if newest.number > least and pipe != ordered:
+                    found[pipe] = newest
+        if tensors and instruction.tensors:
+            self._add_parts(instruction, known, found, body)
+        return found
+
+    def on_chip(self, instruction: Instruction) -> list[ByPipe]:
+        """Return the accesses to on-chip memory that conflict with those of an instruction."""
+        chunks = self.chunks
+        found = [chunks[chunk][1] for chunk in instruction.reads]
+        for chunk in instruction.writes:
+            found += chunks[chunk]
+        return found
+
+    def _add_parts(
+        self,
+        instruction: Instruction,
+        known: Sequence[int],
+        found: dict[int, Need],
+        body: Block | None,
+    ) -> None:
+        """Add the last conflicts of accesses to tensors, in earlier turns if there is a body."""
+        ordered = instruction.queue if instruction.in_order else None
+        for access in instruction.tensors:
+            parts = self.tensors.get(access.root)
+            if parts is None:
+                continue
+            newest = parts.newest if access.writes else parts.newest_write
+            left: list[int] = []
+            for pipe, number in newest.items():
+                if number > known[pipe] and pipe != ordered:
+                    left.append(pipe)
+            if left:
+                self._add_entries(parts.listed, left, access, instruction.site, known, found, body)
+
+    def _add_entries(
+        self,
+        listed: Sequence[PartEntry],
+        left: list[int],
+        access: TensorAccess,
+        site: Site,
+        known: Sequence[int],
+        found: dict[int, Need],
+        body: Block | None,
+    ) -> None:
+        """Add the last conflicts of an access at ``site`` with those ``listed`` of some pipes."""
+        _, box, writes = access
+        for done, other, wrote in reversed(listed):
+            pipe = done.queue
+            if pipe not in left or not (writes or wrote):
+                continue
+            old = found.get(pipe)
+            if done.number > (known[pipe] if old is None else old.number):
+                if not self.may_conflict(done.site, other, site, box, body):
+                    continue
+                found[pipe] = done
+            left.remove(pipe)  # its others come before
+            if not left:
+                return
+
+    def may_conflict(
+        self, done: Site, other: Box | None, site: Site, box: Box | None, body: Block | None
+    ) -> bool:
+        """True unless an access at ``site`` touches other elements, or stands in another arm.
+
+        It is taken in a later turn of the loop that has ``body``, or in the same turn.
+        """
+        block = body
+        if block is None:
+            met = meeting(done, site)
+            if met is None:
+                return False
+            block = met[0].block
+        return may_overlap(other, box, block, self.integers, later_turn=body is not None)
+
+
+class StraightHistory(History):
+    """The accesses of code without branches and loops.
+
+    Whoever knows that a write to a chunk is complete knows all accesses before it to be: the write
+    has waited for them. So only what came since matters.
+    """
+
+    def __init__(self, accesses: Accesses) -> None:
+        super().__init__(accesses)
+        self.written: dict[Chunk, Instruction] = {}
+        # The write, and reads since.
+        self.touched: dict[Chunk, list[Instruction]] = defaultdict(list)
+
+    def record(self, instruction: Instruction) -> None:
+        touched = self.touched
+        for chunk in instruction.reads:
+            touched[chunk].append(instruction)
+        for chunk in instruction.writes:
+            touched[chunk] = [instruction]
+            self.written[chunk] = instruction
+        if instruction.tensors:
+            self._record_parts(instruction)
+
+    def latest(self, instruction: Instruction, known: Sequence[int]) -> dict[int, Need]:
+        written, touched = self.written, self.touched
+        earlier: list[Instruction] = []
+        for chunk in instruction.reads:
+            if chunk in written:
+                earlier.append(written[chunk])
+        for chunk in instruction.writes:
+            if chunk in touched:
+                earlier += touched[chunk]
+        found: dict[int, Need] = {}
+        for done in earlier:
+            pipe, number = done.queue, done.number
+            if number > known[pipe] and (pipe not in found or number > found[pipe].number):
+                found[pipe] = done
+        if instruction.in_order:
+            found.pop(instruction.queue, None)
+        if instruction.tensors:
+            self._add_parts(instruction, known, found, None)
+        return found
+
+
+def _condensed(listed: list[PartEntry], now: Site) -> list[PartEntry]:
+    """Return the list with the older half taken together, one for each pipe and open block.
+
+    What stands in a statement that is finished ``now`` counts as the whole of that statement, so
+    that no entry stands for one which a branch excludes.
+    """
+    half = len(listed) // 2
+    old: dict[tuple[int, bool, Block], PartEntry] = {}
+    for done, _, writes in listed[:half]:
+        site = done.site
+        while not encloses(site.block, now.block):
+            site = owner_of(site.block)
+        old[done.queue, writes, site.block] = Taken(site, done.queue, done.number), None, writes
+    return [*sorted(old.values(), key=lambda entry: entry[0].number), *listed[half:]]

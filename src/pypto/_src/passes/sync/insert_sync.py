@@ -1,0 +1,553 @@
+"""InsertSync: flags and barriers, so that no pipe overtakes what it depends on.
+
+A flag orders what one pipe did before it is set before what another pipe does after it waits. Which
+flags and barriers a function needs is decided in `sync_plan`; this module gives the flags their
+event numbers and writes them down. Eight events exist for each ordered pair of pipes. A set moves
+down to where one is free; if there is no such place the flag becomes a barrier for all pipes, which
+the report counts.
+
+What others may have made superfluous is left out if the checker then still finds nothing, and a
+flag that might be raised again too early waits for an answer (`sync_prune`, `sync_answers`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from heapq import heapify, heappop, heappush, heapreplace
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+
+from pypto._src.analysis.accesses import SYNC_OPS, Accesses
+from pypto._src.analysis.call_aliases import call_aliases
+from pypto._src.analysis.stmt_tree import Block, Site, call_of, number, owner_of
+from pypto._src.diagnostics import UNKNOWN_SPAN
+from pypto._src.ir.enums import PipeType
+from pypto._src.ir.nodes import Call
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import Function, ReturnStmt, Stmt, YieldStmt, checked_eval
+from pypto._src.ir.walk import map_bodies
+from pypto._src.logs import log_event
+from pypto._src.misuse import check_kind, users_frame
+from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
+from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefs, Placed
+from pypto._src.passes.pass_base import AnyProgram, IRProperty, IRPropertySet
+from pypto._src.passes.structure.normalize_stmt_structure import normal_body, normal_function
+from pypto._src.passes.sync.acknowledge import answer
+from pypto._src.passes.sync.plan_dataflow import is_sufficient
+from pypto._src.passes.sync.planner import (
+    BARRIER,
+    CLOSING,
+    FORWARD,
+    NONE,
+    PRIMED,
+    Flag,
+    Planner,
+    as_written,
+    strongest,
+)
+from pypto._src.passes.sync.prune import prune
+from pypto._src.targets import A2A3, Target
+
+_P: Final = IRProperty
+_ALL: Final = PipeType.ALL  # see `sync_plan.FORWARD`
+
+
+class SyncReport(NamedTuple):
+    """What InsertSync added to one function."""
+
+    flags: int  # pairs of a set and a wait; a primed one counts once
+    carried: int  # flags from one turn of a loop to the next, those included
+    barriers: int  # of one pipe
+    full_barriers: int  # of all pipes, with the one at the end
+    fallbacks: int  # flags for which, or for answers to which, no event was free: full barriers
+    answers: int = 0  # more flags: a pipe hears that the last wait for an event is over
+
+
+class InsertSync(MemoryPass):
+    """Order all conflicting accesses of kernels; functions that synchronise by hand stay.
+
+    With ``by_source`` flags with one source have different events, whoever waits for them: safe
+    also where the hardware does not tell them apart (`FlagIdentity.SOURCE`), at the cost of events.
+    """
+
+    requires = IRPropertySet(
+        _P.SSAForm, _P.TypeChecked, _P.SplitIncoreOrch, _P.HasMemRefs, _P.IncoreBlockOps
+    )
+
+    def __init__(self, target: Target = A2A3, *, by_source: bool = False) -> None:
+        check_kind("by_source", by_source, bool, "by_source=True", users_frame())
+        self.target = target
+        self.by_source = by_source
+        self.reports: dict[str, SyncReport] = {}
+        """By function name, of the last run."""
+
+    def go_on(self, given: AnyProgram) -> AnyProgram:
+        """Return the program with flags and barriers in its kernels."""
+        self.reports = {}
+        placed = Placed.of(given)
+        kernels = [each for each in placed.functions if role(each.function) is Role.KERNEL]
+        found = {each: Accesses(each.function, each.root, (), each.of) for each in kernels}
+        if len(kernels) < len(placed.functions):
+            roots = {each.function.name: accesses.roots for each, accesses in found.items()}
+            aliases = call_aliases(placed.program, roots)
+            for each in kernels:
+                shared = [alias.params for alias in aliases.get(each.function.name, ())]
+                if shared and not found[each].syncs:
+                    found[each] = Accesses(each.function, each.root, shared, each.of)
+        return placed.with_functions(
+            [self._function(each, found.get(each)) for each in placed.functions]
+        )
+
+    def _function(self, given: MemRefs, accesses: Accesses | None) -> MemRefs:
+        function = given.function
+        if accesses is None or accesses.syncs:
+            return given if given.is_normal else given.within(normal_function(function))
+        result, self.reports[function.name] = _with_sync(
+            function, given.root, accesses, self.target, self.by_source
+        )
+        return given.within(result)
+
+
+def insert_sync(*, by_source: bool = False) -> InsertSync:
+    """Return the pass that adds flags and barriers; see `InsertSync`."""
+    return InsertSync(by_source=by_source)
+
+
+def is_sync(stmt: Stmt) -> bool:
+    """True for a set, a wait or a barrier."""
+    call = call_of(stmt)
+    return call is not None and call.op in SYNC_OPS
+
+
+def with_sync(
+    function: Function, target: Target = A2A3, *, by_source: bool = False
+) -> tuple[Function, SyncReport]:
+    """Return ``function`` with flags and barriers, and what was added; see `InsertSync`."""
+    root = number(function)
+    return _with_sync(function, root, Accesses(function, root), target, by_source)
+
+
+def _with_sync(
+    function: Function, root: Block, accesses: Accesses, target: Target, by_source: bool
+) -> tuple[Function, SyncReport]:
+    if not accesses.at:
+        return normal_function(function), SyncReport(0, 0, 0, 0, 0)
+    planner = Planner(root, accesses)
+    if any(site is not root.sites[-1] for site in accesses.jumps):  # leaves a block before its end
+        planner.barriers_only()
+        return _Writer(root, planner, target, by_source).write(function)
+    planner.plan()
+    prune(planner, function, planner.suspects())
+    writer = _Writer(root, planner, target, by_source)
+    replaced = writer.replaced
+    if replaced:
+        _say(function, replaced)
+        writer = _with_barriers(writer, planner, function, target, by_source)
+    unanswered: Sequence[Flag] = ()
+    if writer.may_overtake:
+        writer = _with_answers(writer, function)
+        unanswered = writer.unanswered()
+    if unanswered:
+        _say(function, unanswered, answers=True)
+    result, report = writer.write(function)
+    return result, report._replace(fallbacks=len(replaced) + len(unanswered))
+
+
+def _with_barriers(
+    writer: _Writer, planner: Planner, function: Function, target: Target, by_source: bool
+) -> _Writer:
+    """Return the writer of a plan with barriers for flags that found no event."""
+    fresh: list[Site] = []
+    while writer.replaced:
+        fresh += _settle(writer.replaced, planner)
+        writer = _Writer(planner.root, planner, target, by_source)
+    if is_sufficient(planner, function):
+        prune(planner, function, [*fresh, *planner.flags.values()])
+        writer = _Writer(planner.root, planner, target, by_source)
+        if not writer.replaced:
+            return writer
+    planner.barriers_only()  # there is a way on which another flag relied on them
+    return _Writer(planner.root, planner, target, by_source)
+
+
+def _with_answers(writer: _Writer, function: Function) -> _Writer:
+    """Return the writer with answers where an event might be raised too early.
+
+    Where no event is free for some, flags share fewer if they can.
+    """
+    _answer(writer, function)
+    found = writer.unanswered()
+    wanted = Counter((flag.target, flag.source) for flag in found)
+    kept = {way: min(wanted[way], writer.free(way)) for way in wanted}
+    if not any(kept.values()):
+        return writer
+    other = writer.again(kept)
+    if not other.replaced:
+        _answer(other, function)
+        if len(other.unanswered()) < len(found):
+            return other
+    writer = writer.again({})  # the flags are the same objects: they have to get their events back
+    _answer(writer, function)
+    return writer
+
+
+def _answer(writer: _Writer, function: Function) -> None:
+    writer.has_answers = True
+    writer.leave_out(answer(writer.planner, function, writer.flags, writer.spare()))
+
+
+def _say(function: Function, flags: Sequence[Flag], *, answers: bool = False) -> None:
+    """Log the flags, or those before which pipes should answer, for which no event was free."""
+    places = dict.fromkeys(_place(flag, answer=answers) for flag in flags)
+    pairs = dict.fromkeys((PipeType(f.source).name, PipeType(f.target).name) for f in flags)
+    names = ", ".join(f"{source} -> {target}" for source, target in pairs)
+    listed = ", ".join(list(places)[:_LISTED])
+    more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
+    what = "for answers before" if answers else "for"
+    log_event(
+        f"kernel {function.name!r}: no event is free {what} {len(flags)} flags ({names}); a "
+        f"barrier of all pipes stands for them: {listed}{more}"
+    )
+
+
+_LISTED: Final = 4
+"""How many places a record of the log names."""
+
+
+def _place(flag: Flag, *, answer: bool) -> str:
+    """Return where the barrier stands that takes the place of a flag, or of the answer to it."""
+    if answer and flag.back != BARRIER:
+        return f"before the loop at line {owner_of(flag.block).stmt.span.begin_line}"
+    if answer and flag.late is None:
+        return f"after line {flag.set_after.stmt.span.begin_line}"
+    if answer and flag.late is not None:
+        return f"before line {flag.late.stmt.span.begin_line}"
+    if flag.form is not FORWARD:
+        line = owner_of(flag.block).stmt.span.begin_line
+        return f"at the end of the loop at line {line}"
+    return f"before line {flag.wait_before.stmt.span.begin_line}"
+
+
+def _settle(replaced: Sequence[Flag], planner: Planner) -> list[Site]:
+    """Let barriers of all pipes stand for flags; return the statements before which they do.
+
+    One at the end of a loop's body does for all that a turn leaves for the next.
+    """
+    bodies = {flag.block for flag in replaced if flag.form is not FORWARD}
+    planner.closing_bars.update((flag.block, None) for flag in replaced if flag.form is not FORWARD)
+    sites = [flag.wait_before for flag in replaced if flag.form is FORWARD]
+    for site in sites:
+        planner.bars.setdefault(site, []).append(PipeType.ALL)
+    gone = set(replaced)
+    planner.has_lost = True
+    planner.flags = {
+        key: flag
+        for key, flag in planner.flags.items()
+        if flag not in gone and (flag.form is FORWARD or flag.block not in bodies)
+    }
+    return sites
+
+
+# --------------------------------------------------------------------------------------------
+# Events and statements
+# --------------------------------------------------------------------------------------------
+
+
+class _Writer:
+    """Chooses event numbers and puts the flags and barriers into the function."""
+
+    def __init__(
+        self,
+        root: Block,
+        planner: Planner,
+        target: Target,
+        by_source: bool,
+        kept: Mapping[tuple[int, int], int] = MappingProxyType({}),
+    ) -> None:
+        """Number the flags; ``kept`` has numbers of events that no flag of a pair may take."""
+        self.root = root
+        self.target = target
+        self.bars = planner.bars
+        self.closing_bars = dict(planner.closing_bars)
+        self.replaced: list[Flag] = []  # by a barrier
+        pairs: dict[tuple[int, int], list[Flag]] = {}
+        for flag in planner.flags.values():
+            flag.reset()
+            pair = flag.source, flag.target
+            if pair in pairs:
+                pairs[pair].append(flag)
+            else:
+                pairs[pair] = [flag]
+        self.pairs = pairs
+        events = {pair: range(target.event_ids - kept.get(pair, 0)) for pair in pairs}
+        if by_source:
+            events = _shared_out(pairs, target.event_ids)
+        self.planner = planner
+        self.by_source = by_source
+        self.may_overtake = False  # a flag may be raised again before its last wait is over
+        self.has_answers = False  # where that is so, pipes may answer
+        self.flags = [f for pair in pairs for f in self._numbered(pairs[pair], events[pair])]
+
+    def again(self, kept: Mapping[tuple[int, int], int]) -> _Writer:
+        """Return a writer of the same plan that begins afresh; see `__init__`."""
+        return _Writer(self.root, self.planner, self.target, self.by_source, kept)
+
+    def free(self, pair: tuple[int, int]) -> int:
+        """Return how many events of two pipes no flag needs, whatever it has taken."""
+        return 0 if self.by_source else self.target.event_ids - _at_once(self.pairs.get(pair, ()))
+
+    def unanswered(self) -> list[Flag]:
+        """Return the flags before which a barrier stands for an answer."""
+        return [flag for flag in self.flags if BARRIER in (flag.back, flag.back_first)]
+
+    def leave_out(self, dropped: Collection[Flag | Site]) -> None:
+        """Do without some flags, and without the barriers before some statements."""
+        if dropped:
+            self.flags = [flag for flag in self.flags if flag not in dropped]
+            self.bars = {site: kinds for site, kinds in self.bars.items() if site not in dropped}
+
+    def _numbered(self, flags: Sequence[Flag], events: Sequence[int]) -> list[Flag]:
+        """Give event numbers to the flags of one pair of pipes; return those that got one.
+
+        The number that has been unused for longest is taken, so that its wait is long past.
+        """
+        free_from = [(-1, event) for event in events]
+        holder: dict[int, Flag] = {}
+        queue = [(flag.begin, flag.end, order, flag) for order, flag in enumerate(flags)]
+        heapify(queue)
+        done: list[Flag] = []
+        delayed: dict[Block, Flag] = {}  # the last one of each block
+        while queue:
+            begin, end, order, flag = heappop(queue)
+            if flag.late is not None and _covers(delayed.get(flag.block), flag):
+                continue
+            if not free_from:
+                self._replace(flag)
+                continue
+            free, event = free_from[0]
+            if free < begin:
+                flag.event = event
+                heapreplace(free_from, (end, event))
+                if not flag.number or (free >= 0 and not self.planner.is_past(holder[event], flag)):
+                    self.may_overtake = True
+                holder[event] = flag
+                done.append(flag)
+                if flag.late is not None:
+                    delayed[flag.block] = flag
+                continue
+            if self._delay(flag, holder[event]):
+                heappush(queue, (flag.begin, end, order, flag))
+            else:
+                self._replace(flag)
+        return done
+
+    def _delay(self, flag: Flag, earlier: Flag) -> bool:
+        """Set ``flag`` only when ``earlier`` has been waited for, if that is in its block."""
+        site = earlier.wait_before
+        if (
+            flag.form is not FORWARD
+            or earlier.form is not FORWARD
+            or site.block is not flag.wait_before.block
+            or not flag.set_after.index < site.index < flag.wait_before.index
+        ):
+            return False
+        flag.late = site
+        flag.place()
+        return True
+
+    def _replace(self, flag: Flag) -> None:
+        """Leave a flag to a barrier of all pipes."""
+        self.replaced.append(flag)
+
+    def spare(self) -> dict[tuple[int, int], list[int]]:
+        """Return for the ways back of the flags the events that no flag has."""
+        used: dict[tuple[int, int], set[int]] = {}
+        for flag in self.flags:
+            used.setdefault(self._pool(flag.source, flag.target), set()).add(flag.event)
+        ways = list(dict.fromkeys((flag.target, flag.source) for flag in self.flags))
+        found: dict[tuple[int, int], list[int]] = {}
+        for event in range(self.target.event_ids):
+            for way in sorted(ways, key=lambda way: len(found.get(way, ()))):
+                taken = used.setdefault(self._pool(*way), set())
+                if event not in taken:
+                    taken.add(event)
+                    found.setdefault(way, []).append(event)
+        return found
+
+    def _pool(self, source: int, target: int) -> tuple[int, int]:
+        """Return what events of two pipes are shared with."""
+        return source, -1 if self.by_source else target
+
+    def write(self, function: Function) -> tuple[Function, SyncReport]:
+        """Return the function with flags and barriers, and what they are."""
+        bars = {site: strongest(kinds) for site, kinds in self.bars.items()}
+        text = _Text(self.root, as_written(self.flags), bars, self.closing_bars)
+        kinds = [kind for each in bars.values() for kind in each]
+        full = kinds.count(_ALL)
+        answers: list[int] = []
+        if self.has_answers:
+            answers = [back for f in self.flags for back in (f.back, f.back_first) if back != NONE]
+        report = SyncReport(
+            flags=len(self.flags),
+            carried=sum([flag.form is not FORWARD for flag in self.flags]),
+            barriers=len(kinds) - full,
+            full_barriers=full + answers.count(BARRIER) + len(self.closing_bars) + 1,
+            fallbacks=len(self.replaced),
+            answers=len(answers) - answers.count(BARRIER),
+        )
+        return text.write(function), report
+
+
+_Beside: TypeAlias = "defaultdict[Site, list[Stmt]]"
+"""New statements by the one beside which they stand."""
+
+
+class _Text:
+    """The statements of flags and barriers, by the statements beside which they stand.
+
+    Before a statement come waits, barriers, sets that have moved down, and the first sets of flags
+    that go through a loop; behind it the last waits of these, and sets.
+    """
+
+    def __init__(
+        self,
+        root: Block,
+        flags: Sequence[Flag],
+        bars: Mapping[Site, Sequence[PipeType]],
+        closing_bars: Iterable[Block],
+    ) -> None:
+        self.root = root
+        self.before: _Beside = defaultdict(list)
+        self.after: _Beside = defaultdict(list)
+        self.closing: _Beside = defaultdict(list)  # by the last statement of a block
+        before, after = self.before, self.after
+        primed = [flag for flag in flags if flag.form is PRIMED]
+        for flag in primed:
+            self._wait(after, flag, owner_of(flag.block))
+        moved: list[tuple[Flag, Site]] = []
+        for flag in flags:
+            raised, awaited = _flag(flag.source, flag.target, flag.event)
+            if flag.form is CLOSING:
+                self._put(self.closing, flag.block.sites[-1], awaited)
+            else:
+                site = flag.wait_before
+                before[site].append(checked_eval(awaited, site.stmt.span))
+            if flag.late is not None:
+                moved.append((flag, flag.late))
+            elif flag.back == NONE:
+                site = flag.set_after
+                after[site].append(checked_eval(raised, site.stmt.span))
+            else:
+                self._set(after, flag, flag.back, flag.set_after)
+        for site, kinds in bars.items():
+            for kind in kinds:
+                before[site].append(checked_eval(_BARRIERS[kind], site.stmt.span))
+        for flag, late in moved:
+            self._set(before, flag, flag.back, late)
+        for flag in primed:
+            self._set(before, flag, flag.back_first, owner_of(flag.block))
+        for block in (*closing_bars, root):
+            # At the end of the function nothing may be in flight when the next kernel starts.
+            self._put(self.closing, block.sites[-1], _BARRIERS[_ALL])
+
+    def write(self, function: Function) -> Function:
+        """Return the function with these statements, every body of it normal."""
+        body = self._body(function.body, self.root)
+        return function if body is function.body else function.with_body(body)
+
+    def _body(self, body: Stmt, block: Block) -> Stmt:
+        before, after = self.before, self.after
+        out: list[Stmt] = []
+        for site in block.sites:
+            if site in before:
+                out += before[site]
+            out.append(self._with_bodies(site) if site.blocks else site.stmt)
+            if site in after:
+                out += after[site]
+        if block.sites and block.sites[-1] in self.closing:
+            end = len(out) - isinstance(out[-1], YieldStmt | ReturnStmt)
+            out[end:end] = self.closing[block.sites[-1]]
+        return normal_body(body, out)
+
+    def _with_bodies(self, site: Site) -> Stmt:
+        blocks = iter(site.blocks)
+        return map_bodies(site.stmt, lambda body: self._body(body, next(blocks)))
+
+    def _wait(self, where: _Beside, flag: Flag, site: Site) -> None:
+        self._put(where, site, _flag(flag.source, flag.target, flag.event)[1])
+
+    def _set(self, where: _Beside, flag: Flag, back: int, site: Site) -> None:
+        """Put what raises a flag, behind an answer of the target or the barrier for it."""
+        if back == BARRIER:
+            self._put(where, site, _BARRIERS[_ALL])
+        elif back != NONE:
+            for like in _flag(flag.target, flag.source, back):
+                self._put(where, site, like)
+        self._put(where, site, _flag(flag.source, flag.target, flag.event)[0])
+
+    def _put(self, where: _Beside, site: Site, call: Call) -> None:
+        """Put a statement that makes a call beside another one.
+
+        Statements share their calls: where they stand they say themselves.
+        """
+        where[site].append(checked_eval(call, site.stmt.span))
+
+
+@cache
+def _flag(source: int, target: int, event: int) -> tuple[Call, Call]:
+    """Return the set and the wait of a flag, at no place."""
+    pipes = {"set_pipe": PipeType(source), "wait_pipe": PipeType(target), "event_id": event}
+    return sync_src.call((), pipes, UNKNOWN_SPAN), sync_dst.call((), pipes, UNKNOWN_SPAN)
+
+
+_BARRIERS: Final = {
+    kind: op.call((), {}, UNKNOWN_SPAN)
+    for kind, op in ((PipeType.V, bar_v), (PipeType.M, bar_m), (PipeType.ALL, bar_all))
+}
+"""The barriers, at no place."""
+
+
+def _covers(first: Flag | None, second: Flag) -> bool:
+    """True if a flag that is set late orders all that another one of its block would."""
+    return (
+        first is not None
+        and first.late is not None
+        and second.set_after.index < first.late.index
+        and first.wait_before.index <= second.wait_before.index
+    )
+
+
+def _shared_out(
+    pairs: Mapping[tuple[int, int], Sequence[Flag]], count: int
+) -> dict[tuple[int, int], range]:
+    """Share out the events of each source pipe among its targets, to each what it can use."""
+    found: dict[tuple[int, int], range] = {}
+    for source in dict.fromkeys(pair[0] for pair in pairs):
+        own = {pair: flags for pair, flags in pairs.items() if pair[0] == source}
+        wanted = {pair: _at_once(flags) for pair, flags in own.items()}
+        for _ in range(count - _KEPT - sum(wanted.values())):  # the more, the later one comes again
+            pair = max(own, key=lambda pair: len(own[pair]) - wanted[pair])
+            wanted[pair] += len(own[pair]) > wanted[pair]
+        begin = 0
+        for i, pair in enumerate(own):
+            behind = len(own) - i - 1
+            end = min(begin + min(wanted[pair], max(count - begin - behind, 1)), count)
+            found[pair] = range(begin, end)
+            begin = end
+    return found
+
+
+_KEPT: Final = 2
+"""How many events of a source are kept for answers, where there are enough."""
+
+
+def _at_once(flags: Sequence[Flag]) -> int:
+    """Return how many flags are in use at one time at most."""
+    edges = sorted([(f.begin, 1) for f in flags] + [(f.end + 1, -1) for f in flags])
+    most = now = 0
+    for _, change in edges:
+        now += change
+        most = max(most, now)
+    return most

@@ -1,0 +1,242 @@
+"""Goes through a function with the flags and barriers of a plan, before they are written down.
+
+Each flag of a plan is one of its own, raised and waited for in turn on every way; so a state is
+what pipes know and what raised flags tell. Event numbers come in `sync_answers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from pypto._src.analysis.accesses import Instruction
+from pypto._src.analysis.stmt_tree import Block, Site, owner_of
+from pypto._src.diagnostics import DiagnosticSeverity
+from pypto._src.ir.enums import PipeType
+from pypto._src.ir.stmts import ForStmt, Function
+from pypto._src.passes.sync.checker_dataflow import Flow
+from pypto._src.passes.sync.checker_reports import Findings, Triple
+from pypto._src.passes.sync.checker_state import PIPES, Bits, State
+from pypto._src.passes.sync.planner import CLOSING, PRIMED, Flag, Planner, strongest
+
+_S: Final = PipeType.S
+_ALL: Final = PipeType.ALL
+
+
+class RaceError(Exception):
+    """Something races."""
+
+
+class _Alarm(Findings):
+    """Raises what others would note."""
+
+    def report(self, *_args: Any, **named: Any) -> None:
+        if named.get("severity", DiagnosticSeverity.Error) is DiagnosticSeverity.Error:
+            raise RaceError
+
+    def race(
+        self, first: Instruction, second: Instruction, wrote: bool, writes: bool, loop: Site | None
+    ) -> None:
+        raise RaceError
+
+
+class Act(NamedTuple):
+    """What a pipe does beside a statement: it sets a flag, waits for one, or has a barrier."""
+
+    of: Flag | Site | None  # None for what nobody suspects
+    flag: Flag | None = None
+    sets: bool = False
+    primes: bool = False  # for the first turn of a loop
+    barrier: PipeType | None = None
+
+
+class PlanFlow(Flow):
+    """Goes through a function with the flags and barriers of a plan, but for those dropped.
+
+    Each flag of a plan is one of its own, raised and waited for in turn on every way; so a state
+    is what pipes know and what raised flags tell.
+    """
+
+    def __init__(self, planner: Planner, function: Function) -> None:
+        self.before: dict[Site, list[Act]] = {}
+        self.after: dict[Site, list[Act]] = {}
+        self.closing: dict[Block, list[Act]] = {}
+        self.dropped: set[Flag | Site] = set()
+        self.steps: int = 0
+        self.look: Callable[[Site, State], None] | None = None  # at states before acts in blocks
+        self.look_on: Callable[[Block, State], None] | None = None  # before those that close blocks
+        self._place(planner, list(planner.flags.values()))
+        like, root = planner.flow, planner.root
+        super().__init__(function, root, planner.accesses, _Alarm(0), _itself, like=like)
+        planner.flow = self
+
+    def _place(self, planner: Planner, flags: Sequence[Flag], *, late: bool = False) -> None:
+        """File the plan by statements: waits before barriers before sets.
+
+        With ``late`` sets stand where they have been moved to make an event free.
+        """
+        for flag in flags:
+            if flag.form is CLOSING:
+                self.closing.setdefault(flag.block, []).append(Act(flag, flag))
+            else:
+                self.before.setdefault(flag.wait_before, []).append(Act(flag, flag))
+        for site, kinds in planner.bars.items():
+            acts = self.before.setdefault(site, [])
+            acts += [Act(site, barrier=kind) for kind in strongest(kinds)]
+        for flag in flags:
+            if late and flag.late is not None:
+                self.before.setdefault(flag.late, []).append(Act(flag, flag, sets=True))
+            else:
+                self.after.setdefault(flag.set_after, []).append(Act(flag, flag, sets=True))
+        for flag in flags:
+            if flag.form is PRIMED:
+                owner = owner_of(flag.block)
+                self.before.setdefault(owner, []).append(Act(flag, flag, sets=True, primes=True))
+                self.after.setdefault(owner, []).insert(0, Act(flag, flag))
+        for block in (*planner.closing_bars, planner.root):
+            self.closing.setdefault(block, []).append(Act(None, barrier=PipeType.ALL))
+
+    def block(
+        self, block: Block, state: State | None, begin: int = 0, *, entered: bool = False
+    ) -> State | None:
+        """As `Flow.block`; ``entered`` if the acts before the first statement are done."""
+        assert state is not None  # nothing leaves a block early
+        for index in range(begin, len(block.sites)):
+            site = block.sites[index]
+            if site in self.before and not (entered and index == begin):
+                if self.look is not None:
+                    self.look(site, state)
+                self.act(self.before[site], state)
+            if site.blocks:
+                key = self.split_key(site)
+                if key is not None:
+                    return self._split(site, key, state)
+            state = self.step(site, state)
+        if block in self.closing:
+            if self.look_on is not None:
+                self.look_on(block, state)
+            self.act(self.closing[block], state)
+        return state
+
+    def rest(self, site: Site, state: State) -> State | None:
+        return self.block(site.block, state, site.index, entered=True)
+
+    def step(self, site: Site, state: State) -> State:
+        """Return what holds after a statement and the acts behind it."""
+        self.steps += 1
+        instruction = self.accesses.at.get(site)
+        if instruction is not None:
+            self.instruction(instruction, state)
+        elif site.blocks:
+            after = self.compound(site, state)
+            assert after is not None
+            state = after
+        if site in self.after:
+            self.act(self.after[site], state)
+        return state
+
+    def act(self, acts: Sequence[Act], state: State) -> None:
+        """Let pipes do what stands beside a statement."""
+        of_pipe, dropped = self.numbering.of_pipe, self.dropped
+        for act in acts:
+            flag, barrier = act.flag, act.barrier
+            if act.of in dropped:
+                continue
+            if flag is not None:
+                if act.sets:
+                    state.tokens[flag] = state.known[flag.source] | of_pipe[flag.source]
+                elif flag.target == _S:
+                    state.learn(_S, state.tokens.pop(flag))
+                else:
+                    state.known[flag.target] |= state.tokens.pop(flag)
+            elif barrier is _ALL:
+                state.known = [self.numbering.all] * PIPES
+            elif barrier is not None:
+                state.known[barrier] |= of_pipe[barrier]
+
+    def told(self, site: Site, pipe: int, state: State, suspect: Flag | Site) -> Bits:
+        """Return what a pipe knows behind the acts before a statement, but for a suspect's."""
+        acts = self.before.get(site, ())
+        return self._told(acts, pipe, state.known[pipe], state.tokens, suspect)
+
+    def told_next(self, flag: Flag, state: State) -> Bits | None:
+        """Return what the target of a CLOSING flag knows at most where the next turn needs it.
+
+        That is without the flag, from a state at the end of the body. None if the pipe may learn
+        more on the way there, or no turn follows.
+        """
+        block, place, pipe = flag.block, flag.wait_before, flag.target
+        loop, sites = owner_of(block), block.sites[: place.index]
+        acts = self.before.get(place, ())
+        told = [act for act in acts if act.of not in self.dropped and _tells(act, pipe)]
+        sources = [act.flag.source for act in told if act.flag is not None]
+        own = [site for site in sites if site in self.accesses.at]
+        if any(self.accesses.at[site].queue == pipe for site in own) or self._is_last_turn(loop):
+            return None
+        if not all(self._is_plain(sites, each) for each in (pipe, *sources)):
+            return None
+
+        def known(pipe: int) -> Bits:
+            found = self._told(self.closing[block], pipe, state.known[pipe], state.tokens, flag)
+            return self.numbering.next_turn(loop, found)
+
+        raised: dict[Flag | None, Bits] = {}
+        for act in told:
+            if act.flag is not None and act.flag.form is PRIMED:
+                raised[act.flag] = self.numbering.next_turn(loop, state.tokens[act.flag])
+            elif act.flag is not None:  # set in this turn
+                source = act.flag.source
+                raised[act.flag] = known(source) | self.numbering.of_pipe[source]
+        return self._told(told, pipe, known(pipe), raised, flag)
+
+    def _is_plain(self, sites: Sequence[Site], pipe: int) -> bool:
+        """True if nothing tells a pipe anything while statements are gone through."""
+        for site in sites:
+            acts = (*self.before.get(site, ()), *self.after.get(site, ()))
+            if site.blocks or any(_tells(act, pipe) for act in acts):
+                return False
+        return True
+
+    def _is_last_turn(self, loop: Site) -> bool:
+        stmt = loop.stmt
+        known = self.conditions.turns.get(stmt.loop_var) if isinstance(stmt, ForStmt) else None
+        return known is not None and known[1].last is True
+
+    def _told(
+        self,
+        acts: Sequence[Act],
+        pipe: int,
+        known: Bits,
+        tokens: Mapping[Any, Bits],
+        suspect: Flag | Site,
+    ) -> Bits:
+        for act in acts:
+            if act.of is suspect or act.of in self.dropped or not _tells(act, pipe):
+                continue
+            if act.flag is not None:
+                known |= tokens[act.flag]
+            elif act.barrier is _ALL:
+                return self.numbering.all
+            else:
+                known |= self.numbering.of_pipe[pipe]
+        return known
+
+
+def _tells(act: Act, pipe: int) -> bool:
+    """True if a pipe may learn something by an act."""
+    if act.flag is not None:
+        return not act.sets and act.flag.target in (pipe, _S)
+    return act.barrier in (_ALL, pipe)
+
+
+def _itself(triple: Triple) -> Triple:
+    return triple
+
+
+def is_sufficient(planner: Planner, function: Function) -> bool:
+    """True if the checker finds no race in what is planned."""
+    try:
+        PlanFlow(planner, function).run()
+    except RaceError:
+        return False
+    return True

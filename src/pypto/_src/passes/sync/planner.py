@@ -1,0 +1,729 @@
+"""Where flags and barriers go: the plan behind InsertSync.
+
+The plan keeps, for each pipe, how far every other pipe is known to have come (a vector clock),
+walks the function in program order and adds a flag or barrier only where a conflict is not yet
+ordered.
+
+* Both ends of a flag stand in one block, so that flags balance on every path: a wait that a branch
+  or loop needs comes before it, a set that it gives comes after it.
+* What one turn of a loop leaves for the next is found by a second walk over its body. The wait
+  stands at the end of the body if the waiting pipe would meet it first anyway; else the flag is
+  raised before the loop (primed), waited for where needed, and waited for once more after it.
+
+Event numbers and statements are the business of `insert_sync`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from math import inf
+from operator import attrgetter
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from pypto._src.analysis.accesses import Accesses, Instruction
+from pypto._src.analysis.affine import trip_count
+from pypto._src.analysis.branch_conditions import Conditions
+from pypto._src.analysis.stmt_tree import Block, Site, owner_of
+from pypto._src.ir.enums import ForKind, PipeType
+from pypto._src.ir.stmts import ForStmt, IfStmt, WhileStmt
+from pypto._src.passes.sync.checker_dataflow import Flow
+from pypto._src.passes.sync.hazards import History, Need, StraightHistory, lifted, meeting
+
+# --------------------------------------------------------------------------------------------
+# Clocks
+# --------------------------------------------------------------------------------------------
+
+PIPES: Final = 7
+_PIPES: Final = range(PIPES)
+
+Row: TypeAlias = "list[int]"
+"""For each pipe, the number of the last instruction known to be complete; shared, never changed."""
+Clock: TypeAlias = "list[Row]"
+"""A row for each pipe: what is complete before the next instruction of it starts."""
+
+
+def _with(row: Sequence[int], pipe: int, number: int) -> Row:
+    """Return a row with another number for one pipe."""
+    new = [*row]
+    new[pipe] = number
+    return new
+
+
+def _learn(clock: Clock, pipe: int, token: Sequence[int]) -> None:
+    """Let ``pipe`` know ``token``; what the scalar pipe waits for, all later instructions do."""
+    for p in (pipe,) if pipe != _S else _PIPES:
+        row = clock[p] = [*clock[p]]
+        for source in _PIPES:
+            if token[source] > row[source]:
+                row[source] = token[source]
+
+
+def _lowest(clocks: Sequence[Clock]) -> Clock:
+    """Return what is known whichever of the clocks is right."""
+    lowest, *others = clocks
+    for clock in others:
+        lowest = [
+            a if a is b else [x if x < y else y for x, y in zip(a, b, strict=True)]
+            for a, b in zip(lowest, clock, strict=True)
+        ]
+    return lowest[:]
+
+
+def _skipped(clock: Clock, before: Row, after: Row) -> Clock:
+    """Return ``clock`` after instructions that did not happen on this path.
+
+    Numbers went from ``before`` to ``after``. Who knows everything before also knows these.
+    """
+    if before == after:
+        return clock[:]
+    steps = [*zip(before, after, strict=True)]
+    return [
+        [new if known >= old else known for known, (old, new) in zip(row, steps, strict=True)]
+        for row in clock
+    ]
+
+
+# --------------------------------------------------------------------------------------------
+# Flags
+# --------------------------------------------------------------------------------------------
+
+
+class Form(Enum):
+    """Where the ends of a flag stand."""
+
+    FORWARD = "set after one statement, wait before a later one of the block"
+    CLOSING = "set in the body of a loop, wait at its end"
+    PRIMED = "set before the loop, wait and set in its body, wait after the loop"
+
+
+# Looking a member up in its class takes CPython 3.11 five times as long as a global.
+FORWARD: Final = Form.FORWARD
+CLOSING: Final = Form.CLOSING
+PRIMED: Final = Form.PRIMED
+_S: Final = PipeType.S
+_ALL: Final = PipeType.ALL
+
+
+NONE: Final = -1
+"""For the event of an answer: none is needed."""
+BARRIER: Final = -2
+"""For the event of an answer: none is free, and a barrier of all pipes stands for it."""
+
+
+class Flag:
+    """One set and its wait, before an event number is chosen."""
+
+    __slots__ = (
+        "back",
+        "back_first",
+        "begin",
+        "end",
+        "event",
+        "form",
+        "known",
+        "late",
+        "number",
+        "set_after",
+        "source",
+        "target",
+        "wait_before",
+    )
+
+    def __init__(
+        self, form: Form, source: int, target: int, set_after: Site, wait_before: Site
+    ) -> None:
+        self.form = form
+        self.source = source
+        self.target = target
+        self.set_after = set_after
+        self.wait_before = wait_before  # of a CLOSING flag: where the next turn needs it
+        self.late: Site | None = None  # set before this statement instead
+        self.begin = self.end = 0
+        self.event = -1
+        # The event by which the source hears from the target before it sets this, and the same
+        # before it raises a PRIMED flag for the first turn.
+        self.back: int = NONE
+        self.back_first: int = NONE
+        self.known = 0  # the last instruction of the target complete when this is set
+        self.number = 0  # the first instruction of the target behind the wait; 0 in a loop
+
+    @property
+    def block(self) -> Block:
+        """The block of the wait; of a CLOSING or PRIMED flag the body of its loop."""
+        return self.wait_before.block
+
+    def reset(self) -> None:
+        """Forget what an earlier attempt to number the flags has found."""
+        self.late, self.back, self.back_first = None, NONE, NONE
+        self.place()
+
+    def place(self) -> None:
+        """Find where the flag begins and ends in the text, once it is known where its ends stand.
+
+        ``begin`` is the place of the first set: 8 times the number of its statement, and a bit
+        more; ``end`` is that of the last wait.
+        """
+        form, late = self.form, self.late
+        if form is PRIMED:
+            owner = owner_of(self.block)
+            self.begin, self.end = 8 * owner.begin + 2, 8 * owner.end + 4
+            return
+        self.begin = 8 * self.set_after.end + 5 if late is None else 8 * late.begin + 1
+        forward = form is FORWARD
+        self.end = 8 * self.wait_before.begin if forward else 8 * self.block.end - 2
+
+
+Token: TypeAlias = "Sequence[int]"
+"""What a flag tells: for each pipe, the last instruction complete when it is raised."""
+
+
+def _token(clock: Clock, count: Row, pipe: int) -> Row:
+    """Return what a flag tells that ``pipe`` sets now."""
+    return _with(clock[pipe], pipe, count[pipe])
+
+
+def as_written(flags: Iterable[Flag]) -> list[Flag]:
+    """Return flags in the order in which they stand in the text, beside one statement too."""
+    return sorted(flags, key=_IN_TEXT)
+
+
+_IN_TEXT: Final = attrgetter("begin", "end", "source", "target")
+
+
+class _Added(NamedTuple):
+    """A flag, or the barriers before a statement, that an instruction needed when it was met.
+
+    Places are twice the numbers of statements.
+    """
+
+    what: Flag | Site
+    acts: int  # from where on in the text
+    since: int  # where the instruction stands that it waits for
+    after: int  # what stands from there on may order the two: 0 if they are of two turns
+    needed: int  # where the instruction stands; of what the next turn needs, behind the loop's body
+    late: int  # the end of the last loop before to which a second turn has added something
+    apart: bool  # the two stand in different blocks, or in a branch
+
+
+_Choice: TypeAlias = "tuple[Need, Site, Site, Token]"
+"""A need, the statements behind which a set and before which a wait stands, what the flag tells."""
+
+
+# --------------------------------------------------------------------------------------------
+# Planning
+# --------------------------------------------------------------------------------------------
+
+
+class _Frame(NamedTuple):
+    """An open compound statement, with the clocks of its paths that are set aside."""
+
+    site: Site
+    clocks: list[Clock]
+
+
+class Planner:
+    """Decides on flags and barriers; `flags`, `bars` and `closing_bars` are the result."""
+
+    def __init__(self, root: Block, accesses: Accesses) -> None:
+        self.root = root
+        self.accesses = accesses
+        self.is_straight: bool = root.is_flat
+        self.history = (StraightHistory if root.is_flat else History)(accesses)
+        self.clock: Clock = [[0] * PIPES for _ in range(PIPES)]
+        self.count: Row = [0] * PIPES
+        self.frames: list[_Frame] = []
+        self.behind: dict[Site, list[Token]] = {}  # behind a compound one what flags of pipes tell
+        self.first: dict[Block, dict[int, int]] = {}  # pipe to its first statement in the block
+        self.flags: dict[tuple[int, bool, Site | Block], Flag] = {}
+        self.loops: int = 0  # that are open
+        self.finished: int = 0  # where the last compound statement ends that is planned
+        self.waits: dict[Site, list[Flag]] = {}  # of flags in loops
+        self.sets: dict[Site, dict[Flag, None]] = {}
+        self.carried: dict[Block, list[Flag]] = {}  # by the body of their loop
+        self.conditions = Conditions(accesses.integers)
+        self.arms: dict[Block, bool] = {}
+        self.log: list[_Added] = []
+        # The instructions right in a block, by pipe, with their places and numbers.
+        self.always: dict[Block, dict[int, list[tuple[int, int]]]] = {}
+        self.late: int = 0  # twice the end of the last loop to which a second turn added something
+        self.now: Instruction = next(iter(accesses.at.values()))
+        self.bars: dict[Site, list[PipeType]] = {}  # before a statement
+        self.closing_bars: dict[Block, None] = {}  # of all pipes, at the end of a loop's body
+        self.flow: Flow | None = None  # one that has gone through the function, for others
+        self.has_lost: bool = False  # flags or barriers that what is known elsewhere relied on
+
+    def barriers_only(self) -> None:
+        """Let all pipes finish before each instruction, and do without flags."""
+        self.flags, self.bars, self.closing_bars = {}, {}, {}
+        for site in self.accesses.at:
+            self.bars[site] = [_ALL]
+
+    def plan(self) -> None:
+        """Walk the function."""
+        if self.is_straight:
+            for instruction in self.accesses.at.values():
+                self._instruction(instruction)
+        else:
+            self._block(self.root)
+
+    def _block(self, block: Block) -> None:
+        for site in block.sites:
+            instruction = self.accesses.at.get(site)
+            if instruction is not None:
+                self._instruction(instruction)
+            elif isinstance(site.stmt, ForStmt | WhileStmt):
+                self._loop(site, site.stmt)
+            elif isinstance(site.stmt, IfStmt):
+                self._branch(site)
+            elif site.blocks:
+                self.frames.append(_Frame(site, []))
+                for inner in site.blocks:
+                    self._block(inner)
+                self.frames.pop()
+            if site.blocks:
+                self.behind[site] = [_token(self.clock, self.count, p) for p in range(PIPES)]
+                self.finished = site.end
+
+    def token(self, site: Site, pipe: int) -> Token:
+        """Return what a flag tells that ``pipe`` sets behind a statement."""
+        done = self.accesses.at.get(site)
+        return self.behind[site][pipe] if done is None else _with(done.knows, pipe, done.number)
+
+    def _instruction(self, instruction: Instruction) -> None:
+        site, pipe = instruction.site, instruction.queue
+        clock, count = self.clock, self.count
+        self.now = instruction
+        latest = self.history.latest(instruction, clock[pipe])
+        same = self.order(instruction, latest, self) if latest else None
+        if same is not None:
+            self.bar(instruction, clock, count)
+            if not self.is_straight:
+                self._note(site, site, same)
+        if instruction.in_order:  # it starts when all before it on its pipe is complete
+            clock[pipe] = _with(clock[pipe], pipe, count[pipe])
+        count[pipe] += 1
+        instruction.number, instruction.knows = count[pipe], clock[pipe]
+        self.history.record(instruction)
+        if self.loops:
+            inner: Site | None = site
+            while inner is not None and pipe not in self.first.setdefault(inner.block, {}):
+                self.first[inner.block][pipe] = inner.index
+                inner = inner.block.owner
+
+    def _branch(self, site: Site) -> None:
+        taken = self.taken(site)
+        if taken is not None:
+            for arm in site.blocks[taken : taken + 1]:
+                self._block(arm)
+            return
+        before = self.count[:]
+        entry = self.clock
+        done: list[tuple[Clock, Row]] = []
+        frame = _Frame(site, [entry])
+        self.frames.append(frame)
+        for arm in site.blocks:
+            self.clock = _skipped(entry, before, self.count)
+            self._block(arm)
+            done.append((self.clock, self.count[:]))
+            frame.clocks.append(self.clock)
+        self.frames.pop()
+        if len(site.blocks) == 1:
+            done.append((entry, before))
+        self.clock = _lowest([_skipped(clock, count, self.count) for clock, count in done])
+
+    def taken(self, site: Site) -> int | None:
+        """Return the arm that a branch always takes, None if it may be either."""
+        assert isinstance(site.stmt, IfStmt)
+        value = self.conditions.decide(site.stmt.condition, site.block)
+        return None if value is None else 0 if value else 1
+
+    def _loop(self, site: Site, stmt: ForStmt | WhileStmt) -> None:
+        body, trips = site.blocks[0], trip_count(stmt)
+        if trips == 0:
+            return
+        before, entry = self.count[:], self.clock[:]
+        self.frames.append(_Frame(site, [entry]))
+        self.loops += 1
+        self._block(body)
+        self.frames.pop()
+        carried: list[Flag] = []
+        if trips is None or trips > 1:
+            replay = _Replay(self, body, before)
+            replay.independent = isinstance(stmt, ForStmt) and stmt.kind is ForKind.Parallel
+            replay.run(body)
+            carried = self.carried[body] = list(replay.found)
+        self.loops -= 1
+        for flag in carried:
+            if flag.form is CLOSING:
+                _learn(self.clock, flag.target, self.token(flag.set_after, flag.source))
+        if not trips:
+            self.clock = _lowest([_skipped(entry, before, self.count), self.clock])
+        for flag in carried:
+            if flag.form is PRIMED:  # the last wait; the set before the loop if it never ran
+                token = entry[flag.source][:]
+                token[flag.source] = self.token(flag.set_after, flag.source)[flag.source]
+                _learn(self.clock, flag.target, token)
+
+    def order(
+        self, instruction: Instruction, latest: dict[int, Need], chooser: _Chooser
+    ) -> Need | None:
+        """Add the flags that ``instruction`` needs; return what it needs a barrier for.
+
+        ``latest`` has the last conflict with each pipe that is not ordered yet.
+        """
+        pipe = instruction.queue
+        if len(latest) == 1:
+            [need] = latest.values()
+            if need.queue == pipe:
+                return need
+            chooser.accept(chooser.choose(need))
+            return None
+        same = latest.pop(pipe, None)
+        choices = [chooser.choose(need) for need in latest.values()]
+        if len(choices) > 1:
+            choices = _necessary(choices)
+        if same is not None:
+            if _orders(choices, same):
+                same = None  # the flags order it too
+            elif instruction.pipe not in _BARRIERS:
+                return min((same, *latest.values()), key=lambda n: n.site.begin)  # for all pipes
+        for choice in choices:
+            chooser.accept(choice)
+        return same
+
+    def choose(self, need: Need) -> _Choice:
+        """Return where a flag from an earlier statement stands."""
+        site = self.now.site
+        if isinstance(need, Instruction) and need.block is self.now.block:
+            return need, need.site, site, _with(need.knows, need.queue, need.number)
+        met = meeting(need.site, site)
+        assert met is not None
+        return need, *met, self.token(met[0], need.queue)
+
+    def accept(self, choice: _Choice) -> None:
+        """Add a flag from an earlier statement."""
+        need, _, wait_before, token = choice
+        target = self.now.queue
+        flag = self.add_flag(FORWARD, choice, target, wait_before)
+        if self.is_straight:
+            _learn(self.clock, target, token)
+            return
+        self._note(flag, wait_before, need)
+        learn_inside(self.clock, self.frames, target, token, wait_before.block.depth)
+
+    def _note(self, what: Flag | Site, place: Site, need: Need) -> None:
+        """Note what is added before ``place`` for the present instruction."""
+        acts, since, needed = 2 * place.begin, 2 * need.site.begin, 2 * self.now.site.begin
+        apart = self._is_apart(need.site, self.now.block)
+        self.log.append(_Added(what, acts, since, since, needed, self.late, apart))
+
+    def _is_apart(self, site: Site, block: Block) -> bool:
+        """True if several ways, or perhaps none, lead from a statement to one in ``block``.
+
+        One way leads on in an arm of a branch in the function's own block, if no other branch or
+        loop is between: arms that nothing goes through are not planned. Not so from before the
+        branch: an earlier statement of the arm may need a flag that waits there, too.
+        """
+        if site.block is not block:
+            return True
+        if not self.in_arm(block):
+            return False
+        branch = owner_of(block)
+        is_alone = isinstance(branch.stmt, IfStmt) and branch.block is self.root
+        return not is_alone or site.begin < self.finished
+
+    def in_arm(self, block: Block) -> bool:
+        """True if a block is an arm of a branch, or inside one: perhaps nothing goes there."""
+        known = self.arms.get(block)
+        if known is None:
+            owner = block.owner
+            known = owner is not None and (
+                isinstance(owner.stmt, IfStmt) or self.in_arm(owner.block)
+            )
+            self.arms[block] = known
+        return known
+
+    def add_flag(self, form: Form, choice: _Choice, target: int, place: Site | Block) -> Flag:
+        """Return the flag of this form with a wait at ``place``, set late enough for ``choice``."""
+        need, set_after, wait_before, token = choice
+        key = (need.queue * PIPES + target, form is PRIMED, place)
+        flag = self.flags.get(key)
+        if flag is None:
+            flag = self.flags[key] = Flag(form, need.queue, target, set_after, wait_before)
+            flag.known = token[target]
+            if not self.loops:
+                flag.number = self.count[target] + 1
+            else:
+                self.waits.setdefault(wait_before, []).append(flag)
+                self.sets.setdefault(set_after, {})[flag] = None
+        elif flag.set_after.index < set_after.index:
+            if self.loops:
+                self.sets.get(flag.set_after, {}).pop(flag, None)
+                self.sets.setdefault(set_after, {})[flag] = None
+            flag.set_after, flag.known = set_after, token[target]
+        return flag
+
+    def is_past(self, earlier: Flag, flag: Flag) -> bool:
+        """True if the wait for a flag is over for sure when another one of its pipes is set."""
+        if not earlier.number or not flag.number or self.has_lost:
+            return False
+        number, site = earlier.number, earlier.wait_before
+        if site.blocks:  # perhaps the instruction behind the wait does not happen
+            number = self._next_sure(site, earlier.target)
+        return flag.known >= number
+
+    def _next_sure(self, site: Site, pipe: int) -> float:
+        """Return the number of the first instruction that a pipe has behind a statement for sure.
+
+        One that does not happen is known to be complete by who knows all before it, so that this
+        says nothing of waits before it. Infinity if there is none.
+        """
+        block = site.block
+        while True:
+            of_pipe = self.always.get(block)
+            if of_pipe is None:
+                of_pipe = self.always[block] = {}
+                for inner in block.sites:
+                    if (found := self.accesses.at.get(inner)) is not None:
+                        of_pipe.setdefault(found.queue, []).append((inner.index, found.number))
+            listed = of_pipe.get(pipe, ())
+            at = bisect_right(listed, (site.index, inf))
+            if at < len(listed):
+                return listed[at][1]
+            if block.owner is None:
+                return inf
+            site, block = block.owner, block.owner.block
+
+    def bar(self, instruction: Instruction, clock: Clock, count: Row) -> None:
+        """Add a barrier before an instruction: of its pipe, if that has one."""
+        kind = instruction.pipe if instruction.pipe in _BARRIERS else _ALL
+        site = instruction.site
+        if site in self.bars:
+            self.bars[site].append(kind)
+        else:
+            self.bars[site] = [kind]
+        pass_bar(clock, kind, count)
+
+    def suspects(self) -> list[Flag | Site]:
+        """Return the flags, and the places of barriers, that others may make superfluous.
+
+        An instruction is met when what stands before it in the text is planned. But some of what
+        is planned later acts earlier: flags that wait before a branch or loop for an instruction
+        inside it, and what the second turn of a loop adds. Nor does the plan count on what that
+        does behind the loop, or on what statements inside a loop do for its next turn.
+        """
+        suspects: dict[Flag | Site, None] = {}
+        needed: set[Flag | Site] = set()
+        acts: list[int] = []  # of what is planned later, negative: they fall in the text, mostly
+        for added in reversed(self.log):
+            last = bisect_right(acts, -added.needed)  # of those before the instruction
+            is_between = last < len(acts) and -acts[last] > added.after
+            open_ = added.apart or added.since < added.late or is_between
+            (suspects.update({added.what: None}) if open_ else needed.add(added.what))
+            insort(acts, -added.acts)
+        return [what for what in reversed(suspects) if what not in needed]
+
+
+class _Chooser(Protocol):
+    """Places the flags of one instruction."""
+
+    def choose(self, need: Need) -> _Choice:
+        """Return where a flag would stand."""
+        ...
+
+    def accept(self, choice: _Choice) -> None:
+        """Add the flag."""
+        ...
+
+
+_BARRIERS: Final = frozenset({PipeType.V, PipeType.M})
+"""The pipes that have a barrier of their own; elsewhere all pipes wait."""
+
+
+def strongest(kinds: Sequence[PipeType]) -> Sequence[PipeType]:
+    """Return the barriers that do for all of ``kinds``."""
+    return (_ALL,) if _ALL in kinds else kinds
+
+
+def pass_bar(clock: Clock, kind: PipeType, count: Row) -> None:
+    """Let ``clock`` pass a barrier when ``count`` instructions have been given."""
+    if kind is _ALL:
+        clock[:] = [count[:]] * PIPES
+        return
+    row = clock[kind] = [*clock[kind]]
+    row[kind] = count[kind]
+
+
+def learn_inside(
+    clock: Clock, frames: Sequence[_Frame], pipe: int, token: Sequence[int], depth: int
+) -> None:
+    """Let ``pipe`` know ``token`` since before the open statement in a block of ``depth``."""
+    _learn(clock, pipe, token)
+    for frame in reversed(frames):
+        if frame.site.block.depth < depth:
+            return
+        for other in frame.clocks:
+            _learn(other, pipe, token)
+
+
+def _orders(choices: Iterable[_Choice], need: Need) -> bool:
+    """True if who waits for the flags knows that a need is met."""
+    pipe, number = need.queue, need.number
+    for _, _, _, token in choices:  # noqa: SIM110 of few, thousands of times
+        if token[pipe] >= number:
+            return True
+    return False
+
+
+def _necessary(choices: list[_Choice]) -> list[_Choice]:
+    """Return the choices without those whose need the others meet, the latest sets preferred."""
+    choices.sort(key=_latest_first)
+    kept: list[_Choice] = []
+    for choice in choices:
+        if not kept or not _orders(kept, choice[0]):
+            kept.append(choice)
+    for choice in [*kept] if len(kept) > 1 else ():
+        others = [c for c in kept if c is not choice]
+        if _orders(others, choice[0]):
+            kept = others
+    return kept
+
+
+def _latest_first(choice: _Choice) -> tuple[int, int]:
+    return -choice[1].end, choice[0].queue
+
+
+class _Replay:
+    """The second turn of a loop, after the first: finds what one turn leaves for the next.
+
+    Clocks count the instructions of the first turn only; whatever the second one completes on a
+    pipe comes after all of the first there.
+    """
+
+    def __init__(self, planner: Planner, body: Block, before: Row) -> None:
+        self.planner = planner
+        self.body = body
+        self.before = before
+        self.count = planner.count[:]
+        self.clock = planner.clock[:]
+        self.frames: list[_Frame] = []
+        self.tokens: dict[Flag, Token] = {}
+        self.found: dict[Flag, None] = {}
+        self.independent = False  # the turns touch different parts of tensors
+        self.instruction: Instruction | None = None
+
+    def run(self, block: Block) -> None:
+        """Walk a block with the flags and barriers that it has so far."""
+        for site in block.sites:
+            for flag in self.planner.waits.get(site, ()):
+                if flag.form is not CLOSING and flag in self.tokens:
+                    _learn(self.clock, flag.target, self.tokens[flag])
+            for kind in self.planner.bars.get(site, ()):
+                pass_bar(self.clock, kind, self.count)
+            self._site(site)
+            for flag in self.planner.sets.get(site, ()):
+                if flag.form is not PRIMED:
+                    self.tokens[flag] = _token(self.clock, self.count, flag.source)
+
+    def _site(self, site: Site) -> None:
+        instruction = self.planner.accesses.at.get(site)
+        if instruction is not None:
+            self._instruction(instruction)
+        elif isinstance(site.stmt, ForStmt | WhileStmt):
+            self._loop(site, site.stmt)
+        elif isinstance(site.stmt, IfStmt):
+            self._branch(site)
+        else:
+            for inner in site.blocks:
+                self.run(inner)
+
+    def _instruction(self, instruction: Instruction) -> None:
+        self.instruction = instruction
+        pipe = instruction.queue
+        known = [a if a > b else b for a, b in zip(self.before, self.clock[pipe], strict=True)]
+        latest = self.planner.history.latest_of_turns(
+            instruction, known, self.body, tensors=not self.independent
+        )
+        same = self.planner.order(instruction, latest, self) if latest else None
+        if same is not None:
+            self.planner.bar(instruction, self.clock, self.count)
+            self._note(instruction.site, instruction.site, same)
+        if instruction.in_order:
+            self.clock[pipe] = _with(self.clock[pipe], pipe, self.count[pipe])
+
+    def choose(self, need: Need) -> _Choice:
+        """Return where a flag from the turn before stands."""
+        assert self.instruction is not None
+        set_after = lifted(need.site, self.body)
+        wait_before = lifted(self.instruction.site, self.body)
+        token = self.planner.token(set_after, need.queue)
+        return need, set_after, wait_before, token
+
+    def accept(self, choice: _Choice) -> None:
+        """Add a flag from the turn before."""
+        assert self.instruction is not None
+        need, set_after, wait, token = choice
+        target = self.instruction.queue
+        first = self.planner.first[self.body][target]
+        if set_after.index < wait.index or wait.index <= first:
+            flag = self.planner.add_flag(CLOSING, choice, target, self.body)
+        else:
+            flag = self.planner.add_flag(PRIMED, choice, target, wait)
+        self.found[flag] = None
+        self._note(flag, wait, need)
+        learn_inside(self.clock, self.frames, target, token, self.body.depth)
+
+    def _note(self, what: Flag | Site, place: Site, need: Need) -> None:
+        """Note what is added before ``place``, or at the end of the body."""
+        assert self.instruction is not None
+        closing = isinstance(what, Flag) and what.form is CLOSING
+        acts = 2 * (self.body.end if closing else place.begin) - 1
+        since, needed = 2 * need.site.begin, 2 * self.body.end + 1
+        block = self.instruction.block
+        apart = block is not self.body or need.site.block is not block or self.planner.in_arm(block)
+        self.planner.log.append(_Added(what, acts, since, 0, needed, self.planner.late, apart))
+        self.planner.late = max(self.planner.late, needed)
+
+    def _branch(self, site: Site) -> None:
+        taken = self.planner.taken(site)
+        if taken is not None:
+            for arm in site.blocks[taken : taken + 1]:
+                self.run(arm)
+            return
+        entry = self.clock
+        done: list[Clock] = []
+        frame = _Frame(site, [entry])
+        self.frames.append(frame)
+        for arm in site.blocks:
+            self.clock = entry[:]
+            self.run(arm)
+            done.append(self.clock)
+            frame.clocks.append(self.clock)
+        self.frames.pop()
+        if len(site.blocks) == 1:
+            done.append(entry)
+        self.clock = _lowest(done)
+
+    def _loop(self, site: Site, stmt: ForStmt | WhileStmt) -> None:
+        trips = trip_count(stmt)
+        if trips == 0:
+            return
+        body = site.blocks[0]
+        carried = self.planner.carried.get(body, ())
+        for flag in carried:
+            if flag.form is PRIMED:
+                self.tokens[flag] = _token(self.clock, self.count, flag.source)
+        entry = self.clock[:]
+        self.frames.append(_Frame(site, [entry]))
+        self.run(body)
+        self.frames.pop()
+        for flag in carried:
+            if flag.form is CLOSING:
+                _learn(self.clock, flag.target, self.tokens[flag])
+        if not trips:
+            self.clock = _lowest([entry, self.clock])
+        for flag in carried:
+            if flag.form is PRIMED:
+                _learn(self.clock, flag.target, self.tokens[flag])

@@ -1,0 +1,379 @@
+"""Leaves out of a plan the flags and barriers without which the checker still finds nothing.
+
+A suspect is tried at the place where it acts: what follows is gone through with and without it,
+from the states that the checker has there, until something races (it is needed) or both states are
+the same again (it is superfluous). Mostly that takes a few statements. Inside a loop the states
+are those of all its turns, as the checker finds them; so a suspect that leaves these as they are
+is superfluous in every turn. What goes from one turn to the next, and what is open at the end of a
+block, is tried with the whole statement that holds the block. A race there is found with states
+that can only know too much, so it proves the need in any case. Most suspects are needed by the very
+instruction before which they act, which shows without a trial when a statement is gone through.
+
+Knows plans, states and ways; event numbers are given later.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from pypto._src.analysis.accesses import Instruction
+from pypto._src.analysis.affine import trip_count
+from pypto._src.analysis.branch_conditions import Counter, Turn
+from pypto._src.analysis.stmt_tree import Block, Site, owner_of
+from pypto._src.ir.nodes import Var
+from pypto._src.ir.stmts import ForStmt, Function, IfStmt, WhileStmt
+from pypto._src.passes.sync.checker_dataflow import OpenLoop
+from pypto._src.passes.sync.checker_state import PIPES, Bits, State
+from pypto._src.passes.sync.plan_dataflow import PlanFlow, RaceError
+from pypto._src.passes.sync.planner import CLOSING, FORWARD, NONE, PRIMED, Flag, Planner
+
+Suspect: TypeAlias = "Flag | Site"
+"""A flag, or the barriers before a statement."""
+
+_WORK: Final = 24
+"""How many statements are gone through at most to try suspects, for each one of the function."""
+_LEAST: Final = 1 << 14
+"""How many may be gone through in any case."""
+
+
+def prune(planner: Planner, function: Function, suspects: Sequence[Suspect]) -> None:
+    """Leave those suspects out of the plan that are superfluous."""
+    dropped = superfluous(PlanFlow(planner, function), suspects) if suspects else ()
+    if dropped:
+        planner.has_lost = True
+        planner.flags = {key: flag for key, flag in planner.flags.items() if flag not in dropped}
+        planner.bars = {site: kinds for site, kinds in planner.bars.items() if site not in dropped}
+
+
+def superfluous(flow: PlanFlow, suspects: Iterable[Suspect]) -> set[Suspect]:
+    """Return those suspects without which, all together, nothing races that did not before."""
+    try:
+        return _Trials(flow, suspects).run()
+    except RaceError:
+        return set()  # the plan itself is not sufficient
+
+
+class _Way(NamedTuple):
+    """What is decided on a way to a statement."""
+
+    turns: dict[Var, tuple[Counter, Turn]]
+    assumed: dict[object, bool]
+    splits: int
+    depth: int  # loops that are open
+
+
+class _Front(NamedTuple):
+    """A way to a statement, and what holds there."""
+
+    way: _Way
+    state: State
+
+
+class _Verdict(Enum):
+    NEEDED = "something races without it"
+    SUPERFLUOUS = "nothing does, and what follows is as it was"
+    OPEN = "the block ends before that is known"
+
+
+class _Places:
+    """Suspects of one kind by where they act."""
+
+    def __init__(self) -> None:
+        self.local: dict[Site, list[Suspect]] = {}  # by the statement before which they act
+        self.carried: dict[Site, list[Suspect]] = {}  # from turn to turn, by their loop
+        self.sites: set[Site] = set()  # those statements, and what holds them
+        self.last: dict[Block, int] = {}  # the number of the last of them in a block
+        # How many in a block may be superfluous.
+        self.open: dict[Block, int] = defaultdict(int)
+
+    def add(self, suspect: Suspect) -> None:
+        """File a suspect."""
+        site = _acts_at(suspect)
+        if isinstance(suspect, Flag) and suspect.form is not FORWARD:
+            self.carried.setdefault(owner_of(suspect.block), []).append(suspect)
+        if not isinstance(suspect, Flag) or suspect.form is not CLOSING:
+            self.local.setdefault(site, []).append(suspect)
+        for each in (site, *_around(site)):
+            self.sites.add(each)
+            self.last[each.block] = max(self.last.get(each.block, 0), each.index)
+            self.open[each.block] += 1
+
+    def close(self, suspect: Suspect) -> None:
+        """Take note that a suspect is needed where it acts."""
+        site = _acts_at(suspect)
+        for each in (site, *_around(site)):
+            self.open[each.block] -= 1
+
+
+class _Trials:
+    """Tries suspects in the order of the text, those inside a statement before the others.
+
+    In each statement of the function barriers come first, which hold up most, and flags from turn
+    to turn last, of which one may do for others.
+    """
+
+    def __init__(self, flow: PlanFlow, suspects: Iterable[Suspect]) -> None:
+        self.flow = flow
+        self.kinds = [_Places() for _ in range(3)]
+        self.closing: dict[Block, list[Flag]] = defaultdict(list)  # by the body of their loop
+        for suspect in suspects:
+            if isinstance(suspect, Flag) and suspect.form is CLOSING:
+                self.closing[suspect.block].append(suspect)
+            kind = 0 if isinstance(suspect, Site) else 1 if suspect.form is FORWARD else 2
+            self.kinds[kind].add(suspect)
+        self.needed: set[Suspect] = set()
+        self.most = _WORK * len(flow.accesses.at) + _LEAST
+
+    def run(self) -> set[Suspect]:
+        """Return the superfluous suspects."""
+        flow = self.flow
+        last = max(places.last.get(flow.root, -1) for places in self.kinds)
+        fronts = [_Front(_Way({}, {}, 0, 0), State([flow.numbering.all] * PIPES))]
+        for site in flow.root.sites[: last + 1]:
+            behind, dropped = self._ahead(site, fronts), len(flow.dropped)
+            for places in self.kinds:
+                if site in places.sites:
+                    self._at(site, places, fronts)
+            if flow.steps > self.most:
+                break
+            if site.index < last:
+                if behind is None or len(flow.dropped) > dropped:
+                    behind = self._advance(site, fronts)
+                fronts = behind
+        return flow.dropped
+
+    def _ahead(self, site: Site, fronts: Sequence[_Front]) -> list[_Front] | None:
+        """Return the ways behind a compound statement; see at once what is needed inside it.
+
+        None if nothing in it is suspected.
+        """
+        flow = self.flow
+        if not site.blocks or flow.steps > self.most:
+            return None
+        if not any(places.open[block] for places in self.kinds for block in site.blocks):
+            return None
+        flow.look, flow.look_on = self._look, self._look_on
+        try:
+            return self._advance(site, [_copied(front) for front in fronts])
+        finally:
+            flow.look = flow.look_on = None
+
+    def _look(self, site: Site, state: State) -> None:
+        """Find what is needed in a state before a statement, one of those or of more knowledge."""
+        for places in self.kinds:
+            for suspect in places.local.get(site, ()):
+                if suspect not in self.needed and self._races(suspect, site, [state]):
+                    self.needed.add(suspect)
+                    places.close(suspect)
+
+    def _look_on(self, block: Block, state: State) -> None:
+        """Find what the next turn of a loop needs, in such a state at the end of its body.
+
+        So what loops inside each other carry is not tried loop by loop, each with all inside it.
+        """
+        flow = self.flow
+        for suspect in self.closing.get(block, ()):
+            instruction = flow.accesses.at.get(suspect.wait_before)
+            if instruction is None or suspect in self.needed:
+                continue
+            known = flow.told_next(suspect, state)
+            if known is not None and self._unknown(instruction, known):
+                self.needed.add(suspect)
+
+    def _block(self, block: Block, places: _Places, fronts: list[_Front]) -> list[Suspect]:
+        """Try what acts in a block; return what is open at its end."""
+        undecided: list[Suspect] = []
+        last = places.last.get(block, -1)
+        for site in block.sites[: last + 1]:
+            if site in places.sites:
+                undecided += self._at(site, places, fronts)
+            if self.flow.steps > self.most:
+                break
+            if site.index < last:
+                fronts = self._advance(site, fronts)
+        return undecided
+
+    def _at(self, site: Site, places: _Places, fronts: Sequence[_Front]) -> list[Suspect]:
+        """Try what acts at a statement; return what is open at the end of its block."""
+        suspects: list[Suspect] = []
+        undecided: list[Suspect] = []
+        if any(places.open[block] for block in site.blocks):
+            suspects += self._inside(site, places, fronts)
+        for suspect in places.local.get(site, ()):
+            if suspect in self.needed:
+                continue
+            if not isinstance(suspect, Flag) or suspect.form is not PRIMED:
+                suspects.append(suspect)
+            elif self._try(suspect, site, fronts) is _Verdict.NEEDED:  # here, whatever else it does
+                self.needed.add(suspect)
+        suspects += [s for s in places.carried.get(site, ()) if s not in self.needed]
+        for suspect in suspects:
+            verdict = self._try(suspect, site, fronts)
+            if verdict is _Verdict.OPEN:
+                undecided.append(suspect)
+            elif verdict is _Verdict.SUPERFLUOUS:
+                self._drop(suspect, site, fronts)
+        return undecided
+
+    def _try(self, suspect: Suspect, begin: Site, fronts: Sequence[_Front]) -> _Verdict:
+        """Go on from a statement with and without a suspect."""
+        flow, block = self.flow, begin.block
+        if self._races(suspect, begin, [front.state for front in fronts]):
+            return _Verdict.NEEDED
+        trial, base = [_copied(f, suspect) for f in fronts], None
+        visits = flow.visits
+        without: dict[Site, dict[tuple[object, ...], Any]] = {}
+        for index in range(begin.index, len(block.sites)):
+            site = block.sites[index]
+            if flow.steps > self.most:
+                return _Verdict.NEEDED
+            flow.dropped.add(suspect)
+            flow.visits = without
+            try:
+                trial = self._advance(site, trial)
+            except RaceError:
+                return _Verdict.NEEDED
+            finally:
+                flow.visits = visits
+                flow.dropped.discard(suspect)
+            base = self._advance(site, base or [_copied(front) for front in fronts])
+            if all(a.state.same(b.state) for a, b in zip(trial, base, strict=True)):
+                return _Verdict.SUPERFLUOUS
+        return _Verdict.SUPERFLUOUS if block is flow.root else _Verdict.OPEN
+
+    def _races(self, suspect: Suspect, site: Site, states: Sequence[State]) -> bool:
+        """True if the instruction before which a suspect acts races without it, on the chip.
+
+        That spares most of what is needed its trial.
+        """
+        flow = self.flow
+        instruction = flow.accesses.at.get(site)
+        if instruction is None or site is not _acts_at(suspect):
+            return False
+        flow.steps += 1
+        pipe = instruction.queue
+        told = (flow.told(site, pipe, state, suspect) for state in states)
+        return any(self._unknown(instruction, known) for known in told)
+
+    def _unknown(self, instruction: Instruction, known: Bits) -> bool:
+        """True if an instruction conflicts with what is not known to be complete, on the chip."""
+        candidates = self.flow.conflicts.of(instruction).candidates
+        if instruction.in_order:
+            candidates &= ~self.flow.numbering.of_pipe[instruction.queue]
+        return bool(candidates & ~known)
+
+    def _drop(self, suspect: Suspect, begin: Site, fronts: Sequence[_Front]) -> None:
+        """Leave out what is superfluous from a statement on."""
+        self.flow.dropped.add(suspect)
+        if isinstance(suspect, Flag):
+            for front in fronts:
+                front.state.tokens.pop(suspect, None)
+        for loop in _around(_acts_at(suspect)):
+            if begin.begin <= loop.begin <= begin.end:
+                self.flow.visits.pop(loop, None)  # they were of the loop with the suspect
+
+    def _advance(self, site: Site, fronts: list[_Front]) -> list[_Front]:
+        """Return the ways behind a statement; the states given change."""
+        flow = self.flow
+        if site.blocks:
+            out: list[_Front] = []
+            for way, state in self._entered(site, fronts):
+                self._go(way)
+                out.append(_Front(way, flow.step(site, state)))
+            return out
+        acts = flow.before.get(site, ())
+        for _, state in fronts:
+            flow.act(acts, state)
+            flow.step(site, state)
+        return fronts
+
+    def _entered(self, site: Site, fronts: Sequence[_Front]) -> Iterator[_Front]:
+        """Yield the ways into a compound statement, behind the acts before it."""
+        flow = self.flow
+        for way, state in fronts:
+            if site in flow.before:
+                flow.act(flow.before[site], state)
+            self._go(way)
+            key = flow.split_key(site)
+            if key is None:
+                yield _Front(way, state)
+                continue
+            for value in (True, False):
+                assumed = {**way.assumed, key: value}
+                yield _Front(way._replace(assumed=assumed, splits=way.splits + 1), state.copy())
+
+    def _go(self, way: _Way) -> None:
+        """Let conditions be decided as on a way."""
+        self.flow.conditions.turns = dict(way.turns)
+        self.flow.conditions.assumed = dict(way.assumed)
+        self.flow.splits = way.splits
+        self.flow.loops = [OpenLoop([], [])] * way.depth
+        self.flow.turning = False
+
+    # ----- bodies -------------------------------------------------------------------------------
+
+    def _inside(self, site: Site, places: _Places, fronts: Sequence[_Front]) -> list[Suspect]:
+        """Try what acts inside a compound statement; return what is open then."""
+        into: list[list[_Front]] = [[] for _ in site.blocks]
+        for front in self._entered(site, [_copied(front) for front in fronts]):
+            self._go(front.way)
+            stmt = site.stmt
+            if isinstance(stmt, ForStmt | WhileStmt):
+                into[0] += self._turns(site, stmt, front)
+                continue
+            taken = None
+            if isinstance(stmt, IfStmt):
+                taken = self.flow.conditions.decide(stmt.condition, site.block)
+            for arm, ways in enumerate(into):
+                if taken is None or taken is (arm == 0):
+                    ways.append(_copied(front))
+        undecided: list[Suspect] = []
+        for block, ways in zip(site.blocks, into, strict=True):
+            undecided += self._block(block, places, ways)
+        return undecided
+
+    def _turns(self, site: Site, stmt: ForStmt | WhileStmt, front: _Front) -> Iterator[_Front]:
+        """Yield the turns of a loop, with what holds when they begin, whichever went before."""
+        flow, trips = self.flow, trip_count(stmt)
+        if trips == 0:
+            return
+        context = flow.conditions.present()
+        flow.compound(site, front.state.copy())
+        turns = flow.turns_of(site, trips)
+        for turn, head in flow.visits[site][context].heads.items():
+            for last in turns.ways(turn):
+                known = dict(front.way.turns)
+                if turns.counter is not None:
+                    known[turns.counter.var] = turns.counter, turn._replace(last=last)
+                way = front.way._replace(turns=known, depth=front.way.depth + 1)
+                yield _Front(way, head.copy())
+
+
+def _copied(front: _Front, without: Suspect | None = None) -> _Front:
+    """Return a front whose state changes on its own, without the token of a flag."""
+    state = front.state.copy()
+    state.tokens.pop(without, None)
+    return _Front(front.way, state)
+
+
+def _acts_at(suspect: Suspect) -> Site:
+    """Return the statement from which on it matters whether a suspect is there.
+
+    That of a flag is its wait, unless its set is answered.
+    """
+    if isinstance(suspect, Site):
+        return suspect
+    if suspect.form is not FORWARD or suspect.back == NONE:
+        return suspect.wait_before
+    return suspect.set_after if suspect.late is None else suspect.late
+
+
+def _around(site: Site) -> Iterator[Site]:
+    """Yield the statements that hold one, the innermost first."""
+    owner = site.block.owner
+    while owner is not None:
+        yield owner
+        owner = owner.block.owner

@@ -1,0 +1,472 @@
+"""Loops over tiles for products of matrices and for tensors that are copied in another shape.
+
+What lies where afterwards is another order of the same elements (`write_reshape`,
+`write_transpose`), or a product in Acc memory (`write_product`). `tile_tensors` does all ops whose
+tensors agree in their shape.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import PassError
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.inspect.source_names import user_name
+from pypto._src.ir.nodes import (
+    Call,
+    ConstInt,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    MakeTuple,
+    Min,
+    Sub,
+    TensorType,
+    Var,
+    binary,
+    const_value,
+    static_shape,
+)
+from pypto._src.ops import layout, matmul, memory
+from pypto._src.ops.conversion import on_tiles
+from pypto._src.ops.rules import describe, dims, known_size
+from pypto._src.passes.tensors.elementwise_loops import (
+    Builder,
+    begin_of,
+    bytes_at_peak,
+    divisors,
+    load_tile,
+    plus,
+    shaped,
+    store_tile,
+    tensor_type,
+)
+from pypto._src.targets import A2A3, Target
+
+T = TypeVar("T")
+
+_BOX: Final = 16
+"""Rows and columns of the boxes that matrix tiles consist of; INT8 takes 32."""
+_EDGE: Final = 128
+"""Most rows and columns of one tile of a product, so that two of each operand fit."""
+
+Body = Callable[[Builder, Sequence[Expr], list[Var]], list[Var]]
+"""Appends what is done at an offset; gets and returns the tensors that are written."""
+
+
+def nest(
+    b: Builder,
+    space: Sequence[Expr],
+    sizes: Sequence[int],
+    targets: Sequence[Var],
+    body: Body,
+    names: Sequence[str] = (),
+    *,
+    in_part: bool = False,
+) -> list[Var]:
+    """Append loops over the tiles of ``sizes`` in ``space``; return the targets after them.
+
+    With ``in_part``, the last tile of a dimension that is known at run time only goes on after the
+    end of the tensors, which may be smaller than a tile.
+    """
+
+    def level(b: Builder, offsets: tuple[Expr, ...], now: list[Var]) -> list[Var]:
+        axis = len(offsets)
+        if axis == len(space):
+            return body(b, offsets, now)
+        dim, size = space[axis], sizes[axis]
+        if const_value(dim) == size:
+            return level(b, (*offsets, ConstInt(0)), now)
+
+        def turn(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
+            stays = in_part and known_size(dim) is None
+            begin = counter if stays else begin_of(inside, counter, dim, size)
+            return level(inside, (*offsets, begin), held)
+
+        name = names[axis] if names else "row" if axis < len(space) - 1 else "col"
+        return b.loop(name, (0, dim, size), now, turn)
+
+    return level(b, (), list(targets))
+
+
+def _tile_of(count: int | None, unit: int, most: int) -> int:
+    """Return the size of tiles along a dimension of ``count``: a divisor if a large one is."""
+    if count is None:
+        return unit
+    largest = max(1, min(count, most) // unit)
+    exact = [d for d in divisors(count // unit) if d <= largest] if count % unit == 0 else []
+    return unit * (exact[0] if exact and exact[0] * 2 > largest else largest)
+
+
+# --------------------------------------------------------------------------------------------
+# Other orders
+# --------------------------------------------------------------------------------------------
+
+
+def _run(shape: Sequence[int]) -> int:
+    """Return which dimension the elements lie along that follow one another in memory."""
+    return max((axis for axis, size in enumerate(shape) if size != 1), default=len(shape) - 1)
+
+
+def _place(linear: Expr, shape: Sequence[int], run: int) -> list[Expr]:
+    """Return the index of element ``linear`` of a tensor of ``shape``."""
+    place: list[Expr] = [ConstInt(0)] * len(shape)
+    rest = linear
+    for axis in range(run, -1, -1):
+        if shape[axis] == 1:
+            continue
+        is_outer = math.prod(shape[:axis]) == 1
+        place[axis] = rest if is_outer else _fold(FloorMod, rest, shape[axis])
+        rest = _fold(FloorDiv, rest, shape[axis])
+    return place
+
+
+def _fold(kind: Any, value: Expr, by: int) -> Expr:
+    known = const_value(value)
+    if known is not None:
+        return ConstInt(kind.fold(known, by))
+    return binary(kind, value, by, value.span)
+
+
+def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> Var:
+    """Append the copy of a tensor to ``target`` of another shape; return the target after it.
+
+    Raises:
+        PassError: the elements that follow one another in both do not fill blocks of memory.
+    """
+    source = call.args[0]
+    assert isinstance(source, Var)
+    old, new = static_shape(tensor_type(source)), static_shape(tensor_type(target))
+    dtype = tensor_type(source).dtype
+    call_text = f"pl.reshape({user_name(source)}, ...)"
+    outside = f"{user_name(target)} = {call_text} before the with pl.incore()"
+    if old is None or new is None or -1 in old or -1 in new:
+        raise PassError(
+            f"pl.reshape from {dims(tensor_type(source).shape)} to "
+            f"{dims(tensor_type(target).shape)} in a kernel wants sizes that are constant",
+            call.span,
+            hint=outside,
+            slug="tensor-tile",
+        )
+    from_axis, to_axis = _run(old), _run(new)
+    length = math.gcd(old[from_axis], new[to_axis])
+    unit = max(1, layout.BLOCK_BYTES // dtype.bytes)
+    if length % unit:
+        raise PassError(
+            f"pl.reshape from {list(old)} to {list(new)} moves runs of {length} elements; a "
+            f"multiple of {unit} (32 bytes) was wanted",
+            call.span,
+            hint=outside,
+            slug="tensor-tile",
+        )
+    room = chip.memories[MemorySpace.Vec].usable_bytes // 4 // dtype.bytes
+    length = unit * _largest(length // unit, room // unit)
+    total = math.prod(old)
+
+    def body(b: Builder, offsets: Sequence[Expr], now: list[Var]) -> list[Var]:
+        (at,) = offsets
+        sizes = [length if axis == from_axis else 1 for axis in range(len(old))]
+        tile = load_tile(b, source, _place(at, old, from_axis), sizes)
+        sizes = [length if axis == to_axis else 1 for axis in range(len(new))]
+        tile = shaped(b, tile, sizes if len(sizes) > 1 else [1, *sizes])
+        return [store_tile(b, tile, _place(at, new, to_axis), sizes, now[0])]
+
+    return nest(b, [ConstInt(total)], [length], [target], body, ["run"])[0]
+
+
+def _largest(count: int, most: int) -> int:
+    return next(d for d in divisors(count) if d <= most)
+
+
+def write_transpose(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> Var:
+    """Append the copy of a tensor with two dimensions swapped; return the target after it.
+
+    Raises:
+        PassError: rows or columns do not fill blocks of memory.
+    """
+    source, *axes = call.args
+    assert isinstance(source, Var)
+    kind = tensor_type(source)
+    rank = len(kind.shape)
+    first, second = sorted((const_value(axis) or 0) % rank for axis in axes)
+    turns = second == rank - 1
+    row = first if turns else rank - 2 if rank - 2 != first else second
+    unit = max(1, layout.BLOCK_BYTES // kind.dtype.bytes)
+    space, sizes = list(kind.shape), [1] * rank
+    for axis, least in ((row, unit if turns else 1), (rank - 1, unit)):
+        known = known_size(space[axis])
+        if known is not None and known < least:
+            raise PassError(
+                f"pl.transpose in a kernel works on blocks of {least} x {unit} elements of "
+                f"{kind.dtype.member}, {user_name(source)} is {describe(kind)}",
+                call.span,
+                hint=f"transpose {user_name(source)} before the with pl.incore()",
+                slug="tensor-tile",
+            )
+        sizes[axis] = least
+    room = chip.memories[MemorySpace.Vec].usable_bytes // 2
+
+    def body(b: Builder, offsets: Sequence[Expr], now: list[Var]) -> list[Var]:
+        tile = load_tile(b, source, offsets, sizes)
+        tile = shaped(b, tile, [sizes[row], sizes[-1]])
+        at, out = _swapped(offsets, first, second), _swapped(sizes, first, second)
+        if turns:
+            new = on_tiles(call, (tile, ConstInt(0), ConstInt(1)), b.name)
+            b.stmts += new.stmts
+            tile = b.let(f"{target.name}_tile", new.value)
+        else:
+            tile = shaped(b, tile, out if len(out) > 1 else [1, *out])
+        return [store_tile(b, tile, at, out, now[0])]
+
+    for axis, least in ((rank - 1, unit), (row, sizes[row])):
+        known = known_size(space[axis])
+        for count in [] if known is None else _sizes_down(known, least):
+            kept, sizes[axis] = sizes[axis], count
+            trial = Builder(lambda name: name, b.span)
+            body(trial, [ConstInt(0)] * rank, [target])
+            if bytes_at_peak(trial.stmts) <= room:
+                break
+            sizes[axis] = kept
+    return nest(b, space, sizes, [target], body)[0]
+
+
+def _swapped(values: Sequence[T], first: int, second: int) -> list[T]:
+    out = list(values)
+    out[first], out[second] = out[second], out[first]
+    return out
+
+
+def _sizes_down(count: int, unit: int) -> list[int]:
+    """Return multiples of ``unit`` up to ``count``, the largest first."""
+    found: list[int] = []
+    now = count // unit
+    while now:
+        found.append(now * unit)
+        now //= 2
+    return found
+
+
+# --------------------------------------------------------------------------------------------
+# Products
+# --------------------------------------------------------------------------------------------
+
+_ACCUMULATED: Final = {
+    DataType.FP32: frozenset({DataType.FP32, DataType.FP16, DataType.BF16}),
+    DataType.INT32: frozenset({DataType.INT32}),
+}
+"""Element types that a product is stored as, by the one it is added up in."""
+
+
+def write_product(
+    b: Builder,
+    call: Call,
+    sinks: Sequence[tuple[Var, Sequence[Expr] | None]],
+    chip: Target = A2A3,
+) -> list[Var]:
+    """Append a product of matrices, stored in each target at its offset; return the targets.
+
+    Operands go from global memory to Mat, from there to Left and Right; products along K add up
+    in Acc. Of stacks of matrices, one product after the other is made.
+
+    Raises:
+        PassError: the operands have element types or shapes that the matrix unit does not take.
+    """
+    return _Product(b, call, sinks, chip).write()
+
+
+class _Product:
+    def __init__(
+        self,
+        b: Builder,
+        call: Call,
+        sinks: Sequence[tuple[Var, Sequence[Expr] | None]],
+        chip: Target,
+    ) -> None:
+        self.b = b
+        self.call = call
+        self.sinks = sinks
+        lhs, rhs = call.args
+        assert isinstance(lhs, Var)
+        assert isinstance(rhs, Var)
+        self.lhs, self.rhs = lhs, rhs
+        self._check()
+        a_trans, b_trans = bool(call.kwargs.get("a_trans")), bool(call.kwargs.get("b_trans"))
+        is_vector = len(tensor_type(lhs).shape) == 1  # which is a row, and never turned
+        self.turned = a_trans and not is_vector, b_trans
+        if len(tensor_type(rhs).shape) == 1:  # A x is x A'
+            self.lhs, self.rhs = rhs, lhs
+            self.turned = False, not a_trans
+        a, c = tensor_type(self.lhs).shape, tensor_type(self.rhs).shape
+        self.has_rows = len(a) > 1
+        rows, inner = _matrix(a, self.turned[0])
+        other, columns = _matrix(c, self.turned[1])
+        self.matrix = rows, columns
+        assert isinstance(call.type, TensorType)
+        self.stack = call.type.shape[: -2 if self.has_rows else -1]
+        known = known_size(inner)
+        self.inner = known_size(other) if known is None else known
+        self.chip = chip
+        self.size = tensor_type(lhs).dtype.bytes
+        self._fit()
+
+    def _refuse(self, message: str, hint: str) -> PassError:
+        return PassError(message, self.call.span, hint=hint, slug="tensor-matmul")
+
+    def _check(self) -> None:
+        a, c = tensor_type(self.lhs), tensor_type(self.rhs)
+        left, right = user_name(self.lhs), user_name(self.rhs)
+        if len(a.shape) == len(c.shape) == 1:
+            raise self._refuse(
+                f"pl.matmul in a kernel multiplies matrices, {left} is {describe(a)} and "
+                f"{right} is {describe(c)}",
+                f"pl.matmul({left}, {right}) before the with pl.incore()",
+            )
+        if a.dtype is not c.dtype or a.dtype not in matmul.OPERANDS:
+            raise self._refuse(
+                f"the matrix unit multiplies elements of one type out of "
+                f"{', '.join(sorted(d.member for d in matmul.OPERANDS))}, {left} is "
+                f"{describe(a)} and {right} is {describe(c)}",
+                f"pl.cast({right}, pl.{a.dtype.member}) before the product",
+            )
+        acc = DataType.FP32 if a.dtype.is_float() else DataType.INT32
+        for target, _ in self.sinks:
+            dtype = tensor_type(target).dtype
+            if dtype not in _ACCUMULATED[acc]:
+                raise self._refuse(
+                    f"a product of {a.dtype.member} elements adds up in {acc.member}, which is "
+                    f"not stored as {dtype.member}",
+                    f"pl.matmul({left}, {right}, out_dtype=pl.{acc.member})",
+                )
+
+    def _fit(self) -> None:
+        """Choose rows, columns and depth of tiles."""
+        if self.inner is None:
+            names = ", ".join(user_name(arg) for arg in self.call.args if isinstance(arg, Var))
+            raise self._refuse(
+                f"the inner size K of pl.matmul({names}) is known at run time only",
+                "give the tensors a constant K",
+            )
+        rows, columns = (known_size(dim) for dim in self.matrix)
+        self.is_row = rows == 1
+        across = _BOX if self.size > 1 else 2 * _BOX
+        # One row is a vector, which goes in units of 512 bytes.
+        depth = 512 // self.size if self.is_row else across
+        second = "N" if self.lhs is self.call.args[0] else "M"  # of A x these are the rows of A
+        wanted = (("M", rows, 1 if self.is_row else across), (second, columns, across))
+        for letter, count, least in (*wanted, ("K", self.inner, depth)):
+            if count is not None and (count < least or (letter == "K" and count % least)):
+                raise self._refuse(
+                    f"pl.matmul works on blocks of {least} in {letter} for elements of "
+                    f"{tensor_type(self.lhs).dtype.member}, got {letter} = {count}",
+                    f"pad the matrices to {letter} = {-(-count // least) * least}",
+                )
+        m = 1 if self.is_row else _tile_of(rows, across, _EDGE)
+        n = _tile_of(columns, across, _EDGE)
+        half = self.chip.memories[MemorySpace.Left].usable_bytes // 2
+        most = max(1, half // self.size // max(m, n) // depth)
+        self.tile = m, n
+        self.depth = depth * _largest(self.inner // depth, most)
+
+    def write(self) -> list[Var]:
+        """Append the loops."""
+        targets = [target for target, _ in self.sinks]
+        sizes = (*[1] * len(self.stack), *self.tile)
+        names = (*["batch"] * len(self.stack), "row", "col")
+        space = (*self.stack, *self.matrix)
+        return nest(self.b, space, sizes, targets, self._block, names, in_part=True)
+
+    def _block(self, b: Builder, offsets: Sequence[Expr], now: list[Var]) -> list[Var]:
+        assert self.inner is not None
+        name = self.sinks[0][0].name
+        valid = self._valid(b, offsets)
+        multiply, accumulate = (
+            (matmul.gemv, matmul.gemv_acc) if self.is_row else (matmul.matmul, matmul.matmul_acc)
+        )
+        left, right = self._operands(b, offsets, valid, ConstInt(0))
+        acc = b.let(f"{name}_acc", multiply.build((left, right), {}, b.span))
+        if self.inner > self.depth:
+
+            def turn(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
+                left, right = self._operands(inside, offsets, valid, counter)
+                value = accumulate.build((held[0], left, right), {}, b.span)
+                return [inside.let(f"{name}_acc", value)]
+
+            (acc,) = b.loop("k", (self.depth, self.inner, self.depth), [acc], turn)
+        rows = slice(0 if self.has_rows else 1, None)
+        sizes = (*[1] * len(self.stack), *valid[rows])
+        place = (*offsets[: len(self.stack)], *offsets[-2:][rows])
+        out: list[Var] = []
+        for target, (_, offset) in zip(now, self.sinks, strict=True):
+            at = list(place)
+            if offset is not None:
+                at = [plus(o, each) for o, each in zip(offset, place, strict=True)]
+            operands = (acc, MakeTuple(at), MakeTuple(sizes), target)
+            out.append(b.let(target.name, memory.store.build(operands, {}, b.span)))
+        return out
+
+    def _valid(self, b: Builder, offsets: Sequence[Expr]) -> tuple[Expr, Expr]:
+        """Return how many rows and columns of a block are inside the tensors."""
+        found: list[Expr] = []
+        for name, dim, size, begin in zip(
+            ("rows", "cols"), self.matrix, self.tile, offsets[-2:], strict=True
+        ):
+            part: Expr = ConstInt(size)
+            if known_size(dim) is None:
+                part = b.let(name, binary(Min, binary(Sub, dim, begin, b.span), size, b.span))
+            found.append(part)
+        return found[0], found[1]
+
+    def _operands(
+        self, b: Builder, offsets: Sequence[Expr], valid: tuple[Expr, Expr], k: Expr
+    ) -> tuple[Var, Var]:
+        *stack, row, column = offsets
+        (m, n), (rows, columns), depth = self.tile, valid, ConstInt(self.depth)
+        left = self._operand(
+            b, self.lhs, stack, (row, k), (m, self.depth), (rows, depth), MemorySpace.Left
+        )
+        right = self._operand(
+            b, self.rhs, stack, (k, column), (self.depth, n), (depth, columns), MemorySpace.Right
+        )
+        return left, right
+
+    def _operand(
+        self,
+        b: Builder,
+        source: Var,
+        stack: Sequence[Expr],
+        at: tuple[Expr, Expr],
+        sizes: tuple[int, int],
+        valid: tuple[Expr, Expr],
+        space: MemorySpace,
+    ) -> Var:
+        turned = self.turned[space is MemorySpace.Right]
+        offsets, shape = (at[::-1], sizes[::-1]) if turned else (at, sizes)
+        before = tensor_type(source).shape[:-2]
+        front = [
+            ConstInt(0) if const_value(dim) == 1 else offset
+            for dim, offset in zip(before, stack[len(stack) - len(before) :], strict=True)
+        ]
+        is_vector = len(tensor_type(source).shape) == 1
+        ones = [1] * len(front)
+        kwargs: dict[str, Any] = {"target_memory": MemorySpace.Mat}
+        if not all(isinstance(size, ConstInt) for size in valid):
+            kwargs["valid_shapes"] = MakeTuple([*ones, *(valid[::-1] if turned else valid)])
+        box = MakeTuple([*ones, *shape[is_vector:]])
+        operands = (source, MakeTuple([*front, *offsets[is_vector:]]), box)
+        loaded = memory.load.build(operands, kwargs, b.span)
+        mat = shaped(b, b.let(f"{source.name}_mat", loaded), shape)
+        kwargs = {"target_memory": space}
+        if turned:
+            kwargs["transpose"] = True
+        return b.let(
+            f"{source.name}_{space.name.lower()}", memory.move.build((mat,), kwargs, b.span)
+        )
+
+
+def _matrix(shape: Sequence[Expr], turned: bool) -> tuple[Expr, Expr]:
+    """Return rows and columns of each matrix of a stack; a vector is a row."""
+    rows, columns = shape[-2:] if len(shape) > 1 else (ConstInt(1), shape[0])
+    return (columns, rows) if turned else (rows, columns)

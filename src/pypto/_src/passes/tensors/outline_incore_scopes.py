@@ -1,0 +1,526 @@
+"""OutlineIncoreScopes: what stands in ``with pl.incore()`` becomes a kernel, and its place a call.
+
+    with pl.incore():                      y = self.main_incore_0(n, out, x)
+        t = pl.tensor.mul(x, n)      ->    # def main_incore_0(n, out: InOut, x): t = ...; y = ...
+        y = pl.tensor.assemble(out, t, [0, 0])
+
+Parameters are the variables from outside, results the tensors that are used afterwards, both by
+name. A core does matrix or vector work, not both: a scope that does both in turn becomes one
+kernel for each stretch of either. What the host needs of a scope besides tensors (scalars, views,
+new tensors) moves out of it. A scope inside another one, or inside a kernel, marks nothing new.
+
+What the tensor ops become inside the kernels is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from pypto._src.analysis.accesses import tensor_roots
+from pypto._src.analysis.stmt_tree import Block, call_of, number, sites_in
+from pypto._src.diagnostics import Span
+from pypto._src.errors import PassError
+from pypto._src.ir.enums import CoreType, FunctionType, ParamDirection
+from pypto._src.ir.fresh_names import NewNames
+from pypto._src.ir.inspect.source_names import user_name
+from pypto._src.ir.nodes import (
+    Call,
+    Expr,
+    GlobalVar,
+    IterArg,
+    ScalarType,
+    ShapedType,
+    TensorType,
+    TupleGetItemExpr,
+    TupleType,
+    UnknownType,
+    Var,
+    exprs_of_type,
+    same_type,
+)
+from pypto._src.ir.opdef import op_of
+from pypto._src.ir.roles import Role, role
+from pypto._src.ir.stmts import (
+    AssignStmt,
+    EvalStmt,
+    Function,
+    Program,
+    ReturnStmt,
+    ScopeStmt,
+    Stmt,
+    YieldStmt,
+    seq,
+    statements,
+)
+from pypto._src.ir.walk import (
+    Mutator,
+    children,
+    defined_by,
+    functions_called,
+    stmts_in,
+    substitute,
+    uses,
+    variable_names,
+    walk,
+)
+from pypto._src.ops import tensor
+from pypto._src.ops.conversion import core_of
+from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.structure.inline_calls import Clone, inline_kernel_calls
+
+_P: Final = IRProperty
+_ON_HOST: Final = (tensor.view, tensor.create, tensor.dim)
+"""Tensor ops that the host does as well: they compute no elements."""
+
+
+class OutlineIncoreScopes(Pass):
+    """Make each ``with pl.incore()`` of a host function a kernel, and call it there."""
+
+    requires = IRPropertySet(_P.SSAForm, _P.TypeChecked)
+    produces = IRPropertySet(_P.SplitIncoreOrch)
+
+    def run(self, program: Program) -> Program:
+        """Return the program without scopes in host functions; itself if there are none.
+
+        Raises:
+            PassError: a scope hands out a value that only tensors and what the host can compute
+                itself can be.
+        """
+        if not any(ScopeStmt in map(type, stmts_in(f.body)) for f in program.functions_):
+            return program
+        names = NewNames(function.name for function in program.functions_)
+        called = {name for function in program.functions_ for name in functions_called(function)}
+        out: list[Function] = []
+        for function in program.functions_:
+            out += _outlined(function, names, is_entry=function.name not in called)
+        if len(out) == len(program.functions_):
+            return program
+        return inline_kernel_calls(program.with_functions(out))
+
+
+def outline_incore_scopes() -> Pass:
+    """Return the pass that makes kernels of ``with pl.incore()``."""
+    return OutlineIncoreScopes()
+
+
+def _outlined(function: Function, names: NewNames, *, is_entry: bool) -> list[Function]:
+    """Return ``function`` with calls in place of its scopes, and the kernels that it calls.
+
+    What nobody else calls launches the kernels of a program: it is an Orchestration function now.
+    """
+    scopes = [stmt for stmt in stmts_in(function.body) if isinstance(stmt, ScopeStmt)]
+    if not scopes or role(function) is not Role.HOST:
+        return [function]
+    check_merges(function)
+    outliner = _Outliner(function, names)
+    body = outliner.body(function.body)
+    kind = FunctionType.Orchestration if is_entry else function.func_type
+    return [function.with_body(body, func_type=kind), *outliner.kernels]
+
+
+# --------------------------------------------------------------------------------------------
+# Variables of a stretch of statements
+# --------------------------------------------------------------------------------------------
+
+
+def _used_by(stmts: Iterable[Stmt]) -> Iterator[Var]:
+    """Yield the variables in the expressions and types of statements, nested ones included.
+
+    What the statements define is among them.
+    """
+    for top in stmts:
+        for stmt in _with_nested(top):
+            for child in children(stmt):
+                if isinstance(child, Stmt):
+                    continue
+                roots = [child, child.initValue] if isinstance(child, IterArg) else [child]
+                yield from uses(roots)
+                for node in (n for root in roots for n in walk(root)):
+                    if isinstance(node, Expr) and not isinstance(node.type, ScalarType):
+                        yield from uses(exprs_of_type(node.type))
+
+
+def _with_nested(stmt: Stmt) -> Iterator[Stmt]:
+    yield stmt
+    for child in children(stmt):
+        if isinstance(child, Stmt):
+            yield from stmts_in(child)
+
+
+def _defined_in(stmts: Iterable[Stmt]) -> set[Var]:
+    return {var for top in stmts for stmt in _with_nested(top) for var in defined_by(stmt)}
+
+
+# --------------------------------------------------------------------------------------------
+# Scopes of one function
+# --------------------------------------------------------------------------------------------
+
+
+class _Dissolve(Mutator):
+    """Takes the marks of scopes away."""
+
+    def visit_ScopeStmt(self, stmt: ScopeStmt) -> list[Stmt]:
+        """Return what the scope holds."""
+        return list(statements(self.body(stmt.body)))
+
+
+class _Stretch(NamedTuple):
+    """Statements that go to one place: a kernel, or the host."""
+
+    stmts: list[Stmt]
+    on_host: bool
+
+
+class _Outliner(Mutator):
+    """Replaces the scopes of one host function."""
+
+    def __init__(self, function: Function, names: NewNames) -> None:
+        super().__init__()
+        self.kernels: list[Function] = []
+        self._parent = function.name
+        self._function_names = names
+        self._names = NewNames(variable_names(function))
+        self._uses = _counted(_used_by([function.body]))
+        self._roots = tensor_roots(function, number(function))
+        self._made = {
+            stmt.var: stmt for stmt in stmts_in(function.body) if isinstance(stmt, AssignStmt)
+        }
+        own = _defined_in([function.body]) | set(function.params)
+        # Sizes that the tensor parameters give; a kernel may get them from its own tensors.
+        self._symbols = {
+            var for p in function.params for var in uses(exprs_of_type(p.type)) if var not in own
+        }
+
+    def visit_ScopeStmt(self, scope: ScopeStmt) -> list[Stmt]:
+        """Return the calls that stand in place of a scope."""
+        body = list(statements(_Dissolve().body(scope.body)))
+        after: list[Stmt] = []
+        while body and isinstance(body[-1], ReturnStmt | YieldStmt):
+            after.insert(0, body.pop())
+        # What is handed on to the statement around the scope is used outside of it.
+        outside = self._used_outside(body)
+        out: list[Stmt] = []
+        stretches = self._stretches(body, outside)
+        for index, stretch in enumerate(stretches):
+            if stretch.on_host:
+                out += stretch.stmts
+                continue
+            later = [stmt for other in stretches[index + 1 :] for stmt in other.stmts]
+            wanted = outside | set(_used_by(later))
+            out += self._call(stretch.stmts, wanted, scope.span)
+        return [*out, *after]
+
+    def _used_outside(self, body: Sequence[Stmt]) -> set[Var]:
+        """Return the variables of ``body`` that other statements of the function use."""
+        inside = _counted(_used_by(body))
+        defined = _defined_in(body)
+        return {var for var in defined if self._uses.get(var, 0) > inside.get(var, 0)}
+
+    def _stretches(self, body: Sequence[Stmt], outside: set[Var]) -> list[_Stretch]:
+        """Return the statements of a scope by where they run, in order."""
+        cores = {core for stmt in body if (core := _core(stmt)) is not None}
+        before, rest, after = _for_host(body, outside, every=len(cores) > 1)
+        parts = _by_core(rest) if len(cores) > 1 else [rest] if rest else []
+        out = [_Stretch(before, True), *(_Stretch(p, False) for p in parts), _Stretch(after, True)]
+        return [stretch for stretch in out if stretch.stmts]
+
+    def _call(self, body: list[Stmt], wanted: set[Var], span: Span) -> list[Stmt]:
+        """Make a kernel of ``body``; return the statements that call it."""
+        results = [v for stmt in body for v in defined_by(stmt) if v in wanted]
+        for var in results:
+            if not isinstance(var.type, TensorType):
+                raise _no_result(var, span)
+        results.sort(key=lambda var: var.name)
+        body = self._one_name_each(body)
+        inputs = self._inputs(body)
+        kernel = self._kernel(body, inputs, results, span)
+        self._check_names(kernel, inputs, span)
+        self.kernels.append(kernel)
+        kinds = tuple(var.type for var in results)
+        kind = UnknownType.get() if not kinds else TupleType(kinds)
+        call = Call(GlobalVar(kernel.name), inputs, kinds[0] if len(kinds) == 1 else kind, span)
+        if not results:
+            return [EvalStmt(call, span)]
+        if len(results) == 1:
+            return [AssignStmt(results[0], call, span)]
+        ret = Var(self._names.like("ret"), call.type, span)
+        out: list[Stmt] = [AssignStmt(ret, call, span)]
+        for index, var in enumerate(results):
+            out.append(AssignStmt(var, TupleGetItemExpr(ret, index, span), span))
+        return out
+
+    def _one_name_each(self, body: list[Stmt]) -> list[Stmt]:
+        """Return statements that know each tensor from outside under one name.
+
+        A view that the host has made of a tensor that is used as well is made once more inside:
+        two parameters would not tell that they share bytes.
+        """
+        while True:
+            inputs = self._inputs(body)
+            shared = _sharing(inputs, self._roots)
+            renamed: dict[Var, Expr] = {}
+            views: list[Stmt] = []
+            for var in shared:
+                root, stmt = self._roots[var][0], self._made.get(var)
+                is_all = len(self._roots[var]) == 1 and same_type(root.type, var.type)
+                if is_all and root is not var:
+                    renamed[var] = root
+                elif stmt is not None and op_of(stmt.value) is tensor.view:
+                    views.append(stmt)
+            if not renamed and not views:
+                return body
+            body = [*views, *(substitute(stmt, renamed) for stmt in body)]
+
+    def _check_names(self, kernel: Function, inputs: Sequence[Var], span: Span) -> None:
+        shared = _sharing(inputs, self._roots)
+        for var, direction in zip(inputs, kernel.param_directions, strict=True):
+            if var in shared and direction is not ParamDirection.In:
+                names = " and ".join(f"'{user_name(each)}'" for each in shared)
+                raise PassError(
+                    f"the scope writes '{user_name(var)}', and {names} may be one tensor",
+                    span,
+                    hint="use one name of the tensor inside of the scope",
+                    slug="scope-aliases",
+                )
+
+    def _inputs(self, body: Sequence[Stmt]) -> list[Var]:
+        """Return the variables from outside that a kernel gets, by name."""
+        defined = _defined_in(body)
+        found = dict.fromkeys(v for v in _used_by(body) if v not in defined)
+        shapes = [v.type.shape for v in found if isinstance(v.type, ShapedType)]
+        known = {dim for shape in shapes for dim in shape if isinstance(dim, Var)}
+        free = [v for v in found if not (v in self._symbols and v in known)]
+        return sorted(free, key=lambda var: var.name)
+
+    def _kernel(
+        self, body: list[Stmt], inputs: Sequence[Var], results: Sequence[Var], span: Span
+    ) -> Function:
+        mapping: dict[Var, Expr] = {}
+        clone = Clone(mapping)
+        made: dict[Var, Var] = {}
+        for var in sorted(inputs, key=lambda v: not isinstance(v.type, ScalarType)):
+            mapping[var] = made[var] = Var(var.name, clone.kind(var.type), var.span)
+        params = [made[var] for var in inputs]
+        stmts = [new for stmt in body for new in _spliced(clone.visit(stmt))]
+        values = [clone.visit(var) for var in results]
+        if values:
+            stmts.append(ReturnStmt(values, span))
+        kinds = [value.type for value in values]
+        kernel = Function(self._name(), params, kinds, seq(stmts, span), span, FunctionType.InCore)
+        return with_directions(kernel)
+
+    def _name(self) -> str:
+        """Return the name of the next kernel."""
+        return self._function_names.numbered(f"{self._parent}_incore_", 0)
+
+
+def _sharing(inputs: Sequence[Var], roots: Mapping[Var, Sequence[Var]]) -> dict[Var, None]:
+    """Return those of ``inputs`` that are tensors whose memory another one may name as well."""
+    names: dict[Var, list[Var]] = {}
+    for var in inputs:
+        for root in roots.get(var, ()):
+            names.setdefault(root, []).append(var)
+    return dict.fromkeys(var for several in names.values() if len(several) > 1 for var in several)
+
+
+def _spliced(new: Stmt | list[Stmt]) -> list[Stmt]:
+    return new if isinstance(new, list) else [new]
+
+
+def _counted(variables: Iterable[Var]) -> dict[Var, int]:
+    counts: dict[Var, int] = {}
+    for var in variables:
+        counts[var] = counts.get(var, 0) + 1
+    return counts
+
+
+def _no_result(var: Var, span: Span) -> PassError:
+    return PassError(
+        f"the scope hands out '{user_name(var)}', which is no tensor: a kernel returns tensors "
+        "only",
+        span,
+        hint="compute it before the with pl.incore()",
+        slug="scope-result",
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# What the host does itself
+# --------------------------------------------------------------------------------------------
+
+
+def _for_host(
+    body: Sequence[Stmt], outside: set[Var], *, every: bool
+) -> tuple[list[Stmt], list[Stmt], list[Stmt]]:
+    """Split a scope into what the host does before it, what the kernel does, and what comes after.
+
+    Of scalars, views and new tensors that is what is used outside (or ``every`` one): before the
+    kernel if it needs nothing of it, else after.
+    """
+    wanted = set(outside)
+    chosen: set[Stmt] = set()
+    for stmt in reversed(body):
+        if not isinstance(stmt, AssignStmt) or not _is_for_host(stmt.value):
+            continue
+        if stmt.var in wanted or (every and not _is_read(stmt.value)):
+            chosen.add(stmt)
+            wanted.update(_used_by([stmt]))
+    before: list[Stmt] = []
+    rest: list[Stmt] = []
+    after: list[Stmt] = []
+    inside: set[Var] = set()  # what the kernel, or the host after it, defines
+    kept_uses = _counted(_used_by(s for s in body if s not in chosen))
+    for stmt in body:
+        needs = any(var in inside for var in _used_by([stmt]))
+        if stmt in chosen and not needs and not (_reads_tensor(stmt) and rest):
+            before.append(stmt)
+            continue
+        inside.update(_defined_in([stmt]))
+        is_late = (
+            isinstance(stmt, AssignStmt)
+            and stmt in chosen
+            and stmt.var not in kept_uses
+            and isinstance(stmt.var.type, ScalarType)
+        )
+        (after if is_late else rest).append(stmt)
+    return before, rest, after
+
+
+def _is_for_host(value: Expr) -> bool:
+    """True for scalars, views and new tensors: what a host function computes itself."""
+    for node in walk(value):
+        op = op_of(node)
+        if isinstance(node, Call) and op not in _ON_HOST and op is not tensor.read:
+            return False
+    return isinstance(value.type, ScalarType) or isinstance(value, Call)
+
+
+def _is_read(value: Expr) -> bool:
+    return any(op_of(node) is tensor.read for node in walk(value))
+
+
+def _reads_tensor(stmt: Stmt) -> bool:
+    return isinstance(stmt, AssignStmt) and _is_read(stmt.value)
+
+
+# --------------------------------------------------------------------------------------------
+# Matrix and vector work
+# --------------------------------------------------------------------------------------------
+
+
+def _core(stmt: Stmt) -> CoreType | None:
+    """Return the core that a statement wants, None for any; CUBE if it wants both."""
+    found: CoreType | None = None
+    for node in walk(stmt):
+        core = core_of(node) if isinstance(node, Call) else None
+        if core is CoreType.CUBE:
+            return core
+        found = core or found
+    return found
+
+
+def _by_core(body: Sequence[Stmt]) -> list[list[Stmt]]:
+    """Return a scope's statements in stretches that one core does.
+
+    What writes a tensor into another one goes with what computes the tensor.
+    """
+    makers: dict[Var, CoreType | None] = {}
+    parts: list[list[Stmt]] = []
+    current: CoreType | None = None
+    for stmt in body:
+        core = _core(stmt)
+        if core is None:
+            core = _copying_core(stmt, makers)
+        for var in defined_by(stmt):
+            makers[var] = core
+        if not parts or (core is not None and current is not None and core is not current):
+            parts.append([])
+            current = core
+        current = current or core
+        parts[-1].append(stmt)
+    return parts
+
+
+def _copying_core(stmt: Stmt, makers: Mapping[Var, CoreType | None]) -> CoreType | None:
+    call = call_of(stmt)
+    op = op_of(call) if call is not None else None
+    if call is None or op is None or not op.writes:
+        return None
+    sources = [call.args[index] for index in sorted(op.reads)]
+    made = [makers.get(source) for source in sources if isinstance(source, Var)]
+    return next((core for core in made if core is not None), CoreType.VECTOR)
+
+
+# --------------------------------------------------------------------------------------------
+# What names what
+# --------------------------------------------------------------------------------------------
+
+
+def check_merges(function: Function) -> None:
+    """Check that no variable is, by the way taken, a tensor that is written or another one.
+
+    What it is then would have to be seen through it; a tensor of its own would not show it.
+
+    Raises:
+        PassError: there is such a variable.
+    """
+    root = number(function)
+    roots = tensor_roots(function, root)
+    merged = {var: names for var, names in roots.items() if len(names) > 1}
+    if not merged:
+        return
+    _, written = _accessed(root, roots)
+    for var, names in merged.items():
+        for name in names:
+            if name in written:
+                either, source = user_name(var), user_name(name)
+                raise PassError(
+                    f"'{either}' is '{source}' or another tensor, and '{source}' is written",
+                    var.span,
+                    hint=f"copy it: {either} = pl.add({source}, 0)",
+                    slug="scope-aliases",
+                )
+
+
+def _accessed(root: Block, roots: Mapping[Var, Sequence[Var]]) -> tuple[set[Var], set[Var]]:
+    """Return the tensors that ops read, and those that they write."""
+    read: set[Var] = set()
+    written: set[Var] = set()
+    for site in sites_in(root):
+        for node in _calls_of(site.stmt):
+            op = op_of(node)
+            if op is None:
+                continue
+            for index, arg in enumerate(node.args):
+                names = roots.get(arg, ()) if isinstance(arg, Var) else ()
+                read.update(names if index in op.reads else ())
+                written.update(names if index in op.writes else ())
+    return read, written
+
+
+def with_directions(kernel: Function) -> Function:
+    """Return ``kernel`` with the direction of each parameter inferred from what is done to it.
+
+    A tensor that ops write is Out, one that they read as well InOut; all else is In.
+    """
+    root = number(kernel)
+    read, written = _accessed(root, tensor_roots(kernel, root))
+    pairs = [(p, _direction(p in read, p in written)) for p in kernel.params]
+    return Function(
+        kernel.name, pairs, kernel.return_types, kernel.body, kernel.span, kernel.func_type
+    )
+
+
+def _calls_of(stmt: Stmt) -> Iterator[Call]:
+    for child in children(stmt):
+        if not isinstance(child, Stmt):
+            for node in walk(child):
+                if isinstance(node, Call):
+                    yield node
+
+
+def _direction(read: bool, written: bool) -> ParamDirection:
+    if not written:
+        return ParamDirection.In
+    return ParamDirection.InOut if read else ParamDirection.Out
