@@ -35,8 +35,8 @@ from support.texts import EXAMPLES, program_only, straight_kernel
 from support.timing import once, without_collector
 
 import pypto.language as pl
-from pypto._src.emit.cpp import kernel_file
-from pypto._src.emit.orchestration import generate_orchestration
+from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.emit.host.device.generate import generate_orchestration
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Program

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pypto._src.driver import INCLUDE
-from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.cache import build

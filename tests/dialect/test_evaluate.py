@@ -12,7 +12,7 @@ from pypto._src.dialect.evaluate import Machine, evaluate
 from pypto._src.dialect.meaning import MEANINGS
 from pypto._src.dialect.reader import parse
 from pypto._src.dialect.table import TABLE
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import CallError, EvaluationError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager

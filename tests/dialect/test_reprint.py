@@ -17,7 +17,7 @@ from pypto._src.dialect.evaluate import evaluate
 from pypto._src.dialect.printer import print_source
 from pypto._src.dialect.reader import Source, parse
 from pypto._src.dialect.verify import check, find_faults, options_of
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import ParserSyntaxError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager

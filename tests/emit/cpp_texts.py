@@ -15,7 +15,7 @@ from random import Random
 import pypto.language as pl
 from pypto import ir
 from pypto._src.demo import cases
-from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function
 from pypto._src.passes.pass_manager import PassManager

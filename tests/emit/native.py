@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pypto._src.emit.cpp import CodeGenerator, kernel_file
+from pypto._src.emit.cpp.generate import CodeGenerator, kernel_file
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function
 from pypto._src.passes.pass_manager import PassManager

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pypto.language as pl
 from pypto import ir
 from pypto._src.demo import cases
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.ir.roles import kernels
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.cases import CASES, BuiltKernel, Case, Shape, kernel_for

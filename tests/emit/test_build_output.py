@@ -18,7 +18,7 @@ from pypto import backend, codegen, ir
 from pypto._src import build_output
 from pypto._src.build_output import wrap_assembled
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.errors import AssemblerError, EmitError
 from pypto._src.ir.nodes import TensorType, Var, scalar_type
 from pypto._src.ir.roles import kernels

@@ -17,8 +17,8 @@ import pytest
 import pypto.language as pl
 from pypto._src.driver import compile_program
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp import CodeGenerator, kernel_file
-from pypto._src.emit.cpp_types import ScalarText
+from pypto._src.emit.cpp.generate import CodeGenerator, kernel_file
+from pypto._src.emit.cpp.types import ScalarText
 from pypto._src.errors import EmitError, EvaluationError
 from pypto._src.ir.enums import FunctionType, ParamDirection, PipeType
 from pypto._src.ir.nodes import (

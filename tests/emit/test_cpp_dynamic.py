@@ -19,7 +19,7 @@ import pypto.language as pl
 from pypto._src.diagnostics import Span
 from pypto._src.driver import compile_program
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import CallError, EmitError, EvaluationError
 from pypto._src.ir.enums import FunctionType, MemorySpace, ParamDirection
 from pypto._src.ir.nodes import MemRef, TensorType, TileType, TileView, Var, scalar_type

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from pypto._src.emit import cpp_calls, cpp_declarations
-from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.cpp import calls as cpp_calls
+from pypto._src.emit.cpp import prologue as cpp_declarations
+from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function
 from pypto._src.passes.pass_manager import PassManager

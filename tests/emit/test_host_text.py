@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pypto.language as pl
 from pypto._src.driver import INCLUDE
-from pypto._src.emit.host import HostText, host_text
+from pypto._src.emit.host.native.generate import HostText, host_text
 from pypto._src.ir.roles import outermost
 from pypto._src.passes.pass_manager import PassManager
 from pypto._src.run.effects import effects

@@ -7,8 +7,8 @@ import re
 import pytest
 
 import pypto.language as pl
-from pypto._src.emit.cpp import CodeGenerator
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.cpp.generate import CodeGenerator
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import OpError
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import pypto.language as pl
-from pypto._src.emit.orchestration import OrchestrationResult, generate_orchestration
-from pypto._src.emit.orchestration_roots import result_params
+from pypto._src.emit.host.device.generate import OrchestrationResult, generate_orchestration
+from pypto._src.emit.host.tensor_aliases import result_params
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType, FunctionType
 from pypto._src.ir.roles import outermost

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import (
     FunctionType,

@@ -14,7 +14,7 @@ from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.dialect.printer import print_source
 from pypto._src.dialect.verify import check, options_of
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError
 from pypto._src.ir.emit_sites import PtoSite
 from pypto._src.ir.nodes import TensorType, TileType

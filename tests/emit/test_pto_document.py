@@ -14,8 +14,8 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto import PTOCodegen
-from pypto._src.emit.pto_types import parameter_type
+from pypto._src.emit.pto.generate import PTOCodegen
+from pypto._src.emit.pto.types import parameter_type
 from pypto._src.errors import EmitError, OpError
 from pypto._src.ir.enums import MemorySpace, TileLayout, TilePad
 from pypto._src.ir.nodes import MemRef, TensorType, TileType, TileView

@@ -16,8 +16,8 @@ from typing import Any, Final
 import pytest
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto import PTOCodegen
-from pypto._src.emit.pto_long import exceeds_index
+from pypto._src.emit.pto.generate import PTOCodegen
+from pypto._src.emit.pto.int64 import exceeds_index
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import (
     Abs,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pypto._src.build_output import CCECodegen
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import (
     ParserError,
     PyptoError,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pypto import DataType, ir
-from pypto._src.emit.cpp_types import shape_text
-from pypto._src.emit.pto import PTOCodegen
-from pypto._src.emit.pto_types import rows_and_columns, tile_buf_type
+from pypto._src.emit.cpp.types import shape_text
+from pypto._src.emit.pto.generate import PTOCodegen
+from pypto._src.emit.pto.types import rows_and_columns, tile_buf_type
 from pypto._src.errors import PyptoError
 from pypto._src.interp.scalars import binary_function
 from pypto._src.statement.printer import to_statement_text

@@ -10,7 +10,7 @@ import numpy as np
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dialect.evaluate import evaluate
 from pypto._src.dialect.verify import check, options_of
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program

@@ -14,7 +14,7 @@ import pytest
 from pypto._src.build_output import cce_files
 from pypto._src.demo import Case, cases, relative_error
 from pypto._src.driver import INCLUDE, compile_program, entry_function
-from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program

@@ -8,8 +8,8 @@ import pytest
 import pypto.language as pl
 from pypto import ir, runtime
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp import kernel_file
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import TextError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.nodes import Add, ConstInt, Expr, Sub

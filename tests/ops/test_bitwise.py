@@ -12,8 +12,8 @@ import pytest
 from pypto import ir
 from pypto import language as pl
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp import CodeGenerator
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.cpp.generate import CodeGenerator
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError, OpError
 from pypto._src.ir.nodes import ScalarType, TileType, Var
 from pypto._src.ir.opdef import op_of

@@ -18,7 +18,7 @@ from pypto import ir
 from pypto._src.dialect.evaluate import evaluate as evaluate_text
 from pypto._src.dialect.verify import check, options_of
 from pypto._src.dtypes import MEMBERS, DataType
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import MemoryPlanError, OpError, PyptoError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.nodes import TensorType, TileType, Var

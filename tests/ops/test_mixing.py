@@ -14,8 +14,8 @@ import pypto.language as pl
 from pypto._src.dialect.evaluate import evaluate as evaluate_text
 from pypto._src.dialect.verify import check, find_faults, options_of
 from pypto._src.dtypes import DataType, promote
-from pypto._src.emit.cpp import kernel_file
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError, OpError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.interp.strict import StrictEvaluator

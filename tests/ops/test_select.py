@@ -11,8 +11,8 @@ import pytest
 import pypto.language as pl
 from pypto._src.driver import compile_program
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp import CodeGenerator
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.cpp.generate import CodeGenerator
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError, OpError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.nodes import Call, ConstInt, TileType, Var

@@ -21,7 +21,7 @@ from pypto import ir, passes
 from pypto._src.dialect.evaluate import evaluate as evaluate_text
 from pypto._src.dialect.verify import check, options_of
 from pypto._src.driver import compile_program
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EvaluationError, PyptoError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.interp.strict import StrictEvaluator

@@ -17,7 +17,7 @@ import pytest
 
 import pypto.language as pl
 from pypto import ir
-from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.ir.roles import Role, role
 from pypto.codegen import PTOCodegen, generate_orchestration
 from pypto.passes import PassManager

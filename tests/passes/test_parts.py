@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pypto.language as pl
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.nodes import TileType

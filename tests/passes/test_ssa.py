@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import pypto.language as pl
 from pypto import ir, runtime
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp import kernel_file
+from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import ForKind, ScopeKind
 from pypto._src.ir.nodes import (

@@ -21,9 +21,10 @@ import pytest
 import pypto.language as pl
 from pypto import ir
 from pypto._src.diagnostics import Span
-from pypto._src.emit import cpp_calls, cpp_declarations
-from pypto._src.emit.cpp import kernel_file
-from pypto._src.emit.orchestration import generate_orchestration
+from pypto._src.emit.cpp import calls as cpp_calls
+from pypto._src.emit.cpp import prologue as cpp_declarations
+from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.emit.host.device.generate import generate_orchestration
 from pypto._src.frontend.state import call_cache
 from pypto._src.ir import interning, result_type_cache
 from pypto._src.ir.enums import FunctionType

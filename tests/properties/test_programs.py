@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import pypto.language as pl
 from pypto import ir, runtime
-from pypto._src.emit.cpp import kernel_file
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.opdef import op_of

@@ -10,7 +10,7 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.driver import INCLUDE
-from pypto._src.emit.cpp_sizes import tensor_sizes
+from pypto._src.emit.cpp.launch_sizes import tensor_sizes
 from pypto._src.errors import EvaluationError
 from pypto._src.ir.stmts import Function
 from pypto._src.run.native import KernelError, LaunchTensor, launcher_source, load_kernel

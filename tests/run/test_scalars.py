@@ -12,7 +12,7 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp_index import folded
+from pypto._src.emit.cpp.scalar_folding import folded
 from pypto._src.errors import EvaluationError
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.nodes import (

@@ -18,8 +18,8 @@ import pytest
 import pypto.language as pl
 from pypto import runtime
 from pypto._src.driver import INCLUDE, CompiledProgram, TargetName, kernels_of
-from pypto._src.emit.host import HostText
-from pypto._src.emit.orchestration import generate_orchestration
+from pypto._src.emit.host.device.generate import generate_orchestration
+from pypto._src.emit.host.native.generate import HostText
 from pypto._src.errors import EvaluationError, PyptoError
 from pypto._src.ir.stmts import Program
 from pypto._src.run.arguments import Bound

@@ -17,7 +17,7 @@ from pypto import ir, runtime
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dialect.evaluate import evaluate
 from pypto._src.dialect.verify import check, options_of
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import PassError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.roles import Role, core_type, role

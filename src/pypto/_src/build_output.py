@@ -22,11 +22,11 @@ from typing import Final, NamedTuple
 from pypto._src import knobs
 from pypto._src.backend import BackendType, is_backend_configured, set_backend_type
 from pypto._src.diagnostics import DiagnosticSeverity, Label, Span
-from pypto._src.emit.cpp import kernel_file
-from pypto._src.emit.cpp_options import DEFAULT, CppOptions
-from pypto._src.emit.cpp_types import bit_cast_lines, c_type
-from pypto._src.emit.orchestration import OrchestrationResult, generate_orchestration
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.emit.cpp.options import DEFAULT, CppOptions
+from pypto._src.emit.cpp.types import bit_cast_lines, c_type
+from pypto._src.emit.host.device.generate import OrchestrationResult, generate_orchestration
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import AssemblerError, EmitError
 from pypto._src.ir.enums import CoreType
 from pypto._src.ir.nodes import ScalarType, TensorType, dtype_of

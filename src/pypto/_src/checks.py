@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pypto._src.build_output import CCECodegen
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import PyptoError
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.roles import kernels

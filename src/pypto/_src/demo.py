@@ -17,8 +17,8 @@ from pypto._src.driver import (
     entry_function,
     kernels_of,
 )
-from pypto._src.emit.cpp import kernel_file
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import PyptoError
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module

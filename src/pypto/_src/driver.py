@@ -16,10 +16,10 @@ from typing import Any, Final, Literal
 
 from pypto._src import knobs
 from pypto._src.diagnostics import place_of_frame, spelled_like
-from pypto._src.emit.cpp import kernel_file
-from pypto._src.emit.cpp_options import DEFAULT, CppOptions
-from pypto._src.emit.cpp_sizes import tensor_sizes
-from pypto._src.emit.host import host_text
+from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.emit.cpp.launch_sizes import tensor_sizes
+from pypto._src.emit.cpp.options import DEFAULT, CppOptions
+from pypto._src.emit.host.native.generate import host_text
 from pypto._src.emit.writer import source_comment
 from pypto._src.errors import CallError, EmitError
 from pypto._src.interp.evaluate import Evaluator

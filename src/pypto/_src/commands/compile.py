@@ -17,7 +17,7 @@ from pypto._src.commands.words import (
     print_json,
     wrong_option,
 )
-from pypto._src.emit.cpp_options import CppOptions
+from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.errors import EmitError
 from pypto._src.passes.pass_manager import OptimizationStrategy
 

@@ -23,7 +23,7 @@ from pypto._src.commands.words import (
     wrong_option,
 )
 from pypto._src.driver import TARGETS, CompiledProgram, compile_program, entry_function
-from pypto._src.emit.cpp_options import CppOptions
+from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.errors import CallError
 from pypto._src.interp.strict import ORDERS
 from pypto._src.lazy import lazy_module

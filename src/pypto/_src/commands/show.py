@@ -20,10 +20,10 @@ from pypto._src.commands.words import (
     size_words,
 )
 from pypto._src.driver import compile_program, entry_function, kernels_of
-from pypto._src.emit.cpp import kernel_file
-from pypto._src.emit.cpp_options import CppOptions
-from pypto._src.emit.orchestration import generate_orchestration
-from pypto._src.emit.pto import PTOCodegen
+from pypto._src.emit.cpp.generate import kernel_file
+from pypto._src.emit.cpp.options import CppOptions
+from pypto._src.emit.host.device.generate import generate_orchestration
+from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import CallError
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text.printer import python_print

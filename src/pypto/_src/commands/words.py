@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from pypto._src import driver
 from pypto._src.driver import CompiledProgram
-from pypto._src.emit.cpp_options import CppOptions
+from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.run.sizes import SizeMissingError
 
 _CPP_OPTIONS: Final = tuple(field.name for field in fields(CppOptions))

@@ -19,8 +19,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-from pypto._src.emit.host import ENTRY_SYMBOL, MAX_DIMS, HostText
-from pypto._src.emit.task_runtime import DTYPES
+from pypto._src.emit.host.native.generate import ENTRY_SYMBOL, MAX_DIMS, HostText
+from pypto._src.emit.host.runtime_api import DTYPES
 from pypto._src.errors import CallError, EvaluationError, PyptoError
 from pypto._src.interp.evaluate import Eval, op_eval
 from pypto._src.interp.scalars import wrapper

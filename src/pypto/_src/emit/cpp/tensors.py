@@ -11,8 +11,8 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from pypto._src.emit.columns import check_column
-from pypto._src.emit.cpp_types import Size, five, shape_text, stride_text
+from pypto._src.emit.column_transfers import check_column
+from pypto._src.emit.cpp.types import Size, five, shape_text, stride_text
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (
     Call,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pypto._src.emit.orchestration_host import Handle, Host, elements, source_name
-from pypto._src.emit.orchestration_types import element_type, scalar_type
+from pypto._src.emit.host.device.host_state import Handle, Host, elements, source_name
+from pypto._src.emit.host.device.types import element_type, scalar_type
 from pypto._src.errors import EmitError
 from pypto._src.ir.inspect.source_names import user_call
 from pypto._src.ir.nodes import Call, Expr, Var

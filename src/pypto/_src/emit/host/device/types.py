@@ -6,8 +6,8 @@ Knows types only; the names are those of the device's runtime.
 from __future__ import annotations
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp_types import c_type
-from pypto._src.emit.task_runtime import DTYPES, ON_DEVICE
+from pypto._src.emit.cpp.types import c_type
+from pypto._src.emit.host.runtime_api import DTYPES, ON_DEVICE
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import Expr, Var, dtype_of
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp_types import Size
+from pypto._src.emit.cpp.types import Size
 from pypto._src.ir.nodes import (
     Add,
     BinaryExpr,

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp_tensors import parameter_sizes
-from pypto._src.emit.cpp_types import c_type
-from pypto._src.emit.orchestration_host import Handle, Host, source_name
-from pypto._src.emit.orchestration_types import element_type, no_scalar
+from pypto._src.emit.cpp.tensors import parameter_sizes
+from pypto._src.emit.cpp.types import c_type
+from pypto._src.emit.host.device.host_state import Handle, Host, source_name
+from pypto._src.emit.host.device.types import element_type, no_scalar
 from pypto._src.emit.writer import CodeEmitter, Names
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from pypto._src.emit.cpp_calls import Calls
-from pypto._src.emit.cpp_declarations import Declarations
-from pypto._src.emit.cpp_flow import Flow
-from pypto._src.emit.cpp_index import is_constant
-from pypto._src.emit.cpp_kernel import Kernel, space_of
-from pypto._src.emit.cpp_tensors import valid_sizes, written
-from pypto._src.emit.cpp_types import printed
+from pypto._src.emit.cpp.calls import Calls
+from pypto._src.emit.cpp.control_flow import Flow
+from pypto._src.emit.cpp.kernel_state import Kernel, space_of
+from pypto._src.emit.cpp.prologue import Declarations
+from pypto._src.emit.cpp.scalar_folding import is_constant
+from pypto._src.emit.cpp.tensors import valid_sizes, written
+from pypto._src.emit.cpp.types import printed
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (

@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
-from pypto._src.emit.cpp_types import SCALAR_HELPERS
-from pypto._src.emit.orchestration_entry import Arguments
-from pypto._src.emit.orchestration_host import File, Handle, Host
-from pypto._src.emit.orchestration_statements import Statements
-from pypto._src.emit.orchestration_types import scalar_type
+from pypto._src.emit.cpp.types import SCALAR_HELPERS
+from pypto._src.emit.host.device.entry import Arguments
+from pypto._src.emit.host.device.host_state import File, Handle, Host
+from pypto._src.emit.host.device.statements import Statements
+from pypto._src.emit.host.device.types import scalar_type
 from pypto._src.emit.writer import CodeEmitter
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.enums import CoreType

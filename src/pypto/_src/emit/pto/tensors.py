@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from pypto._src.emit.pto_body import Body
-from pypto._src.emit.pto_scalars import Scalars
-from pypto._src.emit.pto_types import partition_type, tensor_view_type
+from pypto._src.emit.pto.function_body import Body
+from pypto._src.emit.pto.scalar_exprs import Scalars
+from pypto._src.emit.pto.types import partition_type, tensor_view_type
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import TensorLayout
 from pypto._src.ir.nodes import ConstInt, Expr, TensorType, Var

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.columns import check_column
-from pypto._src.emit.pto_buffers import Texts, address_of, memref_of
-from pypto._src.emit.pto_kernel import Kernel
-from pypto._src.emit.pto_parts import Place, Tile
-from pypto._src.emit.pto_tensors import TensorName
-from pypto._src.emit.pto_types import parameter_type, scalar_dtype, tile_buf_type
+from pypto._src.emit.column_transfers import check_column
+from pypto._src.emit.pto.kernel_state import Kernel
+from pypto._src.emit.pto.subtiles import Place, Tile
+from pypto._src.emit.pto.tensors import TensorName
+from pypto._src.emit.pto.tile_allocations import Texts, address_of, memref_of
+from pypto._src.emit.pto.types import parameter_type, scalar_dtype, tile_buf_type
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (
     Call,

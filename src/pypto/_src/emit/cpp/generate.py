@@ -9,15 +9,15 @@ the parts share), `cpp_declarations`, `cpp_statements`, `cpp_flow` and `cpp_call
 
 from __future__ import annotations
 
-from pypto._src.emit.cpp_context import RESERVED
-from pypto._src.emit.cpp_declarations import Declarations
-from pypto._src.emit.cpp_helpers import header_lines, helper_lines
-from pypto._src.emit.cpp_index import Sharing
-from pypto._src.emit.cpp_kernel import Kernel
-from pypto._src.emit.cpp_options import DEFAULT, CppOptions
-from pypto._src.emit.cpp_scan import TileCollector, scan
-from pypto._src.emit.cpp_statements import Statements
-from pypto._src.emit.cpp_tensors import NO_CHOICES, find_choices
+from pypto._src.emit.cpp.helper_functions import header_lines, helper_lines
+from pypto._src.emit.cpp.kernel_state import Kernel
+from pypto._src.emit.cpp.names import RESERVED
+from pypto._src.emit.cpp.options import DEFAULT, CppOptions
+from pypto._src.emit.cpp.prescan import TileCollector, scan
+from pypto._src.emit.cpp.prologue import Declarations
+from pypto._src.emit.cpp.scalar_folding import Sharing
+from pypto._src.emit.cpp.statements import Statements
+from pypto._src.emit.cpp.tensors import NO_CHOICES, find_choices
 from pypto._src.emit.writer import CodeEmitter, camel_case
 from pypto._src.ir.stmts import Function, Stmt
 

@@ -12,17 +12,23 @@ from typing import Final, NamedTuple, NoReturn
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp_context import RESERVED
-from pypto._src.emit.cpp_types import loop_test
-from pypto._src.emit.host_scalars import HostScalars, element_text, from_word, host_type, to_word
-from pypto._src.emit.host_statements import write_statements
-from pypto._src.emit.task_runtime import (
+from pypto._src.emit.cpp.names import RESERVED
+from pypto._src.emit.cpp.types import loop_test
+from pypto._src.emit.host.native.scalar_exprs import (
+    HostScalars,
+    element_text,
+    from_word,
+    host_type,
+    to_word,
+)
+from pypto._src.emit.host.runtime_api import (
     DTYPES,
     MAKE_PARAM,
     WORDS,
     WORKERS,
     assign_together,
 )
+from pypto._src.emit.host.statement_kinds import write_statements
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.enums import ParamDirection

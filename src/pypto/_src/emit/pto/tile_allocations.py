@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from pypto._src.emit.pto_rows import whole_rows
-from pypto._src.emit.pto_types import tile_buf_type, valid_dims
+from pypto._src.emit.pto.padded_rows import whole_rows
+from pypto._src.emit.pto.types import tile_buf_type, valid_dims
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (

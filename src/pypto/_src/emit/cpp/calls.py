@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.columns import check_column
-from pypto._src.emit.cpp_index import folded
-from pypto._src.emit.cpp_isa import Form, ISAMapper
-from pypto._src.emit.cpp_kernel import Kernel, space_of
-from pypto._src.emit.cpp_tensors import (
+from pypto._src.emit.column_transfers import check_column
+from pypto._src.emit.cpp.isa_mapper import Form, ISAMapper
+from pypto._src.emit.cpp.kernel_state import Kernel, space_of
+from pypto._src.emit.cpp.scalar_folding import folded
+from pypto._src.emit.cpp.tensors import (
     Place,
     column_part,
     constant_sizes,
@@ -22,7 +22,7 @@ from pypto._src.emit.cpp_tensors import (
     tile_rows_cols,
     valid_sizes,
 )
-from pypto._src.emit.cpp_types import Size
+from pypto._src.emit.cpp.types import Size
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (
     Add,

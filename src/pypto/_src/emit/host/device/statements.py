@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn
 
-from pypto._src.emit.host_statements import write_statements
-from pypto._src.emit.orchestration_flow import Flow
-from pypto._src.emit.orchestration_host import Host
-from pypto._src.emit.orchestration_tasks import Tasks
-from pypto._src.emit.orchestration_tensors import no_copy, write_op
+from pypto._src.emit.host.device.control_flow import Flow
+from pypto._src.emit.host.device.host_state import Host
+from pypto._src.emit.host.device.tasks import Tasks
+from pypto._src.emit.host.device.tensors import no_copy, write_op
+from pypto._src.emit.host.statement_kinds import write_statements
 from pypto._src.emit.writer import RUN_PASSES
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import Call, Expr, GlobalVar, ScalarType, TensorType, Var

@@ -11,7 +11,7 @@ from typing import Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto_types import check_integer, element_type, float_literal
+from pypto._src.emit.pto.types import check_integer, element_type, float_literal
 
 _OPEN: Final = ("} else", "} do", "^bb")
 """How lines begin at which no operation ends, besides those that end in a brace."""

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
-from pypto._src.emit.cpp_context import CodeContext
-from pypto._src.emit.cpp_index import Sharing, folded
-from pypto._src.emit.cpp_options import CppOptions
-from pypto._src.emit.cpp_ranges import Ranges
-from pypto._src.emit.cpp_scan import Facts
-from pypto._src.emit.cpp_tensors import Choices, Place, Regions
-from pypto._src.emit.cpp_types import ScalarText, TypeConverter
+from pypto._src.emit.cpp.names import CodeContext
+from pypto._src.emit.cpp.options import CppOptions
+from pypto._src.emit.cpp.prescan import Facts
+from pypto._src.emit.cpp.scalar_folding import Sharing, folded
+from pypto._src.emit.cpp.tensors import Choices, Place, Regions
+from pypto._src.emit.cpp.types import ScalarText, TypeConverter
+from pypto._src.emit.cpp.value_ranges import Ranges
 from pypto._src.emit.writer import CodeEmitter, base_name, source_text
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace

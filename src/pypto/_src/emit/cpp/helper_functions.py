@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pypto._src.emit.cpp_types import SCALAR_HELPERS
+from pypto._src.emit.cpp.types import SCALAR_HELPERS
 
 UNROLL_LIMIT: Final = 8
 """Turns of a constant loop up to which a hint asks for unrolling."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.orchestration_host import Handle, Host
-from pypto._src.emit.orchestration_roots import noun
-from pypto._src.emit.orchestration_types import no_scalar
-from pypto._src.emit.task_runtime import MAKE_PARAM, WORKERS
+from pypto._src.emit.host.device.host_state import Handle, Host
+from pypto._src.emit.host.device.types import no_scalar
+from pypto._src.emit.host.runtime_api import MAKE_PARAM, WORKERS
+from pypto._src.emit.host.tensor_aliases import noun
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import Call, Expr, ScalarType, TensorType, TupleType, Var

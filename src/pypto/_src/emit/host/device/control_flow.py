@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pypto._src.emit.cpp_types import loop_test
-from pypto._src.emit.orchestration_host import Handle, Host
-from pypto._src.emit.orchestration_types import scalar_type
-from pypto._src.emit.task_runtime import assign_together
+from pypto._src.emit.cpp.types import loop_test
+from pypto._src.emit.host.device.host_state import Handle, Host
+from pypto._src.emit.host.device.types import scalar_type
+from pypto._src.emit.host.runtime_api import assign_together
 from pypto._src.errors import EmitError
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import Expr, IterArg, TensorType, Var, const_value

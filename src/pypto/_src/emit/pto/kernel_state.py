@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto_body import Body
-from pypto._src.emit.pto_buffers import Buffers, Key
-from pypto._src.emit.pto_long import long_variables
-from pypto._src.emit.pto_parts import Parts, Place
-from pypto._src.emit.pto_scalars import Scalars
-from pypto._src.emit.pto_tensors import Tensors
-from pypto._src.emit.pto_types import value_type
+from pypto._src.emit.pto.function_body import Body
+from pypto._src.emit.pto.int64 import long_variables
+from pypto._src.emit.pto.scalar_exprs import Scalars
+from pypto._src.emit.pto.subtiles import Parts, Place
+from pypto._src.emit.pto.tensors import Tensors
+from pypto._src.emit.pto.tile_allocations import Buffers, Key
+from pypto._src.emit.pto.types import value_type
 from pypto._src.emit.writer import RUN_PASSES
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (

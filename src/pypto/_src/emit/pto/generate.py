@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto_body import Lines
-from pypto._src.emit.pto_buffers import memref_of
-from pypto._src.emit.pto_calls import Calls, Site
-from pypto._src.emit.pto_head import BODY, Head, check_parameters
-from pypto._src.emit.pto_kernel import Kernel
-from pypto._src.emit.pto_statements import Statements
-from pypto._src.emit.pto_types import element_type, scalar_dtype, tensor_view_type, tile_buf_type
+from pypto._src.emit.pto.calls import Calls, Site
+from pypto._src.emit.pto.function_body import Lines
+from pypto._src.emit.pto.function_head import BODY, Head, check_parameters
+from pypto._src.emit.pto.kernel_state import Kernel
+from pypto._src.emit.pto.statements import Statements
+from pypto._src.emit.pto.tile_allocations import memref_of
+from pypto._src.emit.pto.types import element_type, scalar_dtype, tensor_view_type, tile_buf_type
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.nodes import Expr, MemRef, TensorType, TileType, Var
 from pypto._src.ir.opdef import op_of

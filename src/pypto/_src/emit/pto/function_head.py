@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto_body import Lines, location
-from pypto._src.emit.pto_kernel import Kernel
-from pypto._src.emit.pto_types import (
+from pypto._src.emit.pto.function_body import Lines, location
+from pypto._src.emit.pto.kernel_state import Kernel
+from pypto._src.emit.pto.types import (
     element_type,
     parameter_type,
     pointer_type,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from pypto._src.emit.pto_calls import Calls
-from pypto._src.emit.pto_flow import Flow
-from pypto._src.emit.pto_kernel import Kernel
+from pypto._src.emit.pto.calls import Calls
+from pypto._src.emit.pto.control_flow import Flow
+from pypto._src.emit.pto.kernel_state import Kernel
 from pypto._src.emit.writer import source_comment
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.nodes import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from pypto._src.emit.cpp_tensors import valid_sizes
+from pypto._src.emit.cpp.tensors import valid_sizes
 from pypto._src.ir.nodes import (
     Call,
     ConstBool,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pypto._src.emit.cpp_declarations import Declarations
-from pypto._src.emit.cpp_helpers import UNROLL_LIMIT
-from pypto._src.emit.cpp_kernel import Kernel
-from pypto._src.emit.cpp_tensors import Place, declare_global
-from pypto._src.emit.cpp_types import loop_test
+from pypto._src.emit.cpp.helper_functions import UNROLL_LIMIT
+from pypto._src.emit.cpp.kernel_state import Kernel
+from pypto._src.emit.cpp.prologue import Declarations
+from pypto._src.emit.cpp.tensors import Place, declare_global
+from pypto._src.emit.cpp.types import loop_test
 from pypto._src.emit.writer import check_carried
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (

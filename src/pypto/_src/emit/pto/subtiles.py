@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto_body import Body
-from pypto._src.emit.pto_scalars import Scalars
-from pypto._src.emit.pto_types import rows_and_columns, tile_buf_type
+from pypto._src.emit.pto.function_body import Body
+from pypto._src.emit.pto.scalar_exprs import Scalars
+from pypto._src.emit.pto.types import rows_and_columns, tile_buf_type
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Expr, TileType, const_value

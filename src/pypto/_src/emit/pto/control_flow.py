@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto_kernel import Kernel
-from pypto._src.emit.pto_scalars import Scalars
-from pypto._src.emit.pto_tensors import TensorName
-from pypto._src.emit.pto_types import scalar_dtype
+from pypto._src.emit.pto.kernel_state import Kernel
+from pypto._src.emit.pto.scalar_exprs import Scalars
+from pypto._src.emit.pto.tensors import TensorName
+from pypto._src.emit.pto.types import scalar_dtype
 from pypto._src.emit.writer import check_carried
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import IterArg, ScalarType, TensorType, TileType, Var, const_value

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from pypto._src.emit.cpp_context import RESERVED
-from pypto._src.emit.cpp_types import ScalarText
-from pypto._src.emit.orchestration_roots import Choices, Results, tensor_roots, written_roots
-from pypto._src.emit.orchestration_types import scalar_type
-from pypto._src.emit.task_runtime import WORDS
+from pypto._src.emit.cpp.names import RESERVED
+from pypto._src.emit.cpp.types import ScalarText
+from pypto._src.emit.host.device.types import scalar_type
+from pypto._src.emit.host.runtime_api import WORDS
+from pypto._src.emit.host.tensor_aliases import Choices, Results, tensor_roots, written_roots
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType

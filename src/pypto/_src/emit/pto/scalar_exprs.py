@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence, Set
 from typing import Final, NamedTuple
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto_body import Body
-from pypto._src.emit.pto_long import exceeds_index, is_int64, parts
-from pypto._src.emit.pto_types import scalar_dtype, value_type
+from pypto._src.emit.pto.function_body import Body
+from pypto._src.emit.pto.int64 import exceeds_index, is_int64, parts
+from pypto._src.emit.pto.types import scalar_dtype, value_type
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import (
     COMPARISONS,

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.cpp_kernel import Kernel, space_of
-from pypto._src.emit.cpp_tensors import (
+from pypto._src.emit.cpp.kernel_state import Kernel, space_of
+from pypto._src.emit.cpp.tensors import (
     Place,
     declare_global,
     parameter_sizes,
@@ -19,7 +19,7 @@ from pypto._src.emit.cpp_tensors import (
     tile_rows_cols,
     valid_sizes,
 )
-from pypto._src.emit.cpp_types import Size, bit_cast_lines, c_type, row_major, tile_text
+from pypto._src.emit.cpp.types import Size, bit_cast_lines, c_type, row_major, tile_text
 from pypto._src.emit.writer import CodeEmitter
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from pypto._src.emit.cpp_helpers import helper_lines
-from pypto._src.emit.cpp_types import ScalarText
+from pypto._src.emit.cpp.helper_functions import helper_lines
+from pypto._src.emit.cpp.types import ScalarText
 from pypto._src.ir.nodes import ConstInt, Expr, TensorType, Var
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.symbolic_dims import dimension_vars
