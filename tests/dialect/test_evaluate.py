@@ -9,8 +9,8 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.dialect.evaluate import Machine, evaluate
-from pypto._src.dialect.meaning import MEANINGS
 from pypto._src.dialect.reader import parse
+from pypto._src.dialect.semantics import MEANINGS
 from pypto._src.dialect.table import TABLE
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import CallError, EvaluationError

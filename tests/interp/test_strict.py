@@ -16,7 +16,8 @@ from pypto import ir, runtime
 from pypto._src.analysis.stmt_tree import Retype
 from pypto._src.diagnostics import Span
 from pypto._src.errors import EvaluationError
-from pypto._src.interp.queues import (
+from pypto._src.interp.pipe_interpreter import ORDERS, OrderName, StrictEvaluator
+from pypto._src.interp.pipe_queues import (
     Entry,
     Hazard,
     Kind,
@@ -26,7 +27,6 @@ from pypto._src.interp.queues import (
     held_back,
     replayed,
 )
-from pypto._src.interp.strict import ORDERS, OrderName, StrictEvaluator
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import Call, MakeTuple, MemRef, Var
 from pypto._src.ir.stmts import Function, Program

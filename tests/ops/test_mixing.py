@@ -18,13 +18,13 @@ from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError, OpError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.interp.strict import StrictEvaluator
+from pypto._src.interp.pipe_interpreter import StrictEvaluator
 from pypto._src.ir.nodes import ConstFloat, ConstInt, TileType, TileView, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ops import bitwise, elementwise, reduce, select
+from pypto._src.ops.casts import steps
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.mixing import Mixing
-from pypto._src.ops.retype import steps
+from pypto._src.ops.promotion import Mixing
 from pypto._src.passes.memory.init_mem_ref import InitMemRef
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.run.native import NativeKernel

@@ -24,7 +24,7 @@ from pypto._src.driver import compile_program
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EvaluationError, PyptoError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.interp.strict import StrictEvaluator
+from pypto._src.interp.pipe_interpreter import StrictEvaluator
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.native import KernelError
 from pypto._src.statement.form import to_statement_form

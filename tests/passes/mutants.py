@@ -40,8 +40,8 @@ from pypto._src.analysis.stmt_tree import call_of, number, rewrite, sites_in
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Env, Plan, Run
-from pypto._src.interp.queues import Entry, Kind, LateOrder, Queues, held_back, replayed
-from pypto._src.interp.strict import Access, StrictEvaluator, StrictPlan
+from pypto._src.interp.pipe_interpreter import Access, StrictEvaluator, StrictPlan
+from pypto._src.interp.pipe_queues import Entry, Kind, LateOrder, Queues, held_back, replayed
 from pypto._src.ir.nodes import Call, Var, const_value
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.roles import Role, role

@@ -16,7 +16,7 @@ from pypto._src.analysis.stmt_tree import number
 from pypto._src.diagnostics import Diagnostic, render
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Evaluator
-from pypto._src.interp.strict import StrictEvaluator
+from pypto._src.interp.pipe_interpreter import StrictEvaluator
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager

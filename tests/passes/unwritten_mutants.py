@@ -28,7 +28,7 @@ from pypto._src.analysis.stmt_tree import Block, Site, call_of, number, rewrite,
 from pypto._src.diagnostics import Diagnostic
 from pypto._src.driver import compile_program
 from pypto._src.errors import EvaluationError, PyptoError
-from pypto._src.interp.strict import StrictEvaluator
+from pypto._src.interp.pipe_interpreter import StrictEvaluator
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import Call, GlobalVar, TensorType, TileType
 from pypto._src.ir.opdef import aliased, op_of

@@ -8,7 +8,7 @@ import pytest
 
 from pypto import ir
 from pypto._src.dtypes import MEMBERS
-from pypto._src.statement.words import DTYPE_WORD, DTYPES
+from pypto._src.statement.mnemonics import DTYPE_WORD, DTYPES
 from tests.statement.documents import TILE, check, module, ops
 
 

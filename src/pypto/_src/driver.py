@@ -23,25 +23,25 @@ from pypto._src.emit.host.native.generate import host_text
 from pypto._src.emit.writer import source_comment
 from pypto._src.errors import CallError, EmitError
 from pypto._src.interp.evaluate import Evaluator
-from pypto._src.interp.strict import ORDERS, OrderName, StrictEvaluator
+from pypto._src.interp.pipe_interpreter import ORDERS, OrderName, StrictEvaluator
 from pypto._src.ir.nodes import TensorType, Var
 from pypto._src.ir.roles import Role, outermost, role, uncalled
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.walk import functions_called, with_room
 from pypto._src.logs import log_event
-from pypto._src.misuse import check_kind, not_a_program
 from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.run.access_location import place_of_access
 from pypto._src.run.arguments import Additions, Bound, Signature, SizeWords, is_array
 from pypto._src.run.effects import Effects, effects
 from pypto._src.run.graph import thread_count
 from pypto._src.run.host import HostProgram, Kernel
 from pypto._src.run.native import MAX_CHECKED_TENSORS, KernelError, LaunchTensor, load_kernel
-from pypto._src.run.places import place_of_access
 from pypto._src.run.profile import Profile, Timing
 from pypto._src.run.scheduler import NativeHost
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
+from pypto._src.usage_errors import check_kind, not_a_program
 
 TargetName = Literal["cpu", "interpreter"]
 TARGETS: Final[tuple[TargetName, ...]] = ("cpu", "interpreter")

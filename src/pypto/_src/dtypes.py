@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 from pypto._src.lazy import lazy_module
-from pypto._src.spelling import refuse_name
+from pypto._src.suggestions import refuse_name
 
 if TYPE_CHECKING:
     import numpy as np

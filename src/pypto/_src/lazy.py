@@ -16,7 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
 
-from pypto._src.spelling import refuse_name
+from pypto._src.suggestions import refuse_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -36,7 +36,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import INTS, TILE, OpDef, aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, YieldStmt
 from pypto._src.ir.unchecked import checked_var, with_args, with_memref
-from pypto._src.ops.order import completes_in_order
+from pypto._src.ops.completion_order import completes_in_order
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 
 SYNC_OPS: Final = frozenset((sync_src, sync_dst, bar_v, bar_m, bar_all))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto._src.checks import Stage, check_program
+from pypto._src.commands.cli_options import Commands, file_words, json_words, print_json
 from pypto._src.commands.programs import load, programs_in, split
-from pypto._src.commands.words import Commands, file_words, json_words, print_json
 from pypto._src.diagnostics import Diagnostic, render, wants_colour
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.sync.checker import FlagIdentity

@@ -8,8 +8,7 @@ from typing import Final
 
 from pypto._src import build_output
 from pypto._src.backend import BackendType
-from pypto._src.commands.programs import load
-from pypto._src.commands.words import (
+from pypto._src.commands.cli_options import (
     Commands,
     cpp_words,
     file_words,
@@ -17,6 +16,7 @@ from pypto._src.commands.words import (
     print_json,
     wrong_option,
 )
+from pypto._src.commands.programs import load
 from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.errors import EmitError
 from pypto._src.passes.pass_manager import OptimizationStrategy

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pypto._src import demo
-from pypto._src.commands.words import Commands, duration, json_words, print_json
+from pypto._src.commands.cli_options import Commands, duration, json_words, print_json
 from pypto._src.diagnostics import wants_colour
 from pypto._src.errors import CallError
 from pypto._src.run.toolchain import find_toolchain, no_compiler_message

@@ -9,8 +9,7 @@ import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pypto._src.commands.programs import load_case
-from pypto._src.commands.words import (
+from pypto._src.commands.cli_options import (
     Commands,
     cpp_words,
     duration,
@@ -22,10 +21,11 @@ from pypto._src.commands.words import (
     size_words,
     wrong_option,
 )
+from pypto._src.commands.programs import load_case
 from pypto._src.driver import TARGETS, CompiledProgram, compile_program, entry_function
 from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.errors import CallError
-from pypto._src.interp.strict import ORDERS
+from pypto._src.interp.pipe_interpreter import ORDERS
 from pypto._src.lazy import lazy_module
 
 if TYPE_CHECKING:

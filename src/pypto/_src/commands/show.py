@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pypto._src import build_output, demo
-from pypto._src.commands.programs import load, load_case
-from pypto._src.commands.words import (
+from pypto._src.commands.cli_options import (
     Commands,
     cpp_words,
     given_twice,
@@ -19,6 +18,7 @@ from pypto._src.commands.words import (
     random_arguments,
     size_words,
 )
+from pypto._src.commands.programs import load, load_case
 from pypto._src.driver import compile_program, entry_function, kernels_of
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.cpp.options import CppOptions
@@ -36,7 +36,7 @@ from pypto._src.passes.statistics import PassStatistics
 from pypto._src.run.calls import Calls, calls_of, depends_on_values
 from pypto._src.run.drawing import draw
 from pypto._src.run.tasks import Tasks, tasks_of
-from pypto._src.spelling import nearest
+from pypto._src.suggestions import nearest
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pypto._src.commands.cli_options import Commands, json_words, print_json
 from pypto._src.commands.programs import text_of
-from pypto._src.commands.words import Commands, json_words, print_json
 from pypto._src.diagnostics import wants_colour
 from pypto._src.errors import CallError, PyptoError
 from pypto._src.lazy import lazy_module

@@ -18,8 +18,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir import Region as Body
 
 from pypto._src.dialect import ops, sync_ops
-from pypto._src.dialect.meaning import MEANINGS, Step
 from pypto._src.dialect.reader import Source
+from pypto._src.dialect.semantics import MEANINGS, Step
 from pypto._src.dialect.tile_ops import TileOp
 from pypto._src.dialect.types import PtrType, Tile, TileType
 from pypto._src.dialect.values import (

@@ -25,8 +25,8 @@ from pypto._src.frontend.state.messages import describe, nearest
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.misuse import check_kind
-from pypto._src.spelling import refuse_keywords
+from pypto._src.suggestions import refuse_keywords
+from pypto._src.usage_errors import check_kind
 
 if TYPE_CHECKING:
     P = ParamSpec("P")

@@ -6,7 +6,7 @@ import sys
 from enum import Enum, EnumMeta, IntEnum
 from typing import Any
 
-from pypto._src.spelling import refuse_name
+from pypto._src.suggestions import refuse_name
 
 
 class _Meta(EnumMeta):

@@ -34,7 +34,7 @@ from pypto._src.ir.nodes import (
     as_exprs,
     put_span,
 )
-from pypto._src.misuse import uncompiled
+from pypto._src.usage_errors import uncompiled
 
 _put = object.__setattr__
 

@@ -24,7 +24,7 @@ from pypto._src.ir.nodes import Expr, TensorType, Var, const_value
 from pypto._src.ir.stmts import ForStmt, Function, Program, WhileStmt, YieldStmt, yielded
 from pypto._src.ir.walk import call_order, functions_called, stmts_in, uses, with_room
 from pypto._src.lint.uninitialized import in_flat_form
-from pypto._src.misuse import not_a_program
+from pypto._src.usage_errors import not_a_program
 
 RULE: Final = "parallel-turns"
 _FIRST: Final = 64

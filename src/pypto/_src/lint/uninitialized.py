@@ -13,9 +13,9 @@ from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.ir.walk import functions_called, stmts_in, with_room
 from pypto._src.lint.uninitialized_tensors import unwritten_tensors
 from pypto._src.lint.uninitialized_tiles import unwritten_tiles
-from pypto._src.misuse import not_a_program
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
+from pypto._src.usage_errors import not_a_program
 
 
 def check_unwritten(program: Program | Function) -> list[Diagnostic]:

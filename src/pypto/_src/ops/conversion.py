@@ -32,7 +32,8 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import OpDef, literal, op_of, spelling
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.lazy import lazy_module
-from pypto._src.ops import elementwise, layout, memory, mixing, reduce, retype, spread, tensor_math
+from pypto._src.ops import broadcasting, elementwise, layout, memory, promotion, reduce, tensor_math
+from pypto._src.ops import casts as retype
 from pypto._src.ops.lookup import create_op_call, get_op
 from pypto._src.ops.rules import broadcast, cast_steps
 
@@ -283,13 +284,13 @@ def _two_tiles(op: AnyOp) -> Conversion:
         return _rounded(ctx, on_equal(ctx, lhs, rhs, span), dtype)
 
     def on_equal(ctx: ConversionContext, lhs: Expr, rhs: Expr, span: Span) -> Expr:
-        assert isinstance(op.mixing, mixing.Mixing)
-        found = spread.spread_alone(op.mixing.spread, lhs, rhs, span)
+        assert isinstance(op.mixing, promotion.Mixing)
+        found = broadcasting.spread_alone(op.mixing.spread, lhs, rhs, span)
         if found is not None:
             return found
         shape = broadcast(_tile_type(lhs).shape, _tile_type(rhs).shape)
         if shape is not None and len(shape) == 2:
-            lhs, rhs = (spread.grown(t, shape, ctx.let, span, _name(t)) for t in (lhs, rhs))
+            lhs, rhs = (broadcasting.grown(t, shape, ctx.let, span, _name(t)) for t in (lhs, rhs))
         return op.build((lhs, rhs), {}, span)
 
     return convert

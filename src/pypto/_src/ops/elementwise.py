@@ -16,11 +16,12 @@ from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, dtype_of, valid_part
 from pypto._src.ir.opdef import ROUND_MODES, Composite, OpDef, Operands
 from pypto._src.lazy import lazy_module
+from pypto._src.ops.broadcasting import Spread
+from pypto._src.ops.casts import block_op_of
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
 from pypto._src.ops.layout import reshape, tile_type
 from pypto._src.ops.memory import full
-from pypto._src.ops.mixing import Mixing
-from pypto._src.ops.retype import block_op_of
+from pypto._src.ops.promotion import Mixing
 from pypto._src.ops.rules import (
     CASTS,
     RoundMode,
@@ -35,7 +36,6 @@ from pypto._src.ops.rules import (
     tile_and_scalar,
     two_tiles,
 )
-from pypto._src.ops.spread import Spread
 from pypto._src.ops.unsigned import on_signed
 from pypto._src.ops.valid import same_part
 

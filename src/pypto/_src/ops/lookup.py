@@ -28,7 +28,7 @@ from pypto._src.ops import (
 )
 from pypto._src.ops.define import BY_PYTHON_NAME, REGISTRY
 from pypto._src.ops.unified import Unified, named
-from pypto._src.spelling import did_you_mean
+from pypto._src.suggestions import did_you_mean
 
 FAMILIES: Final = (
     bitwise,

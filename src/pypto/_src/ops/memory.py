@@ -33,6 +33,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import RESULT, Complete, Operands, not_whole, space_of_number
 from pypto._src.lazy import lazy_module
+from pypto._src.ops.boxes import check_region, elements, part_of, part_type, place_in_rows, region
 from pypto._src.ops.define import (
     FLOATS,
     STORABLE,
@@ -55,7 +56,6 @@ from pypto._src.ops.layout import (
     with_valid,
 )
 from pypto._src.ops.matmul import OPERANDS
-from pypto._src.ops.regions import check_region, elements, part_of, part_type, place_in_rows, region
 from pypto._src.ops.rules import (
     FROM_MAT,
     attribute,

@@ -32,7 +32,7 @@ from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Ints, Tile, bloc
 from pypto._src.ops.elementwise import add, adds, div, mul, sub, subs
 from pypto._src.ops.layout import is_column, reread, reshape, tile_type, with_valid
 from pypto._src.ops.memory import create_tile, scratch_like
-from pypto._src.ops.mixing import Mixing
+from pypto._src.ops.promotion import Mixing
 from pypto._src.ops.rules import (
     attribute,
     called,

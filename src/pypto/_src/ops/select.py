@@ -48,7 +48,7 @@ from pypto._src.ops.define import (
 from pypto._src.ops.elementwise import FILLED, add, adds, beside, cast, maximum, mul, sub, subs
 from pypto._src.ops.layout import is_column, reread, reshape, with_valid
 from pypto._src.ops.memory import create_tile, full, scratch_like, vec_move
-from pypto._src.ops.mixing import Mixing
+from pypto._src.ops.promotion import Mixing
 from pypto._src.ops.rules import (
     attribute,
     called,

@@ -20,6 +20,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import Operands
 from pypto._src.lazy import lazy_module
+from pypto._src.ops.boxes import elements, region
 from pypto._src.ops.define import (
     ANY,
     BY_PYTHON_NAME,
@@ -30,7 +31,6 @@ from pypto._src.ops.define import (
     Tensor,
     tensor_op,
 )
-from pypto._src.ops.regions import elements, region
 from pypto._src.ops.rules import (
     attribute,
     called,

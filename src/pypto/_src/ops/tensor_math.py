@@ -26,6 +26,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import OpDef, Operands, TypeRule
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, reduce
+from pypto._src.ops.boxes import region
 from pypto._src.ops.define import (
     STORABLE,
     Axis,
@@ -36,7 +37,6 @@ from pypto._src.ops.define import (
     Tensor,
     tensor_op,
 )
-from pypto._src.ops.regions import region
 from pypto._src.ops.rules import (
     RoundMode,
     attribute,

@@ -37,8 +37,8 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
 from pypto._src.ir.verify.known_forms import Proofs
 from pypto._src.ir.walk import defined_by, stmts_in, walk, with_room
-from pypto._src.misuse import not_a_program
 from pypto._src.targets import A2A3, Target
+from pypto._src.usage_errors import not_a_program
 
 # --------------------------------------------------------------------------------------------
 # Properties

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.text.printer import python_print
-from pypto._src.misuse import not_a_program
 from pypto._src.passes.memory.allocate_memory_addr import AllocateMemoryAddr
 from pypto._src.passes.memory.init_mem_ref import InitMemRef
 from pypto._src.passes.memory.memory_reuse import MemoryReuse
@@ -31,6 +30,7 @@ from pypto._src.passes.sync.insert_sync import InsertSync
 from pypto._src.passes.tensors.convert_tensor_to_block_ops import ConvertTensorToBlockOps
 from pypto._src.passes.tensors.legalize_tiles import LegalizeTiles
 from pypto._src.passes.tensors.outline_incore_scopes import OutlineIncoreScopes
+from pypto._src.usage_errors import not_a_program
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -35,8 +35,8 @@ from pypto._src.ir.symbolic_dims import SolvedDim, dimension_vars, solved_dims, 
 from pypto._src.ir.walk import nesting, room, uses
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.rules import new_array
-from pypto._src.run.sizes import Sizes
-from pypto._src.spelling import meant_keyword
+from pypto._src.run.dim_solver import Sizes
+from pypto._src.suggestions import meant_keyword
 
 if TYPE_CHECKING:
     import numpy as np

@@ -19,7 +19,7 @@ from pypto._src import knobs
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PyptoError
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.regions import region
+from pypto._src.ops.boxes import region
 
 if TYPE_CHECKING:
     import numpy as np

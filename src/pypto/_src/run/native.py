@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pypto._src.errors import EvaluationError
-from pypto._src.run import outside
+from pypto._src.run import bounds_report
 from pypto._src.run.cache import build, discard
 from pypto._src.run.toolchain import Toolchain
 
@@ -51,17 +51,17 @@ class KernelError(EvaluationError):
     """A kernel reported a mistake while it ran, or its object cannot be called."""
 
     slug = "kernel"
-    access: outside.Access | None = None
+    access: bounds_report.Access | None = None
 
     @classmethod
     def of(cls, reported: bytes) -> KernelError:
         """Return the error for what a kernel reported: a text, or a report of `outside`."""
-        if not reported.startswith(outside.MARK):
+        if not reported.startswith(bounds_report.MARK):
             return cls(reported.partition(b"\0")[0].decode(errors="replace"), hint=WHERE)
-        report = outside.Report.from_buffer_copy(reported)
-        message, hint = outside.words(report)
+        report = bounds_report.Report.from_buffer_copy(reported)
+        message, hint = bounds_report.words(report)
         error = cls(message, hint=hint or WHERE, slug="out-of-bounds")
-        error.access = outside.access(report)
+        error.access = bounds_report.access(report)
         return error
 
 
@@ -125,8 +125,8 @@ class NativeKernel:
         packed = words if isinstance(words, ctypes.Array) else pack(words)
         error: int | None = self._launch(packed, block_idx, block_num)
         if error is not None:
-            is_report = ctypes.string_at(error, 1) == outside.MARK
-            size = ctypes.sizeof(outside.Report) if is_report else -1
+            is_report = ctypes.string_at(error, 1) == bounds_report.MARK
+            size = ctypes.sizeof(bounds_report.Report) if is_report else -1
             raise KernelError.of(ctypes.string_at(error, size))
 
 

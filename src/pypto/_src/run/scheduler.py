@@ -114,7 +114,7 @@ class _Report(ctypes.Structure):
     in_kernel: int
     stopped: int
     slug: bytes
-    message: ctypes.Array[ctypes.c_uint8]  # a text, or a report (outside.py)
+    message: ctypes.Array[ctypes.c_uint8]  # a text, or a report (captures.py)
     tasks: int
     peak_bytes: int
     most_open: int

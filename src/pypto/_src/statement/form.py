@@ -40,7 +40,7 @@ from pypto._src.ir.verify.verifier import IRVerifier, SSAErrorType, no_nested_ca
 from pypto._src.ir.walk import stmts_in
 from pypto._src.passes.structure.convert_to_ssa import convert_to_ssa
 from pypto._src.passes.structure.flatten_call_expr import flatten_call_expr
-from pypto._src.statement.texts import type_text
+from pypto._src.statement.atoms import type_text
 
 Rule: TypeAlias = Callable[[Program], Iterator[Diagnostic]]
 

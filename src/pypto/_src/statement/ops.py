@@ -39,22 +39,8 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ops.lookup import REGISTRY
 from pypto._src.statement import form
-from pypto._src.statement.scanner import (
-    PUNCTUATION,
-    STRING,
-    SYMBOL,
-    VALUE,
-    WORD,
-)
-from pypto._src.statement.texts import alike, type_text
-from pypto._src.statement.types import (
-    MEMREF_FIELDS,
-    UNKNOWN,
-    Literal,
-    TypeReader,
-    Unknown,
-)
-from pypto._src.statement.words import (
+from pypto._src.statement.atoms import alike, type_text
+from pypto._src.statement.mnemonics import (
     ASSIGNS,
     CALL,
     CONSTANT,
@@ -70,6 +56,20 @@ from pypto._src.statement.words import (
     op_words,
     quoted,
     spellings,
+)
+from pypto._src.statement.scanner import (
+    PUNCTUATION,
+    STRING,
+    SYMBOL,
+    VALUE,
+    WORD,
+)
+from pypto._src.statement.types import (
+    MEMREF_FIELDS,
+    UNKNOWN,
+    Literal,
+    TypeReader,
+    Unknown,
 )
 
 _ENUMS: Final = {

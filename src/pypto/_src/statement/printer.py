@@ -53,9 +53,9 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.walk import uses, walk
+from pypto._src.statement.atoms import CONSTANTS, TypePrinter, has_dtype, is_index, is_odd, literal
 from pypto._src.statement.form import to_statement_form
-from pypto._src.statement.texts import CONSTANTS, TypePrinter, has_dtype, is_index, is_odd, literal
-from pypto._src.statement.words import (
+from pypto._src.statement.mnemonics import (
     CALL,
     CONSTANT,
     DTYPE_WORD,

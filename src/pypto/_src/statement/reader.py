@@ -44,6 +44,14 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.statement import form
+from pypto._src.statement.mnemonics import (
+    CALL,
+    DTYPES,
+    KINDS,
+    MARKS,
+    OTHER_OP,
+    op_words,
+)
 from pypto._src.statement.ops import OpReader, Results
 from pypto._src.statement.scanner import (
     END,
@@ -56,14 +64,6 @@ from pypto._src.statement.scanner import (
     Scanner,
 )
 from pypto._src.statement.types import Literal
-from pypto._src.statement.words import (
-    CALL,
-    DTYPES,
-    KINDS,
-    MARKS,
-    OTHER_OP,
-    op_words,
-)
 
 _BEGIN: Final = re.compile(r"(?>\s+|//[^\n]*)*+program\.module\b")
 _SCOPES: Final = {kind.name.lower(): kind for kind in ScopeKind}

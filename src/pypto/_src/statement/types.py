@@ -49,6 +49,14 @@ from pypto._src.ir.nodes import (
     scalar_type,
 )
 from pypto._src.statement import form
+from pypto._src.statement.atoms import alike, dims_text, type_text
+from pypto._src.statement.mnemonics import (
+    CONSTANT,
+    DTYPES,
+    GET_ITEM,
+    MAKE_TUPLE,
+    SCALARS,
+)
 from pypto._src.statement.scanner import (
     MARK,
     NUMBER,
@@ -57,14 +65,6 @@ from pypto._src.statement.scanner import (
     VALUE,
     WORD,
     Scanner,
-)
-from pypto._src.statement.texts import alike, dims_text, type_text
-from pypto._src.statement.words import (
-    CONSTANT,
-    DTYPES,
-    GET_ITEM,
-    MAKE_TUPLE,
-    SCALARS,
 )
 
 T = TypeVar("T")

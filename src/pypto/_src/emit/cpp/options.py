@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pypto._src.misuse import check_kind, users_frame
+from pypto._src.usage_errors import check_kind, users_frame
 
 
 @dataclass(frozen=True)

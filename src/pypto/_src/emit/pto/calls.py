@@ -30,7 +30,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import AXIS, OpDef, aliased, op_of
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops.layout import is_column
-from pypto._src.ops.mixing import check_equal
+from pypto._src.ops.promotion import check_equal
 
 
 class Calls:

@@ -64,7 +64,7 @@ from pypto._src.ops import bitwise, elementwise, layout, memory, select, tensor_
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.rules import FROM_MAT, check_space
 from pypto._src.ops.unified import Unified, unified
-from pypto._src.spelling import meant_keyword
+from pypto._src.suggestions import meant_keyword
 
 _MOST_SWAPPED = 5
 _WITH_OPERANDS = (ast.Call, ast.BinOp, ast.Compare, ast.AugAssign)

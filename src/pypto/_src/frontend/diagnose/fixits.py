@@ -34,7 +34,7 @@ from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ops import bitwise, layout, matmul, memory
 from pypto._src.ops.rules import known_size
 from pypto._src.ops.unified import Unified
-from pypto._src.python_text import parse_python
+from pypto._src.python_parser import parse_python
 
 Node: TypeAlias = ast.expr | ast.AugAssign
 """What has operands."""

@@ -51,7 +51,7 @@ from pypto._src.ir.stmts import (
     seq,
 )
 from pypto._src.ir.text.grammar import UNTYPED, value_type
-from pypto._src.python_text import parse_python
+from pypto._src.python_parser import parse_python
 
 _HEADER: Final = re.compile(r"# pypto\.(program|entry|attr): (.*)")
 _INDEX: Final = scalar_type(DataType.INDEX)

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from pypto._src.diagnostics import Span, SpanDraft, span_of
 from pypto._src.errors import ParserSyntaxError
-from pypto._src.python_text import parse_python
+from pypto._src.python_parser import parse_python
 
 _HEADER = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
 _CLOSING = (")", "]", "}", "#")

@@ -21,10 +21,10 @@ from pypto._src.ir.nodes import (
     same_valid_part,
     valid_part,
 )
-from pypto._src.spelling import did_you_mean as did_you_mean
-from pypto._src.spelling import dtype_word
-from pypto._src.spelling import nearest as nearest
-from pypto._src.spelling import op_elsewhere as op_elsewhere
+from pypto._src.suggestions import did_you_mean as did_you_mean
+from pypto._src.suggestions import dtype_word
+from pypto._src.suggestions import nearest as nearest
+from pypto._src.suggestions import op_elsewhere as op_elsewhere
 
 
 def spell(kind: Type) -> str:

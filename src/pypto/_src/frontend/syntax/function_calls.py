@@ -38,7 +38,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.symbolic_dims import map_dims
 from pypto._src.ir.unchecked import checked_call
-from pypto._src.spelling import meant_keyword
+from pypto._src.suggestions import meant_keyword
 
 
 def function_call(

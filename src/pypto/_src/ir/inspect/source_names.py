@@ -18,7 +18,7 @@ from pypto._src.diagnostics import Span, lines_at, text_at
 from pypto._src.ir.nodes import BinaryExpr, Call, ConstInt, Expr, UnaryExpr, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
-from pypto._src.python_text import parse_python
+from pypto._src.python_parser import parse_python
 
 _DEFINED: Final = re.compile(r"([^\W\d]\w*)\s*(?:$|:|=(?!=)|,)")
 _MADE: Final = re.compile(r"_|\w+_(copy|iter|col|row|tile|mat)\d*$")  # names that passes give

@@ -120,7 +120,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.text.expressions import CONSTANTS, WRITERS, Exprs, is_index, is_regular
 from pypto._src.ir.text.grammar import UNTYPED, identifier
 from pypto._src.ir.text.names import Names, Results, Whole, last_of
-from pypto._src.misuse import check_kind, users_frame
+from pypto._src.usage_errors import check_kind, users_frame
 
 _STEP: Final = "    "
 

@@ -27,9 +27,9 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.walk import Mutator, copy_with, map_functions, stmts_in, variable_names
-from pypto._src.misuse import check_kind, users_frame
 from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass
 from pypto._src.passes.structure.inline_calls import Clone
+from pypto._src.usage_errors import check_kind, users_frame
 
 _P: Final = IRProperty
 

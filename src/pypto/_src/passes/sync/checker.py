@@ -22,11 +22,11 @@ from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.misuse import not_a_program
 from pypto._src.passes.sync.checker_dataflow import Flow
 from pypto._src.passes.sync.checker_reports import Findings, Skips, Triple
 from pypto._src.passes.sync.checker_state import Key
 from pypto._src.targets import A2A3, Target
+from pypto._src.usage_errors import not_a_program
 
 
 class FlagIdentity(Enum):

@@ -29,7 +29,6 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, ReturnStmt, Stmt, YieldStmt, checked_eval
 from pypto._src.ir.walk import map_bodies
 from pypto._src.logs import log_event
-from pypto._src.misuse import check_kind, users_frame
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefs, Placed
 from pypto._src.passes.pass_base import AnyProgram, IRProperty, IRPropertySet
@@ -49,6 +48,7 @@ from pypto._src.passes.sync.planner import (
 )
 from pypto._src.passes.sync.prune import prune
 from pypto._src.targets import A2A3, Target
+from pypto._src.usage_errors import check_kind, users_frame
 
 _P: Final = IRProperty
 _ALL: Final = PipeType.ALL  # see `sync_plan.FORWARD`

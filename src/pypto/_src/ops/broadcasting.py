@@ -24,9 +24,9 @@ from pypto._src.ir.nodes import (
     same_dims,
     valid_part,
 )
+from pypto._src.ops.casts import Naming, block_op_of, tile_of
 from pypto._src.ops.layout import reshape
 from pypto._src.ops.memory import create_tile
-from pypto._src.ops.retype import Naming, block_op_of, tile_of
 from pypto._src.ops.rules import broadcast, dims
 
 

@@ -33,7 +33,7 @@ from pypto._src.ir.nodes import (
     same_type,
 )
 from pypto._src.ir.text.grammar import view_fields
-from pypto._src.statement.words import (
+from pypto._src.statement.mnemonics import (
     CONSTANT,
     DTYPE_WORD,
     GET_ITEM,

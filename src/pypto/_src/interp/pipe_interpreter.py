@@ -22,7 +22,7 @@ from pypto._src.diagnostics import Label
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Env, Evaluator, Plan, Run, Store, operands_of
 from pypto._src.interp.memory import poison
-from pypto._src.interp.queues import (
+from pypto._src.interp.pipe_queues import (
     PIPES,
     Entry,
     Hazard,
@@ -49,7 +49,7 @@ from pypto._src.ir.opdef import INTS, TENSOR, TILE, OpDef, aliased, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.order import completes_in_order
+from pypto._src.ops.completion_order import completes_in_order
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 from pypto._src import driver
 from pypto._src.driver import CompiledProgram
 from pypto._src.emit.cpp.options import CppOptions
-from pypto._src.run.sizes import SizeMissingError
+from pypto._src.run.dim_solver import SizeMissingError
 
 _CPP_OPTIONS: Final = tuple(field.name for field in fields(CppOptions))
 _SWITCHES: Final = {"": True, "true": True, "false": False}

@@ -37,8 +37,18 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import OpDef, Operands, not_whole
 from pypto._src.lazy import lazy_module
+from pypto._src.ops.broadcasting import (
+    NO_SPREAD,
+    Spread,
+    common,
+    grown,
+    grown_in_part,
+    opposite,
+    room,
+    spread_alone,
+)
+from pypto._src.ops.casts import as_number, as_type, check_whole, converted, steps, tile_of
 from pypto._src.ops.layout import BLOCK_BYTES, is_column
-from pypto._src.ops.retype import as_number, as_type, check_whole, converted, steps, tile_of
 from pypto._src.ops.rules import (
     broadcast,
     called,
@@ -54,16 +64,6 @@ from pypto._src.ops.rules import (
     operand_name,
     refuse,
     why_not,
-)
-from pypto._src.ops.spread import (
-    NO_SPREAD,
-    Spread,
-    common,
-    grown,
-    grown_in_part,
-    opposite,
-    room,
-    spread_alone,
 )
 from pypto._src.ops.valid import parts_differ, valid_or_all
 
