@@ -130,7 +130,10 @@ SAME_OBJECTS = [
     ),
     ("pypto._src.frontend.state.scope.Names", "pypto.language.parser.scope_manager.Names"),
     ("pypto._src.frontend.source.source.Source", "pypto.language.parser.span_tracker.Source"),
-    ("pypto._src.frontend.syntax.annotations.type_of", "pypto.language.parser.type_resolver.type_of"),
+    (
+        "pypto._src.frontend.syntax.annotations.type_of",
+        "pypto.language.parser.type_resolver.type_of",
+    ),
     ("pypto._src.errors.ParserError", "pypto.language.parser.ParserError"),
     ("pypto.language.parser.ParserError", "pypto.language.parser.diagnostics.ParserError"),
     ("pypto.language.parser.ErrorRenderer", "pypto.language.parser.diagnostics.ErrorRenderer"),
@@ -679,7 +682,7 @@ def loaded_by(code: str) -> set[str]:
 def test_importing_pypto_is_light() -> None:
     """The top package loads errors and element types, nothing of the IR, and no logging."""
     assert loaded_by("import pypto") == {
-        "pypto", "pypto._version", "pypto._src", "lazy", "errors", "diagnostics", "spelling",
+        "pypto", "pypto._version", "pypto._src", "lazy", "errors", "diagnostics", "suggestions",
         "dtypes",
     }  # fmt: skip
 

@@ -19,39 +19,39 @@ PACKAGE = Path(__file__).parents[2] / "src" / "pypto"
 LAYERS = """
 diagnostics
 errors
-spelling misuse
-lazy python_text
+suggestions usage_errors
+lazy python_parser
 knobs
 logs testing
 dtypes
-ir.static
-ir.base ir.enums ir.new_names
-ir.highlight
+ir.static_names
+ir.node_base ir.enums ir.fresh_names
+ir.inspect ir.inspect.highlight
 ir.nodes
-ir.makers ir.stmts ir.unique
-ir.annotations ir.result_types ir.sites
+ir.unchecked ir.stmts ir.interning
+ir.annotations ir.result_type_cache ir.emit_sites
 ir.opdef
-ir.user_text
+ir.inspect.source_names
 ir.walk
-ir.findings ir.sharing
-ir.proofs
-ir.verify_ssa
-ir.verify_*
-ir.dims
+ir.verify ir.verify.codes ir.common_parts
+ir.verify.known_forms
+ir.verify.ssa
+ir.verify.structure ir.verify.types ir.verify.nested_calls
+ir.symbolic_dims
 ir.roles
 ir.equal
-ir.text_rules
-ir.text_names
-ir.text_exprs
-ir.text
-ir.ssa_plan
-ir.ssa_jumps ir.ssa_tuples
-ir.ssa
-ir.build
-ir.core_builder
-ir.verify
+ir.text ir.text.grammar
+ir.text.names
+ir.text.expressions
+ir.text.printer
+ir.ssa ir.ssa.liveout
+ir.ssa.jumps ir.ssa.tuples
+ir.ssa.construct
+ir.builders ir.builders.builder
+ir.builders.stack_builder
+ir.verify.verifier
 ir.serialize
-ir.display
+ir.inspect.tree
 ir
 targets
 backend
@@ -61,23 +61,35 @@ ops.*
 ops
 interp.*
 interp
+frontend.annotation_names frontend.markers
+frontend.source frontend.source.*
+frontend.state.*
+frontend.diagnose.fixits
+frontend.ir_text.*
 frontend.*
 frontend
-passes.base
+analysis analysis.*
+passes.pass_base
 passes.rewrite
+passes.structure.*
+passes.tensors.*
+passes.memory.*
+passes.sync.*
 passes.*
-passes.pipelines
+passes.pass_manager
 passes
-statement.words
-statement.texts
+lint lint.*
+statement.mnemonics
+statement.atoms
 statement.form
 statement.*
 statement
-emit.writer emit.columns emit.orchestration_roots emit.task_runtime emit.host_statements
-emit.cpp_types emit.cpp_context emit.cpp_tensors emit.pto_types emit.pto_body
-emit.cpp_* emit.pto_*
-emit.orchestration_*
-emit.*
+emit.writer emit.column_transfers
+emit.host emit.host.runtime_api emit.host.statement_kinds emit.host.tensor_aliases
+emit.cpp.types emit.cpp.names emit.cpp.tensors emit.pto.types emit.pto.function_body
+emit.cpp emit.cpp.* emit.pto emit.pto.*
+emit.host.device emit.host.device.*
+emit.host.native emit.host.native.*
 emit
 dialect.types
 dialect.rules
@@ -92,10 +104,10 @@ run.*
 run
 build_output
 checks driver
-outside
+captures
 jit
 demo
-commands.programs commands.words
+commands.programs commands.cli_options
 commands.*
 commands
 cli
@@ -316,7 +328,7 @@ def test_foreign_imports_are_found(tmp_path: Path) -> None:
 
 def test_named_module_is_not_in_the_star() -> None:
     """A line that names a module wins over a `*` that matches it."""
-    assert [ORDER[layer(m) or 0] for m in ("passes.fold", "passes.pipelines")] == [
+    assert [ORDER[layer(m) or 0] for m in ("passes.fold", "passes.pass_manager")] == [
         ["passes.*"],
-        ["passes.pipelines"],
+        ["passes.pass_manager"],
     ]
