@@ -3,9 +3,8 @@
     python bench/tasks.py [--threads 2] [--repeat 40]
 
 Each program is compiled with `pypto.runtime.compile` and called from Python; the time is that of
-the whole call. The peers are OpenMP tasks with ``depend`` clauses from the same compiler, and the
-same program with Python as its host (``PYPTO_HOST=python``). OpenMP is given the dependences by
-hand: it knows addresses, no overlapping regions, so its join is a taskwait.
+the whole call. The peer is OpenMP tasks with ``depend`` clauses from the same compiler. It is given
+the dependences by hand: it knows addresses, no overlapping regions, so its join is a taskwait.
 
 Prints the best and the median of all repeats in milliseconds, nanoseconds a task (of the best), and
 the ratio of the best to ours.
@@ -153,16 +152,15 @@ def openmp(folder: Path) -> ctypes.CDLL | None:
     return ctypes.CDLL(str(output))
 
 
-def row(name: str, host: str, times: list[float], ours: float) -> str:
+def row(name: str, runtime_name: str, times: list[float], ours: float) -> str:
     """Return one line of the table."""
     best, middle = min(times), statistics.median(times)
     each = best * 1e6 / TASKS
-    return f"{name:12} {host:14} {best:9.3f} {middle:9.3f} {each:9.0f} {best / ours:8.2f}"
+    return f"{name:12} {runtime_name:14} {best:9.3f} {middle:9.3f} {each:9.0f} {best / ours:8.2f}"
 
 
-def compiled(program: Any, shape: str, host: str) -> Callable[[], object]:
-    """Return what runs one orchestration of the program with one kind of host."""
-    os.environ["PYPTO_HOST"] = host
+def compiled(program: Any, shape: str) -> Callable[[], object]:
+    """Return what runs one orchestration of the program."""
     return runtime.compile(program, entry=shape).prepared([np.zeros((TASKS, 8), np.float32)])
 
 
@@ -176,19 +174,17 @@ def main() -> None:
     os.environ["PYPTO_NUM_THREADS"] = str(threads)
     program = pl.parse_program(PROGRAM)
     print(f"{TASKS} empty tasks on {threads} threads, best and median of {repeat}")
-    print(f"{'graph':12} {'host':14} {'best ms':>9} {'median':>9} {'ns/task':>9} {'ratio':>8}")
+    print(f"{'graph':12} {'runtime':14} {'best ms':>9} {'median':>9} {'ns/task':>9} {'ratio':>8}")
     with tempfile.TemporaryDirectory() as folder:
         peer = openmp(Path(folder))
         for shape in SHAPES:
-            times = milliseconds(compiled(program, shape, "native"), repeat)
+            times = milliseconds(compiled(program, shape), repeat)
             best = min(times)
-            print(row(shape, "native", times, best))
+            print(row(shape, "PyPTO", times, best))
             if peer is not None:
                 call = peer[shape]
                 others = milliseconds(lambda call=call: call(threads), repeat)
                 print(row(shape, "OpenMP", others, best))
-            others = milliseconds(compiled(program, shape, "python"), max(repeat // 10, 1))
-            print(row(shape, "Python", others, best))
 
 
 if __name__ == "__main__":

@@ -44,8 +44,8 @@ def program(body: ir.Stmt) -> ir.Program:
 
 def result_of_nothing() -> None:
     """Ask which parameter a kernel returns that returns none of them."""
-    host: Any = import_module("pypto._src.run.host")
-    host._result(program(ir.SeqStmts([], NOWHERE)).functions_[0], 0, ())
+    kernels: Any = import_module("pypto._src.run.kernels")
+    kernels._result(program(ir.SeqStmts([], NOWHERE)).functions_[0], 0, ())
 
 
 RARE: list[tuple[str, Callable[[], object], str]] = [

@@ -1,8 +1,9 @@
 """Every error has a test that shows it: a file in tests/errors, or a test named here.
 
 Errors are told apart by their slugs. Those of the compiler are collected from its source, by what
-is passed as ``slug``; those of classes, by the classes that are raised without one. Faults of the
-PTO dialect have rules of their own, and are not among them (tests/dialect).
+is passed as ``slug``; those of classes, by the classes that are raised without one; those of the
+task runtime from its C++. Faults of the PTO dialect have rules of their own, and are not among them
+(tests/dialect).
 """
 
 from __future__ import annotations
@@ -180,7 +181,19 @@ def raised() -> dict[str, list[str]]:
         text = [word for word in words if isinstance(word, str)]
         for slug in slugs_of(path, node):
             found.setdefault(slug, []).extend(text)
+    for slug, text in raised_by_the_runtime():
+        found.setdefault(slug, []).extend(text)
     return found
+
+
+def raised_by_the_runtime() -> Iterator[tuple[str, list[str]]]:
+    """Yield the slugs of the task runtime's C++, each with the words of its error."""
+    for path in sorted((SOURCE.parent / "include" / "pto" / "runtime").glob("*.hpp")):
+        code = path.read_text(encoding="utf-8")
+        for call in re.finditer(r"fail(?:_number)?\(\w*line, \"([a-z-]+)\",([^;]*);", code):
+            words = re.findall(r'"([^"]+)"', call[2])
+            if words and call[1] not in ("out-of-memory",):  # that one is a MemoryError of Python
+                yield call[1], words
 
 
 def defaults(path: Path, node: ast.FunctionDef) -> list[str]:

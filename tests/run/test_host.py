@@ -9,11 +9,7 @@ import pytest
 
 from pypto import runtime
 from pypto._src.errors import EvaluationError
-from pypto._src.passes.pass_manager import PassManager
-from pypto._src.run.arguments import Signature, is_array
-from pypto._src.run.effects import effects
-from pypto._src.run.host import HostProgram, Kernel
-from pypto._src.run.native import KernelError
+from pypto._src.run.arguments import is_array
 from pypto._src.run.toolchain import find_toolchain
 from tests.run.programs import Broken, CopyRow, Steps, Undirected
 
@@ -121,32 +117,6 @@ def test_mistake_in_the_orchestration_has_its_place() -> None:
     source = caught.value.render().splitlines()
     assert any("rows = pl.view(out, [8, 16], [i * 8, 0])" in line for line in source)
     assert out.sum(axis=1).tolist() == [0.0] * 16 + [16.0] * 4
-
-
-def test_error_of_a_kernel_has_the_place_of_its_call() -> None:
-    """What a kernel reports in its task is raised at the call, and later tasks do not run."""
-    lowered = PassManager().run_passes(Steps)
-    known = effects(lowered)
-    ran: list[str] = []
-
-    def fail(_words: list[int]) -> None:
-        raise KernelError("a tile is not aligned")
-
-    def scale(_words: list[int]) -> None:
-        ran.append("scale")
-
-    kernels: dict[str, Kernel] = {}
-    for name, native in (("add", fail), ("scale", scale)):
-        function = lowered.get_function(name)
-        assert function is not None
-        kernels[name] = Kernel(function, native, known[name])
-    entry = lowered.get_function("columns")
-    assert entry is not None
-    bound = Signature(entry, known["columns"].writes).bind([block(8, 64), block(8, 64)])
-    with pytest.raises(KernelError, match="a tile is not aligned") as caught:
-        HostProgram(lowered, kernels).launch("columns", bound)
-    assert "self.add(source, source, target)" in caught.value.render()
-    assert ran == []
 
 
 def test_program_is_usable_after_a_mistake() -> None:

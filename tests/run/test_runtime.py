@@ -515,13 +515,9 @@ def test_sizes_that_other_arguments_tell(target: Any, rows: int, n: int, refused
 
 
 @TARGETS
-@pytest.mark.parametrize("host", ["native", "python"])
 @pytest.mark.parametrize(("rows", "n", "refused"), TOLD)
-def test_sizes_that_a_host_function_tells(
-    target: Any, host: str, rows: int, n: int, refused: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sizes_that_a_host_function_tells(target: Any, rows: int, n: int, refused: str) -> None:
     """The same holds where a host function calls the kernel."""
-    monkeypatch.setenv("PYPTO_HOST", host)
     arrays = [np.ones((size, 16), np.float32) for size in (8, rows, 8, 8)]
     main = runtime.compile(TwoHalves, target)
     if refused:
@@ -559,13 +555,9 @@ class Rest:
 
 
 @TARGETS
-@pytest.mark.parametrize("host", ["native", "python"])
 @pytest.mark.parametrize("entry", ["main", "copy"])
-def test_no_tensor_has_a_size_below_0(
-    target: Any, host: str, entry: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_tensor_has_a_size_below_0(target: Any, entry: str) -> None:
     """A size that comes out as -1, or less, is refused, without a slice that would not help."""
-    monkeypatch.setenv("PYPTO_HOST", host)
     run = runtime.compile(Rest, target, entry=entry)
     for n in (0, 9, 10):
         x, y, out = (np.ones((8, 16), np.float32) for _ in range(3))

@@ -14,12 +14,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Literal
 
-from pypto._src import knobs
 from pypto._src.diagnostics import place_of_frame, spelled_like
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.cpp.launch_sizes import tensor_sizes
 from pypto._src.emit.cpp.options import DEFAULT, CppOptions
-from pypto._src.emit.host.native.generate import host_text
+from pypto._src.emit.host.native.generate import HostText, host_text
 from pypto._src.emit.writer import source_comment
 from pypto._src.errors import CallError, EmitError
 from pypto._src.interp.evaluate import Evaluator
@@ -33,13 +32,18 @@ from pypto._src.logs import log_event
 from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.access_location import place_of_access
-from pypto._src.run.arguments import Additions, Bound, Signature, SizeWords, is_array
-from pypto._src.run.effects import Effects, effects
-from pypto._src.run.graph import thread_count
-from pypto._src.run.host import HostProgram, Kernel
-from pypto._src.run.native import MAX_CHECKED_TENSORS, KernelError, LaunchTensor, load_kernel
+from pypto._src.run.arguments import Additions, Bound, Signature, is_array
+from pypto._src.run.effects import effects
+from pypto._src.run.kernels import Kernel, KernelSignature
+from pypto._src.run.native import (
+    MAX_CHECKED_TENSORS,
+    KernelError,
+    LaunchTensor,
+    NativeKernel,
+    load_kernel,
+)
 from pypto._src.run.profile import Profile, Timing
-from pypto._src.run.scheduler import NativeHost
+from pypto._src.run.scheduler import NativeHost, thread_count
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
 from pypto._src.usage_errors import check_kind, not_a_program
 
@@ -326,17 +330,23 @@ def _for_cpu(
     signature = Signature(function, found[name].writes, given)
     functions = kernels_of(lowered, function)
     sources = {kernel.name: kernel_file(kernel, options=options) for kernel in functions}
-    profile = Profile(kernel.name for kernel in functions) if options.profile else None
-    kernels = _compile(functions, sources, found, toolchain, profile)
-    if name in kernels:
+    signatures = {kernel.name: KernelSignature(kernel, found[kernel.name]) for kernel in functions}
+    text = None
+    if name not in signatures:
+        text = _host_text(lowered, function, signatures)
+        if text is None:
+            return _for_interpreter(program, name, given, Evaluator(program))
+    launchers = _compile(functions, sources, toolchain)
+    profile = Profile(signatures) if options.profile else None
+    kernels = {
+        name: Kernel(signatures[name], launcher, profile.address(name) if profile else 0)
+        for name, launcher in launchers.items()
+    }
+    if text is None:
         run = _kernel_run(kernels[name], function, Additions(function, given))
     else:
-        native = None
-        if profile is None:
-            native = _native_host(lowered, function, kernels, toolchain)
-        else:  # its kernels take one more word, the place of their counters
-            log_event(f"{name} runs in Python, task by task: its kernels are profiled")
-        run = _host_run(lowered, name, kernels) if native is None else native.launch
+        host = NativeHost(function, text, kernels, toolchain=toolchain, include_dirs=[INCLUDE])
+        run = host.launch
     return CompiledProgram(lowered, function, "cpu", sources, signature, run, profile)
 
 
@@ -357,23 +367,17 @@ def kernels_of(program: Program, entry: Function) -> list[Function]:
 
 
 def _compile(
-    functions: Sequence[Function],
-    sources: Mapping[str, str],
-    found: Mapping[str, Effects],
-    toolchain: Toolchain,
-    profile: Profile | None,
-) -> dict[str, Kernel]:
-    def compile_one(function: Function) -> Kernel:
+    functions: Sequence[Function], sources: Mapping[str, str], toolchain: Toolchain
+) -> dict[str, NativeKernel]:
+    def compile_one(function: Function) -> NativeKernel:
         sizes = tensor_sizes(function)
-        native = load_kernel(
+        return load_kernel(
             sources[function.name] + sizes.functions,
             toolchain=toolchain,
             include_dirs=[INCLUDE],
             tensors=_launch_tensors(function, sizes.shapes),
             name=function.name,
         )
-        run = native if profile is None else profile.recorded(function.name, native)
-        return Kernel(function, run, found[function.name])
 
     if len(functions) < 2:
         return {function.name: compile_one(function) for function in functions}
@@ -402,14 +406,17 @@ def _launch_tensors(
 
 def _kernel_run(kernel: Kernel, function: Function, additions: Additions) -> Callable[[Bound], Any]:
     """Return what runs a kernel without a host function, in the calling thread."""
-    native, results = kernel.native, kernel.results
-    sizes = SizeWords(function)
+    launcher, results, sizes = kernel.launcher, kernel.signature.results, kernel.signature.sizes
+    counters = [kernel.counters] if kernel.counters else []
 
     def run(bound: Bound) -> Any:
         if additions:
             bound = additions.complete(bound)
+        words = bound.words
+        if sizes or counters:
+            words = words + sizes.words(bound.values) + counters
         try:
-            native(bound.words + sizes.words(bound.values) if sizes else bound.words)
+            launcher(words)
         except KernelError as error:
             place = None
             if error.access is not None:
@@ -423,25 +430,14 @@ def _kernel_run(kernel: Kernel, function: Function, additions: Additions) -> Cal
     return run
 
 
-def _native_host(
-    program: Program, function: Function, kernels: Mapping[str, Kernel], toolchain: Toolchain
-) -> NativeHost | None:
-    """Return the host function as compiled C++; None if Python is to run it, which is logged."""
-    if knobs.HOST.get() == "python":
-        return None
+def _host_text(
+    program: Program, function: Function, kernels: Mapping[str, KernelSignature]
+) -> HostText | None:
+    """Return the C++ of a host function; None if the interpreter is to run it, which is logged."""
     results = {name: kernel.results for name, kernel in kernels.items()}
     try:
-        text = host_text(program, function, results)
+        return host_text(program, function, results)
     except EmitError as error:
         place = f" ({source_comment(error.place)})" if source_comment(error.place) else ""
-        log_event(f"{function.name} runs in Python, task by task: {error.message}{place}")
+        log_event(f"{function.name} runs in the interpreter: {error.message}{place}")
         return None
-    functions = {f.name: f for f in program.functions_}
-    return NativeHost(
-        function, text, kernels, functions, toolchain=toolchain, include_dirs=[INCLUDE]
-    )
-
-
-def _host_run(program: Program, name: str, kernels: Mapping[str, Kernel]) -> Callable[[Bound], Any]:
-    host = HostProgram(program, kernels)
-    return lambda bound: host.launch(name, bound)

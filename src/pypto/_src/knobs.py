@@ -143,11 +143,6 @@ NUM_THREADS = Count(
     "as many as the CPU has",
     "how many threads run the kernels of an orchestration",
 )
-HOST = Choice(
-    "PYPTO_HOST",
-    ("native", "python"),
-    "what runs orchestration functions on the CPU: compiled C++, or Python, one task at a time",
-)
 SANITIZE = Choice(
     "PYPTO_SANITIZE",
     ("none", "address,undefined", "thread", "poison"),
@@ -175,7 +170,6 @@ KNOBS: tuple[Knob, ...] = (
     CXX,
     CACHE_DIR,
     NUM_THREADS,
-    HOST,
     SANITIZE,
     VERIFY_LEVEL,
     DEBUG,

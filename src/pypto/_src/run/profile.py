@@ -6,7 +6,7 @@ Owns the two words that each kernel writes to. Knows nothing about what kernels 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 _TICKS_PER_SECOND: Final = 1e9  # of the clock that the text uses on a CPU
@@ -25,16 +25,9 @@ class Profile:
     def __init__(self, names: Iterable[str]) -> None:
         self._counters = {name: (ctypes.c_int64 * 2)(0, 0) for name in names}
 
-    def recorded(
-        self, name: str, native: Callable[[list[int]], object]
-    ) -> Callable[[list[int]], object]:
-        """Return what runs ``native`` with the address of its counters as last argument."""
-        address = ctypes.addressof(self._counters[name])
-
-        def run(words: list[int]) -> object:
-            return native([*words, address])
-
-        return run
+    def address(self, name: str) -> int:
+        """Return where the counters of a kernel are, as long as the profile lives."""
+        return ctypes.addressof(self._counters[name])
 
     def timings(self) -> dict[str, Timing]:
         """Return what was counted so far, by kernel."""

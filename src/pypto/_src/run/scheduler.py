@@ -13,26 +13,40 @@ import os
 import signal
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-from pypto._src.emit.host.native.generate import ENTRY_SYMBOL, MAX_DIMS, HostText
+from pypto._src import knobs
+from pypto._src.emit.host.native.generate import (
+    ENTRY_SYMBOL,
+    MAX_DIMS,
+    HostText,
+    leaf_types,
+)
 from pypto._src.emit.host.runtime_api import DTYPES
 from pypto._src.errors import CallError, EvaluationError, PyptoError
 from pypto._src.interp.evaluate import Eval, op_eval
 from pypto._src.interp.scalars import wrapper
-from pypto._src.ir.nodes import Call, MakeTuple, ScalarType, TensorType, const_value, dtype_of
+from pypto._src.ir.nodes import (
+    Call,
+    MakeTuple,
+    ScalarType,
+    TensorType,
+    TupleType,
+    Type,
+    const_value,
+    dtype_of,
+)
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function
 from pypto._src.lazy import lazy_module
 from pypto._src.run.arguments import Bound, is_array, word_of
 from pypto._src.run.cache import build
-from pypto._src.run.graph import thread_count
-from pypto._src.run.host import Kernel
-from pypto._src.run.native import KernelError, NativeKernel
+from pypto._src.run.kernels import Kernel
+from pypto._src.run.native import KernelError
 from pypto._src.run.toolchain import Toolchain
 
 if TYPE_CHECKING:
@@ -82,6 +96,8 @@ class _Kernel(ctypes.Structure):
         ("sizes", ctypes.POINTER(_Size)),
         ("count", ctypes.c_int32),
         ("size_count", ctypes.c_int32),
+        ("solved_count", ctypes.c_int32),
+        ("counters", ctypes.c_void_p),
     )
 
 
@@ -183,6 +199,16 @@ class Usage:
     """Tasks that were submitted and not finished, at one time."""
 
 
+def thread_count() -> int:
+    """Return how many threads run tasks: PYPTO_NUM_THREADS, else the CPUs of this process."""
+    chosen = knobs.NUM_THREADS.get()
+    if chosen is not None:
+        return chosen
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class Scheduler:
     """The runtime's object; its threads live as long as the process."""
 
@@ -223,7 +249,6 @@ class NativeHost:
         function: Function,
         text: HostText,
         kernels: Mapping[str, Kernel],
-        functions: Mapping[str, Function],
         *,
         toolchain: Toolchain,
         include_dirs: Sequence[Path],
@@ -234,7 +259,6 @@ class NativeHost:
             function: The function that is called, after the passes.
             text: Its C++.
             kernels: The compiled kernels, by name.
-            functions: What the kernels are, by name.
             toolchain: The compiler.
             include_dirs: Where ``pto/runtime`` is.
 
@@ -248,7 +272,7 @@ class NativeHost:
         self._text = text
         self.kernels = kernels
         self._kept: list[Any] = []  # memory that the tables below point to
-        rows = [self._kernel(functions[name], kernels[name]) for name in text.kernels]
+        rows = [self._kernel(kernels[name]) for name in text.kernels]
         self._table = (_Kernel * max(len(rows), 1))(*rows)
         self._return_types = function.return_types
         self._tensors = [i for i, p in enumerate(function.params) if isinstance(p.type, TensorType)]
@@ -270,8 +294,9 @@ class NativeHost:
             KeyboardInterrupt: the user wants to stop; no task runs any more.
         """
         words = [*bound.words, *(bound.values[i].shape[axis] for i, axis in self._sizes)]
-        results = (_Result * max(len(self._return_types), 1))()
-        report = _Report(result_room=len(self._return_types), results=results)
+        count = len(leaf_types(self._return_types))
+        results = (_Result * max(count, 1))()
+        report = _Report(result_room=count, results=results)
         trouble: list[BaseException] = []
         limits = self.scheduling
         with _Interrupt() as interrupt:
@@ -301,32 +326,23 @@ class NativeHost:
         if report.failed:
             raise self._error(report, trouble)
         made: dict[int, Array] = {}
-        found = [
-            self._value(result, kind, bound, made)
-            for result, kind in zip(results, self._return_types, strict=False)
-        ]
+        values = iter(results)
+        found = [self._value(kind, values, bound, made) for kind in self._return_types]
         return found[0] if len(found) == 1 else tuple(found) or None
 
     # ----- what the runtime reads -----------------------------------------------------------
 
-    def _kernel(self, function: Function, kernel: Kernel) -> _Kernel:
-        assert isinstance(kernel.native, NativeKernel)
-        params = (_Parameter * max(len(kernel.params), 1))()
-        for row, param, var in zip(params, kernel.params, function.params, strict=False):
+    def _kernel(self, kernel: Kernel) -> _Kernel:
+        signature = kernel.signature
+        params = (_Parameter * max(len(signature.params), 1))()
+        for row, param in zip(params, signature.params, strict=False):
             row.name, row.wanted = param.name.encode(), param.text.encode()
-            row.is_tensor, row.writes = int(param.word is None), int(param.writes)
-            row.dtype = _NUMBER_OF.get(dtype_of(var), -1)
+            row.is_tensor, row.writes = int(param.is_tensor), int(param.writes)
+            row.dtype = _NUMBER_OF.get(param.dtype, -1)
             row.ndim = len(param.sizes)
-            if row.ndim > MAX_DIMS:
-                raise EvaluationError(
-                    f"parameter {param.name!r} has {row.ndim} dimensions, up to {MAX_DIMS} are "
-                    "possible",
-                    var.span,
-                )
-            known = [-1 if size is None else size for size in param.sizes]
-            row.shape = _Dims(*known)
+            row.shape = _Dims(*[-1 if size is None else size for size in param.sizes])
         sizes: list[_Size] = []
-        for name, places in kernel.sizes.places:
+        for name, places in signature.sizes.places:
             flat = (ctypes.c_int32 * (2 * len(places)))(*(n for place in places for n in place))
             self._kept.append(flat)
             pointer = ctypes.cast(flat, ctypes.POINTER(ctypes.c_int32))
@@ -334,12 +350,14 @@ class NativeHost:
         table = (_Size * max(len(sizes), 1))(*sizes)
         self._kept += [params, table]
         return _Kernel(
-            kernel.native.address,
-            kernel.name.encode(),
+            kernel.launcher.address,
+            signature.name.encode(),
             ctypes.cast(params, ctypes.POINTER(_Parameter)),
             ctypes.cast(table, ctypes.POINTER(_Size)),
-            len(kernel.params),
+            len(signature.params),
             len(sizes),
+            sum(not size.count for size in sizes),
+            kernel.counters,
         )
 
     # ----- what the runtime reports ---------------------------------------------------------
@@ -361,7 +379,13 @@ class NativeHost:
             return MemoryError(message)
         return EvaluationError(message, slug=slug).at(span)
 
-    def _value(self, result: _Result, kind: object, bound: Bound, made: dict[int, Array]) -> Any:
+    def _value(
+        self, kind: Type, results: Iterator[_Result], bound: Bound, made: dict[int, Array]
+    ) -> Any:
+        """Return the next result as what Python has for it."""
+        if isinstance(kind, TupleType):
+            return tuple([self._value(item, results, bound, made) for item in kind.types])
+        result = next(results)
         if isinstance(kind, ScalarType):
             return _number(kind.dtype, result.word)
         if result.external >= 0:

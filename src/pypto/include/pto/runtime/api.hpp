@@ -36,7 +36,7 @@ enum class DataType : int32_t {
 
 enum { PTO2_WORKER_CUBE = 0, PTO2_WORKER_VECTOR = 1 };
 
-constexpr int PTO2_MAX_DIMS = 5;
+constexpr int PTO2_MAX_DIMS = 8;
 
 struct PTO2Runtime;
 class Tensor;
@@ -282,6 +282,17 @@ inline void pto2_rt_check(PTO2Runtime* rt, const Tensor& tensor, DataType dtype,
 
 // A computed size for `pto2_rt_check`: one below 0 is that of no tensor, and -1 not any.
 inline int64_t pto2_rt_told(int64_t size) { return size < 0 ? INT64_MIN : size; }
+
+// A size that follows from a dimension of `tensor`: there is none below 0.
+inline int64_t pto2_rt_solved(
+    PTO2Runtime* rt, int64_t size, const Tensor& tensor, const char* name, const char* wanted, int line)
+{
+    if (size < 0) {
+        rt->call->fail_argument(rt, line, tensor, name, wanted);
+        throw PTO2Stop();
+    }
+    return size;
+}
 
 // Runs an orchestration; returns 0, or 1 after a mistake was reported.
 inline int pto2_enter(PTO2Runtime* rt, uint64_t* args, int count, void (*entry)(PTO2Runtime*, uint64_t*, int)) noexcept

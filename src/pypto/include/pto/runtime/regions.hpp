@@ -10,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "api.hpp"
+
 namespace pto2 {
 
-constexpr int kMaxDims = 5;
+constexpr int kMaxDims = PTO2_MAX_DIMS;
 
 // First index and the one behind the last in each dimension.
 struct Box {
@@ -127,7 +129,7 @@ private:
     static constexpr size_t kGrids = 12;    // boxes of more sizes share the last grid, which is searched whole
 
     struct Key {
-        int8_t shift[kMaxDims] = {0, 0, 0, 0, 0};
+        int8_t shift[kMaxDims] = {};
         bool operator==(const Key& other) const
         {
             bool equal = true;
@@ -194,7 +196,7 @@ private:
     template <class Visit>
     void each_cell(const Grid& grid, const Box& box, Visit&& visit)
     {
-        int64_t place[kMaxDims] = {0, 0, 0, 0, 0};
+        int64_t place[kMaxDims] = {};
         for (int i = 0; i < ndim_; i++) {
             place[i] = box.low[i];
         }

@@ -56,7 +56,7 @@ inline void copy_staged(const Staged& from, char* dense, bool to_dense)
     while (depth > 0 && from.strides[depth - 1] == row) {
         row *= from.shape[--depth];
     }
-    int64_t at[kMaxDims] = {0, 0, 0, 0, 0};
+    int64_t at[kMaxDims] = {};
     int64_t rows = 1;
     for (int i = 0; i < depth; i++) {
         rows *= from.shape[i];
@@ -484,11 +484,12 @@ private:
 
     bool submit(int number, const PTOParam* params, int count, int line)
     {
-        if (number < 0 || number >= kernel_count_ || kernels_[number].count != count) {
+        if (number < 0 || number >= kernel_count_ || kernels_[number].count + kernels_[number].solved_count != count) {
             fail(line, "kernel", "the host has no such kernel");
             return false;
         }
         const Kernel& kernel = kernels_[number];
+        count = kernel.count;  // sizes that are solved for stand behind
         bool dense = true;
         for (int i = 0; i < count; i++) {
             const KernelParam& param = kernel.params[i];
@@ -601,8 +602,13 @@ private:
                 staged.push_back(each);
             }
         }
+        const PTOParam* solved = params + count;
         for (int i = 0; i < kernel.size_count; i++) {
-            words.push_back(size_at(params, kernel.sizes[i], 0));
+            const KernelSize& size = kernel.sizes[i];
+            words.push_back(size.count > 0 ? size_at(params, size, 0) : static_cast<int64_t>((solved++)->word));
+        }
+        if (kernel.counters != nullptr) {
+            words.push_back(static_cast<int64_t>(reinterpret_cast<uintptr_t>(kernel.counters)));
         }
     }
 

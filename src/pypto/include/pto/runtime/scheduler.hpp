@@ -37,7 +37,8 @@ struct KernelParam {
     int32_t ndim;
     int64_t shape[kMaxDims];  // -1 for any size
 };
-// A size that the kernel is told behind its arguments: the same in all of its places.
+// A size that the kernel is told behind its arguments: the same in all of its places. One without places is solved for
+// by the orchestration, which passes it behind the parameters.
 struct KernelSize {
     const char* name;
     const int32_t* places;  // pairs: parameter, dimension
@@ -50,6 +51,8 @@ struct Kernel {
     const KernelSize* sizes;
     int32_t count;
     int32_t size_count;
+    int32_t solved_count;  // sizes without places
+    int64_t* counters;     // calls and nanoseconds of a kernel that is profiled, which it is told last; or nullptr
 };
 
 // A task that waits, in the list of the task that it waits for.

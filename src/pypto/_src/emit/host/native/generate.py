@@ -7,8 +7,8 @@ each other, sizes may be known at run time only, and ops on whole tensors go bac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
@@ -62,15 +62,19 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     yielded,
 )
-from pypto._src.ir.symbolic_dims import solved_dims, told_dims
+from pypto._src.ir.symbolic_dims import dimension_vars, solved_dims, told_dims
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.walk import functions_called
 from pypto._src.ops import tensor as tensor_ops
 
 ENTRY_SYMBOL: Final = "pypto_enter"
-MAX_DIMS: Final = 5
+MAX_DIMS: Final = 8
+"""Of a tensor of the runtime: ``PTO2_MAX_DIMS`` there."""
 
 _TAKEN: Final = RESERVED | WORDS | {"line", "pto2", "std"}
+
+Value: TypeAlias = "str | tuple[Value, ...]"
+"""The C++ text of a scalar or tensor; of a tuple, those of its elements."""
 
 
 class HostText(NamedTuple):
@@ -195,13 +199,14 @@ class _File:
                 assert isinstance(param.type, ScalarType)
                 kind = param.type.dtype
                 self.line(f"{host_type(kind)} {name} = {from_word(kind, f'args[{index}]')};")
+        kinds = leaf_types(entry.return_types)
         results: list[str] = []
-        for index, kind in enumerate(entry.return_types):
+        for index, kind in enumerate(kinds):
             name = names.fresh(f"result_{index}")
             results.append(name)
             self.line(f"{_value_type(kind)} {name}{{}};")
         self.line(f"{self.functions[entry.name]}({', '.join([*passed, *results])});")
-        for name, kind in zip(results, entry.return_types, strict=True):
+        for name, kind in zip(results, kinds, strict=True):
             if isinstance(kind, ScalarType):
                 self.line(f"pto2_rt_return_word(rt, {to_word(kind.dtype, name)});")
             else:
@@ -223,8 +228,8 @@ class _Host:
         self.file = file
         self.function = function
         self.names = Names(_TAKEN | {"entry", *file.functions.values()})
-        self.scalars = HostScalars(self.name)
-        self.tuples: dict[Var, tuple[str, ...]] = {}
+        self.scalars = HostScalars(self._leaf)
+        self.tuples: dict[Var, tuple[Value, ...]] = {}
         self.comment: str | None = None
         self.results: list[str] = []
 
@@ -235,11 +240,8 @@ class _Host:
         self.file.span = self.function.span
         params = ["int line", "PTO2Runtime* rt"]  # the line of the call
         for param in self.function.params:
-            name = self.names.register(param)
-            kind = _value_type(param.type)
-            passed = f"const Tensor& {name}"
-            params.append(passed if kind == "Tensor" else f"[[maybe_unused]] {kind} {name}")
-        for index, kind in enumerate(self.function.return_types):
+            params += self._parameter(param)
+        for index, kind in enumerate(leaf_types(self.function.return_types)):
             name = self.names.fresh(f"result_{index}")
             self.results.append(name)
             params.append(f"{_value_type(kind)}& {name}")
@@ -252,6 +254,20 @@ class _Host:
         write_statements(self, self.function.body)
         self.file.out.decrease_indent()
         self.line("}")
+
+    def _parameter(self, param: Var) -> list[str]:
+        """Return the C++ parameters that a parameter is: one, or one for each number of a tuple."""
+        kinds = leaf_types([param.type])
+        if isinstance(param.type, TupleType):
+            names = [self.names.fresh(f"{param.name}_{index}") for index in range(len(kinds))]
+            self.tuples[param] = _items_of(param.type, iter(names))
+        else:
+            names = [self.names.register(param)]
+        found: list[str] = []
+        for name, kind in zip(names, map(_value_type, kinds), strict=True):
+            passed = f"const Tensor& {name}"
+            found.append(passed if kind == "Tensor" else f"[[maybe_unused]] {kind} {name}")
+        return found
 
     def _dimensions(self) -> None:
         """Check the shapes of tensors, and give names to their sizes."""
@@ -267,15 +283,17 @@ class _Host:
             for axis, dim in enumerate(shape):
                 if isinstance(dim, Var):
                     self._dimension(dim, name, axis)
-        self._told(self.function, [self.name(p) for p in self.function.params], "line")
+        args = ["" if p in self.tuples else self.name(p) for p in self.function.params]
+        values = self._told(self.function, args, "line")
+        for row in solved_dims(self.function):
+            self.names.register(row.var, values[row.var])
 
-    def _told(self, function: Function, args: Sequence[str], line: str) -> None:
-        """Check the sizes that other arguments tell, of a call of ``function``."""
-        places = told_dims(function)
-        for row in solved_dims(function):
-            raise EmitError(
-                f"the size {row.var.name!r} of {function.name} is to be solved for", row.var.span
-            )
+    def _told(self, function: Function, args: Sequence[str], line: str) -> dict[Var, str]:
+        """Check the sizes that other arguments tell, of a call of ``function``.
+
+        Returns:
+            The texts of numbers and sizes; those that are solved for are computed here.
+        """
         values: dict[Var, str] = {}
         for param, text in zip(function.params, args, strict=True):
             if isinstance(param.type, TensorType):
@@ -283,20 +301,31 @@ class _Host:
                     if isinstance(dim, Var):
                         values.setdefault(dim, f"{text}.shapes[{axis}]")
         values |= zip(function.params, args, strict=True)  # numbers, before what they tell
-        scalars = HostScalars(values.__getitem__)
-        for index in dict.fromkeys(place[0] for place in places):
-            kind = function.params[index].type
+        scalars = HostScalars(lambda expr: _told_value(function, values, expr), line)
+        for row in solved_dims(function):
+            param, tensor = function.params[row.param], args[row.param]
+            values[row.size] = f"{tensor}.shapes[{row.axis}]"
+            name = values[row.var] = self.names.fresh(row.var.name)
+            assert isinstance(param.type, TensorType)
+            wanted = f'{tensor}, "{param.name}", "{_wanted_text(param.type)}", {line}'
+            size = f"pto2_rt_solved(rt, {scalars.text(row.value)}, {wanted})"
+            self.line(f"const int64_t {name} = {size};")
+            self.line(f"(void){name};")
+        told = {(index, axis): dim for index, axis, dim in told_dims(function)}
+        for index in dict.fromkeys(index for index, _ in told):
+            param, text = function.params[index], args[index]
+            kind = param.type
             assert isinstance(kind, TensorType)
-            told = {axis: dim for i, axis, dim in places if i == index}
             sizes = [
-                f"pto2_rt_told({scalars.text(told[axis])})" if axis in told else "-1"
+                f"pto2_rt_told({scalars.text(told[index, axis])})"
+                if (index, axis) in told
+                else "-1"
                 for axis in range(len(kind.shape))
             ]
-            wanted = f'"{function.params[index].name}", "{_wanted_text(kind)}", {line}'
+            wanted = f'"{param.name}", "{_wanted_text(kind)}", {line}'
             dtype = f"DataType::{_dtype(kind.dtype)}"
-            self.line(
-                f"pto2_rt_check(rt, {args[index]}, {dtype}, {{{', '.join(sizes)}}}, {wanted});"
-            )
+            self.line(f"pto2_rt_check(rt, {text}, {dtype}, {{{', '.join(sizes)}}}, {wanted});")
+        return values
 
     def _dimension(self, dim: Var, tensor: str, axis: int) -> None:
         if self.names.get(dim) is None:
@@ -320,20 +349,37 @@ class _Host:
 
     def value(self, expr: Expr) -> str:
         """Return the text of a scalar, or the name of a tensor."""
-        if isinstance(expr, TupleGetItemExpr):
-            return self._items(expr.tuple)[expr.index]
         if isinstance(expr.type, TensorType):
-            if isinstance(expr, Var):
-                return self.name(expr)
+            if isinstance(expr, Var | TupleGetItemExpr):
+                return self._leaf(expr)
             raise EmitError("a tensor stands here that has no name", expr.span)
         return self.scalars.text(expr)
 
-    def _items(self, expr: Expr) -> tuple[str, ...]:
+    def _leaf(self, expr: Var | TupleGetItemExpr) -> str:
+        if isinstance(expr, Var):
+            return self.name(expr)
+        found = self._items(expr.tuple)[expr.index]
+        assert isinstance(found, str)
+        return found
+
+    def _items(self, expr: Expr) -> tuple[Value, ...]:
+        """Return the elements of a tuple."""
         if isinstance(expr, Var) and expr in self.tuples:
             return self.tuples[expr]
         if isinstance(expr, MakeTuple):
-            return tuple([self.value(item) for item in expr.elements])
+            return tuple([self._value(item) for item in expr.elements])
+        if isinstance(expr, TupleGetItemExpr):
+            found = self._items(expr.tuple)[expr.index]
+            assert not isinstance(found, str)
+            return found
         raise EmitError("a tuple stands here that is no result of a call", expr.span)
+
+    def _value(self, expr: Expr) -> Value:
+        return self._items(expr) if isinstance(expr.type, TupleType) else self.value(expr)
+
+    def _leaves(self, values: Sequence[Expr]) -> list[str]:
+        """Return the texts of values, those of tuples one after the other."""
+        return [text for value in values for text in _leaves_of(self._value(value))]
 
     def _sizes(self, expr: Expr) -> tuple[list[str], int]:
         assert isinstance(expr, MakeTuple)
@@ -380,8 +426,8 @@ class _Host:
     def finish(self, stmt: ReturnStmt) -> None:
         """Write the results to the parameters that stand for them."""
         self._say(stmt)
-        for name, value in zip(self.results, stmt.value, strict=True):
-            self.line(f"{name} = {self.value(value)};")
+        for name, text in zip(self.results, self._leaves(stmt.value), strict=True):
+            self.line(f"{name} = {text};")
 
     def assign(self, stmt: AssignStmt) -> None:
         """Write an assignment, or give a tensor another name."""
@@ -455,12 +501,11 @@ class _Host:
         if role(callee) is Role.KERNEL:
             self._name_results(var, self._task(call, callee))
             return
-        results = [
-            self.names.fresh(f"{callee.name}_{index}") for index in range(len(callee.return_types))
-        ]
-        for name, kind in zip(results, callee.return_types, strict=True):
+        kinds = leaf_types(callee.return_types)
+        results = [self.names.fresh(f"{callee.name}_{index}") for index in range(len(kinds))]
+        for name, kind in zip(results, kinds, strict=True):
             self.line(f"{_value_type(kind)} {name}{{}};")
-        args = ["__LINE__", "rt", *(self.value(arg) for arg in call.args), *results]
+        args = ["__LINE__", "rt", *self._leaves(call.args), *results]
         self.line(f"{self.file.functions[callee.name]}({', '.join(args)});")
         self._name_results(var, results)
 
@@ -468,7 +513,7 @@ class _Host:
         if var is None:
             return
         if isinstance(var.type, TupleType):
-            self.tuples[var] = tuple(results)
+            self.tuples[var] = _items_of(var.type, iter(results))
         elif results:
             self.names.register(var, results[0])
 
@@ -479,14 +524,21 @@ class _Host:
         params = self.names.fresh(f"params_t{self.file.tasks}")
         self.line(f"// Task {self.file.tasks}: {callee.name}")
         self.file.tasks += 1
-        if told_dims(callee):
-            self._told(callee, [f"({self.value(arg)})" for arg in call.args], "__LINE__")
         entries = [
             self._param(arg, param.type, direction)
             for arg, param, direction in zip(
                 call.args, callee.params, callee.param_directions, strict=True
             )
         ]
+        if told_dims(callee):
+            args = [f"({self.value(arg)})" for arg in call.args]
+            values = self._told(callee, args, "__LINE__")
+            solved = {row.var for row in solved_dims(callee)}
+            entries += [
+                f"make_scalar_param({to_word(DataType.INDEX, values[var])})"
+                for var in dimension_vars(callee)
+                if var in solved
+            ]
         self._params(params, entries)
         self.line(f"pto2_rt_submit_task(rt, {number}, {worker}, {params}, {len(entries)});")
         return [self.value(call.args[i]) for i in self.file.kernel_results[callee.name]]
@@ -612,6 +664,38 @@ class _Host:
     def _leave(self, iter_args: Sequence[IterArg], return_vars: Sequence[Var]) -> None:
         for arg, var in zip(iter_args, return_vars, strict=True):
             self.names.register(var, self.name(arg))
+
+
+def leaf_types(kinds: Sequence[Type]) -> list[Type]:
+    """Return types with those of the elements in place of a tuple's, however deep they are."""
+    found: list[Type] = []
+    for kind in kinds:
+        found += leaf_types(kind.types) if isinstance(kind, TupleType) else [kind]
+    return found
+
+
+def _items_of(kind: TupleType, names: Iterator[str]) -> tuple[Value, ...]:
+    """Return the elements of a tuple whose leaves have names."""
+    return tuple(
+        [
+            _items_of(item, names) if isinstance(item, TupleType) else next(names)
+            for item in kind.types
+        ]
+    )
+
+
+def _leaves_of(value: Value) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [text for item in value for text in _leaves_of(item)]
+
+
+def _told_value(function: Function, values: Mapping[Var, str], expr: Expr) -> str:
+    text = values.get(expr) if isinstance(expr, Var) else None
+    if text is None:
+        name = python_print(expr)
+        raise EmitError(f"nothing tells the size {name!r} of {function.name}", expr.span)
+    return text
 
 
 def _value_type(kind: Type) -> str:

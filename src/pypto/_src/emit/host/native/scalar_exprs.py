@@ -47,6 +47,7 @@ from pypto._src.ir.nodes import (
     Or,
     Pow,
     Sub,
+    TupleGetItemExpr,
     UnaryExpr,
     Var,
     Xor,
@@ -128,8 +129,17 @@ def element_text(dtype: DataType, place: str) -> str:
 class HostScalars:
     """Writes scalar expressions; compound operands stand in parentheses."""
 
-    def __init__(self, name_of: Callable[[Var], str]) -> None:
-        self._name_of = name_of
+    def __init__(
+        self, leaf: Callable[[Var | TupleGetItemExpr], str], line: str | None = None
+    ) -> None:
+        """Prepare to write.
+
+        Args:
+            leaf: The text of a variable, or of a tuple's element.
+            line: The text of the line that mistakes are reported at, if not that of the text.
+        """
+        self._leaf = leaf
+        self._line = line
 
     def text(self, expr: Expr) -> str:
         """Return ``expr`` as C++.
@@ -138,8 +148,8 @@ class HostScalars:
             EmitError: it is no scalar, or of a type that the host does not compute with.
         """
         match expr:
-            case Var():
-                return self._name_of(expr)
+            case Var() | TupleGetItemExpr():
+                return self._leaf(expr)
             case ConstBool():
                 return "true" if expr.value else "false"
             case ConstInt():
@@ -187,6 +197,8 @@ class HostScalars:
             name, arguments = _SHIFTS[kind], f'{arguments}, "a shift of {dtype} by "'
         else:
             name = "divide" if kind is FloatDiv else _FUNCTIONS[kind]
+        if self._line is not None and kind not in (Min, Max):  # those make no mistakes
+            arguments = f"{arguments}, {self._line}"
         return f"pto2::{name}<{host_type(dtype)}>({arguments})"
 
     def _unary(self, expr: UnaryExpr) -> str:

@@ -1,0 +1,95 @@
+"""Kernels as their callers see them: what fits a parameter, what is written, what comes back.
+
+Knows functions after the passes; knows nothing of compilers and tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import EvaluationError
+from pypto._src.ir.nodes import ScalarType, TensorType, Var, const_value
+from pypto._src.ir.stmts import Function
+from pypto._src.run.arguments import SizeWords, ToldSizes, type_text
+from pypto._src.run.effects import Effects
+
+
+class KernelParameter(NamedTuple):
+    """A parameter of a kernel: what fits it, and what a call does to it."""
+
+    name: str
+    text: str
+    is_tensor: bool
+    dtype: DataType
+    sizes: tuple[int | None, ...]
+    """Of a tensor's dimensions, None where any will do."""
+    writes: bool
+
+
+class KernelSignature:
+    """What a call of a kernel takes, writes and returns."""
+
+    def __init__(self, function: Function, effects: Effects) -> None:
+        """Prepare launches.
+
+        Args:
+            function: The kernel after the passes.
+            effects: What it does to its parameters.
+
+        Raises:
+            EvaluationError: a result is not one of the parameters, so no caller can have it.
+            CallError: nothing tells one of its sizes.
+        """
+        self.name = function.name
+        self.results = [
+            _result(function, index, candidates) for index, candidates in enumerate(effects.results)
+        ]
+        rows = zip(function.params, effects.writes, strict=True)
+        self.params = [_parameter(var, writes) for var, writes in rows]
+        self.sizes = SizeWords(function)
+        ToldSizes(function, len(self.params))  # raises where one cannot be computed
+
+
+class Launcher(Protocol):
+    """Compiled code that runs one block of a kernel."""
+
+    @property
+    def address(self) -> int:
+        """Of its C function."""
+        ...
+
+    def __call__(self, words: Sequence[int]) -> None:
+        """Run it on the words of its arguments."""
+        ...
+
+
+class Kernel(NamedTuple):
+    """A kernel that can be launched."""
+
+    signature: KernelSignature
+    launcher: Launcher
+    counters: int = 0
+    """Address of the counters that a profiled kernel takes as its last argument; else 0."""
+
+
+def _parameter(var: Var, writes: bool) -> KernelParameter:
+    kind = var.type
+    assert isinstance(kind, TensorType | ScalarType)  # the C++ emitter refuses others
+    is_tensor = isinstance(kind, TensorType)
+    sizes = tuple([const_value(dim) for dim in kind.shape]) if is_tensor else ()
+    return KernelParameter(var.name, type_text(kind), is_tensor, kind.dtype, sizes, writes)
+
+
+def _result(function: Function, index: int, candidates: Sequence[int]) -> int:
+    if len(candidates) == 1:
+        return candidates[0]
+    found = " or ".join(repr(function.params[i].name) for i in candidates)
+    raise EvaluationError(
+        f"result {index} of kernel {function.name!r} is "
+        + (f"{found}, which the caller cannot know" if found else "not one of its parameters"),
+        function.span,
+        hint="return the tensor that the kernel stores to",
+        slug="kernel-result",
+    )
