@@ -23,8 +23,9 @@ from pypto._src.errors import AssemblerError, EmitError
 from pypto._src.ir.nodes import TensorType, Var, scalar_type
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function, Program, ReturnStmt
-from pypto._src.passes.pass_base import PassContext, VerificationLevel
+from pypto._src.passes.pass_base import PassContext
 from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.verification import VerificationLevel
 from pypto.backend import BackendType
 from pypto.ir import OptimizationStrategy
 

@@ -69,8 +69,10 @@ frontend.ir_text.*
 frontend.*
 frontend
 analysis analysis.*
+passes.properties
+passes.verification
 passes.pass_base
-passes.rewrite
+passes.pipeline passes.rewrite
 passes.structure.*
 passes.tensors.*
 passes.memory.*

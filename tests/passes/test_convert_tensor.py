@@ -22,8 +22,8 @@ from pypto._src.ir.walk import walk
 from pypto._src.ops import elementwise, layout, reduce, rules
 from pypto._src.ops.conversion import CONVERSIONS, core_of
 from pypto._src.ops.define import REGISTRY
-from pypto._src.passes.pass_base import IRProperty
 from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.properties import IRProperty
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
 from pypto._src.passes.structure.normalize_stmt_structure import NormalizeStmtStructure

@@ -28,24 +28,24 @@ from pypto._src.ir.walk import copy_with, ops_called, stmts_in
 from pypto._src.ops.lookup import create_op_call
 from pypto._src.passes.pass_base import (
     CallbackInstrument,
-    IRProperty,
-    IRPropertySet,
     Pass,
     PassContext,
     PassInstrument,
-    PassPipeline,
     VerificationInstrument,
+)
+from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.pipeline import PassPipeline
+from pypto._src.passes.properties import IRProperty, IRPropertySet
+from pypto._src.passes.run_verifier import RunVerifier
+from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr, lift_calls
+from pypto._src.passes.verification import (
+    PassFacts,
     VerificationLevel,
     VerificationMode,
     get_default_verification_level,
     get_verified_properties,
-    is_said_of,
-    not_proved,
     verify_properties,
 )
-from pypto._src.passes.pass_manager import PassManager
-from pypto._src.passes.run_verifier import RunVerifier
-from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr, lift_calls
 from pypto._src.targets import A2A3
 from tests.passes.scalars import T, program
 
@@ -108,14 +108,15 @@ def test_statements_that_are_proved() -> None:
     seen: list[list[Stmt]] = []
 
     class Look(Same):
-        def run(self, program: Program) -> Program:
-            seen.append(list(not_proved(program.functions_[0])))
+        def transform(self, program: Program, facts: PassFacts) -> Program:
+            seen.append(list(facts.unproved(program.functions_[0])))
             return program
 
     body = list(statements(GOOD.functions_[0].body))
     PassPipeline([Look(), Claim(), Look()]).run(GOOD)
     assert seen == [body, [body[-1]]]  # the assignment is right whatever the function is
-    assert list(not_proved(GOOD.functions_[0])) == body
+    Look()(GOOD)
+    assert seen[-1] == body
 
 
 def test_ops_called() -> None:
@@ -143,14 +144,12 @@ def test_ops_called() -> None:
 
 
 def test_what_passes_say() -> None:
-    """A pass is told what those before it say of the program that it gets, and of no other."""
-    seen: list[tuple[bool, bool]] = []
+    """A pass is told what those before it say of the program that it gets; alone, nothing."""
+    seen: list[bool] = []
 
     class Look(Same):
-        def run(self, program: Program) -> Program:
-            other = program.with_functions(program.functions_)
-            told = [is_said_of(each, P.NoNestedCalls) for each in (program, other)]
-            seen.append((told[0], told[1]))
+        def transform(self, program: Program, facts: PassFacts) -> Program:
+            seen.append(facts.claims(P.NoNestedCalls))
             return program
 
     class Nests(Same):
@@ -158,7 +157,7 @@ def test_what_passes_say() -> None:
 
     PassPipeline([Look(), FlattenCallExpr(), Look(), Nests(), Look()]).run(GOOD)
     Look()(GOOD)
-    assert seen == [(False, False), (True, False), (False, False), (False, False)]
+    assert seen == [False, True, False, False]
 
 
 def test_property_sets_are_their_own() -> None:

@@ -15,9 +15,11 @@ from pypto._src.ir.stmts import Function, Program, statements
 from pypto._src.ir.walk import walk
 from pypto._src.ops.layout import tile_spaces
 from pypto._src.passes.memory.init_mem_ref import with_memrefs
-from pypto._src.passes.pass_base import Pass, PassPipeline, one_of_each_form
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.pipeline import PassPipeline
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.tensors.legalize_tiles import LegalizeTiles, with_legal_tiles
+from pypto._src.passes.verification import NOTHING_KNOWN, PassFacts
 from tests.passes.build import FP32, Block, buffer_ids, index, listing, tensor
 
 
@@ -74,9 +76,9 @@ def test_one_column_in_a_long_function() -> None:
     seen: list[tuple[int, int]] = []
 
     class Look(Pass):
-        def run(self, program: Program) -> Program:
+        def transform(self, program: Program, facts: PassFacts) -> Program:
             [each] = program.functions_
-            seen.append((len(one_of_each_form(each)), len(statements(each.body))))
+            seen.append((len(facts.one_of_each_form(each)), len(statements(each.body))))
             return program
 
     passes = [ConvertToSSA(), Look(), LegalizeTiles()]
@@ -84,7 +86,7 @@ def test_one_column_in_a_long_function() -> None:
     assert listing(made) == listing(with_legal_tiles(function))
     assert shapes(made)["m29_row"] == (1, 64)
     assert seen == [(7, 65)]
-    assert len(one_of_each_form(function)) == 65
+    assert len(NOTHING_KNOWN.one_of_each_form(function)) == 65
 
 
 def test_rows_and_columns_are_one_buffer() -> None:

@@ -17,7 +17,7 @@ from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.walk import walk
 from pypto._src.ops.conversion import core_of
-from pypto._src.passes.pass_base import IRProperty
+from pypto._src.passes.properties import IRProperty
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
 from pypto._src.passes.tensors.outline_incore_scopes import OutlineIncoreScopes, with_directions

@@ -9,8 +9,9 @@ import pytest
 from pypto._src.errors import VerificationError
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.text.printer import python_print
-from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from tests.passes.scalars import program
 from tests.passes.test_framework import assigned_twice
 

@@ -20,21 +20,21 @@ from pypto._src.ir.text.printer import python_print
 from pypto._src.passes.memory.allocate_memory_addr import AllocateMemoryAddr
 from pypto._src.passes.memory.init_mem_ref import InitMemRef
 from pypto._src.passes.memory.memory_reuse import BasicMemoryReuse
-from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefs, Placed
+from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
 from pypto._src.passes.pass_base import (
     AnyProgram,
     CallbackInstrument,
     Pass,
     PassContext,
-    PassPipeline,
-    Unwritten,
-    VerificationLevel,
-    written,
+    Unmaterialized,
+    materialized,
 )
 from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.pipeline import PassPipeline
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.normalize_stmt_structure import normalized
 from pypto._src.passes.sync.insert_sync import InsertSync
+from pypto._src.passes.verification import NOTHING_KNOWN, VerificationLevel
 from tests.passes.build import Block, random_kernel, tensor
 
 EXAMPLES = cases(Path(__file__).parents[2] / "examples")
@@ -46,7 +46,7 @@ def memory_passes() -> list[Pass]:
 
 
 def one_by_one(passes: Sequence[Pass], program: Program) -> list[str]:
-    """Return the text after each pass, where each is called with a written program."""
+    """Return the text after each pass, where each is called with a materialized program."""
     texts: list[str] = []
     for each in passes:
         program = each(program)
@@ -113,22 +113,22 @@ def test_what_is_not_asked_for_is_not_made(writings: Counter[str]) -> None:
     program = Program([block.function([x, out], [block.store("r", tile, [0, 0], out)])], "P")
     given: AnyProgram = program
     for each in memory_passes()[:2]:
-        given = each.step(given)
-    assert isinstance(given, Unwritten)
+        given = each.step(given, NOTHING_KNOWN)
+    assert isinstance(given, Unmaterialized)
     assert given.program is program
     assert not writings
-    assert written(given) is written(given)
+    assert materialized(given) is materialized(given)
     assert sum(writings.values()) == 1
 
 
 def test_a_program_that_stays_is_itself() -> None:
     """References that nothing replaces leave functions, and the program, the objects they were."""
     program = InitMemRef()(Program([random_kernel(random.Random(3).randrange, 10)], "P"))
-    assert Placed.of(program).written() is program
+    assert MemRefAssignment.of(program).materialize() is program
     [function] = program.functions_
     memrefs = MemRefs.in_types(function)
     same = {memref: memref for memref in memrefs.of.values()}
-    assert memrefs.replaced(same).written() is function
+    assert memrefs.replaced(same).materialize() is function
 
 
 class Fails(MemoryPass):
@@ -139,7 +139,7 @@ class Fails(MemoryPass):
 
 
 def test_a_failure_shows_the_references() -> None:
-    """The note of a pass that fails has the program with references that were not written yet."""
+    """The note of a pass that fails has the program with references not materialized yet."""
     program = Program([random_kernel(random.Random(4).randrange, 10)], "P")
     before = python_print(InitMemRef()(program))
     with (
@@ -156,7 +156,7 @@ def test_a_failure_behind_a_pass_is_its_own(monkeypatch: pytest.MonkeyPatch) -> 
     def broken(_: MemRefs) -> Function:
         raise KeyError("broken")
 
-    monkeypatch.setattr(MemRefs, "written", broken)
+    monkeypatch.setattr(MemRefs, "materialize", broken)
     program = Program([random_kernel(random.Random(4).randrange, 10)], "P")
     with pytest.raises(InternalError, match="pass InitMemRef failed: KeyError: 'broken'"):
         PassPipeline([InitMemRef()]).run(program)
@@ -215,7 +215,7 @@ class IsCalled(InitMemRef):
 
 
 def test_a_pipeline_runs_what_a_subclass_does() -> None:
-    """A pass that overrides `run`, or a call, does so in a pipeline too, with a written program."""
+    """A pass that overrides `run`, or a call, does so in a pipeline too, on a materialized one."""
     program = Program([random_kernel(random.Random(2).randrange, 20)], "P")
     called, runs = IsCalled(), RunsMore()
     result = PassPipeline([called, BasicMemoryReuse(), runs, AllocateMemoryAddr()]).run(program)

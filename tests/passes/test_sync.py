@@ -30,7 +30,7 @@ from pypto._src.ops.define import REGISTRY
 from pypto._src.passes.memory.allocate_memory_addr import with_addresses
 from pypto._src.passes.memory.init_mem_ref import with_memrefs
 from pypto._src.passes.memory.memory_reuse import with_shared_buffers
-from pypto._src.passes.pass_base import PassContext, VerificationInstrument, VerificationMode
+from pypto._src.passes.pass_base import PassContext, VerificationInstrument
 from pypto._src.passes.sync import planner as sync_plan
 from pypto._src.passes.sync import prune as sync_prune
 from pypto._src.passes.sync.checker import FlagIdentity, check_sync
@@ -38,6 +38,7 @@ from pypto._src.passes.sync.checker_dataflow import Flow
 from pypto._src.passes.sync.hazards import History
 from pypto._src.passes.sync.insert_sync import InsertSync, is_sync, with_sync
 from pypto._src.passes.sync.plan_dataflow import PlanFlow
+from pypto._src.passes.verification import VerificationMode
 from pypto._src.targets import A2A3
 from tests.passes.build import Block, index, listing, random_kernel, tensor
 from tests.passes.test_allocate import simple

@@ -35,9 +35,10 @@ from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.symbolic_dims import dimension_vars
 from pypto._src.ir.walk import with_room
 from pypto._src.logs import log_event
-from pypto._src.passes.pass_base import PassContext, VerificationLevel
+from pypto._src.passes.pass_base import PassContext
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.passes.sync.checker import check_sync
+from pypto._src.passes.verification import VerificationLevel
 from pypto._src.run.toolchain import Finished, run
 from pypto._src.usage_errors import check_kind, not_a_program
 

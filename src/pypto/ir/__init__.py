@@ -141,8 +141,9 @@ if TYPE_CHECKING:
     )
     from pypto._src.ops.lookup import create_op_call, get_op, is_op_registered
     from pypto._src.passes.memory.memory_plan import MemoryPlan
-    from pypto._src.passes.pass_base import PassContext, VerificationLevel, VerificationMode
+    from pypto._src.passes.pass_base import PassContext
     from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+    from pypto._src.passes.verification import VerificationLevel, VerificationMode
     from pypto._src.statement.form import verify_statement_form
     from pypto._src.statement.printer import to_statement_text
     from pypto._src.statement.reader import from_statement_text
@@ -232,8 +233,8 @@ __getattr__ = lazy_names(
         "is_op_registered": "pypto._src.ops.lookup",
         "parse": "pypto._src.frontend.ir_text.statements",
         "PassContext": "pypto._src.passes.pass_base",
-        "VerificationLevel": "pypto._src.passes.pass_base",
-        "VerificationMode": "pypto._src.passes.pass_base",
+        "VerificationLevel": "pypto._src.passes.verification",
+        "VerificationMode": "pypto._src.passes.verification",
         "MemoryPlan": "pypto._src.passes.memory.memory_plan",
         "OptimizationStrategy": "pypto._src.passes.pass_manager",
         "PassManager": "pypto._src.passes.pass_manager",

@@ -22,20 +22,14 @@ from pypto._src.passes.optimize.simplify import simplify
 from pypto._src.passes.optimize.unroll_loops import unroll_loops
 from pypto._src.passes.pass_base import (
     CallbackInstrument,
-    IRProperty,
-    IRPropertySet,
     Pass,
     PassContext,
     PassInstrument,
-    PassPipeline,
     VerificationInstrument,
-    VerificationLevel,
-    VerificationMode,
-    get_default_verification_level,
-    get_verified_properties,
-    verify_properties,
 )
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.passes.pipeline import PassPipeline
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.rewrite import RewritePass
 from pypto._src.passes.run_verifier import run_verifier
 from pypto._src.passes.statistics import PassRecord, PassStatistics
@@ -49,6 +43,13 @@ from pypto._src.passes.sync.insert_sync import insert_sync
 from pypto._src.passes.tensors.convert_tensor_to_block_ops import convert_tensor_to_block_ops
 from pypto._src.passes.tensors.legalize_tiles import legalize_tiles
 from pypto._src.passes.tensors.outline_incore_scopes import outline_incore_scopes
+from pypto._src.passes.verification import (
+    VerificationLevel,
+    VerificationMode,
+    get_default_verification_level,
+    get_verified_properties,
+    verify_properties,
+)
 
 __all__ = [
     "CallbackInstrument",

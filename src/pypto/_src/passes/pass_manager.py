@@ -22,7 +22,8 @@ from pypto._src.passes.optimize.dead_code import DeadCode
 from pypto._src.passes.optimize.loop_invariant_motion import LoopInvariantMotion
 from pypto._src.passes.optimize.simplify import Simplify
 from pypto._src.passes.optimize.unroll_loops import UnrollLoops
-from pypto._src.passes.pass_base import Pass, PassPipeline
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.pipeline import PassPipeline
 from pypto._src.passes.run_verifier import RunVerifier
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pypto._src.diagnostics import DiagnosticSeverity, render
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
-from pypto._src.passes.pass_base import Pass, proofs_at_hand, rules_verified
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.verification import NOTHING_KNOWN, PassFacts
 
 if TYPE_CHECKING:
     from pypto._src import logs
@@ -28,12 +29,16 @@ class RunVerifier(Pass):
 
     def run(self, program: Program) -> Program:
         """Return ``program`` itself; errors in it are logged, not raised."""
+        return self.transform(program, NOTHING_KNOWN)
+
+    def transform(self, program: Program, facts: PassFacts) -> Program:
+        """Do what `run` does, without the rules that were run on this very program."""
         from pypto._src.ir.verify.verifier import IRVerifier
 
         verifier = IRVerifier.create_default()
-        for rule in (*self.disabled_rules, *rules_verified(program)):
+        for rule in (*self.disabled_rules, *facts.verified_rules()):
             verifier.disable_rule(rule)
-        for diagnostic in verifier.verify(program, proofs_at_hand()):
+        for diagnostic in verifier.verify(program, facts.proofs):
             severe = diagnostic.severity is DiagnosticSeverity.Error
             logs.log(logs.LogLevel.ERROR if severe else logs.LogLevel.WARN, render(diagnostic))
         return program

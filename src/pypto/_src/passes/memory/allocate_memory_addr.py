@@ -28,9 +28,10 @@ from pypto._src.passes.memory.memory_reuse import (
     peak_bytes,
     total_bytes,
 )
-from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefs, Placed
+from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
 from pypto._src.passes.memory.overflow_hints import Live, advice
-from pypto._src.passes.pass_base import AnyProgram, IRProperty, IRPropertySet, Pass
+from pypto._src.passes.pass_base import AnyProgram, Pass
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.targets import A2A3, Memory, Target
 
 _LISTED: Final = 5
@@ -54,7 +55,7 @@ class AllocateMemoryAddr(MemoryPass):
         Raises:
             MemoryPlanError: the tiles of a kernel do not fit a memory.
         """
-        placed = Placed.of(given)
+        placed = MemRefAssignment.of(given)
         return placed.with_functions(
             [
                 _with_addresses(each, self.target) if role(each.function) is Role.KERNEL else each
@@ -73,7 +74,7 @@ _INDEX: Final = scalar_type(DataType.INDEX)
 
 def with_addresses(function: Function, target: Target = A2A3) -> Function:
     """Return ``function`` with addresses; see `AllocateMemoryAddr`."""
-    return _with_addresses(MemRefs.in_types(function), target).written()
+    return _with_addresses(MemRefs.in_types(function), target).materialize()
 
 
 def _with_addresses(given: MemRefs, target: Target) -> MemRefs:
@@ -84,7 +85,7 @@ def _with_addresses(given: MemRefs, target: Target) -> MemRefs:
             continue
         sizes = {memref: aligned(memref.size_, memory) for memref in found}
         if sum(sizes.values()) > memory.usable_bytes:
-            raise _overflow(given.written(), space, memory)
+            raise _overflow(given.materialize(), space, memory)
         whole = [memref for memref, size in sizes.items() if size % LINE_BYTES == 0]
         parts = [memref for memref, size in sizes.items() if size % LINE_BYTES]
         address = 0

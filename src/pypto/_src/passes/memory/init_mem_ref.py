@@ -44,8 +44,9 @@ from pypto._src.ir.unchecked import checked_memref
 from pypto._src.ir.walk import Mutator, copy_with, variable_names
 from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move
-from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefs, Placed
-from pypto._src.passes.pass_base import AnyProgram, IRProperty, IRPropertySet, Pass, written
+from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
+from pypto._src.passes.pass_base import AnyProgram, Pass, materialized
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
 
@@ -72,8 +73,8 @@ class InitMemRef(MemoryPass):
         Raises:
             PassError: a loop or branch would have to copy a tile that no move can copy.
         """
-        program = written(given)
-        return Placed(program, [_placed(f) for f in program.functions_])
+        program = materialized(given)
+        return MemRefAssignment(program, [_placed(f) for f in program.functions_])
 
 
 def init_mem_ref() -> Pass:
@@ -83,7 +84,7 @@ def init_mem_ref() -> Pass:
 
 def with_memrefs(function: Function) -> Function:
     """Return ``function`` with memory references and normal bodies; see `InitMemRef`."""
-    return _placed(function).written()
+    return _placed(function).materialize()
 
 
 def _placed(function: Function) -> MemRefs:

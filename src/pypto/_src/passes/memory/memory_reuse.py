@@ -18,8 +18,9 @@ from pypto._src.ir.nodes import MemRef, Var
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function
 from pypto._src.passes.memory.dynamic_storage_allocation import Item, Placement, plan
-from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefs, Placed
-from pypto._src.passes.pass_base import AnyProgram, IRProperty, IRPropertySet, Pass
+from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
+from pypto._src.passes.pass_base import AnyProgram, Pass
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.targets import A2A3, Memory, Target
 
 _P: Final = IRProperty
@@ -54,7 +55,7 @@ class MemoryReuse(MemoryPass):
 
     def go_on(self, given: AnyProgram) -> AnyProgram:
         """Return the program with fewer buffers where memory is short."""
-        placed = Placed.of(given)
+        placed = MemRefAssignment.of(given)
         return placed.with_functions(
             [
                 _with_shared(each, self.target, always=self.always)
@@ -81,7 +82,7 @@ def with_shared_buffers(
     function: Function, target: Target = A2A3, *, always: bool = False
 ) -> Function:
     """Return ``function`` with shared buffers; see `MemoryReuse`."""
-    return _with_shared(MemRefs.in_types(function), target, always=always).written()
+    return _with_shared(MemRefs.in_types(function), target, always=always).materialize()
 
 
 def _with_shared(given: MemRefs, target: Target, *, always: bool) -> MemRefs:
@@ -122,7 +123,7 @@ def _overflows(found: Iterable[MemRef], memory: Memory) -> bool:
 
 def replace_memrefs(function: Function, merged: Mapping[MemRef, MemRef]) -> Function:
     """Return ``function`` with other memory references for those that ``merged`` has."""
-    return MemRefs.in_types(function).replaced(merged).written()
+    return MemRefs.in_types(function).replaced(merged).materialize()
 
 
 def buffers(function: Function, root: Block) -> dict[MemorySpace, list[Buffer]]:

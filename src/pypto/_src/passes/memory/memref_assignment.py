@@ -22,8 +22,9 @@ from pypto._src.ir.nodes import MemRef, TileType, Type, Var
 from pypto._src.ir.stmts import Function, Program, Stmt, statements
 from pypto._src.ir.unchecked import with_memref
 from pypto._src.ir.walk import with_room
-from pypto._src.passes.pass_base import AnyProgram, Pass, PassContext, Unwritten, written
+from pypto._src.passes.pass_base import AnyProgram, Pass, PassContext, Unmaterialized, materialized
 from pypto._src.passes.structure.normalize_stmt_structure import normal_body, normal_function
+from pypto._src.passes.verification import PassFacts
 
 Members: TypeAlias = "dict[MemorySpace, dict[MemRef, list[Var]]]"
 """The tiles of each on-chip buffer, by memory space, in order of definition."""
@@ -121,7 +122,7 @@ class MemRefs:
             return self
         return MemRefs(function, self.of).knows(buffers=vars(self).get("buffers"))
 
-    def written(self) -> Function:
+    def materialize(self) -> Function:
         """Return the function with these references in its types.
 
         Of equal types of variables there is one object, as far as that was so before.
@@ -150,7 +151,7 @@ class _Normal(Retype):
         return normal_body(stmt, self.each(statements(stmt)))
 
 
-class Placed(Unwritten):
+class MemRefAssignment(Unmaterialized):
     """A program with the memory references of each of its functions."""
 
     def __init__(self, program: Program, functions: Sequence[MemRefs]) -> None:
@@ -162,26 +163,26 @@ class Placed(Unwritten):
         """What makes the statements: with the errors of the pass that left them to be made."""
 
     @staticmethod
-    def of(given: AnyProgram) -> Placed:
+    def of(given: AnyProgram) -> MemRefAssignment:
         """Return a program with the memory references that its types have, or are to have."""
-        if isinstance(given, Placed):
+        if isinstance(given, MemRefAssignment):
             return given
-        program = written(given)
-        return Placed(program, [MemRefs.in_types(f) for f in program.functions_])
+        program = materialized(given)
+        return MemRefAssignment(program, [MemRefs.in_types(f) for f in program.functions_])
 
-    def with_functions(self, functions: Sequence[MemRefs]) -> Placed:
+    def with_functions(self, functions: Sequence[MemRefs]) -> MemRefAssignment:
         """Return the program with other functions, itself if they are the same."""
         same = all(map(is_, functions, self.functions))
-        return self if same else Placed(self.program, functions)
+        return self if same else MemRefAssignment(self.program, functions)
 
-    def written(self) -> Program:
+    def materialize(self) -> Program:
         """Return the program with the references in its types."""
         return self._program
 
     @cached_property
     def _program(self) -> Program:
         old, functions = self.program, self.functions
-        new = self.guard(lambda: [each.written() for each in functions], old)
+        new = self.guard(lambda: [each.materialize() for each in functions], old)
         return old if all(map(is_, new, old.functions_)) else old.with_functions(new)
 
 
@@ -194,16 +195,16 @@ class MemoryPass(Pass):
 
     def run(self, program: Program) -> Program:
         """Return the transformed program, with memory references in its types."""
-        return written(self.go_on(program))
+        return materialized(self.go_on(program))
 
-    def step(self, given: AnyProgram) -> AnyProgram:
+    def step(self, given: AnyProgram, facts: PassFacts) -> AnyProgram:
         """Do what a call does; statements are not made unless an instrument looks at them."""
         context = PassContext.current()
         is_seen = context is not None and context.get_instruments()
         cls = type(self)
         if is_seen or cls.run is not MemoryPass.run or cls.__call__ is not Pass.__call__:
-            return self(written(given))  # a subclass may do more than `go_on`
+            return self(materialized(given))  # a subclass may do more than `go_on`
         made = self.guarded(lambda: self.go_on(given), given)
-        if isinstance(made, Placed) and made is not given:
+        if isinstance(made, MemRefAssignment) and made is not given:
             made.guard = self.guarded
         return made

@@ -21,7 +21,8 @@ from pypto._src.ir.stmts import (
     WhileStmt,
 )
 from pypto._src.ir.walk import Mutator, map_functions
-from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
 

@@ -35,7 +35,8 @@ from pypto._src.ir.walk import (
     stmts_in,
     uses,
 )
-from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 
 _P: Final = IRProperty
 

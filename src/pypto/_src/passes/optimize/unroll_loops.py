@@ -27,7 +27,8 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.walk import Mutator, copy_with, map_functions, stmts_in, variable_names
-from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.inline_calls import Clone
 from pypto._src.usage_errors import check_kind, users_frame
 

@@ -16,7 +16,8 @@ from pypto._src.ir.ssa.jumps import lower_jumps
 from pypto._src.ir.ssa.tuples import split_tuples
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.walk import map_functions
-from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.inline_calls import inline_kernel_calls
 
 _P: Final = IRProperty

@@ -58,9 +58,11 @@ from pypto._src.ir.walk import (
     variable_names,
     walk,
 )
-from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass, not_proved
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_single_stmt import flattened
 from pypto._src.passes.structure.normalize_stmt_structure import normalized
+from pypto._src.passes.verification import NOTHING_KNOWN, PassFacts
 
 _P: Final = IRProperty
 _ATOMS: Final = CONSTANTS | {Var}
@@ -79,7 +81,12 @@ class FlattenCallExpr(Pass):
         Raises:
             PassError: a ``while`` whose condition has calls, and whose body has jumps.
         """
-        return flattened(map_functions(normalized(program), lift_calls))
+        return self.transform(program, NOTHING_KNOWN)
+
+    def transform(self, program: Program, facts: PassFacts) -> Program:
+        """Do what `run` does; what was proved of a statement tells that no call is nested in it."""
+        lifted = map_functions(normalized(program), lambda f: lift_calls(f, facts))
+        return flattened(lifted)
 
 
 def flatten_call_expr() -> Pass:
@@ -87,18 +94,18 @@ def flatten_call_expr() -> Pass:
     return FlattenCallExpr()
 
 
-def lift_calls(function: Function) -> Function:
+def lift_calls(function: Function, facts: PassFacts = NOTHING_KNOWN) -> Function:
     """Return ``function`` with no call inside another expression."""
-    nested = with_nested_calls(function)
+    nested = with_nested_calls(function, facts)
     if not nested:
         return function
     body = _Lift(function, nested).body(function.body)
     return function if body is function.body else function.with_body(body)
 
 
-def with_nested_calls(function: Function) -> set[Stmt]:
+def with_nested_calls(function: Function, facts: PassFacts = NOTHING_KNOWN) -> set[Stmt]:
     """Return the statements in which a call does not stand alone."""
-    return {stmt for stmt in not_proved(function) if _holds_nested_call(stmt)}
+    return {stmt for stmt in facts.unproved(function) if _holds_nested_call(stmt)}
 
 
 def _holds_nested_call(stmt: Stmt) -> bool:

@@ -30,8 +30,9 @@ from pypto._src.ir.stmts import Function, ReturnStmt, Stmt, YieldStmt, checked_e
 from pypto._src.ir.walk import map_bodies
 from pypto._src.logs import log_event
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
-from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefs, Placed
-from pypto._src.passes.pass_base import AnyProgram, IRProperty, IRPropertySet
+from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
+from pypto._src.passes.pass_base import AnyProgram
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.normalize_stmt_structure import normal_body, normal_function
 from pypto._src.passes.sync.acknowledge import answer
 from pypto._src.passes.sync.plan_dataflow import is_sufficient
@@ -86,7 +87,7 @@ class InsertSync(MemoryPass):
     def go_on(self, given: AnyProgram) -> AnyProgram:
         """Return the program with flags and barriers in its kernels."""
         self.reports = {}
-        placed = Placed.of(given)
+        placed = MemRefAssignment.of(given)
         kernels = [each for each in placed.functions if role(each.function) is Role.KERNEL]
         found = {each: Accesses(each.function, each.root, (), each.of) for each in kernels}
         if len(kernels) < len(placed.functions):

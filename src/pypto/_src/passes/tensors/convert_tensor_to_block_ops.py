@@ -62,17 +62,13 @@ from pypto._src.ir.walk import (
 )
 from pypto._src.ops import tensor, tensor_math
 from pypto._src.ops.conversion import core_of
-from pypto._src.passes.pass_base import (
-    IRProperty,
-    IRPropertySet,
-    Pass,
-    is_said_of,
-    one_of_each_form,
-)
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_call_expr import lift_calls
 from pypto._src.passes.tensors.fusion_groups import COPIES, Waiting
 from pypto._src.passes.tensors.outline_incore_scopes import check_merges
 from pypto._src.passes.tensors.tensor_buffers import Places
+from pypto._src.passes.verification import NOTHING_KNOWN, PassFacts
 
 _P: Final = IRProperty
 
@@ -90,9 +86,12 @@ class ConvertTensorToBlockOps(Pass):
             PassError: a kernel does what no tile can do, or both matrix and vector work.
             MemoryPlanError: no tile of the tensors fits the on-chip memory.
         """
-        flat = is_said_of(program, _P.NoNestedCalls)
+        return self.transform(program, NOTHING_KNOWN)
+
+    def transform(self, program: Program, facts: PassFacts) -> Program:
+        """Do what `run` does; one call of each form tells whether a kernel has tensor ops."""
         kernels = [f for f in program.functions_ if role(f) is Role.KERNEL]
-        found = [kernel for kernel in kernels if _has_tensor_ops(kernel, flat=flat)]
+        found = [kernel for kernel in kernels if _has_tensor_ops(kernel, facts)]
         if not found:
             return program
         shared = _shared(program)
@@ -119,8 +118,9 @@ def _shared(program: Program) -> dict[str, list[SharedParams]]:
     return {name: [alias.params for alias in found] for name, found in aliases.items()}
 
 
-def _has_tensor_ops(function: Function, *, flat: bool) -> bool:
-    called = ops_called(one_of_each_form(function), flat=flat)
+def _has_tensor_ops(function: Function, facts: PassFacts) -> bool:
+    flat = facts.claims(_P.NoNestedCalls)
+    called = ops_called(facts.one_of_each_form(function), flat=flat)
     return any(_is_work(call) for call in called.values())
 
 

@@ -63,8 +63,10 @@ from pypto._src.ir.walk import (
 )
 from pypto._src.ops.layout import are_in_vec, is_column, reshape, space_in, tile_spaces
 from pypto._src.ops.rules import called
-from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass, one_of_each_form
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_call_expr import with_nested_calls
+from pypto._src.passes.verification import NOTHING_KNOWN, PassFacts
 
 _P: Final = IRProperty
 
@@ -82,8 +84,12 @@ class LegalizeTiles(Pass):
         Raises:
             PassError: an op mixes a column vector with other tiles, which no target executes.
         """
+        return self.transform(program, NOTHING_KNOWN)
+
+    def transform(self, program: Program, facts: PassFacts) -> Program:
+        """Do what `run` does; one call of each form tells whether a function is concerned."""
         return map_functions(
-            program, lambda f: with_legal_tiles(f) if role(f) is Role.KERNEL else f
+            program, lambda f: with_legal_tiles(f, facts) if role(f) is Role.KERNEL else f
         )
 
 
@@ -92,21 +98,21 @@ def legalize_tiles() -> Pass:
     return LegalizeTiles()
 
 
-def with_legal_tiles(function: Function) -> Function:
+def with_legal_tiles(function: Function, facts: PassFacts = NOTHING_KNOWN) -> Function:
     """Return ``function`` with legal tiles; see `LegalizeTiles`.
 
     Raises:
         OpError: an op gets a tile from a memory that it does not take it from.
     """
     stmts = [*stmts_in(function.body)]
-    some = one_of_each_form(function)
+    some = facts.one_of_each_form(function)
     if 2 * len(some) > len(stmts):  # then who is concerned is found at once
         some = stmts
     made = _made(some)
     calls = [s.value for s in made]
     calls += [s.expr for s in some if isinstance(s, EvalStmt) and s.expr.__class__ is Call]
     # Not every tile tells by its type where it is.
-    in_vec = not with_nested_calls(function) and are_in_vec(function.params, calls)
+    in_vec = not with_nested_calls(function, facts) and are_in_vec(function.params, calls)
     spaces = {} if in_vec else tile_spaces(function)
     concerned = _concerned(made)
     if not concerned:

@@ -66,7 +66,8 @@ from pypto._src.ir.walk import (
 )
 from pypto._src.ops import tensor
 from pypto._src.ops.conversion import core_of
-from pypto._src.passes.pass_base import IRProperty, IRPropertySet, Pass
+from pypto._src.passes.pass_base import Pass
+from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.inline_calls import Clone, inline_kernel_calls
 
 _P: Final = IRProperty
