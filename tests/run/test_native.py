@@ -27,16 +27,25 @@ from tests.natively import compiler
 SRC = Path(__file__).parents[2] / "src"
 REAL_HEADERS = SRC / "pypto" / "include"
 
-# The four functions that the launcher and the tests use, in the real headers' words.
+# What the launcher and the tests use, in the real headers' words; `stop.hpp` is theirs.
 STAND_IN = """\
 #pragma once
 #include <cstdint>
+#include <pto/detail/stop.hpp>
 namespace pto::cpu {
 inline thread_local const char* message = nullptr;
 inline thread_local uint32_t index = 0, count = 1;
-inline void reset_error() { message = nullptr; }
-inline const char* error() { return message; }
-inline void set_block(uint32_t idx, uint32_t num) { index = idx; count = num; }
+template <class Body>
+const char* launch(Run* run, uint32_t idx, uint32_t num, const Body& body) {
+    PythonCall call(*run->host);
+    if (const char* refusal = call.begin()) return refusal;
+    message = nullptr;
+    index = idx;
+    count = num;
+    body();
+    call.end();
+    return message;
+}
 }
 """
 
@@ -68,8 +77,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def headers(tmp_path: Path) -> Path:
     path = tmp_path / "include"
-    (path / "pto").mkdir(parents=True)
+    (path / "pto" / "detail").mkdir(parents=True)
     (path / "pto" / "pto-inst.hpp").write_text(STAND_IN)
+    stop = Path("pto", "detail", "stop.hpp")
+    (path / stop).write_text((REAL_HEADERS / stop).read_text())
     return path
 
 
@@ -238,11 +249,10 @@ def test_launcher_text() -> None:
     text = launcher_source("softmax")
     assert text.endswith(
         'extern "C" PYPTO_EXPORT const char* pypto_launch(\n'
-        "    int64_t* args, uint32_t block_idx, uint32_t block_num) {\n"
-        "    pto::cpu::reset_error();\n"
-        "    pto::cpu::set_block(block_idx, block_num);\n"
-        "    softmax(args);\n"
-        "    return pto::cpu::error();\n"
+        "    int64_t* args, uint32_t block_idx, uint32_t block_num, pto::cpu::Run* run) {\n"
+        "    return pto::cpu::launch(run, block_idx, block_num, [args] {\n"
+        "        softmax(args);\n"
+        "    });\n"
         "}\n"
     )
     assert text.replace("softmax", "kernel_entry") == launcher_source("kernel_entry")

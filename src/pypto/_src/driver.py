@@ -44,6 +44,7 @@ from pypto._src.run.native import (
 )
 from pypto._src.run.profile import Profile, Timing
 from pypto._src.run.scheduler import NativeHost, thread_count
+from pypto._src.run.shield import adopt, current, shielded
 from pypto._src.run.toolchain import Toolchain, find_toolchain, no_compiler_message
 from pypto._src.usage_errors import check_kind, not_a_program
 
@@ -381,9 +382,14 @@ def _compile(
 
     if len(functions) < 2:
         return {function.name: compile_one(function) for function in functions}
-    with ThreadPoolExecutor(min(len(functions), thread_count())) as pool:
-        made = pool.map(compile_one, functions)
-        return {function.name: kernel for function, kernel in zip(functions, made, strict=True)}
+    workers = min(len(functions), thread_count())
+
+    def compile_all() -> list[NativeKernel]:
+        with ThreadPoolExecutor(workers, initializer=adopt, initargs=(current(),)) as pool:
+            return list(pool.map(compile_one, functions))
+
+    made = shielded(compile_all)
+    return {function.name: kernel for function, kernel in zip(functions, made, strict=True)}
 
 
 def _launch_tensors(

@@ -21,11 +21,12 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 
 from pypto._src import knobs
 from pypto._src.errors import PyptoError
+from pypto._src.run.shield import shielded
 from pypto._src.run.toolchain import Toolchain, run
 
 SCHEMA = 1  # raise it when keys or entries change their meaning
@@ -94,8 +95,9 @@ def build(
         KnobError: ``PYPTO_CACHE_DIR`` has a value it cannot have.
     """
     flags = (*toolchain.flags, *(f"-I{path.absolute()}" for path in include_dirs), *extra_flags)
+    key_now = functools.partial(_key, source, toolchain, include_dirs, extra_flags)
     while True:
-        key = _key(source, toolchain, include_dirs, extra_flags)
+        key = key_now()
         home = knobs.CACHE_DIR.get() / str(SCHEMA)
         entry = _entry(home, key)
         if is_whole(entry):
@@ -104,11 +106,22 @@ def build(
         entry = _entry(home, key)
         if is_whole(entry):
             return entry
-        with _work_directory(home) as work:
-            built = _compile(source, work, entry.with_suffix(".cpp"), toolchain.command, flags)
-            # A header edited meanwhile would leave the old key with the new meaning.
-            if key == _key(source, toolchain, include_dirs, extra_flags):
-                return _publish(built, entry)
+        compiled = functools.partial(_compile, source, entry, toolchain.command, flags)
+        if shielded(functools.partial(_make, home, entry, compiled, key_now)):
+            return entry
+
+
+def _make(
+    home: Path, entry: Path, compiled: Callable[[Path], Path], key_now: Callable[[], str]
+) -> bool:
+    """Compile an entry and put it in its place; False if it is not what is wanted any more."""
+    with _work_directory(home) as work:
+        built = compiled(work)
+        # A header edited meanwhile would leave the old key with the new meaning.
+        is_wanted = key_now() == entry.stem
+        if is_wanted:
+            _publish(built, entry)
+    return is_wanted
 
 
 def discard(entry: Path) -> None:
@@ -143,29 +156,41 @@ def _entry(home: Path, key: str) -> Path:
 
 
 def _compile(
-    source: str, work: Path, kept: Path, command: tuple[str, ...], flags: tuple[str, ...]
+    source: str, entry: Path, command: tuple[str, ...], flags: tuple[str, ...], work: Path
 ) -> Path:
-    """Compile into ``work`` and return the object; the source goes to ``kept`` and stays."""
+    """Compile into ``work`` and return the object; the source stays beside ``entry``."""
+    kept = entry.with_suffix(".cpp")
     kept.parent.mkdir(exist_ok=True)
     draft = work / "kernel.cpp"
     draft.write_bytes(_bytes(source))
+    written = draft.stat()
     draft.replace(kept)
     built = work / "kernel.so"
     line = (*command, *flags, str(kept), "-o", str(built))
-    # The compiler's own temporary files go where the sweep finds them.
-    done = run(line, timeout_s=COMPILE_TIMEOUT_S, environment={"TMPDIR": str(work)})
+    try:
+        # The compiler's own temporary files go where the sweep finds them.
+        done = run(line, timeout_s=COMPILE_TIMEOUT_S, environment={"TMPDIR": str(work)})
+    except BaseException:
+        _remove_same(kept, written)
+        raise
     if done.code != 0:
         raise CompileError(line, done.stderr, kept, done.code)
     return built
 
 
-def _publish(built: Path, entry: Path) -> Path:
+def _remove_same(path: Path, written: os.stat_result) -> None:
+    """Remove a file that was written here, unless another build has written it since."""
+    with contextlib.suppress(OSError):
+        if os.path.samestat(path.stat(), written):
+            path.unlink()
+
+
+def _publish(built: Path, entry: Path) -> None:
     try:
         built.replace(entry)
     except PermissionError:  # Windows does not replace an object that another process has loaded
         if not is_whole(entry):
             raise
-    return entry
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import re
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from pypto._src.errors import EvaluationError
 from pypto._src.run import bounds_report
 from pypto._src.run.cache import build, discard
+from pypto._src.run.interrupts import NOT_TICKING, RUN, start_ticking
 from pypto._src.run.toolchain import Toolchain
 
 LAUNCH_SYMBOL = "pypto_launch"
@@ -30,17 +32,18 @@ _LAUNCHER = """
 #endif
 
 extern "C" PYPTO_EXPORT const char* pypto_launch(
-    int64_t* args, uint32_t block_idx, uint32_t block_num) {
-    pto::cpu::reset_error();
-    pto::cpu::set_block(block_idx, block_num);
-@allow@    @entry@(args);
-    return pto::cpu::error();
+    int64_t* args, uint32_t block_idx, uint32_t block_num, pto::cpu::Run* run) {
+    return pto::cpu::launch(run, block_idx, block_num, [args] {
+@allow@        @entry@(args);
+    });
 }
 """
 
 
 MAX_CHECKED_TENSORS = 64
 """Tensors whose bounds a launch can hand to the headers (``kMaxExtents`` there)."""
+
+_LOOP = re.compile(r"^( *(?:for|while) \(.*\) \{)$", re.MULTILINE)  # as the emitter writes it
 
 _ANY_BYTES = "int64_t{1} << 62"  # the end of a tensor that may be anywhere
 
@@ -96,7 +99,8 @@ class NativeKernel:
         """
         self.path = path
         try:
-            self._launch = ctypes.CDLL(str(path))[symbol]
+            # PyDLL: it releases Python's lock itself, and may come back with an exception.
+            self._launch = ctypes.PyDLL(str(path))[symbol]
         except AttributeError:
             raise KernelError(f"{path} has no symbol {symbol}") from None
         # No argtypes: __call__ passes what they would convert to, and half of a call is saved.
@@ -120,14 +124,23 @@ class NativeKernel:
 
         Raises:
             KernelError: The kernel reported a mistake; the message is its text.
+            KeyboardInterrupt: Ctrl-C came while this, the main thread, ran the kernel, which has
+                ended; or whatever else the handler of a signal raised.
             OverflowError: A word does not fit 64 bits with sign.
         """
         packed = words if isinstance(words, ctypes.Array) else pack(words)
-        error: int | None = self._launch(packed, block_idx, block_num)
+        error: int | None = self._launch(packed, block_idx, block_num, RUN)
         if error is not None:
-            is_report = ctypes.string_at(error, 1) == bounds_report.MARK
-            size = ctypes.sizeof(bounds_report.Report) if is_report else -1
-            raise KernelError.of(ctypes.string_at(error, size))
+            self._answer(error, packed, block_idx, block_num)
+
+    def _answer(self, answer: int, words: Words, block_idx: int, block_num: int) -> None:
+        mark = ctypes.string_at(answer, 1)
+        if mark == NOT_TICKING:
+            start_ticking()
+            self(words, block_idx, block_num)
+            return
+        size = ctypes.sizeof(bounds_report.Report) if mark == bounds_report.MARK else -1
+        raise KernelError.of(ctypes.string_at(answer, size))
 
 
 def pack(words: Sequence[int]) -> Words:
@@ -139,6 +152,15 @@ def pack(words: Sequence[int]) -> Words:
     """
     checked = array("q", words)  # ctypes alone would cut off the upper bits of a large integer
     return (ctypes.c_int64 * len(checked)).from_buffer(checked)
+
+
+def with_checkpoints(source: str) -> str:
+    """Return a kernel's C++ with a checkpoint in each of its loops, where it can be stopped.
+
+    The text keeps its lines. It is that of this machine alone: on the device a host cannot stop a
+    kernel so.
+    """
+    return _LOOP.sub(r"\1 pto::cpu::checkpoint();", source)
 
 
 def launcher_source(
@@ -157,7 +179,7 @@ def launcher_source(
     """
     if not (entry.isascii() and entry.isidentifier()):
         raise ValueError(f"{entry!r} is not the name of a C++ function")
-    named = "" if name is None else f'    pto::cpu::name_kernel("{name}");\n'
+    named = "" if name is None else f'        pto::cpu::name_kernel("{name}");\n'
     allowed = "".join(
         _allowance(index, tensor) for index, tensor in enumerate(tensors) if tensor is not None
     )
@@ -168,14 +190,14 @@ def _allowance(index: int, tensor: LaunchTensor) -> str:
     """Return the lines that name argument number ``index`` to the headers."""
     pointer = f"reinterpret_cast<const void*>(args[{index}])"
     if tensor.shape is None:
-        return f'    pto::cpu::allow({pointer}, {_ANY_BYTES}, "{tensor.name}");\n'
+        return f'        pto::cpu::allow({pointer}, {_ANY_BYTES}, "{tensor.name}");\n'
     sizes = [str(size) for size in tensor.shape]
     kind = "const" if any(isinstance(size, str) for size in tensor.shape) else "static const"
     rank = len(sizes)
-    bytes_text = " * ".join([str(tensor.element_bytes), *sizes])
+    text = f"{pointer}, {' * '.join([str(tensor.element_bytes), *sizes])}"
     return (
-        f"    {kind} int64_t shape_{index}[] = {{{', '.join(sizes) or '1'}}};\n"
-        f'    pto::cpu::allow({pointer}, {bytes_text}, "{tensor.name}", shape_{index}, {rank});\n'
+        f"        {kind} int64_t shape_{index}[] = {{{', '.join(sizes) or '1'}}};\n"
+        f'        pto::cpu::allow({text}, "{tensor.name}", shape_{index}, {rank});\n'
     )
 
 
@@ -201,7 +223,7 @@ def load_kernel(
     """
     make = functools.partial(
         build,
-        source + launcher_source(entry, tensors, name),
+        with_checkpoints(source) + launcher_source(entry, tensors, name),
         toolchain=toolchain,
         include_dirs=include_dirs,
         extra_flags=extra_flags,

@@ -10,13 +10,11 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import signal
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src import knobs
@@ -45,6 +43,7 @@ from pypto._src.ir.stmts import Function
 from pypto._src.lazy import lazy_module
 from pypto._src.run.arguments import Bound, is_array, word_of
 from pypto._src.run.cache import build
+from pypto._src.run.interrupts import HOST, IN_A_HANDLER, NOT_TICKING, Host, start_ticking
 from pypto._src.run.kernels import Kernel
 from pypto._src.run.native import KernelError
 from pypto._src.run.toolchain import Toolchain
@@ -151,7 +150,6 @@ class _Report(ctypes.Structure):
     )
 
 
-_Interrupted = ctypes.CFUNCTYPE(ctypes.c_int)
 _InPython = ctypes.CFUNCTYPE(
     ctypes.c_int,
     ctypes.c_int,
@@ -166,7 +164,7 @@ class _Options(ctypes.Structure):
         ("window", ctypes.c_int64),
         ("delay_ns", ctypes.c_int64),
         ("budget_bytes", ctypes.c_int64),
-        ("is_interrupted", _Interrupted),
+        ("host", ctypes.POINTER(Host)),
         ("python", _InPython),
     )
 
@@ -216,8 +214,9 @@ class Scheduler:
         library = ctypes.CDLL(str(path))
         self.make_pool = library.pto2_pool
         self.make_pool.restype = ctypes.c_void_p
-        self.call = library.pto2_call
-        self.call.restype = None
+        # PyDLL: it releases Python's lock itself, and may come back with an exception.
+        self.call = ctypes.PyDLL(str(path)).pto2_call
+        self.call.restype = ctypes.c_char_p
         self.free = library.pto2_free
         self.free.restype = None
         self.free.argtypes = (ctypes.c_void_p,)
@@ -291,7 +290,8 @@ class NativeHost:
 
         Raises:
             EvaluationError: the program, or a kernel, does something that has no meaning.
-            KeyboardInterrupt: the user wants to stop; no task runs any more.
+            KeyboardInterrupt: Ctrl-C came while this, the main thread, was in the call; no task
+                runs any more. Or whatever else the handler of a signal raised.
         """
         words = [*bound.words, *(bound.values[i].shape[axis] for i, axis in self._sizes)]
         count = len(leaf_types(self._return_types))
@@ -299,20 +299,20 @@ class NativeHost:
         report = _Report(result_room=count, results=results)
         trouble: list[BaseException] = []
         limits = self.scheduling
-        with _Interrupt() as interrupt:
-            options = _Options(
-                limits.window,
-                limits.delay_ns,
-                limits.budget_bytes,
-                interrupt.callback,
-                _InPython(functools.partial(self._in_python, trouble))
-                if self._ops
-                else _InPython(),
-            )
-            args = (ctypes.c_uint64 * len(words))(*(word & _MASK for word in words))
-            pool, lock = self._scheduler.pool(thread_count())
-            with lock:
-                self._scheduler.call(
+        options = _Options(
+            limits.window,
+            limits.delay_ns,
+            limits.budget_bytes,
+            ctypes.pointer(HOST),
+            _InPython(functools.partial(self._in_python, trouble)) if self._ops else _InPython(),
+        )
+        args = (ctypes.c_uint64 * len(words))(*(word & _MASK for word in words))
+        pool, lock = self._scheduler.pool(thread_count())
+        if HOST.is_handling and threading.get_ident() == HOST.main_thread:
+            raise KernelError(IN_A_HANDLER)  # the thread has the lock
+        with lock:
+            while True:
+                refusal: bytes | None = self._scheduler.call(
                     ctypes.c_void_p(pool),
                     self._enter,
                     args,
@@ -322,7 +322,10 @@ class NativeHost:
                     ctypes.byref(options),
                     ctypes.byref(report),
                 )
-                self.usage = Usage(report.tasks, report.peak_bytes, report.most_open)
+                if refusal != NOT_TICKING:
+                    break
+                start_ticking()
+            self.usage = Usage(report.tasks, report.peak_bytes, report.most_open)
         if report.failed:
             raise self._error(report, trouble)
         made: dict[int, Array] = {}
@@ -363,15 +366,14 @@ class NativeHost:
     # ----- what the runtime reports ---------------------------------------------------------
 
     def _error(self, report: _Report, trouble: Sequence[BaseException]) -> BaseException:
-        if report.stopped:
-            return KeyboardInterrupt()
         span = self._text.span(report.line)
         slug, text = report.slug.decode(), bytes(report.message).partition(b"\0")[0]
         message = text.decode(errors="replace")
         if report.in_kernel:
             return KernelError.of(bytes(report.message)).at(span)
-        if trouble and slug == "python":
-            error = trouble[0]
+        if slug == "python":
+            # Without trouble a signal came before the op had begun to catch what handlers raise.
+            error = trouble[0] if trouble else KeyboardInterrupt()
             return error.at(span) if isinstance(error, PyptoError) else error
         if slug == "argument-shape":
             return CallError(message, slug=slug).at(span)
@@ -497,32 +499,3 @@ def _operand(arg: Any, value: _Result) -> Any:
     if not value.is_tensor:
         return _number(dtype_of(arg), value.word)
     return _part(_array_over(value)[1], value)
-
-
-class _Interrupt:
-    """Notes Ctrl-C while a call runs, which looks at it now and then.
-
-    Python would raise KeyboardInterrupt in a callback, from where it cannot go on.
-    """
-
-    def __init__(self) -> None:
-        self._is_wanted = False
-        self._before: Callable[[int, FrameType | None], Any] | None = None
-        self.callback = _Interrupted()
-
-    def __enter__(self) -> _Interrupt:
-        is_main = threading.current_thread() is threading.main_thread()
-        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._before = signal.default_int_handler
-            signal.signal(signal.SIGINT, self._note)
-            self.callback = _Interrupted(lambda: int(self._is_wanted))
-        return self
-
-    def _note(self, _number: int, _frame: FrameType | None) -> None:
-        self._is_wanted = True
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-            if self._is_wanted and error is None:
-                raise KeyboardInterrupt

@@ -26,6 +26,7 @@ from typing import Literal
 from pypto._src import knobs
 from pypto._src.errors import PyptoError
 from pypto._src.logs import log_event
+from pypto._src.run.shield import current, shielded
 
 Kind = Literal["gcc", "clang", "zig", "other"]
 
@@ -33,6 +34,7 @@ NAMES = ("c++", "g++", "clang++")  # looked for on PATH, in this order
 
 VERSION_TIMEOUT_S = 30.0
 PROBE_TIMEOUT_S = 600.0  # zig builds its C++ library at first use: 40 s on four cores
+_DYING_S = 5.0  # until killed processes are gone
 NOTICE_AFTER_S = 3.0  # so long a user waits without a word
 
 # Results have to be the same on every machine and equal NumPy's, so nothing that reorders or fuses
@@ -237,8 +239,9 @@ def run(
 ) -> Finished:
     """Run a command to its end, without a shell, and return its output.
 
-    On a timeout, or when the caller is interrupted, the command and all that it started are
-    killed: a compiler driver's own children would otherwise go on. A sanitizer that is loaded into
+    On a timeout, or when the work that it is part of is abandoned (`shield`), the command and all
+    that it started are killed: a compiler driver's own children would otherwise go on. They have
+    ended when this returns, and write no file any more. A sanitizer that is loaded into
     this process is not loaded into the command, which would take three times as long under it.
 
     Args:
@@ -248,7 +251,10 @@ def run(
 
     Raises:
         OSError: The program cannot be started.
+        Abandoned: Nobody waits for the output any more.
     """
+    shield = current()
+    shield.check()
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -260,14 +266,15 @@ def run(
         env={**_without_sanitizers(os.environ), "LC_ALL": "C", **(environment or {})},
         process_group=None if sys.platform == "win32" else 0,
     )
-    with process:
+    with process, shield.command(functools.partial(_kill, process)):
         try:
             stdout, stderr = process.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired:
+        except BaseException as error:
             _kill(process)
-            return Finished(None, "", "")
-        except BaseException:
-            _kill(process)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=_DYING_S)  # its children hold the other ends of pipes
+            if isinstance(error, subprocess.TimeoutExpired):
+                return Finished(None, "", "")
             raise
     return Finished(process.returncode, stdout, stderr)
 
@@ -337,6 +344,10 @@ def _try_words(words: tuple[str, ...]) -> Toolchain | str:
 @functools.cache
 def _probe(command: tuple[str, ...]) -> Toolchain | str:
     """Build, load and call a one-line shared object; return the reason if that fails."""
+    return shielded(lambda: _tried(command))
+
+
+def _tried(command: tuple[str, ...]) -> Toolchain | str:
     try:
         version = run([*command, "--version"], timeout_s=VERSION_TIMEOUT_S)
     except OSError as error:

@@ -10,6 +10,7 @@
 #endif
 
 #include "enums.hpp"
+#include "stop.hpp"
 
 namespace pto {
 namespace detail {
@@ -50,6 +51,7 @@ enum ErrorCode : int {
     kOutOfMemory,
     kOutOfBounds,    // a transfer leaves the tensors that the launcher named
     kKernelError,    // reported by the kernel itself
+    kStopped,        // no mistake: the run that the kernel belongs to has ended
 };
 
 // Per-thread state. Plain data without constructor, so that access needs no initialisation guard. The version in the name
@@ -131,12 +133,21 @@ struct CoreReaper {
     }
 };
 
-// Keeps the first error only; `message` must be a string literal.
+// Keeps the first error only, and ends the launch; a kernel that is called without one goes on. `message` must be a string
+// literal.
 PTO_LEAST inline void record_error(int code, const char* message)
 {
     if (core_state.code == kOk) {
         core_state.code = code;
         core_state.message = message;
+    }
+    leave();
+}
+
+PTO_LEAST inline void stop_if_over()
+{
+    if (is_over()) {
+        record_error(kStopped, "the run has ended");
     }
 }
 
@@ -281,6 +292,15 @@ inline T nearest_integer(double value)
 inline const char* error() { return detail::core_state.message; }
 inline int error_code() { return detail::core_state.code; }
 
+// Every iteration of a kernel's loops begins with this, so that no loop is too long to be stopped.
+PTO_INLINE void checkpoint()
+{
+    const int32_t* word = __atomic_load_n(&detail::attention, __ATOMIC_RELAXED);
+    if (__builtin_expect(__atomic_load_n(word, __ATOMIC_RELAXED) != 0, 0)) {
+        detail::stop_if_over();
+    }
+}
+
 inline void set_block(uint32_t idx, uint32_t num)
 {
     detail::core_state.block_idx = idx;
@@ -290,6 +310,30 @@ inline void set_subblock(uint32_t idx, uint32_t num)
 {
     detail::core_state.sub_idx = idx;
     detail::core_state.sub_num = num;
+}
+
+// Runs `body`, which is a kernel with what it may touch, to its end or to its first error, which is returned. `run` says what
+// may end it earlier; nullptr if nothing may.
+template <class Body>
+const char* launch(Run* run, uint32_t block_idx, uint32_t block_num, const Body& body, PythonCall* python = nullptr)
+{
+    if (run != nullptr && run->is_over == nullptr && python == nullptr) {
+        PythonCall call(*run->host);
+        if (const char* refusal = call.begin()) {
+            return refusal;
+        }
+        const char* found = launch(run, block_idx, block_num, body, &call);
+        call.end();
+        return found;
+    }
+    if (run != nullptr) {
+        __atomic_store_n(&detail::attention, &run->host->attention, __ATOMIC_RELAXED);
+    }
+    reset_error();
+    set_block(block_idx, block_num);
+    detail::Launch here{run, python};
+    detail::enter(here, body);
+    return error();
 }
 
 }  // namespace cpu

@@ -62,6 +62,7 @@ struct PTO2Functions {
     void (*release)(PTO2Buffer*);
     bool (*submit)(PTO2Runtime*, int kernel, const PTOParam*, int count, int line);
     bool (*wait)(PTO2Runtime*, const Tensor&, bool writes, int line);
+    bool (*is_over)(PTO2Runtime*);
     bool (*python)(PTO2Runtime*, int op, const PTOParam*, int count, Tensor* result, uint64_t* word, int line);
     void (*give)(PTO2Runtime*, const Tensor*, uint64_t word);
     void (*fail)(PTO2Runtime*, int line, const char* slug, const char* message);
@@ -71,6 +72,7 @@ struct PTO2Functions {
 
 struct PTO2Runtime {
     const PTO2Functions* call;
+    const int32_t* attention;  // not 0: ask whether the call is over
 };
 
 struct PTO2Stop {};  // thrown after a mistake was reported
@@ -210,9 +212,15 @@ inline void pto2_rt_submit_task(
     }
 }
 
-// A block whose tensors are given back at its end: they are C++ objects, so the braces do it.
+// A block whose tensors are given back at its end: they are C++ objects, so the braces do it. Each iteration of a loop begins
+// one, so that no loop is too long to be stopped.
 struct PTO2Scope {
-    explicit PTO2Scope(PTO2Runtime*) {}
+    explicit PTO2Scope(PTO2Runtime* rt)
+    {
+        if (__builtin_expect(__atomic_load_n(rt->attention, __ATOMIC_RELAXED) != 0, 0) && rt->call->is_over(rt)) {
+            throw PTO2Stop();
+        }
+    }
 };
 #define PTO2_SCOPE(rt) if (PTO2Scope pto2_scope{rt}; (static_cast<void>(pto2_scope), true))
 

@@ -101,10 +101,11 @@ inline std::string report_of(const char* message)
 }
 
 // Runs a kernel; returns nullptr, or what went wrong. One tensor that is passed twice is one copy.
-inline const char* run_kernel(const Kernel& kernel, std::vector<int64_t>& words, const std::vector<Staged>& staged, Worker& worker)
+inline const char* run_kernel(const Kernel& kernel, std::vector<int64_t>& words, const std::vector<Staged>& staged,
+    Worker& worker, pto::cpu::Run& run)
 {
     if (staged.empty()) {
-        return kernel.run(words.data(), 0, 1);
+        return kernel.run(words.data(), 0, 1, &run);
     }
     int64_t bytes = kAlign;
     for (const Staged& each : staged) {
@@ -130,7 +131,7 @@ inline const char* run_kernel(const Kernel& kernel, std::vector<int64_t>& words,
         }
         words[static_cast<size_t>(staged[i].word)] = static_cast<int64_t>(reinterpret_cast<uintptr_t>(copy));
     }
-    const char* error = kernel.run(words.data(), 0, 1);
+    const char* error = kernel.run(words.data(), 0, 1, &run);
     for (const Staged& each : staged) {
         if (each.writes) {
             copy_staged(each, reinterpret_cast<char*>(words[static_cast<size_t>(each.word)]), false);
@@ -141,10 +142,12 @@ inline const char* run_kernel(const Kernel& kernel, std::vector<int64_t>& words,
 
 class Call : public PTO2Runtime {
 public:
-    Call(Pool& pool, const Kernel* kernels, int32_t kernel_count, const Options& options, Report& report)
-        : pool_(pool), kernels_(kernels), kernel_count_(kernel_count), options_(options), report_(report)
+    Call(Pool& pool, const Kernel* kernels, int32_t kernel_count, const Options& options, Report& report,
+        pto::cpu::PythonCall& python)
+        : pool_(pool), kernels_(kernels), kernel_count_(kernel_count), options_(options), report_(report), python_(python)
     {
         call = functions();
+        attention = &options.host->attention;
         window_ = options.window > 0 && options.window < Pool::kWindow ? options.window : Pool::kWindow;
         budget_ = options.budget_bytes > 0 ? options.budget_bytes : kBudgetBytes;
         is_inline_ = pool.threads() == 1;
@@ -160,6 +163,7 @@ public:
         }
         all_buffers_.clear();
         if (failed_at_.load(std::memory_order_acquire) < kNever) {
+            pto::cpu::unsay_over(*options_.host);
             std::lock_guard<std::mutex> lock(failure_mutex_);
             report_.failed = 1;
             if (failure_line_ >= 0) {  // the task came before what failed here
@@ -188,7 +192,8 @@ public:
     {
         if (task->kernel != nullptr && task->order < failed_at_.load(std::memory_order_acquire)) {
             delay(task->order);
-            const char* error = run_kernel(*task->kernel, task->words, task->staged, worker);
+            TaskRun run(*this, worker, task->order);
+            const char* error = run_kernel(*task->kernel, task->words, task->staged, worker, run);
             if (error != nullptr) {
                 note_failure(task->order, task->line, error);
             }
@@ -222,6 +227,7 @@ private:
     int32_t kernel_count_;
     const Options& options_;
     Report& report_;
+    pto::cpu::PythonCall& python_;
     int64_t window_, budget_;
     bool is_inline_;
     int64_t open_ = 0, most_open_ = 0, order_ = 0, pending_bytes_ = 0, externals_ = 0;
@@ -230,8 +236,6 @@ private:
     std::vector<Buffer*> all_buffers_, free_buffers_;
     std::vector<Staged> staged_;
     std::vector<char*> given_;
-    std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
-    uint32_t asks_ = 0;
 
     alignas(64) std::atomic<Task*> finished_{nullptr};
     std::atomic<int64_t> failed_at_{kNever};
@@ -249,6 +253,7 @@ private:
             failure_ = report_of(message);
             failure_line_ = line;
             failed_at_.store(order, std::memory_order_release);
+            pto::cpu::say_over(*options_.host);  // tasks after it that run already are over
         }
     }
 
@@ -262,23 +267,48 @@ private:
 
     bool has_failed() const { return failed_at_.load(std::memory_order_relaxed) < kNever; }
 
-    // The host may want to stop, for Ctrl-C. Asked from time to time only.
+    // ----- Stopping --------------------------------------------------------------------------------------------------
+
+    // A task that runs. It is over when an earlier one has failed, or when the call is to stop.
+    struct TaskRun : pto::cpu::Run {
+        Call& owner;
+        int64_t order;
+        bool is_callers;  // in the thread that made the call, which looks for signals as well
+
+        TaskRun(Call& call, const Worker& worker, int64_t number)
+            : Run{call.options_.host, &TaskRun::has_ended}, owner(call), order(number), is_callers(worker.number == 0)
+        {
+        }
+        static bool has_ended(Run* run)
+        {
+            TaskRun& self = *static_cast<TaskRun*>(run);
+            if (self.is_callers) {
+                self.owner.is_interrupted();
+            }
+            return self.order > self.owner.failed_at_.load(std::memory_order_acquire);
+        }
+    };
+
+    // Only in the caller's thread: lets Python handle the signals that came, and stops the call if a handler raises.
     bool is_interrupted()
     {
-        if (options_.is_interrupted == nullptr || ++asks_ % 64 != 0) {
-            return report_.stopped != 0;
-        }
-        const auto now = std::chrono::steady_clock::now();
-        if (now - asked_ > std::chrono::milliseconds(50)) {
-            asked_ = now;
-            if (options_.is_interrupted() != 0) {
-                report_.stopped = 1;
-                std::lock_guard<std::mutex> lock(failure_mutex_);
-                failure_line_ = -1;
-                failed_at_.store(-1, std::memory_order_release);  // no task begins any more
-            }
+        if (pto::cpu::attention_of(*options_.host) != 0) {
+            stop_if(python_.has_raised());
         }
         return report_.stopped != 0;
+    }
+
+    void stop_if(bool has_raised)
+    {
+        if (has_raised && report_.stopped == 0) {
+            report_.stopped = 1;
+            std::lock_guard<std::mutex> lock(failure_mutex_);
+            failure_line_ = -1;
+            failed_at_.store(-1, std::memory_order_release);  // no task begins any more
+        }
+        if (has_failed()) {
+            pto::cpu::say_over(*options_.host);  // again: the end of another call may have taken it back
+        }
     }
 
     void delay(int64_t order) const
@@ -345,7 +375,6 @@ private:
             }
             if (idle > Pool::kSpins) {
                 pool_.sleep_until([&] { return finished_.load(std::memory_order_seq_cst) != nullptr; });
-                asks_ |= 63;
                 is_interrupted();
                 idle = Pool::kSpins / 2;
             }
@@ -617,7 +646,8 @@ private:
         Worker& worker = pool_.caller();
         fill(kernel, params, count, dense, worker.words, staged_);
         delay(order_);
-        const char* error = run_kernel(kernel, worker.words, staged_, worker);
+        TaskRun run(*this, worker, order_);
+        const char* error = run_kernel(kernel, worker.words, staged_, worker, run);
         order_++;
         if (error != nullptr) {
             note_failure(order_ - 1, line, error);
@@ -877,6 +907,11 @@ private:
             }
             values[static_cast<size_t>(i)] = described(*params[i].tensor);
         }
+        // Python would run the handlers at the begin of the op, where nothing catches what they raise.
+        stop_if(python_.look());
+        if (report_.stopped != 0) {
+            return false;
+        }
         Result made{};
         if (options_.python == nullptr || options_.python(op, values.data(), count, &made) == 0) {
             fail(line, "python", "");
@@ -932,6 +967,7 @@ private:
                 return of(rt).submit(kernel, params, count, line);
             },
             [](PTO2Runtime* rt, const Tensor& tensor, bool writes, int) { return of(rt).wait(tensor, writes); },
+            [](PTO2Runtime* rt) { return of(rt).is_interrupted() || of(rt).has_failed(); },
             [](PTO2Runtime* rt, int op, const PTOParam* params, int count, Tensor* result, uint64_t* word, int line) {
                 return of(rt).python(op, params, count, result, word, line);
             },
@@ -986,15 +1022,24 @@ extern "C" {
 
 __attribute__((visibility("default"))) void* pto2_pool(int32_t threads) { return new pto2::Pool(threads); }
 
-// Runs an orchestration: `enter` is its pto2_enter with its entry.
-__attribute__((visibility("default"))) void pto2_call(void* pool, int (*enter)(PTO2Runtime*, uint64_t*, int),
+// Runs an orchestration: `enter` is its pto2_enter with its entry. Python calls this and holds its lock. Returns nullptr, or
+// why nothing was run (PythonCall::begin).
+__attribute__((visibility("default"))) const char* pto2_call(void* pool, int (*enter)(PTO2Runtime*, uint64_t*, int),
     uint64_t* args, int32_t count, const pto2::Kernel* kernels, int32_t kernel_count, const pto2::Options* options,
     pto2::Report* report)
 {
-    pto2::Call call(*static_cast<pto2::Pool*>(pool), kernels, kernel_count, *options, *report);
-    const int failed = enter(&call, args, count);
-    call.finish();
-    report->failed = report->failed != 0 || failed != 0 ? 1 : 0;
+    pto::cpu::PythonCall python(*options->host);
+    if (const char* refusal = python.begin()) {
+        return refusal;
+    }
+    {
+        pto2::Call call(*static_cast<pto2::Pool*>(pool), kernels, kernel_count, *options, *report, python);
+        const int failed = enter(&call, args, count);
+        call.finish();
+        report->failed = report->failed != 0 || failed != 0 ? 1 : 0;
+    }
+    python.end();
+    return nullptr;
 }
 
 // Frees a tensor that was given to the caller.

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "../detail/stop.hpp"
 #include "api.hpp"
 #include "arena.hpp"
 #include "queue.hpp"
@@ -45,7 +46,8 @@ struct KernelSize {
     int64_t count;
 };
 struct Kernel {
-    const char* (*run)(int64_t* args, uint32_t block, uint32_t blocks);  // nullptr, or what went wrong
+    // nullptr, or what went wrong
+    const char* (*run)(int64_t* args, uint32_t block, uint32_t blocks, pto::cpu::Run* run);
     const char* name;
     const KernelParam* params;
     const KernelSize* sizes;
@@ -302,7 +304,7 @@ struct Report {
     int32_t failed;
     int32_t line;
     int32_t in_kernel;
-    int32_t stopped;  // the host asked for it
+    int32_t stopped;  // the handler of a signal raised
     char slug[32];
     char message[2048];
     int64_t tasks;
@@ -313,10 +315,10 @@ struct Report {
     Result* results;
 };
 struct Options {
-    int64_t window;           // tasks that may be open, 0 for the pool's
-    int64_t delay_ns;         // up to so long each task waits first: for tests
-    int64_t budget_bytes;     // of tensors that only tasks still use, 0 for the default
-    int (*is_interrupted)();  // asked now and then; may be nullptr
+    int64_t window;        // tasks that may be open, 0 for the pool's
+    int64_t delay_ns;      // up to so long each task waits first: for tests
+    int64_t budget_bytes;  // of tensors that only tasks still use, 0 for the default
+    pto::cpu::Host* host;
     // Evaluates op `number` on the parameters; 0 if it failed, and then the host knows why.
     int (*python)(int number, const Result* params, int count, Result* result);
 };

@@ -1,0 +1,164 @@
+"""How long Ctrl-C takes: from the signal to KeyboardInterrupt at the caller, when all has ended.
+
+    python bench/interrupts.py [--repeat 100]
+
+Sends SIGINT to itself at a random moment of a run that would go on for hours, or of a compilation.
+`scalars` is a kernel whose loop has no instruction, `kernel` one that loads and stores 4 KiB in
+each iteration; with two threads a second Python thread computes kernels meanwhile. `host` is an
+orchestration that loops without a task, `tasks` one whose tasks, one a thread, are endless. The
+compilations begin with an empty cache, so the signal meets passes, emission or the C++ compiler: of
+one kernel, and of two that compile at once. Prints median and worst in milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import pypto.language as pl
+from pypto import runtime
+from pypto._src.run.toolchain import find_toolchain
+
+ENDLESS = 1 << 60
+
+PROGRAM = """
+@pl.program
+class Endless:
+    @pl.function(type=pl.FunctionType.InCore)
+    def kernel(self, x: pl.InOut[pl.Tensor[[16, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
+        for i in pl.range(n):
+            t = pl.load(x, [0, 0], [16, 64])
+            x = pl.store(pl.add(t, 1.0), [0, 0], [16, 64], x)
+        return x
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def scalars(self, x: pl.InOut[pl.Tensor[[16, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
+        s = 0
+        for i in pl.range(n):
+            s = (s * 5 + i) % 1000003
+        t = pl.load(x, [0, 0], [16, 64])
+        x = pl.store(pl.add(t, s), [0, 0], [16, 64], x)
+        return x
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def host(self, x: pl.InOut[pl.Tensor[[64, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
+        s = 0
+        for i in pl.range(n):
+            s = (s * 5 + i) % 1000003
+        if s == 3:
+            self.kernel(x[0:16], 1)
+        return x
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def tasks(self, x: pl.InOut[pl.Tensor[[64, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
+        for i in pl.range(4):
+            self.kernel(x[i * 16 : i * 16 + 16], n)
+        return x
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def both(self, x: pl.InOut[pl.Tensor[[64, 64], pl.FP32]], n: pl.Scalar[pl.INT64]):
+        self.kernel(x[0:16], n)
+        self.scalars(x[16:32], n)
+        return x
+"""
+
+
+def latency(run: Callable[[], Any], after_s: float) -> float | None:
+    """Return seconds from a signal to the end of ``run``; None if it ended before the signal."""
+    sent: list[float] = []
+
+    def send() -> None:
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(after_s, send)
+    try:
+        timer.start()
+        run()
+        timer.cancel()
+        timer.join()  # the signal may come here, and then says nothing
+    except KeyboardInterrupt:
+        end = time.perf_counter()
+        timer.join()
+        return end - sent[0] if timer.finished.is_set() else None
+    return None
+
+
+def measure(name: str, threads: int, run: Callable[[], Any], longest_s: float, repeat: int) -> None:
+    """Print the latencies of a run that the signal meets within so many seconds."""
+    found: list[float] = []
+    chance = random.Random(0)
+    while len(found) < repeat:
+        seconds = latency(run, chance.uniform(0.02, longest_s))
+        if seconds is not None:
+            found.append(seconds * 1e3)
+    print(f"{name:<20}{threads:>8}{statistics.median(found):>10.1f}{max(found):>10.1f}", flush=True)
+
+
+@contextmanager
+def busy_thread(compiled: Any) -> Generator[None]:
+    """Have another thread compute kernels."""
+    done = threading.Event()
+    x = np.zeros((16, 64), np.float32)
+
+    def work() -> None:
+        while not done.is_set():
+            compiled(x, 10_000)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def main() -> None:
+    """Measure and print all rows."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--repeat", type=int, default=100)
+    repeat = parser.parse_args().repeat
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    toolchain = find_toolchain()
+    print(toolchain.label if toolchain else "no C++ compiler")
+    print(f"{'ms, of ' + str(repeat):<20}{'threads':>8}{'median':>10}{'worst':>10}")
+    program = pl.parse(PROGRAM)
+    small, large = np.zeros((16, 64), np.float32), np.zeros((64, 64), np.float32)
+    for name in ("kernel", "scalars"):
+        compiled = runtime.compile(program, entry=name)
+        measure(name, 1, lambda run=compiled: run(small, ENDLESS), 0.2, repeat)
+        with busy_thread(runtime.compile(program, entry="kernel")):
+            measure(name, 2, lambda run=compiled: run(small, ENDLESS), 0.2, repeat)
+    for name in ("host", "tasks"):
+        compiled = runtime.compile(program, entry=name)
+        for threads in (1, 2):
+            os.environ["PYPTO_NUM_THREADS"] = str(threads)
+            measure(name, threads, lambda run=compiled: run(large, ENDLESS), 0.2, repeat)
+    for threads, name in ((1, "kernel"), (2, "both")):
+        os.environ["PYPTO_NUM_THREADS"] = str(threads)
+
+        def compile_anew(entry: str = name) -> None:
+            with tempfile.TemporaryDirectory() as cache:
+                os.environ["PYPTO_CACHE_DIR"] = cache
+                runtime.compile(program, entry=entry)
+
+        begin = time.perf_counter()
+        compile_anew()
+        seconds = time.perf_counter() - begin
+        measure("compile", threads, compile_anew, 0.9 * seconds, repeat)
+
+
+if __name__ == "__main__":
+    main()

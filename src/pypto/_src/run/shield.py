@@ -1,0 +1,108 @@
+"""Work that leaves files and processes behind where a signal cuts it in two: compiling.
+
+Such work runs in a thread of its own, where no signal handler raises, while the main thread waits.
+What a handler raises there, as Ctrl-C does, ends the commands that the work has started; the work
+then clears up, and only then the exception goes on. Knows nothing of compilers and files.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+_CLEARING_S: Final = 10.0
+"""An interrupted work has so long to remove its files."""
+
+
+class Abandoned(BaseException):
+    """Nobody waits for this work any more. Not an Exception: it is no result of a command."""
+
+
+class Shield:
+    """The commands of one work, and whether it is still wanted."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kills: list[Callable[[], None]] = []
+        self._is_abandoned = False
+
+    def abandon(self) -> None:
+        """Kill the commands that run, and refuse others."""
+        with self._lock:
+            self._is_abandoned = True
+            for kill in self._kills:
+                kill()
+
+    def check(self) -> None:
+        """Raise `Abandoned` if the work is not wanted any more."""
+        if self._is_abandoned:
+            raise Abandoned
+
+    @contextmanager
+    def command(self, kill: Callable[[], None]) -> Generator[None]:
+        """Have `abandon` call ``kill`` as long as a command runs; at its end, `check`."""
+        with self._lock:
+            self._kills.append(kill)
+            if self._is_abandoned:
+                kill()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._kills.remove(kill)
+        self.check()
+
+
+class _OfThread(threading.local):
+    shield = Shield()  # of threads that work for nobody, which nothing abandons
+
+
+_of_thread = _OfThread()
+
+
+def current() -> Shield:
+    """Return the shield that this thread works under."""
+    return _of_thread.shield
+
+
+def adopt(shield: Shield) -> None:
+    """Let this thread, which works for another one, work under that one's shield."""
+    _of_thread.shield = shield
+
+
+def shielded(work: Callable[[], T]) -> T:
+    """Return ``work()``, out of reach of what signal handlers raise.
+
+    Raises:
+        BaseException: what ``work`` raises; or what a handler raised meanwhile, when ``work`` has
+            ended.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()  # no handler runs here
+    shield, done = Shield(), threading.Event()
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        adopt(shield)
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.set()
+
+    try:
+        threading.Thread(target=run, name="pypto-compile", daemon=True).start()
+        done.wait()
+    except BaseException:
+        shield.abandon()
+        done.wait(_CLEARING_S)
+        raise
+    if errors:
+        raise errors[0]
+    return results[0]

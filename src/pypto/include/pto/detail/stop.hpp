@@ -1,0 +1,151 @@
+// How native code ends before its own end: the word that every loop looks at, and Python's signal handlers, which run when it is
+// set. Kernels and the task runtime share this file. It knows Python by the addresses of a few functions, and no tile or task.
+//
+// A launch ends by an exception that the launch itself catches, at the begin of an iteration or where a mistake is found. So
+// each instruction before that is done whole, and none after it begins. Compiled without exceptions a launch goes on to its end.
+#ifndef PTO_DETAIL_STOP_HPP
+#define PTO_DETAIL_STOP_HPP
+
+#include <cstdint>
+
+namespace pto {
+namespace cpu {
+
+// What Python and all native code of a process share; run/interrupts.py owns it and has the same fields. All but `attention`
+// is read and written by who holds Python's lock.
+struct Host {
+    int32_t attention;    // kTick and kOver; not 0: every thread in native code looks whether it is to stop
+    int32_t is_ticking;   // a thread of Python's sets kTick now and then while `inside` is not 0
+    int32_t inside;       // native calls of the main thread that have not ended
+    int32_t is_handling;  // the main thread runs signal handlers in the midst of one
+    int64_t calls;        // that the main thread made so far
+    uint64_t main_thread;
+    unsigned long (*thread)();  // PyThread_get_thread_ident
+    void* (*release)();         // PyEval_SaveThread
+    void (*acquire)(void*);     // PyEval_RestoreThread
+    int (*check_signals)();     // PyErr_CheckSignals: not 0 if a handler raised, and then the exception is set
+};
+
+// Python writes the lowest byte alone, so that this is no race with those who write the next one.
+constexpr int32_t kTick = 1;    // the main thread is to look for signals
+constexpr int32_t kOver = 256;  // some run is over and has threads that may not know yet
+
+inline int32_t attention_of(const Host& host) { return __atomic_load_n(&host.attention, __ATOMIC_RELAXED); }
+inline void say_over(Host& host) { __atomic_fetch_or(&host.attention, kOver, __ATOMIC_RELAXED); }
+inline void unsay_over(Host& host) { __atomic_fetch_and(&host.attention, ~kOver, __ATOMIC_RELAXED); }
+
+// The answer to a call that Python made too early: it starts the thread that ticks, and calls again.
+constexpr const char* kNotTicking = "\2";
+
+// A native call by Python, which holds its lock before and after it. Without destructor: Python ends a daemon thread by
+// unwinding it from `acquire` when the process exits.
+class PythonCall {
+public:
+    explicit PythonCall(Host& host) : host_(host), is_main_(host.thread() == host.main_thread) {}
+
+    // nullptr, or why native code cannot run now.
+    const char* begin()
+    {
+        if (is_main_) {
+            if (host_.is_handling != 0) {
+                return "a signal handler cannot run a kernel while its thread is in the midst of one";
+            }
+            if (host_.is_ticking == 0) {
+                return kNotTicking;
+            }
+            host_.inside++;
+            host_.calls++;
+        }
+        state_ = host_.release();
+        return nullptr;
+    }
+    void end()
+    {
+        host_.acquire(state_);
+        host_.inside -= is_main_ ? 1 : 0;
+    }
+    // Runs the handlers of signals, if a tick came; true if one raised, now or before. Only the main thread has any to run.
+    bool has_raised()
+    {
+        return is_main_ && (attention_of(host_) & kTick) != 0 ? look() : has_raised_;
+    }
+    // The same without a tick.
+    bool look()
+    {
+        if (is_main_ && !has_raised_) {
+            __atomic_fetch_and(&host_.attention, ~kTick, __ATOMIC_RELAXED);
+            host_.acquire(state_);
+            host_.is_handling = 1;
+            has_raised_ = host_.check_signals() != 0;
+            host_.is_handling = 0;
+            state_ = host_.release();
+        }
+        return has_raised_;
+    }
+
+private:
+    Host& host_;
+    void* state_ = nullptr;
+    bool is_main_, has_raised_ = false;
+};
+
+// What may end a launch early.
+struct Run {
+    Host* host;
+    bool (*is_over)(Run*);  // asked while `host` wants attention; nullptr if Python itself launches the kernel
+};
+
+}  // namespace cpu
+
+namespace detail {
+
+struct Ended {};  // leaves a kernel; the launch catches it
+
+struct Launch {
+    cpu::Run* run;
+    cpu::PythonCall* python;
+};
+inline thread_local Launch* launched = nullptr;  // the launch that this thread is in
+
+// Returns if this thread is in no launch.
+inline void leave()
+{
+#if defined(__cpp_exceptions)
+    if (launched != nullptr) {
+        throw Ended();
+    }
+#endif
+}
+
+template <class Body>
+inline void enter(Launch& launch, const Body& body)
+{
+    launched = &launch;
+#if defined(__cpp_exceptions)
+    try {
+        body();
+    } catch (const Ended&) {
+    }
+#else
+    body();
+#endif
+    launched = nullptr;
+}
+
+// What the loops of this object look at: `Host::attention` from the first launch on.
+inline int32_t quiet = 0;
+inline int32_t* attention = &quiet;
+
+inline __attribute__((noinline, cold)) bool is_over()
+{
+    const Launch* launch = launched;
+    if (launch == nullptr || launch->run == nullptr) {
+        return false;
+    }
+    return launch->python != nullptr ? launch->python->has_raised() : launch->run->is_over(launch->run);
+}
+
+}  // namespace detail
+}  // namespace pto
+
+#endif

@@ -1,0 +1,190 @@
+"""Native code that would never end is ended: by its first mistake, or by Ctrl-C.
+
+Each attack runs in a process of its own (`endless`), because what fails here cannot be interrupted.
+The time given to it says nothing of how long an interrupt takes; ``bench/interrupts.py`` does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pypto._src.run.toolchain import Toolchain
+from tests.natively import compiler
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+
+SRC = Path(__file__).parents[2] / "src"
+ATTACK = Path(__file__).with_name("endless.py")
+WATCHDOG_S = 120.0
+"""A process that has not ended then never will; compiling its kernels takes the most of it."""
+
+
+def attack(
+    *words: str,
+    when: Callable[[], bool] = lambda: True,
+    signals: bool = True,
+    **variables: str,
+) -> dict[str, Any]:
+    """Return what becomes of a case that is interrupted when it is ready and ``when`` is true."""
+    process = subprocess.Popen(
+        [sys.executable, str(ATTACK), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(SRC), **variables},
+    )
+    assert process.stdout is not None
+    with process:
+        try:
+            if signals:
+                process.stdout.readline()
+                until = time.monotonic() + WATCHDOG_S
+                while not when() and process.poll() is None and time.monotonic() < until:
+                    time.sleep(0.01)
+                time.sleep(0.3)  # well within what is to be interrupted
+                process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=WATCHDOG_S)
+        except BaseException:
+            process.kill()
+            raise
+    assert errors == ""
+    return json.loads(out.removeprefix("ready\n"))
+
+
+@pytest.mark.parametrize("name", ["rows", "scalars", "until"])
+def test_interrupt_ends_a_kernel(name: str) -> None:
+    """Loops with and without instructions end; what the kernel has stored is whole."""
+    compiler()
+    found = attack(name, "1")
+    assert found == {
+        "error": "KeyboardInterrupt",
+        "message": "",
+        "is_still": True,
+        "is_whole": True,
+        "changed": name == "rows",
+        "handler": True,
+    }
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("name", ["no_tasks", "short_tasks", "endless_tasks", "host_ops"])
+def test_interrupt_ends_an_orchestration(name: str, threads: str) -> None:
+    """The host and its tasks in all threads end, and nobody writes the arrays any more."""
+    compiler()
+    found = attack(name, threads)
+    assert found == {
+        "error": "KeyboardInterrupt",
+        "message": "",
+        "is_still": True,
+        "is_whole": True,
+        "changed": name in ("short_tasks", "endless_tasks"),
+        "handler": True,
+    }
+
+
+_MISTAKES = {
+    "beyond": "beyond: a load reads [16:20, 0:64] of out, a tensor [16, 64]",
+    "element": "element: pl.read takes 16:17 of a dimension of 16 elements",
+    "division": "'//' by zero",
+    "failing_task": "beyond: a load reads [16:20, 0:64] of out, a tensor [16, 64]",
+    "failing_later": "beyond: a load reads [16:20, 0:64] of out, a tensor [16, 64]",
+}
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("name", [*_MISTAKES])
+def test_mistake_ends_a_run(name: str, threads: str) -> None:
+    """The first mistake ends a kernel at once, and the tasks after it that run already."""
+    compiler()
+    found = attack(name, threads, signals=False)
+    assert (found["error"], found["message"]) == ("KernelError", _MISTAKES[name])
+    assert found["is_still"]
+
+
+def test_other_threads_go_on() -> None:
+    """A kernel that another Python thread runs is not what the interrupt is for."""
+    compiler()
+    found = attack("beside_a_thread", "1")
+    assert found == {
+        "error": "KeyboardInterrupt",
+        "message": "",
+        "others": 0,
+        "value": 4_000_000.0,
+    }
+
+
+def test_handlers_run_in_the_midst_of_a_kernel() -> None:
+    """A handler may return, and the kernel goes on; what it raises ends the kernel."""
+    compiler()
+    found = attack("own_handlers", "1")
+    refusal = "a signal handler cannot run a kernel while its thread is in the midst of one"
+    assert found == {"error": "Own", "message": "", "seen": [refusal], "changed": True}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_forked_child_is_interrupted() -> None:
+    """A child looks for signals itself."""
+    compiler()
+    assert attack("forked", "1", signals=False) == {"error": "KeyboardInterrupt"}
+
+
+# A compiler that never ends while a file is there; it notes the processes that would be left.
+_STALLING = """\
+#!/bin/sh
+case "$*" in *--version*) exec {compiler} --version ;; esac
+if [ -e "$STALL" ]; then
+    echo junk > "$TMPDIR/junk.s"
+    sleep 100000 &
+    echo $! $$ >> "$STALL.pids"
+    wait
+fi
+exec {compiler} "$@"
+"""
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"  # a zombie runs no more
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+@pytest.mark.parametrize("entry", ["rows", "failing_task"], ids=["one-kernel", "two-kernels"])
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_interrupt_ends_a_compilation(entry: str, threads: str, tmp_path: Path) -> None:
+    """The compiler and its children are killed, and no file of theirs or ours is left."""
+    toolchain: Toolchain = compiler()
+    script = tmp_path / "c++"
+    script.write_text(_STALLING.format(compiler=shlex.join(toolchain.command)))
+    script.chmod(0o755)
+    stall, temporary, cache = (tmp_path / name for name in ("stall", "temporary", "cache"))
+    temporary.mkdir()
+    pids = Path(f"{stall}.pids")
+    found = attack(
+        "compiling",
+        threads,
+        entry,
+        when=pids.exists,
+        PYPTO_CXX=str(script),
+        PYPTO_CACHE_DIR=str(cache),
+        TMPDIR=str(temporary),
+        STALL=str(stall),
+    )
+    assert found["error"] == "KeyboardInterrupt"
+    assert found["left"] == []
+    assert not [pid for pid in map(int, pids.read_text().split()) if _is_alive(pid)]
+    assert not [*temporary.iterdir()]
+    assert [*cache.rglob("*.so")]  # afterwards the program was compiled after all
