@@ -14,7 +14,7 @@ _ := $(shell test -x $(BIN)/python || rm -f $(VENV)/run.stamp $(VENV)/dev.stamp)
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench golden clean
+.PHONY: help demo test check format coverage bench golden clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,12 @@ format: $(VENV)/dev.stamp ## format the code and apply safe lint fixes
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
+coverage: $(VENV)/dev.stamp ## run all tests and print which part of the package they run
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n auto
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
 bench: $(VENV)/run.stamp ## run the benchmarks
 	@set -e; for file in bench/*.py; do \
 	  if [ ! -e "$$file" ]; then echo "bench/ has no benchmarks."; exit 0; fi; \
@@ -44,7 +50,7 @@ golden: $(VENV)/dev.stamp ## rewrite the expected texts in tests/golden
 	$(BIN)/pytest -n auto --update-golden
 
 clean: ## remove the environment, caches and build results
-	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache .coverage .coverage.*
 	find src tests bench -type d -name __pycache__ -prune -exec rm -rf {} +
 
 # One environment with two stamps: what running needs, and the development tools on top.

@@ -1,0 +1,165 @@
+"""Builds the package and tries what was built, far from the checkout.
+
+    python -m tests.artifact                 build into a temporary folder, then try it
+    python -m tests.artifact build FOLDER    the wheel and the sdist
+    python -m tests.artifact try FOLDER      install each into an environment of its own, run the
+                                             first kernel of the README and `pypto demo`
+    python -m tests.artifact version TAG     refuse a tag that is not the version, or has no
+                                             section in the changelog
+
+Needs nothing but Python: it runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import venv
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+COMMANDS = "Scripts" if os.name == "nt" else "bin"
+IN_WHEEL = ("pypto/py.typed", "pypto/examples/softmax.py", "pypto/include/pto/pto-inst.hpp")
+IN_SDIST = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "tests/artifact.py")
+
+
+def run(command: Sequence[str | Path], folder: Path) -> str:
+    """Run a command in a folder, as somebody would who has no checkout; return what it prints."""
+    words = [str(word) for word in command]
+    hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment["PYPTO_CACHE_DIR"] = str(folder / "cache")
+    begin = time.perf_counter()
+    done = subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(words)} failed:\n{done.stdout}{done.stderr}")
+    shown = " ".join([Path(words[0]).stem, *(w for w in words[1:] if len(w) < 60)])
+    print(f"  {shown}: {time.perf_counter() - begin:.1f} s", flush=True)
+    return done.stdout
+
+
+def environment_in(folder: Path) -> Path:
+    """Make an environment and return the folder of its commands."""
+    venv.create(folder, with_pip=True)
+    return folder / COMMANDS
+
+
+def build(target: Path) -> None:
+    """Write the wheel, made of the sdist, and the sdist into a folder."""
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        python = environment_in(folder / "environment") / "python"
+        run([python, "-m", "pip", "install", "--quiet", "build"], folder)
+        run([python, "-m", "build", "--outdir", target.absolute(), ROOT], folder)
+    wheel, sdist = artifacts(target)
+    held = set(zipfile.ZipFile(wheel).namelist())
+    require(held, IN_WHEEL, wheel)
+    if any(name.startswith("tests/") for name in held):
+        sys.exit(f"{wheel.name} holds tests")
+    with tarfile.open(sdist) as archive:
+        require({name.partition("/")[2] for name in archive.getnames()}, IN_SDIST, sdist)
+    for path in (wheel, sdist):
+        print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
+
+
+def require(held: set[str], wanted: Sequence[str], path: Path) -> None:
+    """Stop if an archive lacks files."""
+    missing = sorted(set(wanted) - held)
+    if missing:
+        sys.exit(f"{path.name} lacks {', '.join(missing)}")
+
+
+def artifacts(folder: Path) -> tuple[Path, Path]:
+    """Return the one wheel and the one sdist in a folder."""
+    wheels, sdists = list(folder.glob("pypto-*.whl")), list(folder.glob("pypto-*.tar.gz"))
+    if len(wheels) != 1 or len(sdists) != 1:
+        sys.exit(f"{folder} holds {len(wheels)} wheels and {len(sdists)} sdists, not one of each")
+    return wheels[0], sdists[0]
+
+
+def first_kernel() -> str:
+    """Return the first program of the README."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def try_out(path: Path) -> None:
+    """Install a wheel or an sdist into a new environment and use it there."""
+    print(path.name)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder = Path(name).resolve()
+        commands = environment_in(folder / "environment")
+        python = commands / "python"
+        run([python, "-m", "pip", "install", "--quiet", path.absolute()], folder)
+        where = run([python, "-c", "import pypto; print(pypto.__file__)"], folder).strip()
+        if not Path(where).resolve().is_relative_to(folder):
+            sys.exit(f"pypto was imported from {where}, not from the new environment")
+        said = run([commands / "pypto", "--version"], folder).split()
+        if said != ["pypto", version()]:
+            sys.exit(f"pypto --version says {' '.join(said)}, the checkout is {version()}")
+        (folder / "first.py").write_text(first_kernel(), encoding="utf-8")
+        run([python, "first.py"], folder)
+        run([commands / "pypto", "check", "first.py"], folder)
+        print(run([commands / "pypto", "demo"], folder).rstrip())
+
+
+def version() -> str:
+    """Return the version that the checkout has."""
+    text = (ROOT / "src" / "pypto" / "_version.py").read_text(encoding="utf-8")
+    found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def sections() -> list[tuple[str, str, str]]:
+    """Return the sections of the changelog, newest first: version, date and text."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    heads = r"^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?\n(.*?)(?=^## |\Z)"
+    found = re.findall(heads, text, re.MULTILINE | re.DOTALL)
+    return [(name, date, body.strip()) for name, date, body in found]
+
+
+def check_tag(tag: str) -> None:
+    """Stop unless a tag names this version, which the changelog describes with its date."""
+    if tag != f"v{version()}":
+        sys.exit(f"the tag is {tag}, the version v{version()}: src/pypto/_version.py has it")
+    (unreleased, _, pending), (name, date, _), *_ = sections()
+    if unreleased != "Unreleased" or pending:
+        sys.exit("CHANGELOG.md has changes under Unreleased: give them to the version")
+    if name != version() or not date:
+        sys.exit(f"CHANGELOG.md has no section [{version()}] with a date below Unreleased")
+    print(f"{tag} of {date}")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Do what the command line says."""
+    match arguments:
+        case []:
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+                main(["build", folder])
+                main(["try", folder])
+        case ["build", folder]:
+            build(Path(folder))
+        case ["try", folder]:
+            for path in artifacts(Path(folder)):
+                try_out(path)
+        case ["version", tag]:
+            check_tag(tag)
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
