@@ -14,7 +14,7 @@ _ := $(shell test -x $(BIN)/python || rm -f $(VENV)/run.stamp $(VENV)/dev.stamp)
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format coverage bench golden clean
+.PHONY: help demo test check format coverage bench golden texts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ bench: $(VENV)/run.stamp ## run the benchmarks
 
 golden: $(VENV)/dev.stamp ## rewrite the expected texts in tests/golden
 	$(BIN)/pytest -n auto --update-golden
+
+texts: $(VENV)/dev.stamp ## write the text of every kernel of the tests: make texts DIR=out
+	@$(BIN)/python -m tests.emit.write_texts "$(DIR)"
 
 clean: ## remove the environment, caches and build results
 	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache .coverage .coverage.*

@@ -69,6 +69,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the files in tests/golden instead of comparing with them",
     )
+    parser.addoption(
+        "--show-text",
+        action="store_true",
+        help="print the whole texts of kernels that are not those that tests/golden records",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,10 +1,10 @@
-"""Every text that `tests/golden/cpp` keeps: those of the op rows, the examples, forms and draws.
+"""Every C++ text whose bytes `tests/golden` records: op rows, examples, forms and drawn kernels.
 
-The folder is there to be fed to the tile library's headers, one kernel a file, in the layout of
-`tests/golden/pto`: `<op>/<row>.<type>.<shapes>.cpp` for each shape and element type of each row of
-an op, `examples/<case>.<kernel>.cpp` for each kernel of the examples, `forms/` for what rows do not
-show, `options/` for the additions that can be asked for, `random/` for drawn kernels. Each file is
-a whole translation unit with the entry point ``kernel_entry``.
+A kernel a file, for the tile library's headers, with the names of `pto_texts.py`:
+`<op>/<row>.<type>.<shapes>.cpp` for each shape and element type of each row of an op,
+`examples/<case>.<kernel>.cpp` for each kernel of the examples, `forms/` for what rows do not show,
+`options/` for the additions that can be asked for, `random/` for drawn kernels. Each file is a
+whole translation unit with the entry point ``kernel_entry``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Every text that `tests/golden/pto` keeps: those of the op rows, the examples, forms and draws.
+"""Every PTO text whose bytes `tests/golden` records: op rows, examples, forms and drawn kernels.
 
-The folder is there to be fed to the assembler, one kernel a file: `<op>/<row>.<type>.<shapes>.pto`
-for each shape and element type of each row of an op, `examples/<case>.<kernel>.pto` for each kernel
-of the examples, `kernels/` and `forms/` for what rows do not show, `random/` for drawn kernels, and
-`index.tsv`, which lists all files with the options of the assembler. A text is for
+A kernel a file, for the assembler: `<op>/<row>.<type>.<shapes>.pto` for each shape and element type
+of each row of an op, `examples/<case>.<kernel>.pto` for each kernel of the examples, `kernels/` and
+`forms/` for what rows do not show, `random/` for drawn kernels. A text is for
 ``--pto-level=level2`` unless its name says ``level3``; the first line of each repeats the options.
 The text of a kernel does not depend on the target (a3 or a5).
 """
@@ -34,9 +33,9 @@ DRAWN = 24  # of each way to draw a kernel
 
 
 class Text(NamedTuple):
-    """One kept text."""
+    """One text."""
 
-    path: str  # below tests/golden/pto
+    path: str  # below tests/golden/pto or tests/golden/cpp
     text: str
 
 
@@ -153,9 +152,3 @@ OTHERS = {
     "random": random_texts,
 }
 FOLDERS = (*OPS, *OTHERS)
-
-
-def index_text(paths: dict[str, str]) -> str:
-    """Return the list of kept texts, given each file's first line: path and options."""
-    lines = [f"{path}\t{first.removeprefix('// ptoas ')}" for path, first in sorted(paths.items())]
-    return "\n".join(["path\toptions of ptoas", *lines, ""])

@@ -1,0 +1,172 @@
+"""What `tests/golden` holds of the texts of kernels: a line for each, and some of them whole.
+
+There are thousands of texts (`pto_texts.py`, `cpp_texts.py`), most of them much like others.
+`manifest.tsv` has a line for each: its path, the start of its SHA-256 digest and, of a PTO text,
+the options of the assembler. So a changed byte in any text is noticed. A person reads those texts
+that `choose` takes; they stand in files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.emit import cpp_texts, pto_texts
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+MANIFEST = "manifest.tsv"
+HEAD = "path\tsha256\toptions of ptoas\n"
+KINDS = {"pto": pto_texts, "cpp": cpp_texts}
+FOLDERS = tuple(f"{kind}/{folder}" for kind, module in KINDS.items() for folder in module.FOLDERS)
+WHOLE = ("pto/examples/", "pto/kernels/", "cpp/examples/")
+"""Folders whose texts are all kept: programs as users write them."""
+
+
+@cache
+def texts(folder: str) -> Mapping[str, str]:
+    """Return the texts of a folder by their paths below `tests/golden`.
+
+    No two paths differ in nothing but the case of letters: some file systems take them for one.
+    """
+    kind, _, name = folder.partition("/")
+    found: dict[str, str] = {}
+    for path, text in KINDS[kind].texts(name):
+        assert f"{kind}/{path}" not in found, f"two texts have the path {kind}/{path}"
+        found[f"{kind}/{path}"] = text
+    assert len({path.lower() for path in found}) == len(found)
+    return found
+
+
+def all_texts() -> dict[str, str]:
+    """Return all texts by path."""
+    return {path: text for folder in FOLDERS for path, text in texts(folder).items()}
+
+
+# --------------------------------------------------------------------------------------------
+# The manifest
+# --------------------------------------------------------------------------------------------
+
+
+class Entry(NamedTuple):
+    """What the manifest says of a text."""
+
+    digest: str
+    options: str = ""  # of ptoas; a C++ text has none
+
+
+def options_of(text: str) -> str:
+    """Return the options of the assembler that the first line of a PTO text names."""
+    first = text.partition("\n")[0]
+    return first.removeprefix("// ptoas ") if first.startswith("// ptoas ") else ""
+
+
+def entry(text: str) -> Entry:
+    """Return what the manifest says of this text."""
+    return Entry(sha256(text.encode()).hexdigest()[:16], options_of(text))
+
+
+def manifest_text(found: Mapping[str, str]) -> str:
+    """Return the manifest of texts."""
+    lines = ("\t".join([path, *filter(None, entry(found[path]))]) + "\n" for path in sorted(found))
+    return HEAD + "".join(lines)
+
+
+@cache
+def manifest() -> dict[str, Entry]:
+    """Return the manifest's entries by path."""
+    lines = (GOLDEN / MANIFEST).read_text(encoding="utf-8").splitlines()[1:]
+    rows = (line.split("\t") for line in lines)
+    return {path: Entry(*rest) for path, *rest in rows}
+
+
+def kept() -> set[str]:
+    """Return the paths of the texts that stand in `tests/golden` whole."""
+    files = (path for kind in KINDS for path in (GOLDEN / kind).rglob("*") if path.is_file())
+    return {path.relative_to(GOLDEN).as_posix() for path in files}
+
+
+# --------------------------------------------------------------------------------------------
+# Which texts a person reads
+# --------------------------------------------------------------------------------------------
+
+_COMMENT = re.compile(r"\s*//.*")
+_NUMBER = re.compile(r'"[^"]*"|\b\d[\dx]*(?=x[a-z]+\d+>)|\b\d[\w.]*(?:(?<=e)-\d+)?|(?<=EVENT_ID)\d')
+_NAME = {
+    "pto": re.compile(r"%-?\w+(?:#\w+)?|(?<=@)\w+"),
+    # Types, flags and instructions are names in capitals, or these.
+    "cpp": re.compile(
+        r"\b(?!(?:u?int\d+_t|float|half|bool|auto|const|using|if|else|for|while|return|static_cast"
+        r"|reinterpret_cast|set_flag|wait_flag|pipe_barrier)\b)(?:[a-z_]\w*|[A-Z]\b)"
+    ),
+}
+_LIST = re.compile(r"\bx(?:(?:, |x)x)+\b")
+_VALUE = r"[-!~*]?\bx\b"
+_INNER = re.compile(
+    rf"{_VALUE} (?:[-+*/%&|^<>]|[<>=!]=|<<|>>|&&|\|\||\? x :) {_VALUE}"
+    rf"|(?:static_cast<\w+>|\bx<\w+>|\bx|(?<![\w>]))\({_VALUE}(?:, {_VALUE})*\)|\bx\[x\]|\bx\(\)"
+)
+
+
+@cache
+def line_forms(kind: str, line: str) -> tuple[str, ...]:
+    """Return the forms of a line: the line with ``x`` for each name, number and list of them.
+
+    Of C++, operators and calls in expressions are forms of their own, and ``x`` in what is around
+    them.
+    """
+    line = _NAME[kind].sub("x", _NUMBER.sub("x", _COMMENT.sub("", line.strip())))
+    found: list[str] = []
+    while kind == "cpp" and (inner := _INNER.search(line)):
+        found.append(inner[0])
+        line = f"{line[: inner.start()]}x{line[inner.end() :]}"
+    return (*found, _LIST.sub("x..", line))
+
+
+def forms(path: str, text: str) -> set[str]:
+    """Return the forms of the lines of a text."""
+    kind = path.partition("/")[0]
+    return {f"{kind}: {form}" for line in text.splitlines() for form in line_forms(kind, line)}
+
+
+def choose(found: Mapping[str, str]) -> list[str]:
+    """Return the paths of the texts that a person reads, in order: each form is in one of them.
+
+    The texts of `WHOLE` are taken. Then, from the shortest to the longest, each that shows a form
+    which none of the taken ones shows. Then those are left out again, the longest first, whose
+    forms others show too.
+    """
+    of = {path: forms(path, text) for path, text in found.items()}
+    order = sorted(found, key=lambda path: (not path.startswith(WHOLE), len(found[path]), path))
+    shown: Counter[str] = Counter()
+    taken: list[str] = []
+    for path in order:
+        if path.startswith(WHOLE) or any(form not in shown for form in of[path]):
+            taken.append(path)
+            shown.update(of[path])
+    for path in taken[::-1]:
+        if not path.startswith(WHOLE) and all(shown[form] > 1 for form in of[path]):
+            taken.remove(path)
+            shown.subtract(of[path])
+    return sorted(taken)
+
+
+# --------------------------------------------------------------------------------------------
+# Differences
+# --------------------------------------------------------------------------------------------
+
+
+def differences(folder: str, found: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield path and kind of difference between the texts of a folder and the manifest."""
+    recorded = {path: e for path, e in manifest().items() if path.startswith(f"{folder}/")}
+    for path in sorted(found.keys() | recorded.keys()):
+        if path not in recorded:
+            yield path, "is new"
+        elif path not in found:
+            yield path, "is gone"
+        elif entry(found[path]) != recorded[path]:
+            yield path, "is another text"

@@ -1,0 +1,26 @@
+"""A sample of `tests.emit.mutants`: no change of what emitters write goes unnoticed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COUNT = 20
+FOLDERS = ["pto/forms", "cpp/forms"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants are judged in forked processes")
+def test_mutants_are_noticed() -> None:
+    """Other instructions, attributes, types, brackets and orders of operands: each fails a text."""
+    command = [sys.executable, "-m", "tests.emit.mutants", str(COUNT), *FOLDERS]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = [line.split() for line in done.stdout.splitlines()]
+    assert [words[0] for words in counts] == ["name:", "order:", "text:"]
+    assert all(words[1] == words[3] for words in counts)
+    assert sum(int(words[3]) for words in counts) == COUNT
