@@ -20,7 +20,7 @@ from pypto._src.frontend.state import call_cache
 from pypto._src.frontend.state.call_cache import CallForm, CallForms
 from pypto._src.ir.nodes import Call, ConstFloat, IRNode
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.walk import walk
+from pypto._src.ir.traversal.walk import walk
 from pypto.runtime import Case
 
 EXAMPLES = {path.stem: path for path in (Path(__file__).parents[2] / "examples").glob("*.py")}

@@ -18,7 +18,7 @@ from pypto._src.frontend.diagnose import explain
 from pypto._src.frontend.state.messages import recipe
 from pypto._src.ir.inspect.source_names import resized, user_call, user_name
 from pypto._src.ir.nodes import Call
-from pypto._src.ir.walk import walk
+from pypto._src.ir.traversal.walk import walk
 from pypto._src.suggestions import nearest
 
 Array = np.ndarray[Any, Any]

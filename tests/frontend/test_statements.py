@@ -25,7 +25,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.traversal.queries import stmts_in
 from tests.frontend.texts import body, error, kernel, lines
 
 N = "n: pl.INT64"

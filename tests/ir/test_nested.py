@@ -12,7 +12,8 @@ from pypto import ir, passes, runtime
 from pypto._src.errors import TextError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.verify.verifier import IRVerifier
-from pypto._src.ir.walk import nesting, substitute, with_room
+from pypto._src.ir.traversal.recursion import nesting, with_room
+from pypto._src.ir.traversal.mutator import substitute
 
 DEPTH = 2000
 INT64 = ir.ScalarType(ir.INT64)

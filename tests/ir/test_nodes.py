@@ -25,7 +25,7 @@ from pypto._src.ir.unchecked import (
     checked_tuple,
     checked_var,
 )
-from pypto._src.ir.walk import copy_with
+from pypto._src.ir.traversal.walk import copy_with
 from tests.ir.samples import BOOL, FP32, INT, assign, function, seq, var
 
 a, b = var("a"), var("b")

@@ -21,7 +21,7 @@ from pypto._src.ir.verify import known_forms as proofs_module
 from pypto._src.ir.verify.known_forms import Look, Proofs, Shared
 from pypto._src.ir.verify.ssa import look
 from pypto._src.ir.verify.verifier import RULES
-from pypto._src.ir.walk import copy_with
+from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy, PassManager
 from tests.ir.samples import assign, function, program, var
 from tests.passes.build import random_kernel

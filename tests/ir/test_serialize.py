@@ -25,7 +25,7 @@ from pypto._src.errors import InternalError, PyptoError
 from pypto._src.ir.nodes import IRNode, Op, exprs_of_type
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.serialize import MAGIC, SCHEMA, SerializeError
-from pypto._src.ir.walk import copy_with, walk
+from pypto._src.ir.traversal.walk import copy_with, walk
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy
 from tests.ir.samples import INT, assign, function, kernel, loop_sum, seq, var

@@ -8,26 +8,9 @@ from typing import Any
 import pytest
 
 from pypto import ir
-from pypto._src.ir.walk import (
-    Mutator,
-    call_order,
-    calls_of,
-    children,
-    copy_with,
-    defined_by,
-    exprs_in,
-    functions_called,
-    is_arithmetic,
-    is_flat,
-    map_bodies,
-    occurring,
-    ops_called,
-    stmts_in,
-    substitute,
-    uses,
-    variable_names,
-    walk,
-)
+from pypto._src.ir.traversal.mutator import Mutator, map_bodies, substitute
+from pypto._src.ir.traversal.queries import call_order, calls_of, defined_by, exprs_in, functions_called, is_arithmetic, is_flat, occurring, ops_called, stmts_in, uses, variable_names
+from pypto._src.ir.traversal.walk import children, copy_with, walk
 from tests.ir.samples import INT, assign, function, kernel, loop_sum, program, seq, var
 
 x, y, z = var("x"), var("y"), var("z")

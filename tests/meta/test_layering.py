@@ -32,7 +32,9 @@ ir.unchecked ir.stmts ir.interning
 ir.annotations ir.result_type_cache ir.emit_sites
 ir.opdef
 ir.inspect.source_names
-ir.walk
+ir.traversal ir.traversal.walk
+ir.traversal.recursion
+ir.traversal.mutator ir.traversal.queries
 ir.verify ir.verify.codes ir.common_parts
 ir.verify.known_forms
 ir.verify.ssa

@@ -38,7 +38,7 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.text.printer import python_print
-from pypto._src.ir.walk import walk
+from pypto._src.ir.traversal.walk import walk
 from pypto._src.ops.define import REGISTRY
 
 FP32 = DataType.FP32

@@ -13,7 +13,7 @@ from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Var, const_value
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Stmt
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.passes.memory.allocate_memory_addr import with_addresses
 from pypto._src.passes.memory.init_mem_ref import with_memrefs
 from pypto._src.passes.memory.memory_reuse import buffers

@@ -21,7 +21,8 @@ from pypto._src.ir.stmts import (
     SeqStmts,
     Stmt,
 )
-from pypto._src.ir.walk import exprs_in, stmts_in, walk
+from pypto._src.ir.traversal.queries import exprs_in, stmts_in
+from pypto._src.ir.traversal.walk import walk
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
 from pypto._src.passes.structure.flatten_single_stmt import FlattenSingleStmt

@@ -13,7 +13,7 @@ from pypto._src.errors import PassError, PyptoError
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.nodes import Call, GlobalVar, Op, TensorType, TileType, Var
 from pypto._src.ir.stmts import AssignStmt, Function, Program, ReturnStmt
-from pypto._src.ir.walk import functions_called, stmts_in
+from pypto._src.ir.traversal.queries import functions_called, stmts_in
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.inline_calls import InlineCalls
 from tests.passes.scalar_machine import opaque, run_program

@@ -12,7 +12,7 @@ from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import TileType, Var, static_shape
 from pypto._src.ir.stmts import Function, Program, statements
-from pypto._src.ir.walk import walk
+from pypto._src.ir.traversal.walk import walk
 from pypto._src.ops.layout import tile_spaces
 from pypto._src.passes.memory.init_mem_ref import with_memrefs
 from pypto._src.passes.pass_base import Pass

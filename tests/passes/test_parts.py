@@ -14,7 +14,7 @@ from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.nodes import TileType
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import AssignStmt, Function, Program
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.passes.memory.allocate_memory_addr import with_addresses
 from pypto._src.passes.memory.init_mem_ref import init_mem_ref
 from pypto._src.passes.memory.memory_reuse import with_shared_buffers

@@ -43,7 +43,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
 )
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.passes.pass_manager import PassManager
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA, to_ssa
 from pypto._src.passes.sync.checker import check_sync

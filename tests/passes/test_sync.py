@@ -25,7 +25,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     statements,
 )
-from pypto._src.ir.walk import copy_with
+from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ops.define import REGISTRY
 from pypto._src.passes.memory.allocate_memory_addr import with_addresses
 from pypto._src.passes.memory.init_mem_ref import with_memrefs

@@ -22,7 +22,7 @@ from pypto._src.errors import EmitError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.walk import walk
+from pypto._src.ir.traversal.walk import walk
 from pypto._src.ops import matmul
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import Toolchain

@@ -48,7 +48,8 @@ def scalars() -> ir.Program:
 
 
 def _on(node: ir.Expr, variables: dict[str, ir.Var]) -> ir.Expr:
-    from pypto._src.ir.walk import substitute, uses
+    from pypto._src.ir.traversal.mutator import substitute
+    from pypto._src.ir.traversal.queries import uses
 
     return substitute(node, {v: variables[v.name] for v in uses([node])})
 
@@ -241,7 +242,7 @@ def test_hand_written_programs_are_valid(make: Make) -> None:
 
 def test_every_node_class_is_in_some_program() -> None:
     """No node class is missing from the programs above."""
-    from pypto._src.ir.walk import walk
+    from pypto._src.ir.traversal.walk import walk
 
     seen = {type(node) for make in PROGRAMS.values() for node in walk(make())}
     concrete = [

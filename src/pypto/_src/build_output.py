@@ -33,7 +33,7 @@ from pypto._src.ir.nodes import ScalarType, TensorType, dtype_of
 from pypto._src.ir.roles import core_type, kernels, outermost
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.symbolic_dims import dimension_vars
-from pypto._src.ir.walk import with_room
+from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.logs import log_event
 from pypto._src.passes.pass_base import PassContext
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager

@@ -33,7 +33,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     yielded,
 )
-from pypto._src.ir.walk import call_order, stmts_in
+from pypto._src.ir.traversal.queries import call_order, stmts_in
 
 _MOST: Final = 64
 """How many ways in which two parameters of one function share memory are told apart."""

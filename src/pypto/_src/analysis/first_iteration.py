@@ -16,7 +16,7 @@ from pypto._src.analysis.branch_conditions import Conditions, Turn
 from pypto._src.analysis.stmt_tree import Block, Site, number, sites_in
 from pypto._src.ir.nodes import Call, Expr, ScalarType, Var, const_value
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt
-from pypto._src.ir.walk import uses
+from pypto._src.ir.traversal.queries import uses
 
 _OUTSIDE: Final = 0
 """The depth of a function's body: no branch is as high up."""

@@ -35,7 +35,7 @@ from pypto._src.ir.nodes import (
     UnaryExpr,
     Var,
 )
-from pypto._src.ir.walk import uses
+from pypto._src.ir.traversal.queries import uses
 
 COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
 _ZERO: Final = Affine(0, {})

@@ -40,7 +40,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
 )
-from pypto._src.ir.walk import stmts_in, uses
+from pypto._src.ir.traversal.queries import stmts_in, uses
 from pypto._src.ops.layout import is_whole
 
 Segment = tuple[int, int]

@@ -41,7 +41,8 @@ from pypto._src.ir.stmts import (
     Stmt,
     statements,
 )
-from pypto._src.ir.walk import uses, walk
+from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.traversal.walk import walk
 
 _LEVELS: Final = frozenset({"block", "tensor"})
 

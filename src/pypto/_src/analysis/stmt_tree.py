@@ -43,7 +43,9 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.unchecked import checked_var, with_args
-from pypto._src.ir.walk import Mutator, copy_with, rebuilt_fields, uses
+from pypto._src.ir.traversal.mutator import Mutator
+from pypto._src.ir.traversal.walk import copy_with, rebuilt_fields
+from pypto._src.ir.traversal.queries import uses
 
 
 class Site:

@@ -10,7 +10,7 @@ from pypto._src import build_output
 from pypto._src.commands.cli_options import Commands
 from pypto._src.commands.programs import load_either
 from pypto._src.ir.text.printer import python_print
-from pypto._src.ir.walk import with_room
+from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.statement.printer import to_statement_text
 
 

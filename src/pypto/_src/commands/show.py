@@ -27,7 +27,7 @@ from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import CallError
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text.printer import python_print
-from pypto._src.ir.walk import with_room
+from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_base import Pass, PassContext

@@ -43,7 +43,8 @@ from pypto._src.ir.nodes import Expr, TensorType, TileType, Type, Var, symbols_o
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt
 from pypto._src.ir.unchecked import checked_var
-from pypto._src.ir.walk import calls_of, children, uses
+from pypto._src.ir.traversal.queries import calls_of, uses
+from pypto._src.ir.traversal.walk import children
 from pypto._src.ops.rules import called
 
 _CALLED_OUTSIDE: Final[dict[Function, tuple[Function, ...]]] = {}

@@ -59,7 +59,7 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.symbolic_dims import solved_dims, told_dims
-from pypto._src.ir.walk import nesting, room
+from pypto._src.ir.traversal.recursion import nesting, room
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import tile_spaces
 

@@ -9,7 +9,8 @@ from pypto._src.ir.enums import CoreType, FunctionType, PipeType
 from pypto._src.ir.nodes import Call, Op
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ScopeStmt, Stmt
-from pypto._src.ir.walk import calls_of, children, functions_called, is_flat, stmts_in
+from pypto._src.ir.traversal.queries import calls_of, functions_called, is_flat, stmts_in
+from pypto._src.ir.traversal.walk import children
 
 
 class Role(Enum):

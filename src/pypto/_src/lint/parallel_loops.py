@@ -22,7 +22,8 @@ from pypto._src.ir.enums import ForKind
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import Expr, TensorType, Var, const_value
 from pypto._src.ir.stmts import ForStmt, Function, Program, WhileStmt, YieldStmt, yielded
-from pypto._src.ir.walk import call_order, functions_called, stmts_in, uses, with_room
+from pypto._src.ir.traversal.queries import call_order, functions_called, stmts_in, uses
+from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.lint.uninitialized import in_flat_form
 from pypto._src.usage_errors import not_a_program
 

@@ -10,7 +10,8 @@ from pypto._src.diagnostics import Diagnostic
 from pypto._src.errors import PyptoError
 from pypto._src.ir.nodes import Call
 from pypto._src.ir.stmts import AssignStmt, Function, Program
-from pypto._src.ir.walk import functions_called, stmts_in, with_room
+from pypto._src.ir.traversal.queries import functions_called, stmts_in
+from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.lint.uninitialized_tensors import unwritten_tensors
 from pypto._src.lint.uninitialized_tiles import unwritten_tiles
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA

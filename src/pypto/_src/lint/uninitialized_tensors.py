@@ -38,7 +38,7 @@ from pypto._src.ir.stmts import (
     IfStmt,
     Program,
 )
-from pypto._src.ir.walk import call_order
+from pypto._src.ir.traversal.queries import call_order
 from pypto._src.ops import tensor_math
 from pypto._src.ops.rules import called, dims
 

@@ -14,7 +14,7 @@ from pypto._src.ir.inspect.source_names import user_call
 from pypto._src.ir.nodes import Call, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Program
-from pypto._src.ir.walk import defined_by, held_by, stmts_in, uses
+from pypto._src.ir.traversal.queries import defined_by, held_by, stmts_in, uses
 
 RULE: Final = "unused-variable"
 

@@ -42,7 +42,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ir.stmts import statements as statements_of
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     BY_PYTHON_NAME,

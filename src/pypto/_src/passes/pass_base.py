@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from pypto._src.errors import InternalError, PyptoError
 from pypto._src.ir.stmts import Program
-from pypto._src.ir.walk import with_room
+from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.passes.properties import IRPropertySet
 from pypto._src.passes.verification import (
     NOTHING_KNOWN,

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, get_args, get_type_hints
 from pypto._src.errors import PassError
 from pypto._src.ir.nodes import Call, ConstInt, Expr, ScalarType, exprs_of_type, same_type
 from pypto._src.ir.stmts import Program
-from pypto._src.ir.walk import Mutator
+from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ops.rules import describe
 from pypto._src.passes.pass_base import Pass
 

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from pypto._src.ir.stmts import Program
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.passes.pass_base import Pass, PassInstrument
 from pypto._src.passes.rewrite import Hits, RewritePass
 

@@ -22,7 +22,8 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
 from pypto._src.ir.verify.known_forms import Proofs
-from pypto._src.ir.walk import defined_by, stmts_in, walk
+from pypto._src.ir.traversal.queries import defined_by, stmts_in
+from pypto._src.ir.traversal.walk import walk
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.targets import A2A3, Target
 

@@ -10,7 +10,7 @@ from pypto._src.diagnostics import Span
 from pypto._src.ir.nodes import Expr, TensorType, Var
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt, yielded
-from pypto._src.ir.walk import calls_of, stmts_in
+from pypto._src.ir.traversal.queries import calls_of, stmts_in
 
 
 def place_of_access(function: Function, tensor: str, *, writes: bool) -> Span | None:

@@ -15,7 +15,7 @@ from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, Var, symbols_of_type
 from pypto._src.ir.stmts import Function, ReturnStmt
 from pypto._src.ir.text.printer import python_print
-from pypto._src.ir.walk import uses
+from pypto._src.ir.traversal.queries import uses
 
 
 class SizeMissingError(CallError):

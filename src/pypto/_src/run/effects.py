@@ -26,7 +26,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import call_order, stmts_in
+from pypto._src.ir.traversal.queries import call_order, stmts_in
 
 
 class Effects(NamedTuple):

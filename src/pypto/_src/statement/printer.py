@@ -52,7 +52,8 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import uses, walk
+from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.traversal.walk import walk
 from pypto._src.statement.atoms import CONSTANTS, TypePrinter, has_dtype, is_index, is_odd, literal
 from pypto._src.statement.form import to_statement_form
 from pypto._src.statement.mnemonics import (

@@ -35,7 +35,7 @@ from pypto._src.ir.stmts import (
     statements,
     yielded,
 )
-from pypto._src.ir.walk import uses
+from pypto._src.ir.traversal.queries import uses
 
 
 class Flow:

@@ -36,7 +36,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     final_yield,
 )
-from pypto._src.ir.walk import exprs_in, stmts_in, uses
+from pypto._src.ir.traversal.queries import exprs_in, stmts_in, uses
 
 _LITERALS: Final = frozenset({ConstInt, ConstFloat, ConstBool})
 _VARIABLES: Final = frozenset({Var, IterArg})

@@ -33,7 +33,7 @@ from pypto._src.ir.nodes import (
     Var,
     dtype_of,
 )
-from pypto._src.ir.walk import copy_with
+from pypto._src.ir.traversal.walk import copy_with
 
 _Const = ConstInt | ConstFloat | ConstBool
 _SHARED: Final = (Add, Sub, Mul, FloorDiv, FloorMod, Min, Max, BitAnd, BitOr, BitXor)

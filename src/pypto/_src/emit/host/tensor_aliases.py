@@ -36,7 +36,7 @@ from pypto._src.ir.stmts import (
     statements,
     yielded,
 )
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ops import tensor as tensor_ops
 
 

@@ -22,7 +22,7 @@ from pypto._src.emit.pto.types import (
 from pypto._src.errors import EmitError
 from pypto._src.ir.nodes import ScalarType, TensorType, Var, exprs_of_type
 from pypto._src.ir.stmts import Function
-from pypto._src.ir.walk import uses
+from pypto._src.ir.traversal.queries import uses
 
 BODY: Final = "body"
 """The section of the operations."""

@@ -24,7 +24,7 @@ from pypto._src.ir.nodes import Expr, MemRef, TensorType, TileType, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.walk import calls_in
+from pypto._src.ir.traversal.queries import calls_in
 from pypto._src.ops import tensor as tensor_ops
 
 

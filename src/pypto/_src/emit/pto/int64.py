@@ -37,7 +37,7 @@ from pypto._src.ir.nodes import (
     Var,
 )
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt, yielded
-from pypto._src.ir.walk import held_by, is_flat, stmts_in
+from pypto._src.ir.traversal.queries import held_by, is_flat, stmts_in
 
 
 def is_int64(value: Expr) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pypto._src.ir.nodes import Call, Expr, TileType, Var, const_value, same_dims
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt
-from pypto._src.ir.walk import exprs_in, stmts_in, uses
+from pypto._src.ir.traversal.queries import exprs_in, stmts_in, uses
 from pypto._src.ops.layout import effective_view, is_column
 from pypto._src.ops.valid import ELEMENTWISE
 

@@ -34,7 +34,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     yielded,
 )
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ops.layout import is_whole
 
 Key: TypeAlias = "tuple[int, str, tuple[int, ...]]"

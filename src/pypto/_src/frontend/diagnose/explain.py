@@ -59,7 +59,7 @@ from pypto._src.ir.opdef import (
     spelling,
 )
 from pypto._src.ir.stmts import AssignStmt, Stmt
-from pypto._src.ir.walk import stmts_in
+from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ops import bitwise, elementwise, layout, memory, select, tensor_math
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.rules import FROM_MAT, check_space

@@ -49,7 +49,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt, checked_assign, seq
-from pypto._src.ir.walk import defined_by, stmts_in
+from pypto._src.ir.traversal.queries import defined_by, stmts_in
 from pypto._src.ops.unified import unified
 
 MOST_ERRORS: Final = 10

@@ -16,7 +16,7 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.ir.nodes import Call, Expr, UnknownType, Var
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import EvalStmt, Stmt
-from pypto._src.ir.walk import walk
+from pypto._src.ir.traversal.walk import walk
 
 
 def has_effect(value: Any) -> bool:

@@ -26,7 +26,7 @@ from pypto._src.ir.nodes import (
     valid_part,
 )
 from pypto._src.ir.stmts import AssignStmt
-from pypto._src.ir.walk import defined_by, stmts_in, uses
+from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
 
 _SIZE_NAME: Final = "_valid_tmp"
 _MOST_LOOKED_AT: Final = 64  # statements before a call, for the name of its valid size

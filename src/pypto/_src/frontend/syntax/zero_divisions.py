@@ -24,7 +24,7 @@ from pypto._src.ir.nodes import (
     dtype_of,
 )
 from pypto._src.ir.stmts import ForStmt, IfStmt, Stmt, WhileStmt
-from pypto._src.ir.walk import child_list
+from pypto._src.ir.traversal.walk import child_list
 
 DIVIDING: Final[Mapping[type, str]] = {FloatDiv: "/", FloorDiv: "//", FloorMod: "%"}
 """Operators that fail on integers if the second one is zero."""

@@ -100,7 +100,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     seq,
 )
-from pypto._src.ir.walk import copy_with
+from pypto._src.ir.traversal.walk import copy_with
 
 # --------------------------------------------------------------------------------------------
 # Operators

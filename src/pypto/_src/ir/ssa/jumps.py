@@ -37,7 +37,9 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, map_functions, stmts_in
+from pypto._src.ir.traversal.mutator import Mutator, map_functions
+from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.traversal.queries import stmts_in
 
 _JUMPS: Final = frozenset({BreakStmt, ContinueStmt, ReturnStmt})
 

@@ -28,7 +28,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import occurring, uses
+from pypto._src.ir.traversal.queries import occurring, uses
 
 Vars: TypeAlias = "dict[Var, None]"
 """A set of variables that keeps the order of insertion."""

@@ -23,7 +23,8 @@ from pypto._src.ir.nodes import (
     Var,
 )
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
-from pypto._src.ir.walk import Mutator, stmts_in, uses, variable_names
+from pypto._src.ir.traversal.mutator import Mutator
+from pypto._src.ir.traversal.queries import stmts_in, uses, variable_names
 
 MOST_VALUES: Final = 1024
 """How many values a tuple that a variable takes may hold, those in its tuples included."""

@@ -64,7 +64,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     statements,
 )
-from pypto._src.ir.walk import uses
+from pypto._src.ir.traversal.queries import uses
 
 INDEX_TYPE: Final = scalar_type(DataType.INDEX)
 

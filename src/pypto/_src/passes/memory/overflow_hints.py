@@ -19,7 +19,7 @@ from pypto._src.ir.nodes import Call, MakeTuple, TileType, Var, static_shape
 from pypto._src.ir.opdef import INTS, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.ir.text.printer import python_print
-from pypto._src.ir.walk import uses
+from pypto._src.ir.traversal.queries import uses
 from pypto._src.ops.memory import create_tile, full
 from pypto._src.passes.memory.dynamic_storage_allocation import Item, plan
 from pypto._src.passes.memory.memory_reuse import Buffer, aligned

@@ -20,7 +20,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     WhileStmt,
 )
-from pypto._src.ir.walk import Mutator, map_functions
+from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 

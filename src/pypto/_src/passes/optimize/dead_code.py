@@ -26,15 +26,9 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import (
-    Mutator,
-    copy_with,
-    defined_by,
-    exprs_in,
-    map_functions,
-    stmts_in,
-    uses,
-)
+from pypto._src.ir.traversal.mutator import Mutator, map_functions
+from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.traversal.queries import defined_by, exprs_in, stmts_in, uses
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 

@@ -28,7 +28,9 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import Mutator, copy_with, map_functions, uses
+from pypto._src.ir.traversal.mutator import Mutator, map_functions
+from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.traversal.queries import uses
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 

@@ -41,7 +41,7 @@ from pypto._src.ir.nodes import (
     same_type,
 )
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, YieldStmt, statements
-from pypto._src.ir.walk import defined_by, stmts_in
+from pypto._src.ir.traversal.queries import defined_by, stmts_in
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.rewrite import RewritePass, Rewriter, Rule
 

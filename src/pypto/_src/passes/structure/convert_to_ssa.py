@@ -15,7 +15,7 @@ from pypto._src.ir.ssa.construct import ssa_and_calls, to_ssa
 from pypto._src.ir.ssa.jumps import lower_jumps
 from pypto._src.ir.ssa.tuples import split_tuples
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.walk import map_functions
+from pypto._src.ir.traversal.mutator import map_functions
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.inline_calls import inline_kernel_calls

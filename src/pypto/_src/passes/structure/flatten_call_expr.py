@@ -47,17 +47,9 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.unchecked import checked_var, with_args
-from pypto._src.ir.walk import (
-    Mutator,
-    calls_of,
-    is_flat,
-    map_bodies,
-    map_functions,
-    stmts_in,
-    substitute,
-    variable_names,
-    walk,
-)
+from pypto._src.ir.traversal.mutator import Mutator, map_bodies, map_functions, substitute
+from pypto._src.ir.traversal.queries import calls_of, is_flat, stmts_in, variable_names
+from pypto._src.ir.traversal.walk import walk
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_single_stmt import flattened

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from pypto._src.ir.stmts import SIMPLE, OpStmts, Program, SeqStmts, Stmt
-from pypto._src.ir.walk import Mutator, map_bodies
+from pypto._src.ir.traversal.mutator import Mutator, map_bodies
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 

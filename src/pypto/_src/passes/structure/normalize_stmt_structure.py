@@ -17,7 +17,7 @@ from pypto._src.ir.stmts import (
     checked_run,
     statements,
 )
-from pypto._src.ir.walk import Mutator, map_bodies
+from pypto._src.ir.traversal.mutator import Mutator, map_bodies
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 

@@ -27,7 +27,7 @@ from pypto._src.ir.enums import PipeType
 from pypto._src.ir.nodes import Call
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, ReturnStmt, Stmt, YieldStmt, checked_eval
-from pypto._src.ir.walk import map_bodies
+from pypto._src.ir.traversal.mutator import map_bodies
 from pypto._src.logs import log_event
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs

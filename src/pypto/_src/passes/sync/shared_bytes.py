@@ -22,7 +22,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.walk import held_by, stmts_in, uses
+from pypto._src.ir.traversal.queries import held_by, stmts_in, uses
 
 
 class SharedBytes:

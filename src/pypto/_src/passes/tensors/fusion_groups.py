@@ -21,7 +21,8 @@ from pypto._src.ir.inspect.source_names import user_call, user_name
 from pypto._src.ir.nodes import Call, Expr, TensorType, Var, const_value, same_dims
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Stmt
-from pypto._src.ir.walk import calls_in, copy_with, stmts_in, uses
+from pypto._src.ir.traversal.queries import calls_in, stmts_in, uses
+from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ops import tensor_math
 from pypto._src.ops.conversion import core_of
 from pypto._src.passes.tensors.elementwise_loops import (

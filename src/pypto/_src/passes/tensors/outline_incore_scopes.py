@@ -53,17 +53,9 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.walk import (
-    Mutator,
-    children,
-    defined_by,
-    functions_called,
-    stmts_in,
-    substitute,
-    uses,
-    variable_names,
-    walk,
-)
+from pypto._src.ir.traversal.mutator import Mutator, substitute
+from pypto._src.ir.traversal.walk import children, walk
+from pypto._src.ir.traversal.queries import defined_by, functions_called, stmts_in, uses, variable_names
 from pypto._src.ops import tensor
 from pypto._src.ops.conversion import core_of
 from pypto._src.passes.pass_base import Pass

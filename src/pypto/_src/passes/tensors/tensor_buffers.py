@@ -17,7 +17,8 @@ from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import Expr, TensorType, Var, exprs_of_type, same_dims
 from pypto._src.ir.stmts import Function, ReturnStmt, statements
-from pypto._src.ir.walk import Mutator, uses, variable_names
+from pypto._src.ir.traversal.mutator import Mutator
+from pypto._src.ir.traversal.queries import uses, variable_names
 
 
 class Places:

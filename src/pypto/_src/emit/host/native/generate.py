@@ -64,7 +64,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.symbolic_dims import dimension_vars, solved_dims, told_dims
 from pypto._src.ir.text.printer import python_print
-from pypto._src.ir.walk import functions_called
+from pypto._src.ir.traversal.queries import functions_called
 from pypto._src.ops import tensor as tensor_ops
 
 ENTRY_SYMBOL: Final = "pypto_enter"

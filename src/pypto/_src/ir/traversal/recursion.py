@@ -1,0 +1,96 @@
+"""Room for recursion over statements that are nested deeper than Python's calls may be."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from pypto._src.ir.nodes import Expr, IRNode, exprs_of_type
+from pypto._src.ir.stmts import Function, Program, Stmt
+from pypto._src.ir.traversal.walk import OPERANDS, VALUES, children
+
+T = TypeVar("T")
+
+_CALLS: Final = 40
+"""More calls of Python than one rewrite has inside each other for one level of statements."""
+
+
+
+def with_room(action: Callable[[], T], root: IRNode) -> T:
+    """Return ``action()``, which recurses over the statements of ``root`` and may begin again.
+
+    Python's limit of nested calls is raised only where it was too low, and while it is needed. The
+    calls are Python's own, which do not use up the stack of the thread.
+    """
+    try:
+        return action()
+    except RecursionError:
+        depth = nesting(root)
+    with room(depth):
+        return action()
+
+
+@contextmanager
+def room(depth: int) -> Generator[None, None, None]:
+    """Raise Python's limit of nested calls as `with_room` does, for statements ``depth`` deep."""
+    with _Room.lock:
+        if not _Room.users:
+            _Room.before = sys.getrecursionlimit()
+        _Room.users += 1
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _Room.before + depth * _CALLS))
+    try:
+        yield
+    finally:
+        with _Room.lock:
+            _Room.users -= 1
+            if not _Room.users:
+                sys.setrecursionlimit(_Room.before)
+
+
+class _Room:
+    """The threads that need a higher limit of nested calls now, and the limit before them."""
+
+    lock = threading.Lock()
+    users = 0
+    before = 0
+
+
+def nesting(root: IRNode) -> int:
+    """Return how many statements, and then operators and calls, are at most inside each other."""
+    deepest = 0
+    heights: dict[int, int] = {}  # of expressions, by identity
+    stack: list[tuple[IRNode, int]] = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if isinstance(node, Expr):
+            if node.__class__ not in VALUES:
+                depth += _height(node, heights)
+        elif isinstance(node, Stmt | Function | Program):
+            stack += [(child, depth + 1) for child in children(node)]
+            if isinstance(node, Function):
+                dims = (dim for param in node.params for dim in exprs_of_type(param.type))
+                stack += [(dim, depth + 1) for dim in dims]
+        else:
+            continue
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _height(root: Expr, known: dict[int, int]) -> int:
+    """Return how many operators and calls are at most inside the outermost one of an expression."""
+    stack: list[IRNode] = [root]
+    while stack:
+        node = stack[-1]
+        operands = OPERANDS[node.__class__]
+        parts = () if operands is None else operands(node)
+        below = [part for part in parts if OPERANDS[part.__class__] is not None]
+        pending = [part for part in below if id(part) not in known]
+        if pending:
+            stack += pending
+        else:
+            known[id(node)] = max((known[id(part)] + 1 for part in below), default=0)
+            stack.pop()
+    return known[id(root)]
