@@ -15,8 +15,8 @@ from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.nodes import Add, ConstInt, Expr, Sub
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.mutator import Mutator
-from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.traversal.recursion import nesting
+from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.natively import compiler
 

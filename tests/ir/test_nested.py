@@ -11,9 +11,9 @@ import pypto.language as pl
 from pypto import ir, passes, runtime
 from pypto._src.errors import TextError
 from pypto._src.interp.evaluate import Evaluator
-from pypto._src.ir.verify.verifier import IRVerifier
-from pypto._src.ir.traversal.recursion import nesting, with_room
 from pypto._src.ir.traversal.mutator import substitute
+from pypto._src.ir.traversal.recursion import nesting, with_room
+from pypto._src.ir.verify.verifier import IRVerifier
 
 DEPTH = 2000
 INT64 = ir.ScalarType(ir.INT64)

@@ -18,6 +18,7 @@ from pypto._src.ir.nodes import (
     static_shape,
 )
 from pypto._src.ir.stmts import checked_assign
+from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.unchecked import (
     checked_binary,
     checked_call,
@@ -25,7 +26,6 @@ from pypto._src.ir.unchecked import (
     checked_tuple,
     checked_var,
 )
-from pypto._src.ir.traversal.walk import copy_with
 from tests.ir.samples import BOOL, FP32, INT, assign, function, seq, var
 
 a, b = var("a"), var("b")

@@ -16,12 +16,12 @@ from pypto._src.diagnostics import Diagnostic
 from pypto._src.ir.interning import unique
 from pypto._src.ir.nodes import exprs_of_type, scalar_type
 from pypto._src.ir.stmts import statements
+from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.unchecked import with_memref
 from pypto._src.ir.verify import known_forms as proofs_module
 from pypto._src.ir.verify.known_forms import Look, Proofs, Shared
 from pypto._src.ir.verify.ssa import look
 from pypto._src.ir.verify.verifier import RULES
-from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy, PassManager
 from tests.ir.samples import assign, function, program, var
 from tests.passes.build import random_kernel

@@ -9,7 +9,20 @@ import pytest
 
 from pypto import ir
 from pypto._src.ir.traversal.mutator import Mutator, map_bodies, substitute
-from pypto._src.ir.traversal.queries import call_order, calls_of, defined_by, exprs_in, functions_called, is_arithmetic, is_flat, occurring, ops_called, stmts_in, uses, variable_names
+from pypto._src.ir.traversal.queries import (
+    call_order,
+    calls_of,
+    defined_by,
+    exprs_in,
+    functions_called,
+    is_arithmetic,
+    is_flat,
+    occurring,
+    ops_called,
+    stmts_in,
+    uses,
+    variable_names,
+)
 from pypto._src.ir.traversal.walk import children, copy_with, walk
 from tests.ir.samples import INT, assign, function, kernel, loop_sum, program, seq, var
 

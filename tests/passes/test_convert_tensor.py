@@ -17,8 +17,8 @@ from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.nodes import static_shape
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.text.printer import python_print
-from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ops import elementwise, layout, reduce, rules
 from pypto._src.ops.conversion import CONVERSIONS, core_of
 from pypto._src.ops.define import REGISTRY

@@ -23,9 +23,9 @@ from pypto._src.ir.stmts import (
     Stmt,
     statements,
 )
-from pypto._src.ir.verify.verifier import RULES
-from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.traversal.queries import ops_called, stmts_in
+from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.verify.verifier import RULES
 from pypto._src.ops.lookup import create_op_call
 from pypto._src.passes.pass_base import (
     CallbackInstrument,

@@ -14,8 +14,8 @@ from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.enums import CoreType, FunctionType, ParamDirection
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.text.printer import python_print
-from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ops.conversion import core_of
 from pypto._src.passes.properties import IRProperty
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA

@@ -14,8 +14,8 @@ import pypto.language as pl
 from pypto import ir, runtime
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.ir.roles import Role, role
-from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ops.conversion import core_of
 from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy, PassManager
 from pypto._src.run.toolchain import find_toolchain

@@ -18,8 +18,8 @@ from pypto._src.errors import PyptoError
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.traversal.recursion import nesting, room, with_room
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.lazy import lazy_module
 from pypto._src.lint.parallel_loops import check_parallel
 from pypto._src.lint.uninitialized import check_unwritten

@@ -26,9 +26,9 @@ from pypto._src.interp.pipe_interpreter import ORDERS, OrderName, StrictEvaluato
 from pypto._src.ir.nodes import TensorType, Var
 from pypto._src.ir.roles import Role, outermost, role, uncalled
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.traversal.queries import functions_called
 from pypto._src.ir.traversal.recursion import with_room
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.logs import log_event
 from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager

@@ -117,10 +117,10 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ir.text.printer import python_print
-from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ir.traversal.mutator import Mutator as IRMutator
 from pypto._src.ir.traversal.queries import ParentStmtAnalysis
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.lazy import lazy_names
 
 if TYPE_CHECKING:

@@ -42,10 +42,10 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.unchecked import checked_var, with_args
 from pypto._src.ir.traversal.mutator import Mutator
-from pypto._src.ir.traversal.walk import copy_with, rebuilt_fields
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.traversal.walk import copy_with, rebuilt_fields
+from pypto._src.ir.unchecked import checked_var, with_args
 
 
 class Site:

@@ -42,9 +42,9 @@ from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.nodes import Expr, TensorType, TileType, Type, Var, symbols_of_type
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt
-from pypto._src.ir.unchecked import checked_var
 from pypto._src.ir.traversal.queries import calls_of, uses
 from pypto._src.ir.traversal.walk import children
+from pypto._src.ir.unchecked import checked_var
 from pypto._src.ops.rules import called
 
 _CALLED_OUTSIDE: Final[dict[Function, tuple[Function, ...]]] = {}

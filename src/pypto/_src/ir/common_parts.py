@@ -32,11 +32,11 @@ from pypto._src.ir.nodes import (
     Var,
 )
 from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt, WhileStmt
-from pypto._src.ir.unchecked import checked_tuple
 from pypto._src.ir.traversal.mutator import Mutator
-from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.traversal.queries import held_by, is_flat, stmts_in
 from pypto._src.ir.traversal.recursion import with_room
+from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.unchecked import checked_tuple
 
 _USUAL: Final = frozenset({Var, ConstInt})
 _MOST_PARTS: Final = 512  # of a statement that is left as it is

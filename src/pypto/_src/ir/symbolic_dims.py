@@ -26,8 +26,8 @@ from pypto._src.ir.nodes import (
     symbols_of_type,
 )
 from pypto._src.ir.stmts import Function
-from pypto._src.ir.traversal.walk import child_list, walk
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.traversal.walk import child_list, walk
 
 
 def dimension_vars(function: Function) -> tuple[Var, ...]:

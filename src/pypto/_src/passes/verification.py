@@ -21,9 +21,9 @@ from pypto._src.ir.nodes import (
     const_value,
 )
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
-from pypto._src.ir.verify.known_forms import Proofs
 from pypto._src.ir.traversal.queries import defined_by, stmts_in
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.verify.known_forms import Proofs
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.targets import A2A3, Target
 

@@ -32,8 +32,8 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.stmts import Function, ReturnStmt
 from pypto._src.ir.symbolic_dims import SolvedDim, dimension_vars, solved_dims, told_dims
-from pypto._src.ir.traversal.recursion import nesting, room
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.traversal.recursion import nesting, room
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.rules import new_array
 from pypto._src.run.dim_solver import Sizes

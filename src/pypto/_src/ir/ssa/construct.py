@@ -54,10 +54,10 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.symbolic_dims import map_dims
 from pypto._src.ir.text.printer import python_print
-from pypto._src.ir.unchecked import checked_binary, checked_tuple, checked_var, with_args
 from pypto._src.ir.traversal.mutator import Mutator
-from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.unchecked import checked_binary, checked_tuple, checked_var, with_args
 
 _SHALLOW: Final = 20
 """How deep expressions are rewritten by functions that call themselves."""

@@ -38,8 +38,8 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
-from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.traversal.queries import stmts_in
+from pypto._src.ir.traversal.walk import copy_with
 
 _JUMPS: Final = frozenset({BreakStmt, ContinueStmt, ReturnStmt})
 

@@ -41,6 +41,7 @@ from pypto._src.ir.traversal.walk import (
     walk,
 )
 
+
 def stmts_in(body: Stmt | None) -> Iterator[Stmt]:
     """Yield every statement of a body in textual order, nested ones included, sequences not."""
     stmts = statements(body)

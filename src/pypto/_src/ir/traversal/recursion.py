@@ -18,7 +18,6 @@ _CALLS: Final = 40
 """More calls of Python than one rewrite has inside each other for one level of statements."""
 
 
-
 def with_room(action: Callable[[], T], root: IRNode) -> T:
     """Return ``action()``, which recurses over the statements of ``root`` and may begin again.
 

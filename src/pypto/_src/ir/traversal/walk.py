@@ -12,39 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
-from pypto._src.ir.interning import is_plain
 from pypto._src.ir.node_base import Field, FieldKind, draft, setter
 from pypto._src.ir.nodes import (
-    CONSTANTS,
-    BinaryExpr,
-    Call,
     ConstBool,
     ConstFloat,
     ConstInt,
-    Expr,
-    GlobalVar,
     IRNode,
     IterArg,
-    MakeTuple,
-    Op,
     Var,
-    exprs_of_type,
-    symbols_of_type,
-)
-from pypto._src.ir.stmts import (
-    OPERATIONS,
-    SIMPLE,
-    AssignStmt,
-    EvalStmt,
-    ForStmt,
-    Function,
-    OpStmts,
-    Program,
-    SeqStmts,
-    Stmt,
-    WhileStmt,
-    seq,
-    statements,
 )
 
 N = TypeVar("N", bound=IRNode)

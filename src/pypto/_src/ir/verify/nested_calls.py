@@ -30,10 +30,10 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
 )
+from pypto._src.ir.traversal.walk import child_list
 from pypto._src.ir.verify.codes import NestedCallErrorType, finding, place
 from pypto._src.ir.verify.known_forms import Proofs
 from pypto._src.ir.verify.ssa import look
-from pypto._src.ir.traversal.walk import child_list
 
 _LEAVES: Final = (Var, ConstInt, ConstFloat, ConstBool)
 

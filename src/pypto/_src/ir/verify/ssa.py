@@ -36,10 +36,10 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
+from pypto._src.ir.traversal.queries import held_by, stmts_in
+from pypto._src.ir.traversal.walk import child_list
 from pypto._src.ir.verify.codes import SSAErrorType, finding
 from pypto._src.ir.verify.known_forms import Look, Proofs
-from pypto._src.ir.traversal.walk import child_list
-from pypto._src.ir.traversal.queries import held_by, stmts_in
 
 
 def ssa(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:

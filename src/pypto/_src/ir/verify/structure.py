@@ -25,10 +25,10 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
+from pypto._src.ir.traversal.queries import calls_of
 from pypto._src.ir.verify.codes import StructureErrorType, finding
 from pypto._src.ir.verify.known_forms import Proofs
 from pypto._src.ir.verify.ssa import look
-from pypto._src.ir.traversal.queries import calls_of
 
 
 def structure(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:

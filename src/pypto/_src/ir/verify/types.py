@@ -47,11 +47,11 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
+from pypto._src.ir.traversal.queries import held_by
+from pypto._src.ir.traversal.walk import child_fields, child_list
 from pypto._src.ir.verify.codes import TypeCheckErrorType, finding, place
 from pypto._src.ir.verify.known_forms import INDEX_TYPE, Proofs, is_right_constant
 from pypto._src.ir.verify.ssa import look
-from pypto._src.ir.traversal.walk import child_fields, child_list
-from pypto._src.ir.traversal.queries import held_by
 
 
 def type_check(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:

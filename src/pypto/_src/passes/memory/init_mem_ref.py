@@ -40,10 +40,10 @@ from pypto._src.ir.stmts import (
     Stmt,
     YieldStmt,
 )
-from pypto._src.ir.unchecked import checked_memref
 from pypto._src.ir.traversal.mutator import Mutator
-from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.traversal.queries import variable_names
+from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.unchecked import checked_memref
 from pypto._src.ops.layout import alloc_bytes
 from pypto._src.ops.memory import move
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs

@@ -27,8 +27,8 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
-from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.traversal.queries import defined_by, exprs_in, stmts_in, uses
+from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 

@@ -29,8 +29,8 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
-from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 

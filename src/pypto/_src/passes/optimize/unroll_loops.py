@@ -27,8 +27,8 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
-from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.traversal.queries import stmts_in, variable_names
+from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.inline_calls import Clone

@@ -46,10 +46,10 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.unchecked import checked_var, with_args
 from pypto._src.ir.traversal.mutator import Mutator, map_bodies, map_functions, substitute
 from pypto._src.ir.traversal.queries import calls_of, is_flat, stmts_in, variable_names
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.unchecked import checked_var, with_args
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_single_stmt import flattened

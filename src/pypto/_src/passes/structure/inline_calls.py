@@ -48,8 +48,8 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.symbolic_dims import map_dims
 from pypto._src.ir.traversal.mutator import Mutator
-from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.traversal.queries import defined_by, functions_called, stmts_in, uses
+from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_call_expr import lift_calls

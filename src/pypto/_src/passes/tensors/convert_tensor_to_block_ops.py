@@ -52,8 +52,8 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.mutator import Mutator, substitute
-from pypto._src.ir.traversal.walk import copy_with, walk
 from pypto._src.ir.traversal.queries import functions_called, ops_called, variable_names
+from pypto._src.ir.traversal.walk import copy_with, walk
 from pypto._src.ops import tensor, tensor_math
 from pypto._src.ops.conversion import core_of
 from pypto._src.passes.pass_base import Pass

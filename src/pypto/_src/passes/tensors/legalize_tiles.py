@@ -52,9 +52,9 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.unchecked import checked_var
-from pypto._src.ir.traversal.queries import defined_by, occurring, stmts_in, variable_names
 from pypto._src.ir.traversal.mutator import map_bodies, map_functions
+from pypto._src.ir.traversal.queries import defined_by, occurring, stmts_in, variable_names
+from pypto._src.ir.unchecked import checked_var
 from pypto._src.ops.layout import are_in_vec, is_column, reshape, space_in, tile_spaces
 from pypto._src.ops.rules import called
 from pypto._src.passes.pass_base import Pass

@@ -54,8 +54,14 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.mutator import Mutator, substitute
+from pypto._src.ir.traversal.queries import (
+    defined_by,
+    functions_called,
+    stmts_in,
+    uses,
+    variable_names,
+)
 from pypto._src.ir.traversal.walk import children, walk
-from pypto._src.ir.traversal.queries import defined_by, functions_called, stmts_in, uses, variable_names
 from pypto._src.ops import tensor
 from pypto._src.ops.conversion import core_of
 from pypto._src.passes.pass_base import Pass
