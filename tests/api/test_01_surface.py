@@ -683,7 +683,7 @@ def test_importing_pypto_is_light() -> None:
     """The top package loads errors and element types, nothing of the IR, and no logging."""
     assert loaded_by("import pypto") == {
         "pypto", "pypto._version", "pypto._src", "lazy", "errors", "diagnostics", "suggestions",
-        "dtypes",
+        "dtypes", "records",
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pytest
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError
-from pypto._src.interp import evaluate
+from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.enums import FunctionType, MemorySpace, ScopeKind
 from pypto._src.ir.nodes import (
     Call,

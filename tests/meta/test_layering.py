@@ -17,6 +17,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "pypto"
 # `*` stands for the modules of that package that no other line names; `x` alone, where x is a
 # package, is its `__init__`, which may see the whole package.
 LAYERS = """
+records
 diagnostics
 errors
 suggestions usage_errors

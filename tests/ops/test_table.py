@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pypto._src.dtypes import DataType
-from pypto._src.interp import evaluate
+from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import (
     Call,

@@ -14,7 +14,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.generate import CodeGenerator
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError, EvaluationError, OpError
-from pypto._src.interp import evaluate
+from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.nodes import ConstInt, static_shape
 from pypto._src.ops import elementwise, tensor_math
 from pypto._src.ops.tensor_math import assemble

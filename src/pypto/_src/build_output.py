@@ -17,7 +17,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 from threading import get_ident
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src import knobs
 from pypto._src.backend import BackendType, is_backend_configured, set_backend_type
@@ -39,6 +39,7 @@ from pypto._src.passes.pass_base import PassContext
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.passes.sync.checker import check_sync
 from pypto._src.passes.verification import VerificationLevel
+from pypto._src.records import NamedTuple
 from pypto._src.run.toolchain import Finished, run
 from pypto._src.usage_errors import check_kind, not_a_program
 

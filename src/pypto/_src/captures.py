@@ -12,11 +12,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from enum import Enum
 from operator import attrgetter, is_, itemgetter
 from types import CellType, ModuleType
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.syntax.inline import InlineFunction
+from pypto._src.records import NamedTuple
 
 Path = tuple[str, ...]
 """A name and the attributes read of it."""

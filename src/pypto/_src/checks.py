@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.build_output import CCECodegen
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
@@ -27,6 +27,7 @@ from pypto._src.lint.unused_results import unused_results
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.passes.sync.checker import FlagIdentity, check_sync
 from pypto._src.passes.sync.insert_sync import InsertSync, insert_sync
+from pypto._src.records import NamedTuple
 from pypto._src.run.effects import effects
 
 if TYPE_CHECKING:

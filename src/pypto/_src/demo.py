@@ -9,7 +9,7 @@ import runpy
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.driver import (
     TargetName,
@@ -23,6 +23,7 @@ from pypto._src.errors import PyptoError
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
+from pypto._src.records import NamedTuple
 from pypto._src.run.arguments import is_array
 from pypto._src.run.toolchain import find_toolchain
 

@@ -5,14 +5,15 @@ Knows nothing of the IR. Everything that reports a problem to a person goes thro
 
 from __future__ import annotations
 
-import linecache
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import islice, takewhile
 from types import FrameType
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
+
+from pypto._src.records import NamedTuple
 
 
 class Span:
@@ -169,6 +170,8 @@ def wants_colour(stream: Any = None) -> bool:
 def _source_line(span: Span, lines: Sequence[str] | None) -> str:
     if lines is not None and 0 < span.begin_line <= len(lines):
         return lines[span.begin_line - 1].rstrip("\n")
+    import linecache
+
     return linecache.getline(span.filename, span.begin_line).rstrip("\n")
 
 
@@ -189,6 +192,8 @@ def lines_at(span: Span) -> str:
     if span.begin_line <= 0 or span.begin_column < 0 or span.end_line <= span.begin_line:
         return text_at(span)
     numbers = range(span.begin_line, span.end_line + 1)
+    import linecache
+
     lines = [linecache.getline(span.filename, number) for number in numbers]
     lines[-1] = lines[-1][: span.end_column]
     return "".join([lines[0][span.begin_column :], *lines[1:]])

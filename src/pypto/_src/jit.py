@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, Any, Final, cast, overload
 
 from pypto._src.captures import Outside, Reader, cells_of, names_read
 from pypto._src.diagnostics import place_of_frame
@@ -44,6 +44,7 @@ from pypto._src.ir.nodes import ConstInt, ScalarType, TensorType, Var
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.pass_manager import OptimizationStrategy
+from pypto._src.records import NamedTuple
 from pypto._src.run.arguments import as_array, described, is_array, type_text
 from pypto._src.suggestions import meant_keyword, refuse_keywords
 from pypto._src.usage_errors import check_kind

@@ -50,7 +50,8 @@ def lazy_names(
 ) -> Callable[[str], Any]:
     """Return ``__getattr__`` for a public module whose names come from heavier modules.
 
-    ``sources`` says for each name which module defines it: ``{"compile": "pypto._src.driver"}``.
+    ``sources`` says for each name which module defines it: ``{"compile": "pypto._src.driver"}``,
+    and as what, if that is another name: ``{"cast": "pypto._src.ir.builders.builder:cast_"}``.
     That module is imported when the name is first read; so are ``submodules`` of a package.
     """
 
@@ -60,8 +61,8 @@ def lazy_names(
         if name not in sources:
             frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
             refuse_name(f"module {module!r}", name, [*sources, *dir(sys.modules[module])], frame)
-        source = import_module(sources[name])
-        value = getattr(source, name)
+        source, _, other = sources[name].partition(":")
+        value = getattr(import_module(source), other or name)
         setattr(sys.modules[module], name, value)
         return value
 

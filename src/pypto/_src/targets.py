@@ -6,9 +6,10 @@ vector memory stops where the tile library keeps a private block in the last 8 K
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.ir.enums import MemorySpace
+from pypto._src.records import NamedTuple
 
 
 class Memory(NamedTuple):

@@ -4,32 +4,6 @@ from typing import TYPE_CHECKING
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir.builders.builder import (
-    IRBuilder,
-    add,
-    bit_and,
-    bit_not,
-    bit_or,
-    bit_shift_left,
-    bit_shift_right,
-    bit_xor,
-    eq,
-    floordiv,
-    ge,
-    gt,
-    le,
-    lt,
-    max_,
-    min_,
-    mod,
-    mul,
-    ne,
-    neg,
-    sub,
-    truediv,
-)
-from pypto._src.ir.builders.builder import cast_ as cast
-from pypto._src.ir.builders.builder import pow_ as pow
 from pypto._src.ir.enums import (
     CoreType,
     ForKind,
@@ -42,7 +16,6 @@ from pypto._src.ir.enums import (
     TileLayout,
     TilePad,
 )
-from pypto._src.ir.equal import assert_structural_equal, structural_equal, structural_hash
 from pypto._src.ir.nodes import (
     DYNAMIC_DIM,
     Abs,
@@ -116,16 +89,41 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
 )
-from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.mutator import Mutator as IRMutator
 from pypto._src.ir.traversal.queries import ParentStmtAnalysis
 from pypto._src.ir.traversal.walk import walk
-from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pypto._src.build_output import compile
     from pypto._src.frontend.ir_text.statements import parse
+    from pypto._src.ir.builders.builder import (
+        IRBuilder,
+        add,
+        bit_and,
+        bit_not,
+        bit_or,
+        bit_shift_left,
+        bit_shift_right,
+        bit_xor,
+        eq,
+        floordiv,
+        ge,
+        gt,
+        le,
+        lt,
+        max_,
+        min_,
+        mod,
+        mul,
+        ne,
+        neg,
+        sub,
+        truediv,
+    )
+    from pypto._src.ir.builders.builder import cast_ as cast
+    from pypto._src.ir.builders.builder import pow_ as pow
+    from pypto._src.ir.equal import assert_structural_equal, structural_equal, structural_hash
     from pypto._src.ir.inspect.tree import dump_tree, to_json
     from pypto._src.ir.serialize import (
         deserialize,
@@ -133,6 +131,9 @@ if TYPE_CHECKING:
         serialize,
         serialize_to_file,
     )
+    from pypto._src.ir.text.printer import python_print
+    from pypto._src.ir.text.printer import python_print as python_print_type
+    from pypto._src.ir.verify.verifier import IRVerifier
     from pypto._src.ops.conversion import (
         ConversionContext,
         has_op_conversion,
@@ -212,15 +213,43 @@ In = ParamDirection.In
 Out = ParamDirection.Out
 InOut = ParamDirection.InOut
 
-python_print_type = python_print
-
 __getattr__ = lazy_names(
     __name__,
     {
         "compile": "pypto._src.build_output",
+        "IRBuilder": "pypto._src.ir.builders.builder",
+        "add": "pypto._src.ir.builders.builder",
+        "bit_and": "pypto._src.ir.builders.builder",
+        "bit_not": "pypto._src.ir.builders.builder",
+        "bit_or": "pypto._src.ir.builders.builder",
+        "bit_shift_left": "pypto._src.ir.builders.builder",
+        "bit_shift_right": "pypto._src.ir.builders.builder",
+        "bit_xor": "pypto._src.ir.builders.builder",
+        "eq": "pypto._src.ir.builders.builder",
+        "floordiv": "pypto._src.ir.builders.builder",
+        "ge": "pypto._src.ir.builders.builder",
+        "gt": "pypto._src.ir.builders.builder",
+        "le": "pypto._src.ir.builders.builder",
+        "lt": "pypto._src.ir.builders.builder",
+        "max_": "pypto._src.ir.builders.builder",
+        "min_": "pypto._src.ir.builders.builder",
+        "mod": "pypto._src.ir.builders.builder",
+        "mul": "pypto._src.ir.builders.builder",
+        "ne": "pypto._src.ir.builders.builder",
+        "neg": "pypto._src.ir.builders.builder",
+        "sub": "pypto._src.ir.builders.builder",
+        "truediv": "pypto._src.ir.builders.builder",
+        "cast": "pypto._src.ir.builders.builder:cast_",
+        "pow": "pypto._src.ir.builders.builder:pow_",
+        "assert_structural_equal": "pypto._src.ir.equal",
+        "structural_equal": "pypto._src.ir.equal",
+        "structural_hash": "pypto._src.ir.equal",
+        "python_print": "pypto._src.ir.text.printer",
+        "IRVerifier": "pypto._src.ir.verify.verifier",
+        "python_print_type": "pypto._src.ir.text.printer:python_print",
         "create_op_call": "pypto._src.ops.lookup",
-        "deserialize": "pypto._src.ops.lookup",
-        "deserialize_from_file": "pypto._src.ops.lookup",
+        "deserialize": "pypto._src.ops.serialized",
+        "deserialize_from_file": "pypto._src.ops.serialized",
         "dump_tree": "pypto._src.ir.inspect.tree",
         "to_json": "pypto._src.ir.inspect.tree",
         "serialize": "pypto._src.ir.serialize",

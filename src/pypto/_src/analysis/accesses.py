@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pypto._src.analysis.affine import Affine, Box, Integers, combine
 from pypto._src.analysis.liveness import Carried, carried
@@ -38,6 +38,7 @@ from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, YieldStmt
 from pypto._src.ir.unchecked import checked_var, with_args, with_memref
 from pypto._src.ops.completion_order import completes_in_order
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
+from pypto._src.records import NamedTuple
 
 SYNC_OPS: Final = frozenset((sync_src, sync_dst, bar_v, bar_m, bar_all))
 """The ops of flags and barriers."""

@@ -7,7 +7,7 @@ subtracted. What is not linear is an atom of its own, equal to itself and to not
 from __future__ import annotations
 
 from math import inf
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.analysis.stmt_tree import Block, Site
 from pypto._src.ir.nodes import (
@@ -23,6 +23,7 @@ from pypto._src.ir.nodes import (
     const_value,
 )
 from pypto._src.ir.stmts import ForStmt, Function, IfStmt, WhileStmt
+from pypto._src.records import NamedTuple
 
 
 class Affine(NamedTuple):

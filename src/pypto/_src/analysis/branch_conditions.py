@@ -8,7 +8,7 @@ Everything else may go either way. Knows integers and conditions; knows nothing 
 from __future__ import annotations
 
 from math import inf, lcm
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from pypto._src.analysis.affine import Affine, Integers, combine
 from pypto._src.analysis.boolean_conditions import outcome, parts, resolved, truth
@@ -29,6 +29,7 @@ from pypto._src.ir.nodes import (
     const_value,
 )
 from pypto._src.ir.stmts import ForStmt, IfStmt
+from pypto._src.records import NamedTuple
 
 MOST_CLASSES: Final = 8
 """The most remainders of one loop variable that are told apart."""

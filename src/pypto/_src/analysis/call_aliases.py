@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from pypto._src.analysis.accesses import Distance, Roots, SharedParams
 from pypto._src.analysis.affine import Affine, combine, may_overlap
@@ -34,6 +34,7 @@ from pypto._src.ir.stmts import (
     yielded,
 )
 from pypto._src.ir.traversal.queries import call_order, stmts_in
+from pypto._src.records import NamedTuple
 
 _MOST: Final = 64
 """How many ways in which two parameters of one function share memory are told apart."""

@@ -8,7 +8,7 @@ little is known it says so; loops whose bounds do not depend on the turn are tak
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from pypto._src.analysis.affine import Affine, combine, encloses
 from pypto._src.analysis.box_sets import Box
@@ -41,6 +41,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.symbolic_dims import dimension_vars
 from pypto._src.ops.rules import called
+from pypto._src.records import NamedTuple
 
 _MOST_STEPS: Final = 20_000
 """How many statements are gone through for one loop, all turns together."""

@@ -8,7 +8,7 @@ is an error when it runs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.analysis.box_sets import MOST_BOXES, Box, add, uncovered
 from pypto._src.analysis.iteration_accesses import Access, Outside, TurnAccesses, box_of, turns_text
@@ -31,6 +31,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Program
 from pypto._src.ops.rules import called
+from pypto._src.records import NamedTuple
 
 OUTSIDE: Final = "out-of-bounds"
 

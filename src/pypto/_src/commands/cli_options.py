@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any, Final, Protocol
 
 from pypto._src import driver
@@ -14,7 +13,7 @@ from pypto._src.driver import CompiledProgram
 from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.run.dim_solver import SizeMissingError
 
-_CPP_OPTIONS: Final = tuple(field.name for field in fields(CppOptions))
+_CPP_OPTIONS: Final = CppOptions._fields
 _SWITCHES: Final = {"": True, "true": True, "false": False}
 """What may follow the ``=`` of an option."""
 

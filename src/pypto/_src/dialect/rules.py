@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
@@ -23,6 +23,7 @@ from pypto._src.dialect.types import (
     family,
     is_signless,
 )
+from pypto._src.records import NamedTuple
 
 A3: Final = "a3"
 A5: Final = "a5"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Attribute
@@ -56,6 +56,7 @@ from pypto._src.dialect.types import (
     is_scalar,
     is_signless,
 )
+from pypto._src.records import NamedTuple
 
 
 class Operand(NamedTuple):

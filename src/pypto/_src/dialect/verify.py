@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import (
@@ -52,6 +52,7 @@ from pypto._src.dialect.types import (
     is_signless,
 )
 from pypto._src.errors import ParserSyntaxError, PyptoError, VerificationError
+from pypto._src.records import NamedTuple
 
 LEVELS: Final = ("level1", "level2", "level3")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -161,6 +160,8 @@ def base_name(path: str) -> str:
 
 def source_text(span: Span) -> str:
     """Return the text of the user's line without its indentation, "" if it cannot be read."""
+    import linecache
+
     return linecache.getline(span.filename, span.begin_line).strip()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import __future__
 
 import ast
-import linecache
 import re
 from importlib import import_module
 from os import PathLike, fspath
@@ -24,8 +23,6 @@ from pypto._src.errors import (
     UnknownNameError,
 )
 from pypto._src.frontend import decorators
-from pypto._src.frontend.ir_text import statements as literal
-from pypto._src.frontend.ir_text.expressions import Values
 from pypto._src.frontend.programs import (
     Options,
     ProgramParser,
@@ -118,6 +115,9 @@ class _Header:
                 self._read(match[1], match[2], Span(filename, number, 0, number, len(line) - 1))
 
     def _read(self, key: str, text: str, span: Span) -> None:
+        from pypto._src.frontend.ir_text import statements as literal
+        from pypto._src.frontend.ir_text.expressions import Values
+
         if key == "program":
             self.name = literal.unquoted(text)
         elif key == "entry":
@@ -144,6 +144,8 @@ class _Text:
             raise TypeError(f"the text of a kernel is a str, got {type(code).__name__}")
         self.lines = code.splitlines(keepends=True)
         # Reports of later stages, too, show lines of the text. No time stamp: not re-read.
+        import linecache
+
         linecache.cache[filename] = (len(code), None, self.lines, filename)
         self.tree = syntax_tree(code, filename)
         self.source = Source(filename, self.lines, 0, code.isascii())
@@ -162,6 +164,8 @@ class _Text:
         Raises:
             ParserError: it is neither printed text nor a kernel.
         """
+        from pypto._src.frontend.ir_text import statements as literal
+
         try:
             return [literal.read(self.tree, self.source)]
         except literal.Unread as error:

@@ -17,7 +17,6 @@ from pypto._src.errors import (
     PyptoError,
     UnsupportedFeatureError,
 )
-from pypto._src.frontend.diagnose.explain import misplaced_operands
 from pypto._src.frontend.source.python_names import MISSING, Environment
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.call_cache import CallForms
@@ -36,7 +35,6 @@ from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_valu
 from pypto._src.frontend.syntax.annotations import declared_join, parameter_type, result_types
 from pypto._src.frontend.syntax.expressions import FORMS
 from pypto._src.frontend.syntax.statements import STATEMENT_FORMS
-from pypto._src.frontend.syntax.zero_divisions import zero_divisions
 from pypto._src.ir.annotations import Scalar
 from pypto._src.ir.enums import FunctionType, ParamDirection
 from pypto._src.ir.nodes import Expr, TensorType, TileType, Type, Var, symbols_of_type
@@ -230,10 +228,14 @@ class Method(Callee):
         errors = len(self.errors.found)
         ctx.run(self.node.body)
         if ctx.unplaced:
+            from pypto._src.frontend.diagnose.explain import misplaced_operands
+
             for error in misplaced_operands(ctx, body_of(ctx.block, ctx.span(self.node))):
                 ctx.report(error, self.node)
         if ctx.zero_divisions:
             body = body_of(ctx.block, ctx.span(self.node))
+            from pypto._src.frontend.syntax.zero_divisions import zero_divisions
+
             for error in zero_divisions(body):
                 ctx.report(error, self.node)
         if ctx.broken or len(self.errors.found) > errors:

@@ -15,11 +15,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from random import Random
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import EvaluationError
 from pypto._src.ir.enums import PipeType
+from pypto._src.records import NamedTuple
 
 PIPES: Final = 7
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, PyptoError
@@ -41,6 +41,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.stmts import Function, OpStmts, Program, SeqStmts, Stmt, statements
 from pypto._src.lazy import lazy_module
+from pypto._src.records import NamedTuple
 
 if TYPE_CHECKING:
     import hashlib

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, Final, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType, bounds, holds, not_held
@@ -40,6 +40,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS, known_as, one_object
 from pypto._src.ir.unchecked import checked_call
+from pypto._src.records import NamedTuple
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -18,10 +18,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from pathlib import Path
 from struct import pack
 from threading import get_ident
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType
@@ -53,6 +52,9 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, OpStmts, Program, Stmt
 from pypto._src.lazy import lazy_module
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 msgpack = lazy_module("msgpack")
 
@@ -108,6 +110,8 @@ def serialize_to_file(node: IRNode, path: str | os.PathLike[str]) -> None:
         SerializeError: the file cannot be written, or as for `serialize`.
     """
     data = serialize(node)
+    from pathlib import Path
+
     target = Path(path)
     temporary = Path(f"{target}.{os.getpid()}.{get_ident()}.tmp")
     try:
@@ -129,6 +133,8 @@ def deserialize_from_file(path: str | os.PathLike[str]) -> IRNode:
     Raises:
         SerializeError: the file cannot be read, or as for `deserialize`.
     """
+    from pathlib import Path
+
     try:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.interning import unique
@@ -28,6 +27,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.walk import child_list, walk
+from pypto._src.records import NamedTuple
 
 
 def dimension_vars(function: Function) -> tuple[Var, ...]:

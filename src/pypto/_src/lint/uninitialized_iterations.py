@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from pypto._src.analysis.affine import Affine, combine
 from pypto._src.analysis.first_iteration import FirstTurns
@@ -33,6 +33,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ops import memory
 from pypto._src.ops.rules import called
+from pypto._src.records import NamedTuple
 
 _MOST_STEPS: Final = 20_000
 """How many statements of a function are gone through."""

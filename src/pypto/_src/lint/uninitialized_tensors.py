@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import inf, prod
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.analysis.affine import Affine
 from pypto._src.analysis.interval_sets import Cover, missing, repeated, shifted, union
@@ -41,6 +41,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.queries import call_order
 from pypto._src.ops import tensor_math
 from pypto._src.ops.rules import called, dims
+from pypto._src.records import NamedTuple
 
 OUTPUT: Final = "out-never-written"
 PATH: Final = "out-not-always-written"

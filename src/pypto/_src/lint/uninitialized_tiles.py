@@ -9,7 +9,7 @@ tiles: what an op reads is in its definition.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.analysis.affine import trip_count
 from pypto._src.analysis.first_iteration import FirstTurns
@@ -30,6 +30,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.lint.uninitialized_iterations import Reads, unwritten_reads
 from pypto._src.ops import memory
 from pypto._src.ops.rules import called, dims
+from pypto._src.records import NamedTuple
 
 RULE: Final = "unwritten-tile"
 _ALWAYS: Final = 1 << 30

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
@@ -28,6 +28,7 @@ from pypto._src.ops.casts import Naming, block_op_of, tile_of
 from pypto._src.ops.layout import reshape
 from pypto._src.ops.memory import create_tile
 from pypto._src.ops.rules import broadcast, dims
+from pypto._src.records import NamedTuple
 
 
 class Spread(NamedTuple):

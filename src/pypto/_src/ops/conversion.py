@@ -9,7 +9,7 @@ registered for an op counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, promote
@@ -36,6 +36,7 @@ from pypto._src.ops import broadcasting, elementwise, layout, memory, promotion,
 from pypto._src.ops import casts as retype
 from pypto._src.ops.lookup import create_op_call, get_op
 from pypto._src.ops.rules import broadcast, cast_steps
+from pypto._src.records import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np

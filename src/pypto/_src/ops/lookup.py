@@ -10,9 +10,6 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span, place_of_frame, spelled_l
 from pypto._src.errors import OpError, UnknownNameError
 from pypto._src.ir.nodes import Call, Operand, as_exprs
 from pypto._src.ir.opdef import OpDef
-from pypto._src.ir.serialize import deserialize as deserialize
-from pypto._src.ir.serialize import deserialize_from_file as deserialize_from_file
-from pypto._src.ir.serialize import use_registry
 from pypto._src.ops import (
     bitwise,
     elementwise,
@@ -44,8 +41,6 @@ FAMILIES: Final = (
     testing,
 )
 """The modules that register every op, imported here so that none is missing."""
-
-use_registry(REGISTRY.get)
 
 
 def is_op_registered(op_name: str) -> bool:

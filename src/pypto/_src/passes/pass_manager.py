@@ -13,15 +13,9 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
 from pypto._src.ir.stmts import Program
-from pypto._src.ir.text.printer import python_print
 from pypto._src.passes.memory.allocate_memory_addr import AllocateMemoryAddr
 from pypto._src.passes.memory.init_mem_ref import InitMemRef
 from pypto._src.passes.memory.memory_reuse import MemoryReuse
-from pypto._src.passes.optimize.common_subexpr import CommonSubexpr
-from pypto._src.passes.optimize.dead_code import DeadCode
-from pypto._src.passes.optimize.loop_invariant_motion import LoopInvariantMotion
-from pypto._src.passes.optimize.simplify import Simplify
-from pypto._src.passes.optimize.unroll_loops import UnrollLoops
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.pipeline import PassPipeline
 from pypto._src.passes.run_verifier import RunVerifier
@@ -67,14 +61,47 @@ PIPELINES: Final[dict[OptimizationStrategy, tuple[tuple[str, Callable[[], Pass]]
 """By strategy, the passes in order with the names that dumps and `pass_names` show."""
 
 
+def _unroll_loops() -> Pass:
+    from pypto._src.passes.optimize.unroll_loops import UnrollLoops
+
+    return UnrollLoops()
+
+
+def _simplify() -> Pass:
+    from pypto._src.passes.optimize.simplify import Simplify
+
+    return Simplify()
+
+
+def _common_subexpr() -> Pass:
+    from pypto._src.passes.optimize.common_subexpr import CommonSubexpr
+
+    return CommonSubexpr()
+
+
+def _loop_invariant_motion() -> Pass:
+    from pypto._src.passes.optimize.loop_invariant_motion import LoopInvariantMotion
+
+    return LoopInvariantMotion()
+
+
+def _dead_code() -> Pass:
+    from pypto._src.passes.optimize.dead_code import DeadCode
+
+    return DeadCode()
+
+
 OPTIONAL: Final[dict[str, Callable[[], Pass]]] = {
-    "UnrollLoops": UnrollLoops,
-    "Simplify": Simplify,
-    "CommonSubexpr": CommonSubexpr,
-    "LoopInvariantMotion": LoopInvariantMotion,
-    "DeadCode": DeadCode,
+    "UnrollLoops": _unroll_loops,
+    "Simplify": _simplify,
+    "CommonSubexpr": _common_subexpr,
+    "LoopInvariantMotion": _loop_invariant_motion,
+    "DeadCode": _dead_code,
 }
-"""Passes that no strategy has by itself, in an order that suits most programs."""
+"""Passes that no strategy has by itself, in an order that suits most programs.
+
+Their modules are imported when they are made.
+"""
 
 
 class PassManager:
@@ -168,6 +195,8 @@ class _Dump:
     def write(self, what: str, program: Program) -> None:
         path = self._folder / f"{self._number:02}_{what}.py"
         self._number += 1
+        from pypto._src.ir.text.printer import python_print
+
         text = python_print(program, self._prefix) + "\n"
         temporary = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
         temporary.write_bytes(text.encode())

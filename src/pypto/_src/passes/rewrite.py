@@ -17,7 +17,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
-from typing import Any, Final, NamedTuple, get_args, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 from pypto._src.errors import PassError
 from pypto._src.ir.nodes import Call, ConstInt, Expr, ScalarType, exprs_of_type, same_type
@@ -25,6 +25,7 @@ from pypto._src.ir.stmts import Program
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ops.rules import describe
 from pypto._src.passes.pass_base import Pass
+from pypto._src.records import NamedTuple
 
 Rule = Callable[[Any], Expr | None]
 

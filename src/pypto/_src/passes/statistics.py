@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from time import perf_counter
-from typing import NamedTuple
 
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.passes.pass_base import Pass, PassInstrument
 from pypto._src.passes.rewrite import Hits, RewritePass
+from pypto._src.records import NamedTuple
 
 
 class PassRecord(NamedTuple):

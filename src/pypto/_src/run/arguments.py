@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from ctypes import addressof, c_char
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError, EvaluationError
@@ -36,6 +36,7 @@ from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.recursion import nesting, room
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.rules import new_array
+from pypto._src.records import NamedTuple
 from pypto._src.run.dim_solver import Sizes
 from pypto._src.suggestions import meant_keyword
 

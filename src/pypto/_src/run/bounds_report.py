@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
+
+from pypto._src.records import NamedTuple
 
 MARK: Final = b"\x01"
 """First byte of a report; texts do not begin with it."""

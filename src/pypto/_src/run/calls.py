@@ -7,7 +7,7 @@ only at run time. Knows nothing of how this is drawn.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pypto._src.emit.writer import source_comment
 from pypto._src.ir.enums import ForKind, ParamDirection
@@ -39,6 +39,7 @@ from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops.rules import known_size
+from pypto._src.records import NamedTuple
 from pypto._src.run.effects import Effects, effects
 
 

@@ -8,7 +8,7 @@ others it may stand for; what a loop or branch gives may be any that meets there
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import Call, Expr, GlobalVar, TupleGetItemExpr, Var
@@ -27,6 +27,7 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.queries import call_order, stmts_in
+from pypto._src.records import NamedTuple
 
 
 class Effects(NamedTuple):

@@ -6,12 +6,13 @@ Knows functions after the passes; knows nothing of compilers and tasks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError
 from pypto._src.ir.nodes import ScalarType, TensorType, Var, const_value
 from pypto._src.ir.stmts import Function
+from pypto._src.records import NamedTuple
 from pypto._src.run.arguments import SizeWords, ToldSizes, type_text
 from pypto._src.run.effects import Effects
 

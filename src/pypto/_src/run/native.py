@@ -12,9 +12,9 @@ import re
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from pypto._src.errors import EvaluationError
+from pypto._src.records import NamedTuple
 from pypto._src.run import bounds_report
 from pypto._src.run.cache import build, discard
 from pypto._src.run.interrupts import NOT_TICKING, RUN, start_ticking

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
+
+from pypto._src.records import NamedTuple
 
 _TICKS_PER_SECOND: Final = 1e9  # of the clock that the text uses on a CPU
 

@@ -8,7 +8,7 @@ scheduled: it tells what any schedule has to respect.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.emit.writer import source_comment
@@ -19,6 +19,7 @@ from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.lazy import lazy_module
+from pypto._src.records import NamedTuple
 from pypto._src.run.arguments import is_array
 from pypto._src.run.effects import effects
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.enums import FunctionType, ParamDirection
@@ -53,6 +53,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import ATTR, AXIS, INTS, KIND_TYPES, REQUIRED, TILE, OpDef, Param
 from pypto._src.ops.lookup import REGISTRY
+from pypto._src.records import NamedTuple
 
 # --------------------------------------------------------------------------------------------
 # Element types, kinds, marks

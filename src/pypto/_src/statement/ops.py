@@ -6,7 +6,7 @@ Which op a word means follows from the types of the operands; the table is in `w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
@@ -38,6 +38,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ops.lookup import REGISTRY
+from pypto._src.records import NamedTuple
 from pypto._src.statement import form
 from pypto._src.statement.atoms import alike, type_text
 from pypto._src.statement.mnemonics import (

@@ -7,7 +7,7 @@ types may hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
@@ -48,6 +48,7 @@ from pypto._src.ir.nodes import (
     same_dims,
     scalar_type,
 )
+from pypto._src.records import NamedTuple
 from pypto._src.statement import form
 from pypto._src.statement.atoms import alike, dims_text, type_text
 from pypto._src.statement.mnemonics import (

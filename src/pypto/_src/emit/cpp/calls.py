@@ -13,7 +13,6 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.column_transfers import check_column
 from pypto._src.emit.cpp.isa_mapper import Form, ISAMapper
 from pypto._src.emit.cpp.kernel_state import Kernel, space_of
-from pypto._src.emit.cpp.scalar_folding import folded
 from pypto._src.emit.cpp.tensors import (
     Place,
     column_part,
@@ -169,6 +168,8 @@ class Calls:
         total: Expr = ConstInt(0)
         for offset, stride in zip(offsets, place.strides, strict=True):
             total = binary(Add, total, binary(Mul, offset, self._size(stride)))
+        from pypto._src.emit.cpp.scalar_folding import folded
+
         total = folded(total, self.kernel.constants)
         if isinstance(total, ConstInt) and total.value == 0:
             return place.pointer

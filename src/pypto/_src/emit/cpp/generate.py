@@ -9,17 +9,22 @@ the parts share), `cpp_declarations`, `cpp_statements`, `cpp_flow` and `cpp_call
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pypto._src.emit.cpp.helper_functions import header_lines, helper_lines
 from pypto._src.emit.cpp.kernel_state import Kernel
 from pypto._src.emit.cpp.names import RESERVED
 from pypto._src.emit.cpp.options import DEFAULT, CppOptions
 from pypto._src.emit.cpp.prescan import TileCollector, scan
 from pypto._src.emit.cpp.prologue import Declarations
-from pypto._src.emit.cpp.scalar_folding import Sharing
 from pypto._src.emit.cpp.statements import Statements
 from pypto._src.emit.cpp.tensors import NO_CHOICES, find_choices
 from pypto._src.emit.writer import CodeEmitter, camel_case
 from pypto._src.ir.stmts import Function, Stmt
+
+if TYPE_CHECKING:
+    from pypto._src.emit.cpp.scalar_folding import Sharing
+
 
 __all__ = ["RESERVED", "CodeGenerator", "TileCollector", "function_name", "kernel_file"]
 
@@ -45,6 +50,8 @@ class CodeGenerator:
             removed = frozenset(kernel.dead)
         sharing = None
         if self.options.share_expressions:
+            from pypto._src.emit.cpp.scalar_folding import Sharing
+
             sharing = Sharing()
             self._written(function, removed, sharing)
             sharing.start_naming()

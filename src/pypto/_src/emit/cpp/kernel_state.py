@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.emit.cpp.names import CodeContext
 from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.emit.cpp.prescan import Facts
-from pypto._src.emit.cpp.scalar_folding import Sharing, folded
 from pypto._src.emit.cpp.tensors import Choices, Place, Regions
 from pypto._src.emit.cpp.types import ScalarText, TypeConverter
 from pypto._src.emit.cpp.value_ranges import Ranges
@@ -22,6 +22,9 @@ from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import BinaryExpr, Expr, MakeTuple, TensorType, TileType, Type, Var
 from pypto._src.ir.stmts import Function, Stmt
+
+if TYPE_CHECKING:
+    from pypto._src.emit.cpp.scalar_folding import Sharing
 
 
 class Body(CodeEmitter):
@@ -154,11 +157,15 @@ class Kernel:
     def scalar(self, expr: Expr, parent: int = 0) -> str:
         """Return the text of a scalar, in parentheses if it binds less than ``parent``."""
         if self.options.fold_constants:
+            from pypto._src.emit.cpp.scalar_folding import folded
+
             expr = folded(expr, self.constants)
         return self.scalars.text(expr, parent)
 
     def folded(self, expr: Expr) -> Expr:
         """Return ``expr`` with its constant parts computed, where that was asked for."""
+        from pypto._src.emit.cpp.scalar_folding import folded
+
         return folded(expr, self.constants) if self.options.fold_constants else expr
 
     def enter_block(self) -> None:

@@ -6,13 +6,14 @@ functions they need do not meet those of the kernel.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.emit.cpp.helper_functions import helper_lines
 from pypto._src.emit.cpp.types import ScalarText
 from pypto._src.ir.nodes import ConstInt, Expr, TensorType, Var
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.records import NamedTuple
 
 _NAMESPACE: Final = "kernel_sizes"
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from pypto._src.records import NamedTuple
 from pypto._src.usage_errors import check_kind, users_frame
 
 
-@dataclass(frozen=True)
-class CppOptions:
-    """Additions to the text of a kernel: ``CppOptions(fold_constants=True)``."""
+class _Options(NamedTuple):
+    """The fields of `CppOptions`."""
 
     fold_constants: bool = False
     """Compute scalar expressions of constants here, and leave out ``+ 0`` and ``* 1``."""
@@ -32,9 +32,19 @@ class CppOptions:
     source_lines: bool = False
     """Put the text of the source line into the comment that names it."""
 
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            check_kind(name, value, bool, f"CppOptions({name}=True)", users_frame())
+
+class CppOptions(_Options):
+    """Additions to the text of a kernel: ``CppOptions(fold_constants=True)``."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # the parameters are the fields
+
+        def __new__(cls, *args: Any, **options: Any) -> Any:
+            made = super().__new__(cls, *args, **options)
+            for name, value in zip(cls._fields, made, strict=True):
+                check_kind(name, value, bool, f"CppOptions({name}=True)", users_frame())
+            return made
 
 
 DEFAULT = CppOptions()

@@ -7,7 +7,7 @@ needs. Knows no text, no names and no places.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pypto._src.emit.cpp.tensors import valid_sizes
 from pypto._src.ir.nodes import (
@@ -37,6 +37,7 @@ from pypto._src.ir.stmts import (
     final_yield,
 )
 from pypto._src.ir.traversal.queries import exprs_in, stmts_in, uses
+from pypto._src.records import NamedTuple
 
 _LITERALS: Final = frozenset({ConstInt, ConstFloat, ConstBool})
 _VARIABLES: Final = frozenset({Var, IterArg})

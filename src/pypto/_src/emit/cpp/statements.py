@@ -13,7 +13,6 @@ from pypto._src.emit.cpp.calls import Calls
 from pypto._src.emit.cpp.control_flow import Flow
 from pypto._src.emit.cpp.kernel_state import Kernel, space_of
 from pypto._src.emit.cpp.prologue import Declarations
-from pypto._src.emit.cpp.scalar_folding import is_constant
 from pypto._src.emit.cpp.tensors import valid_sizes, written
 from pypto._src.emit.cpp.types import printed
 from pypto._src.errors import EmitError, PyptoError
@@ -176,6 +175,8 @@ class Statements:
             self._calls.write(value, f"{kind} {kernel.context.declare(var)}")
             return
         value = kernel.folded(value)
+        from pypto._src.emit.cpp.scalar_folding import is_constant
+
         if kernel.options.fold_constants and is_constant(value):
             kernel.constants[var] = value  # stands where the variable is used
             if not self._prints:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.emit.column_transfers import check_column
 from pypto._src.emit.cpp.types import Size, five, shape_text, stride_text
@@ -35,9 +35,9 @@ from pypto._src.ir.stmts import (
     statements,
     yielded,
 )
-from pypto._src.ir.text.printer import python_print
 from pypto._src.ops import tensor
 from pypto._src.ops.layout import BLOCK_BYTES
+from pypto._src.records import NamedTuple
 
 
 class Place(NamedTuple):
@@ -76,6 +76,8 @@ def constant_sizes(dims: Sequence[Expr], what: str) -> tuple[int, ...]:
     """
     values = [dim.value for dim in dims if isinstance(dim, ConstInt)]
     if len(values) != len(dims):
+        from pypto._src.ir.text.printer import python_print
+
         sizes = ", ".join(python_print(d) for d in dims)
         raise EmitError(
             f"{what} has the size [{sizes}]; tiles of C++ kernels have constant sizes",
@@ -344,6 +346,8 @@ def parameter_sizes(param: Var, text: Callable[[Expr], str]) -> Iterator[Size]:
     """
     kind = param.type
     assert isinstance(kind, TensorType)
+    from pypto._src.ir.text.printer import python_print
+
     for dim in kind.shape:
         if isinstance(dim, ConstInt):
             if dim.value < 0:

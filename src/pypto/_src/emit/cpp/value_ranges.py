@@ -7,7 +7,7 @@ it. What is not seen to be smaller has all numbers of its type; nothing is assum
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.types import Size
@@ -28,6 +28,7 @@ from pypto._src.ir.nodes import (
     dtype_of,
 )
 from pypto._src.ir.stmts import ForStmt
+from pypto._src.records import NamedTuple
 
 
 class Range(NamedTuple):

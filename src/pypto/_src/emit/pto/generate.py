@@ -8,8 +8,6 @@ allocations), `pto_statements`, `pto_flow` and `pto_calls`; `pto_kernel` is what
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.calls import Calls, Site
@@ -26,6 +24,7 @@ from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.queries import calls_in
 from pypto._src.ops import tensor as tensor_ops
+from pypto._src.records import NamedTuple
 
 
 class PTOCodegen:

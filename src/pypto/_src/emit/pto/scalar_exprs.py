@@ -7,7 +7,7 @@ marked "Trap"; the measurements are in the dialect sheet, section 8.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.function_body import Body
@@ -53,6 +53,7 @@ from pypto._src.ir.nodes import (
     UnaryExpr,
     Var,
 )
+from pypto._src.records import NamedTuple
 
 _MODULAR: Final[dict[type[BinaryExpr], str]] = {
     Add: "addi",

@@ -9,7 +9,7 @@ by halving; nobody writes to a part, so the copy is as good.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.function_body import Body
@@ -19,6 +19,7 @@ from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Expr, TileType, const_value
 from pypto._src.ops.layout import BLOCK_BYTES
+from pypto._src.records import NamedTuple
 
 MOST_PLACES: Final = 1024
 """How many places a part may be chosen from; each takes a few lines."""

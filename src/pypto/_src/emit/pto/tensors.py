@@ -7,7 +7,7 @@ it, and the offsets at which a `tensor.view` of it begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.emit.pto.function_body import Body
 from pypto._src.emit.pto.scalar_exprs import Scalars
@@ -15,6 +15,7 @@ from pypto._src.emit.pto.types import partition_type, tensor_view_type
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import TensorLayout
 from pypto._src.ir.nodes import ConstInt, Expr, TensorType, Var
+from pypto._src.records import NamedTuple
 
 _LAYOUTS: Final = {TensorLayout.DN: "dn", TensorLayout.NZ: "nz"}
 

@@ -10,7 +10,7 @@ computed as is a reshape of that column, which alone has a valid part that varie
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from pypto._src.emit.pto.padded_rows import whole_rows
 from pypto._src.emit.pto.types import tile_buf_type, valid_dims
@@ -36,6 +36,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ops.layout import is_whole
+from pypto._src.records import NamedTuple
 
 Key: TypeAlias = "tuple[int, str, tuple[int, ...]]"
 """Identity of the memory reference, type text, identities of valid dimensions that vary."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from operator import neg
-from typing import Any, NamedTuple
+from typing import Any
 
 from pypto._src.diagnostics import Label, Span, text_at
 from pypto._src.dtypes import DataType
@@ -64,6 +64,7 @@ from pypto._src.ops import bitwise, elementwise, layout, memory, select, tensor_
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.rules import FROM_MAT, check_space
 from pypto._src.ops.unified import Unified, unified
+from pypto._src.records import NamedTuple
 from pypto._src.suggestions import meant_keyword
 
 _MOST_SWAPPED = 5

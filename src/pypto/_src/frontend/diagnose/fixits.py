@@ -10,7 +10,7 @@ import ast
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from pypto._src.dtypes import bounds
 from pypto._src.errors import ParserError, PyptoError
@@ -35,6 +35,7 @@ from pypto._src.ops import bitwise, layout, matmul, memory
 from pypto._src.ops.rules import known_size
 from pypto._src.ops.unified import Unified
 from pypto._src.python_parser import parse_python
+from pypto._src.records import NamedTuple
 
 Node: TypeAlias = ast.expr | ast.AugAssign
 """What has operands."""

@@ -13,7 +13,7 @@ import linecache
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
@@ -52,6 +52,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.text.grammar import UNTYPED, value_type
 from pypto._src.python_parser import parse_python
+from pypto._src.records import NamedTuple
 
 _HEADER: Final = re.compile(r"# pypto\.(program|entry|attr): (.*)")
 _INDEX: Final = scalar_type(DataType.INDEX)

@@ -6,7 +6,6 @@ Knows files, notebooks (their cells are in `linecache`), ``python -c``; nothing 
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -103,6 +102,8 @@ def file_lines(filename: str, module: dict[str, Any] | None = None) -> list[str]
     if own is not None:
         return own
     if filename != "<string>":
+        import linecache
+
         linecache.checkcache(filename)
         return linecache.getlines(filename, module)
     # All texts without a name are called so: what `linecache` has may be another one.

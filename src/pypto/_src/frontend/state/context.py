@@ -10,7 +10,8 @@ import ast
 import re
 from ast import Assign, Attribute, Name
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Any, Final, Protocol, TypeAlias
 
 from pypto._src.diagnostics import Label, Span, line_at
 from pypto._src.dtypes import DataType, bounds
@@ -51,6 +52,7 @@ from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt, checked_assign, seq
 from pypto._src.ir.traversal.queries import defined_by, stmts_in
 from pypto._src.ops.unified import unified
+from pypto._src.records import NamedTuple
 
 MOST_ERRORS: Final = 10
 TERMINATORS: Final = frozenset({ast.Return, ast.Break, ast.Continue})
@@ -184,14 +186,27 @@ Form: TypeAlias = "Callable[[Context, Any], Any]"
 
 
 class Forms(dict[type, Form]):
-    """The handlers by syntax class, and one for all others: what is not part of the language."""
+    """The handlers by syntax class, and one for all others: what is not part of the language.
 
-    def __init__(self, forms: Mapping[type, Form], unsupported: Form) -> None:
+    ``later`` has functions that import a handler when a node of its class is met first.
+    """
+
+    def __init__(
+        self,
+        forms: Mapping[type, Form],
+        unsupported: Form,
+        later: Mapping[type, Callable[[], Form]] = MappingProxyType({}),
+    ) -> None:
         super().__init__(forms)
         self.unsupported = unsupported
+        self.later = later
 
     def __missing__(self, key: type) -> Form:
-        return self.unsupported
+        load = self.later.get(key)
+        if load is None:
+            return self.unsupported
+        self[key] = form = load()
+        return form
 
 
 class Context:

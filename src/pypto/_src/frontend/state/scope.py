@@ -6,7 +6,7 @@ blocks and visibility; nothing of syntax.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pypto._src.diagnostics import Label, Span, line_at
 from pypto._src.dtypes import promote
@@ -27,6 +27,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.unchecked import checked_var
 from pypto._src.ops.rules import cast_text
+from pypto._src.records import NamedTuple
 
 BROKEN: Final = object()
 """Stands for a variable whose definition has an error; who reads it says nothing more."""

@@ -12,7 +12,6 @@ from typing import Any, Final, cast
 
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableError
-from pypto._src.frontend.diagnose.fixits import integer_text
 from pypto._src.frontend.markers import DynVar, Tuple
 from pypto._src.frontend.source.python_names import MISSING, items_of, plain_value
 from pypto._src.frontend.state.context import Context, refuse_keyword_twice
@@ -321,6 +320,8 @@ def _integer_hint(ctx: Context, node: ast.expr, index: int, dims: Sequence[Any])
         return f'write pl.dynamic("{name}")'
     if place is node or not isinstance(found, float):
         return None
+    from pypto._src.frontend.diagnose.fixits import integer_text
+
     return f"write {integer_text(ctx, place, found)}"
 
 

@@ -24,7 +24,6 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import has_effect
 from pypto._src.frontend.state.known_sizes import number_of
 from pypto._src.frontend.state.messages import counted, describe
-from pypto._src.frontend.syntax import slices
 from pypto._src.frontend.syntax.annotations import declared_type, type_of
 from pypto._src.frontend.syntax.calls import is_python_object
 from pypto._src.frontend.syntax.operators import BINARY, apply_binary
@@ -68,6 +67,8 @@ def _assign_to(ctx: Context, target: ast.expr, value: Any, source: ast.expr) -> 
     elif isinstance(target, ast.Tuple | ast.List):
         _unpack(ctx, target, value, source)
     elif isinstance(target, ast.Subscript):
+        from pypto._src.frontend.syntax import slices
+
         slices.write(ctx, target, value, source)
     else:
         raise bad_target(ctx, target)

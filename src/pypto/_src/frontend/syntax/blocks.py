@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import (
@@ -28,6 +28,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.stmts import (
     Stmt,
 )
+from pypto._src.records import NamedTuple
 
 
 class _Yield(NamedTuple):

@@ -26,7 +26,6 @@ from pypto._src.errors import (
     UnsupportedFeatureError,
 )
 from pypto._src.frontend import markers
-from pypto._src.frontend.diagnose.explain import explained
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.call_cache import CallForm, Key
 from pypto._src.frontend.state.context import (
@@ -46,10 +45,8 @@ from pypto._src.frontend.state.messages import (
     spell,
 )
 from pypto._src.frontend.state.scope import same_value_type
-from pypto._src.frontend.state.valid_sizes import with_known_names, with_new_names
 from pypto._src.frontend.syntax.annotations import type_of
-from pypto._src.frontend.syntax.function_calls import function_call
-from pypto._src.frontend.syntax.inline import InlineFunction, expand
+from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.frontend.syntax.scalar_calls import const, scalar_form
 from pypto._src.ir.nodes import (
     Call,
@@ -264,7 +261,11 @@ def _first_of_form(
             return _first_of_form(ctx, None, op, args, kwargs, node, span)
         made = _of_known_sizes(ctx, op, args, kwargs, span)
         slug = getattr(error, "slug", None)
+        from pypto._src.frontend.state.valid_sizes import with_known_names
+
         if made is None and slug == COMPUTED_SIZE:
+            from pypto._src.frontend.state.valid_sizes import with_new_names
+
             made = with_new_names(ctx, op, args, kwargs, span)
         elif made is None and slug == "shape-mismatch":
             made = with_known_names(ctx, op, args, kwargs, span)
@@ -313,6 +314,8 @@ def _refusal(
     node: ast.AST,
 ) -> ParserError:
     """Return the error of a call that an op refuses, as one of the front end."""
+    from pypto._src.frontend.diagnose.explain import explained
+
     if isinstance(error, PyptoError):
         return explained(ctx, as_parser_error(error), op, args, kwargs, node)
     cls = ParserOpTypeError if isinstance(error, TypeError) else ParserOpError
@@ -361,6 +364,8 @@ def _of_known_sizes(
 def _other_call(
     ctx: Context, callee: Any, args: list[Any], kwargs: dict[str, Any], node: ast.Call
 ) -> Any:
+    from pypto._src.frontend.syntax.function_calls import function_call
+
     if isinstance(callee, Function):
         ctx.functions.use(callee, ctx.span(node))
         return function_call(ctx, Signature.of(callee), args, kwargs, node)
@@ -372,6 +377,8 @@ def _other_call(
                 hint=_by_position(ctx, callee, node),
                 slug="argument-count",
             )
+        from pypto._src.frontend.syntax.inline import expand
+
         return expand(ctx, callee, args, node)
     if callee is markers.const:
         return const(ctx, args, kwargs, node)

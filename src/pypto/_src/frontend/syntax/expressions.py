@@ -33,7 +33,6 @@ from pypto._src.frontend.state.messages import (
     spell_apart,
 )
 from pypto._src.frontend.state.scope import BROKEN, Cascade, same_joined_type, same_value_type
-from pypto._src.frontend.syntax import slices
 from pypto._src.frontend.syntax.calls import call, op_call
 from pypto._src.frontend.syntax.operators import (
     binary_op,
@@ -292,6 +291,8 @@ def _cast_tiles(ctx: Context, node: ast.IfExp, a: Expr, b: Expr) -> str | None:
 def _subscript(ctx: Context, node: ast.Subscript) -> Any:
     base = ctx.value(node.value)
     if isinstance(base, Expr) and isinstance(base.type, ShapedType):
+        from pypto._src.frontend.syntax import slices
+
         return slices.read(ctx, node, base)
     index = ctx.value(node.slice)
     if not isinstance(base, Expr):

@@ -19,7 +19,6 @@ from pypto._src.errors import (
     ParserSyntaxError,
     ParserTypeError,
 )
-from pypto._src.frontend.diagnose.fixits import integer_text, sides
 from pypto._src.frontend.state.context import Context, body_of, float_begin
 from pypto._src.frontend.state.effects import alone, held, held_before
 from pypto._src.frontend.state.messages import (
@@ -29,7 +28,6 @@ from pypto._src.frontend.state.messages import (
     number_in,
 )
 from pypto._src.frontend.state.scalar_promotion import combine
-from pypto._src.frontend.syntax import slices
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.frontend.syntax.scalar_calls import is_scalar
 from pypto._src.frontend.syntax.zero_divisions import DIVIDING, is_zero
@@ -279,6 +277,8 @@ def _on_scalars(
 
 def _refuse_too_large(ctx: Context, node: Any, left: Any, right: Any) -> None:
     """Raise the error for a number that no constant beside the other operand can be."""
+    from pypto._src.frontend.diagnose.fixits import sides
+
     for value, other, place in zip((left, right), (right, left), sides(node), strict=False):
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
@@ -300,6 +300,8 @@ def _integers_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) 
     if not isinstance(node, ast.BinOp):
         return None
     texts: list[str] = []
+    from pypto._src.frontend.diagnose.fixits import integer_text
+
     for value, place in ((left, node.left), (right, node.right)):
         is_int = isinstance(value, int) or (isinstance(value, Expr) and dtype_of(value).is_int())
         text = ctx.source.operand(place)
@@ -548,6 +550,8 @@ def _compare_tiles(ctx: Context, node: ast.Compare, symbol: str, left: Any, righ
 
 def _of_tiles(ctx: Context, node: ast.Compare) -> str:
     """Return a comparison of the tiles that tensors hold, or where such a one may stand."""
+    from pypto._src.frontend.syntax import slices
+
     if not slices.computes_with_tiles(ctx.home):
         return "write it in an InCore function, or inside with pl.incore():"
     places = [node.left, node.comparators[0]]

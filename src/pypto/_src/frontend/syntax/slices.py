@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from pypto._src.errors import OpError, ParserError, ParserTypeError, UnsupportedFeatureError
 from pypto._src.frontend import markers
-from pypto._src.frontend.diagnose.fixits import loaded_from
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Callee, Context
 from pypto._src.frontend.state.known_sizes import difference, number_of
@@ -38,6 +37,7 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import OpDef, spelling
 from pypto._src.ir.stmts import EvalStmt, Function
 from pypto._src.ops import memory, tensor, tensor_math
+from pypto._src.records import NamedTuple
 
 _WHOLE: Final = slice(None)
 _LEAVES: Final = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store})
@@ -277,6 +277,8 @@ def _cut(ctx: Context, region: _Region, value: Expr, source: ast.expr) -> str | 
         return None
     inner = list(sizes.values())[1:]
     rows_only = all(a == const_value(b) for a, b in zip(inner, value.type.shape[1:], strict=True))
+    from pypto._src.frontend.diagnose.fixits import loaded_from
+
     tensor_of = loaded_from(ctx, value)
     name = source.id if rows_only else None if tensor_of is None else tensor_of.name
     cut = ", ".join(f":{size}" for size in sizes.values())
@@ -344,6 +346,8 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
     places = index.elts if isinstance(index, ast.Tuple) else [index]
     numbers = not any(isinstance(item, slice) for item in items)
     odd = next(item for item in items if not isinstance(item, slice))
+    from pypto._src.frontend.diagnose.fixits import loaded_from
+
     if items_of(odd) is not None or not isinstance(odd, int | Expr):
         hint = None
     elif numbers and isinstance(node.ctx, ast.Load) and _is_tile(ctx, node):

@@ -10,11 +10,8 @@ from pypto._src.errors import (
     UnsupportedFeatureError,
 )
 from pypto._src.frontend import markers
-from pypto._src.frontend.state.context import Context, Forms, body_of
+from pypto._src.frontend.state.context import Context, Form, Forms, body_of
 from pypto._src.frontend.syntax.assignments import ann_assign, assign, aug_assign, expression
-from pypto._src.frontend.syntax.branches import if_
-from pypto._src.frontend.syntax.loops import break_, continue_, for_, while_
-from pypto._src.frontend.syntax.returns import return_
 from pypto._src.ir.enums import ScopeKind
 from pypto._src.ir.stmts import (
     ScopeStmt,
@@ -47,6 +44,45 @@ def _with(ctx: Context, node: ast.With) -> None:
 
 def _pass(ctx: Context, node: ast.Pass) -> None:
     pass
+
+
+# What reads control flow is in modules that a straight kernel does not load.
+
+
+def _if() -> Form:
+    from pypto._src.frontend.syntax.branches import if_
+
+    return if_
+
+
+def _for() -> Form:
+    from pypto._src.frontend.syntax.loops import for_
+
+    return for_
+
+
+def _while() -> Form:
+    from pypto._src.frontend.syntax.loops import while_
+
+    return while_
+
+
+def _break() -> Form:
+    from pypto._src.frontend.syntax.loops import break_
+
+    return break_
+
+
+def _continue() -> Form:
+    from pypto._src.frontend.syntax.loops import continue_
+
+    return continue_
+
+
+def _return() -> Form:
+    from pypto._src.frontend.syntax.returns import return_
+
+    return return_
 
 
 _WAYS_OUT: Final[dict[type[ast.stmt], tuple[str, str | None]]] = {
@@ -82,14 +118,16 @@ STATEMENT_FORMS: Final = Forms(
         ast.AnnAssign: ann_assign,
         ast.AugAssign: aug_assign,
         ast.Expr: expression,
-        ast.If: if_,
-        ast.For: for_,
-        ast.While: while_,
         ast.With: _with,
-        ast.Return: return_,
-        ast.Break: break_,
-        ast.Continue: continue_,
         ast.Pass: _pass,
     },
     _unsupported,
+    later={
+        ast.If: _if,
+        ast.For: _for,
+        ast.While: _while,
+        ast.Return: _return,
+        ast.Break: _break,
+        ast.Continue: _continue,
+    },
 )

@@ -7,7 +7,6 @@ text through `diagnostics`; where nobody has it, the names of the IR stand.
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -114,6 +113,8 @@ def statement_lines(place: Span) -> tuple[int, int]:
     line = place.begin_line
     if line <= 0:
         return line, line
+    import linecache
+
     return _many_lines("".join(linecache.getlines(place.filename))).get(line, (line, line))
 
 

@@ -53,7 +53,6 @@ from pypto._src.ir.stmts import (
     seq,
 )
 from pypto._src.ir.symbolic_dims import map_dims
-from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.walk import copy_with
@@ -523,6 +522,8 @@ class _Rewrite(Mutator):
         return PassError(message, span, hint, slug="maybe-unassigned", related=(place,))
 
     def _two_types(self, span: Span, var: Var, a: Type, b: Type, where: str) -> PassError:
+        from pypto._src.ir.text.printer import python_print
+
         return PassError(
             f"'{var.name}' has different types on {where}: {python_print(a)} and {python_print(b)}",
             span,

@@ -14,7 +14,7 @@ loop ends. A return in a loop sets ``returned`` and breaks; behind the loop a te
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
@@ -40,6 +40,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.records import NamedTuple
 
 _JUMPS: Final = frozenset({BreakStmt, ContinueStmt, ReturnStmt})
 

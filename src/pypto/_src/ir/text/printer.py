@@ -483,5 +483,3 @@ _PRINTERS: Final[dict[type, Callable[[_Statements, Any, str], None]]] = {
     SeqStmts: _S.sequence,
     OpStmts: _S.sequence,
 }
-
-Node.printer = staticmethod(python_print)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 from operator import is_
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.dtypes import DataType
@@ -65,6 +65,7 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.records import NamedTuple
 
 INDEX_TYPE: Final = scalar_type(DataType.INDEX)
 

@@ -6,7 +6,6 @@ Holds of every program.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from pypto._src.diagnostics import Diagnostic, Label
 from pypto._src.ir.nodes import Call, GlobalVar
@@ -29,6 +28,7 @@ from pypto._src.ir.traversal.queries import calls_of
 from pypto._src.ir.verify.codes import StructureErrorType, finding
 from pypto._src.ir.verify.known_forms import Proofs
 from pypto._src.ir.verify.ssa import look
+from pypto._src.records import NamedTuple
 
 
 def structure(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:

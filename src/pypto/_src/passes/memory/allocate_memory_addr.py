@@ -8,7 +8,7 @@ decided before, by MemoryReuse; a space in which every buffer has an address alr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pypto._src.analysis.liveness import definitions
 from pypto._src.analysis.stmt_tree import Block, number, sites_in
@@ -29,10 +29,13 @@ from pypto._src.passes.memory.memory_reuse import (
     total_bytes,
 )
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
-from pypto._src.passes.memory.overflow_hints import Live, advice
 from pypto._src.passes.pass_base import AnyProgram, Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.targets import A2A3, Memory, Target
+
+if TYPE_CHECKING:
+    from pypto._src.passes.memory.overflow_hints import Live
+
 
 _LISTED: Final = 5
 """How many tiles an overflow report names."""
@@ -119,6 +122,8 @@ def _overflow(function: Function, space: MemorySpace, memory: Memory) -> MemoryP
     if len(live) > _LISTED:
         size = total_bytes([each.buffer.memref.size_ for each in live[_LISTED:]], memory)
         related.append(Label(UNKNOWN_SPAN, f"and {len(live) - _LISTED} more: {size} bytes"))
+    from pypto._src.passes.memory.overflow_hints import advice
+
     return MemoryPlanError(
         f"{space.name} memory of kernel {function.name!r} overflows: {what}, "
         f"{memory.usable_bytes} are usable",
@@ -135,6 +140,8 @@ def _live_at(function: Function, root: Block, found: Sequence[Buffer], time: int
         site.stmt.var: site.stmt for site in sites_in(root) if isinstance(site.stmt, AssignStmt)
     }
     live: list[Live] = []
+    from pypto._src.passes.memory.overflow_hints import Live
+
     for buffer in found:
         if any(begin <= time <= end for begin, end in buffer.range):
             tiles = [tile for tile in buffer.tiles if defined[tile] <= time]

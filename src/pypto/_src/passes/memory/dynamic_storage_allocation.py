@@ -15,9 +15,10 @@ Knows sizes and times, nothing of the IR.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.analysis.liveness import Range, peak
+from pypto._src.records import NamedTuple
 
 MOST_STEPS: Final = 12_000
 """How many placements the search of one memory tries: well below a second."""

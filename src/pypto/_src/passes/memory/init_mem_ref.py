@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pypto._src.analysis.accesses import Roots, tensor_roots
 from pypto._src.analysis.liveness import Carried, Lifetimes, Range, carried, defined, is_data
@@ -49,6 +49,7 @@ from pypto._src.ops.memory import move
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
 from pypto._src.passes.pass_base import AnyProgram, Pass, materialized
 from pypto._src.passes.properties import IRProperty, IRPropertySet
+from pypto._src.records import NamedTuple
 
 _P: Final = IRProperty
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import PurePath
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pypto._src.analysis.liveness import Range
 from pypto._src.analysis.stmt_tree import Block, number, sites_in
@@ -20,6 +20,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text.printer import python_print
 from pypto._src.passes.memory.memory_reuse import Buffer, aligned, buffers, placed
+from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Memory, Target
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pypto._src.analysis.liveness import Range, peak
 from pypto._src.analysis.stmt_tree import Block
@@ -17,11 +17,14 @@ from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import MemRef, Var
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function
-from pypto._src.passes.memory.dynamic_storage_allocation import Item, Placement, plan
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
 from pypto._src.passes.pass_base import AnyProgram, Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.targets import A2A3, Memory, Target
+
+if TYPE_CHECKING:
+    from pypto._src.passes.memory.dynamic_storage_allocation import Placement
+
 
 _P: Final = IRProperty
 
@@ -279,5 +282,9 @@ def place(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | Non
 
 def placed(found: Sequence[Buffer], memory: Memory, *, exact: bool) -> Placement:
     """Return where the buffers of one memory may lie; see `storage.plan`."""
+    from pypto._src.passes.memory.dynamic_storage_allocation import Item
+
     items = [Item(aligned(b.memref.size_, memory), b.range) for b in found]
+    from pypto._src.passes.memory.dynamic_storage_allocation import plan
+
     return plan(items, exact=exact)

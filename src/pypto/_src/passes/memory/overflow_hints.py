@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.analysis.liveness import Range, is_data, peak
 from pypto._src.analysis.stmt_tree import Block, Site, call_of, read_by, sites_in
@@ -18,11 +18,11 @@ from pypto._src.ir.inspect.source_names import resized, user_line, user_name, us
 from pypto._src.ir.nodes import Call, MakeTuple, TileType, Var, static_shape
 from pypto._src.ir.opdef import INTS, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
-from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ops.memory import create_tile, full
 from pypto._src.passes.memory.dynamic_storage_allocation import Item, plan
 from pypto._src.passes.memory.memory_reuse import Buffer, aligned
+from pypto._src.records import NamedTuple
 from pypto._src.targets import Memory
 
 _COPY: Final = re.compile(r"_copy\d+$")  # ends the names that InitMemRef gives to copies
@@ -62,6 +62,8 @@ class Live(NamedTuple):
     def text(self) -> str:
         kind = self.tile.type
         assert isinstance(kind, TileType)
+        from pypto._src.ir.text.printer import python_print
+
         shape = ", ".join(python_print(dim) for dim in kind.shape)
         return f"{self.name}: [{shape}] {kind.dtype.member}, {self.buffer.memref.size_} bytes"
 
@@ -111,6 +113,8 @@ def _later(
     # Where one goes from the fullest moment, the others still have to fit there.
     least = peak([(item.range, item.size) for item in items])[0] - memory.usable_bytes
     large = [each for each in live if items[index_of[each.buffer.memref]].size >= least]
+    from pypto._src.ir.text.printer import python_print
+
     for each in large[:_MOST_MOVED]:
         maker = each.maker
         call = None if maker is None else call_of(maker)
@@ -236,4 +240,6 @@ def _retold(maker: Stmt | None, shape: Sequence[int], dim: int) -> str:
             return again
     args = list(call.args)
     args[index] = MakeTuple(shape)
+    from pypto._src.ir.text.printer import python_print
+
     return python_print(Call(call.op, args, call.kwargs, call.type))

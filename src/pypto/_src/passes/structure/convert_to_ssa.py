@@ -18,7 +18,6 @@ from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.mutator import map_functions
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
-from pypto._src.passes.structure.inline_calls import inline_kernel_calls
 
 _P: Final = IRProperty
 
@@ -45,6 +44,8 @@ class ConvertToSSA(Pass):
         program = map_functions(lowered, split_tuples)
         new = _without_calls(program)
         if new is None:
+            from pypto._src.passes.structure.inline_calls import inline_kernel_calls
+
             program = map_functions(inline_kernel_calls(lowered), split_tuples)
             return map_functions(program, to_ssa)
         return program if all(map(is_, program.functions_, new)) else program.with_functions(new)

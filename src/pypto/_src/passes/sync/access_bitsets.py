@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import accumulate, count
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 from weakref import ref
 
 from pypto._src.analysis.accesses import Accesses, Chunk, Instruction, TensorAccess
@@ -18,6 +18,7 @@ from pypto._src.analysis.affine import Box
 from pypto._src.analysis.stmt_tree import Block, Site
 from pypto._src.ir.nodes import Var
 from pypto._src.passes.sync.checker_state import PIPES, Bits
+from pypto._src.records import NamedTuple
 
 Interval: TypeAlias = "tuple[int, int]"
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
 
 from pypto._src.analysis.accesses import Accesses, SharedParams, tensor_roots
 from pypto._src.analysis.call_aliases import Alias, call_aliases
@@ -25,6 +24,7 @@ from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.sync.checker_dataflow import Flow
 from pypto._src.passes.sync.checker_reports import Findings, Skips, Triple
 from pypto._src.passes.sync.checker_state import Key
+from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Target
 from pypto._src.usage_errors import not_a_program
 

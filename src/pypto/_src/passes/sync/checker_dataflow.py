@@ -13,7 +13,7 @@ of as many bits as it has instructions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from pypto._src.analysis.accesses import Accesses, Instruction, TensorAccess
 from pypto._src.analysis.affine import Affine, Box, combine, may_overlap, trip_count
@@ -35,6 +35,7 @@ from pypto._src.passes.sync.access_bitsets import Bit, Conflict, Conflicts, Numb
 from pypto._src.passes.sync.checker_reports import Findings, Triple
 from pypto._src.passes.sync.checker_state import DOWN, PIPES, TWICE, UP, Key, State, joined
 from pypto._src.passes.sync.hazards import meeting
+from pypto._src.records import NamedTuple
 
 _BARRIERS: Final[dict[Op, PipeType]] = {
     bar_v: PipeType.V,

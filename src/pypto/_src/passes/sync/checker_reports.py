@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from pypto._src.analysis.accesses import Instruction
 from pypto._src.analysis.stmt_tree import Site, owner_of
@@ -18,6 +18,7 @@ from pypto._src.ir.nodes import Call
 from pypto._src.ir.stmts import Function, IfStmt, WhileStmt
 from pypto._src.passes.sync.hazards import lifted, meeting
 from pypto._src.passes.sync.shared_bytes import SharedBytes
+from pypto._src.records import NamedTuple
 
 OWN_BARRIER: Final = (PipeType.V, PipeType.M)
 """The pipes that have a barrier of their own; elsewhere all pipes wait."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from pypto._src.analysis.accesses import Accesses, Chunk, Instruction, TensorAccess
 from pypto._src.analysis.affine import Box, encloses, may_overlap
 from pypto._src.analysis.stmt_tree import Block, Site, owner_of
 from pypto._src.ir.nodes import Var
+from pypto._src.records import NamedTuple
 
 
 def meeting(first: Site, second: Site) -> tuple[Site, Site] | None:

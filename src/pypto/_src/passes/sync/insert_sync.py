@@ -17,10 +17,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from heapq import heapify, heappop, heappush, heapreplace
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from pypto._src.analysis.accesses import SYNC_OPS, Accesses
-from pypto._src.analysis.call_aliases import call_aliases
 from pypto._src.analysis.stmt_tree import Block, Site, call_of, number, owner_of
 from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.ir.enums import PipeType
@@ -28,14 +27,11 @@ from pypto._src.ir.nodes import Call
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, ReturnStmt, Stmt, YieldStmt, checked_eval
 from pypto._src.ir.traversal.mutator import map_bodies
-from pypto._src.logs import log_event
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs
 from pypto._src.passes.pass_base import AnyProgram
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.normalize_stmt_structure import normal_body, normal_function
-from pypto._src.passes.sync.acknowledge import answer
-from pypto._src.passes.sync.plan_dataflow import is_sufficient
 from pypto._src.passes.sync.planner import (
     BARRIER,
     CLOSING,
@@ -47,7 +43,7 @@ from pypto._src.passes.sync.planner import (
     as_written,
     strongest,
 )
-from pypto._src.passes.sync.prune import prune
+from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Target
 from pypto._src.usage_errors import check_kind, users_frame
 
@@ -92,6 +88,8 @@ class InsertSync(MemoryPass):
         found = {each: Accesses(each.function, each.root, (), each.of) for each in kernels}
         if len(kernels) < len(placed.functions):
             roots = {each.function.name: accesses.roots for each, accesses in found.items()}
+            from pypto._src.analysis.call_aliases import call_aliases
+
             aliases = call_aliases(placed.program, roots)
             for each in kernels:
                 shared = [alias.params for alias in aliases.get(each.function.name, ())]
@@ -140,7 +138,11 @@ def _with_sync(
         planner.barriers_only()
         return _Writer(root, planner, target, by_source).write(function)
     planner.plan()
-    prune(planner, function, planner.suspects())
+    suspects = planner.suspects()
+    if suspects:
+        from pypto._src.passes.sync.prune import prune
+
+        prune(planner, function, suspects)
     writer = _Writer(root, planner, target, by_source)
     replaced = writer.replaced
     if replaced:
@@ -164,7 +166,11 @@ def _with_barriers(
     while writer.replaced:
         fresh += _settle(writer.replaced, planner)
         writer = _Writer(planner.root, planner, target, by_source)
+    from pypto._src.passes.sync.plan_dataflow import is_sufficient
+
     if is_sufficient(planner, function):
+        from pypto._src.passes.sync.prune import prune
+
         prune(planner, function, [*fresh, *planner.flags.values()])
         writer = _Writer(planner.root, planner, target, by_source)
         if not writer.replaced:
@@ -196,6 +202,8 @@ def _with_answers(writer: _Writer, function: Function) -> _Writer:
 
 def _answer(writer: _Writer, function: Function) -> None:
     writer.has_answers = True
+    from pypto._src.passes.sync.acknowledge import answer
+
     writer.leave_out(answer(writer.planner, function, writer.flags, writer.spare()))
 
 
@@ -207,6 +215,8 @@ def _say(function: Function, flags: Sequence[Flag], *, answers: bool = False) ->
     listed = ", ".join(list(places)[:_LISTED])
     more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
     what = "for answers before" if answers else "for"
+    from pypto._src.logs import log_event
+
     log_event(
         f"kernel {function.name!r}: no event is free {what} {len(flags)} flags ({names}); a "
         f"barrier of all pipes stands for them: {listed}{more}"

@@ -7,7 +7,7 @@ what pipes know and what raised flags tell. Event numbers come in `sync_answers`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pypto._src.analysis.accesses import Instruction
 from pypto._src.analysis.stmt_tree import Block, Site, owner_of
@@ -18,6 +18,7 @@ from pypto._src.passes.sync.checker_dataflow import Flow
 from pypto._src.passes.sync.checker_reports import Findings, Triple
 from pypto._src.passes.sync.checker_state import PIPES, Bits, State
 from pypto._src.passes.sync.planner import CLOSING, PRIMED, Flag, Planner, strongest
+from pypto._src.records import NamedTuple
 
 _S: Final = PipeType.S
 _ALL: Final = PipeType.ALL

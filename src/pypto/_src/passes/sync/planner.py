@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from math import inf
 from operator import attrgetter
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from pypto._src.analysis.accesses import Accesses, Instruction
 from pypto._src.analysis.affine import trip_count
@@ -28,8 +28,12 @@ from pypto._src.analysis.branch_conditions import Conditions
 from pypto._src.analysis.stmt_tree import Block, Site, owner_of
 from pypto._src.ir.enums import ForKind, PipeType
 from pypto._src.ir.stmts import ForStmt, IfStmt, WhileStmt
-from pypto._src.passes.sync.checker_dataflow import Flow
 from pypto._src.passes.sync.hazards import History, Need, StraightHistory, lifted, meeting
+from pypto._src.records import NamedTuple
+
+if TYPE_CHECKING:
+    from pypto._src.passes.sync.checker_dataflow import Flow
+
 
 # --------------------------------------------------------------------------------------------
 # Clocks

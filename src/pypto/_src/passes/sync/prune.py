@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pypto._src.analysis.accesses import Instruction
 from pypto._src.analysis.affine import trip_count
@@ -29,6 +29,7 @@ from pypto._src.passes.sync.checker_dataflow import OpenLoop
 from pypto._src.passes.sync.checker_state import PIPES, Bits, State
 from pypto._src.passes.sync.plan_dataflow import PlanFlow, RaceError
 from pypto._src.passes.sync.planner import CLOSING, FORWARD, NONE, PRIMED, Flag, Planner
+from pypto._src.records import NamedTuple
 
 Suspect: TypeAlias = "Flag | Site"
 """A flag, or the barriers before a statement."""

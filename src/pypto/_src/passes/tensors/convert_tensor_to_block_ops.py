@@ -15,10 +15,9 @@ what lies where, is decided by `tensor_groups` and `tensor_places`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from pypto._src.analysis.accesses import SharedParams, tensor_roots
-from pypto._src.analysis.call_aliases import call_aliases
 from pypto._src.analysis.stmt_tree import call_of, number
 from pypto._src.diagnostics import Span
 from pypto._src.ir.enums import CoreType, ParamDirection
@@ -55,14 +54,11 @@ from pypto._src.ir.traversal.mutator import Mutator, substitute
 from pypto._src.ir.traversal.queries import functions_called, ops_called, variable_names
 from pypto._src.ir.traversal.walk import copy_with, walk
 from pypto._src.ops import tensor, tensor_math
-from pypto._src.ops.conversion import core_of
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_call_expr import lift_calls
-from pypto._src.passes.tensors.fusion_groups import COPIES, Waiting
-from pypto._src.passes.tensors.outline_incore_scopes import check_merges
-from pypto._src.passes.tensors.tensor_buffers import Places
 from pypto._src.passes.verification import NOTHING_KNOWN, PassFacts
+from pypto._src.records import NamedTuple
 
 _P: Final = IRProperty
 
@@ -108,6 +104,8 @@ def _shared(program: Program) -> dict[str, list[SharedParams]]:
         return {}
     flat = program.with_functions([to_ssa(lift_calls(f)) for f in program.functions_])
     kernels = [f for f in flat.functions_ if role(f) is Role.KERNEL]
+    from pypto._src.analysis.call_aliases import call_aliases
+
     aliases = call_aliases(flat, {f.name: tensor_roots(f, number(f)) for f in kernels})
     return {name: [alias.params for alias in found] for name, found in aliases.items()}
 
@@ -123,6 +121,8 @@ def _is_work(call: Call) -> bool:
     op = op_of(call)
     if op is None or op.level != "tensor":
         return False
+    from pypto._src.ops.conversion import core_of
+
     return core_of(call) is not None or op is tensor_math.assemble or op is tensor.create
 
 
@@ -203,9 +203,15 @@ class _Lowering:
 
     def __init__(self, function: Function, shared: Sequence[SharedParams]) -> None:
         function = _Flat().function(to_ssa(lift_calls(function)))
+        from pypto._src.passes.tensors.outline_incore_scopes import check_merges
+
         check_merges(function)
         self.function = function
+        from pypto._src.passes.tensors.tensor_buffers import Places
+
         self.places = Places(function, shared)
+        from pypto._src.passes.tensors.fusion_groups import Waiting
+
         self.waiting = Waiting(function, self.places)
 
     def run(self) -> _Lowered:
@@ -285,6 +291,9 @@ class _Lowering:
         """Rewrite a tensor op."""
         op = op_of(call)
         assert op is not None
+        from pypto._src.ops.conversion import core_of
+        from pypto._src.passes.tensors.fusion_groups import COPIES
+
         if op is tensor.create:
             self.places.rename(var, self.places.home(var), self.places.home(var))
         elif op is tensor.view:

@@ -13,7 +13,7 @@ Which ops make a group is decided by `tensor_groups`, where results lie by `tens
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
@@ -43,6 +43,7 @@ from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, se
 from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
 from pypto._src.ops.conversion import on_tiles
 from pypto._src.ops.rules import broadcast, called, dims, known_size
+from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Target
 
 _INDEX: Final = scalar_type(DataType.INDEX)

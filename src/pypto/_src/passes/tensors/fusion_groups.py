@@ -11,7 +11,7 @@ tiles come from `tile_tensors` and `tile_moves`.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.analysis.stmt_tree import read_by
 from pypto._src.diagnostics import Span
@@ -43,6 +43,7 @@ from pypto._src.passes.tensors.matmul_and_reshape_loops import (
     write_transpose,
 )
 from pypto._src.passes.tensors.tensor_buffers import Places, shape_of
+from pypto._src.records import NamedTuple
 
 COPIES: Final = {tensor_math.reshape: write_reshape, tensor_math.transpose: write_transpose}
 """What writes a tensor in another order, by op."""

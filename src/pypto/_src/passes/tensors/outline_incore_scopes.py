@@ -15,7 +15,7 @@ What the tensor ops become inside the kernels is not known here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.analysis.accesses import tensor_roots
 from pypto._src.analysis.stmt_tree import Block, call_of, number, sites_in
@@ -63,10 +63,9 @@ from pypto._src.ir.traversal.queries import (
 )
 from pypto._src.ir.traversal.walk import children, walk
 from pypto._src.ops import tensor
-from pypto._src.ops.conversion import core_of
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
-from pypto._src.passes.structure.inline_calls import Clone, inline_kernel_calls
+from pypto._src.records import NamedTuple
 
 _P: Final = IRProperty
 _ON_HOST: Final = (tensor.view, tensor.create, tensor.dim)
@@ -95,6 +94,8 @@ class OutlineIncoreScopes(Pass):
             out += _outlined(function, names, is_entry=function.name not in called)
         if len(out) == len(program.functions_):
             return program
+        from pypto._src.passes.structure.inline_calls import inline_kernel_calls
+
         return inline_kernel_calls(program.with_functions(out))
 
 
@@ -296,6 +297,8 @@ class _Outliner(Mutator):
         self, body: list[Stmt], inputs: Sequence[Var], results: Sequence[Var], span: Span
     ) -> Function:
         mapping: dict[Var, Expr] = {}
+        from pypto._src.passes.structure.inline_calls import Clone
+
         clone = Clone(mapping)
         made: dict[Var, Var] = {}
         for var in sorted(inputs, key=lambda v: not isinstance(v.type, ScalarType)):
@@ -411,6 +414,8 @@ def _reads_tensor(stmt: Stmt) -> bool:
 def _core(stmt: Stmt) -> CoreType | None:
     """Return the core that a statement wants, None for any; CUBE if it wants both."""
     found: CoreType | None = None
+    from pypto._src.ops.conversion import core_of
+
     for node in walk(stmt):
         core = core_of(node) if isinstance(node, Call) else None
         if core is CoreType.CUBE:

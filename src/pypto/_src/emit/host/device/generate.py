@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.emit.cpp.types import SCALAR_HELPERS
 from pypto._src.emit.host.device.entry import Arguments
@@ -29,6 +29,7 @@ from pypto._src.ir.nodes import TensorType
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.records import NamedTuple
 
 _VISIBLE: Final = '__attribute__((visibility("default")))'
 

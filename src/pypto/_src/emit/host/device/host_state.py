@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from pypto._src.emit.cpp.names import RESERVED
 from pypto._src.emit.cpp.types import ScalarText
@@ -22,6 +22,7 @@ from pypto._src.ir.enums import CoreType
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.nodes import Expr, MakeTuple, TupleGetItemExpr, Var, const_value
 from pypto._src.ir.stmts import Function, Program, Stmt
+from pypto._src.records import NamedTuple
 
 _RESERVED: Final = RESERVED | WORDS | {"float_to_u64"}
 

@@ -8,7 +8,7 @@ each other, sizes may be known at run time only, and ops on whole tensors go bac
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, NoReturn, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
@@ -66,6 +66,7 @@ from pypto._src.ir.symbolic_dims import dimension_vars, solved_dims, told_dims
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.queries import functions_called
 from pypto._src.ops import tensor as tensor_ops
+from pypto._src.records import NamedTuple
 
 ENTRY_SYMBOL: Final = "pypto_enter"
 MAX_DIMS: Final = 8

@@ -1,0 +1,10 @@
+"""Reading serialised IR with every op there is: `deserialize` gives back the registered ones."""
+
+from __future__ import annotations
+
+from pypto._src.ir.serialize import deserialize, deserialize_from_file, use_registry
+from pypto._src.ops.lookup import REGISTRY
+
+__all__ = ["deserialize", "deserialize_from_file"]
+
+use_registry(REGISTRY.get)
