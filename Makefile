@@ -14,7 +14,7 @@ _ := $(shell test -x $(BIN)/python || rm -f $(VENV)/run.stamp $(VENV)/dev.stamp)
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format coverage bench golden texts clean
+.PHONY: help demo test check lint types all-tests format coverage bench golden texts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -22,13 +22,21 @@ help: ## list the targets
 demo: $(VENV)/run.stamp ## install the package and run a kernel on this machine
 	@$(BIN)/pypto demo
 
-test: check ## run everything that CI runs: check, then all tests
-	$(BIN)/pytest -n auto
+test: lint ## run everything that CI runs: check and all tests
+	@$(MAKE) --no-print-directory --jobs=2 types all-tests
 
-check: $(VENV)/dev.stamp ## check format, lint and types
+check: lint types ## check format, lint and types
+
+lint: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+
+# One process, which takes a core for as long as a tenth of the tests: `test` runs it beside them.
+types: $(VENV)/dev.stamp
 	$(BIN)/pyright --pythonpath $(BIN)/python
+
+all-tests: $(VENV)/dev.stamp
+	$(BIN)/pytest -n auto
 
 format: $(VENV)/dev.stamp ## format the code and apply safe lint fixes
 	$(BIN)/ruff format
