@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from enum import Enum
+from importlib import import_module
 from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
@@ -61,47 +62,29 @@ PIPELINES: Final[dict[OptimizationStrategy, tuple[tuple[str, Callable[[], Pass]]
 """By strategy, the passes in order with the names that dumps and `pass_names` show."""
 
 
-def _unroll_loops() -> Pass:
-    from pypto._src.passes.optimize.unroll_loops import UnrollLoops
-
-    return UnrollLoops()
-
-
-def _simplify() -> Pass:
-    from pypto._src.passes.optimize.simplify import Simplify
-
-    return Simplify()
-
-
-def _common_subexpr() -> Pass:
-    from pypto._src.passes.optimize.common_subexpr import CommonSubexpr
-
-    return CommonSubexpr()
-
-
-def _loop_invariant_motion() -> Pass:
-    from pypto._src.passes.optimize.loop_invariant_motion import LoopInvariantMotion
-
-    return LoopInvariantMotion()
-
-
-def _dead_code() -> Pass:
-    from pypto._src.passes.optimize.dead_code import DeadCode
-
-    return DeadCode()
-
-
-OPTIONAL: Final[dict[str, Callable[[], Pass]]] = {
-    "UnrollLoops": _unroll_loops,
-    "Simplify": _simplify,
-    "CommonSubexpr": _common_subexpr,
-    "LoopInvariantMotion": _loop_invariant_motion,
-    "DeadCode": _dead_code,
+OPTIONAL: Final[dict[str, str]] = {
+    "UnrollLoops": "unroll_loops",
+    "Simplify": "simplify",
+    "CommonSubexpr": "common_subexpr",
+    "LoopInvariantMotion": "loop_invariant_motion",
+    "DeadCode": "dead_code",
 }
 """Passes that no strategy has by itself, in an order that suits most programs.
 
-Their modules are imported when they are made.
+Each with its module in `passes.optimize`, which is imported when the pass is named.
 """
+
+
+def optional_pass(name: str) -> Pass:
+    """Return the optional pass ``name``, one of `OPTIONAL`.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    if name not in OPTIONAL:
+        raise ValueError(f"no optional pass is {name!r}; there are {', '.join(OPTIONAL)}")
+    module = import_module(f"pypto._src.passes.optimize.{OPTIONAL[name]}")
+    return getattr(module, name)()
 
 
 class PassManager:
@@ -174,11 +157,8 @@ class PassManager:
 
 
 def _optional(given: str | Pass) -> tuple[str, Pass]:
-    if isinstance(given, Pass):
-        return given.get_name(), given
-    if given not in OPTIONAL:
-        raise ValueError(f"no optional pass is {given!r}; there are {', '.join(OPTIONAL)}")
-    return given, OPTIONAL[given]()
+    made = optional_pass(given) if isinstance(given, str) else given
+    return made.get_name(), made
 
 
 class _Dump:
