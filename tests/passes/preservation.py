@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from random import Random
 
 from pypto import ir
-from pypto._src.passes.optimize.common_subexpr import CommonSubexpr
-from pypto._src.passes.optimize.dead_code import DeadCode
-from pypto._src.passes.optimize.loop_invariant_motion import LoopInvariantMotion
-from pypto._src.passes.optimize.simplify import Simplify
 from pypto._src.passes.optimize.unroll_loops import UnrollLoops
 from pypto._src.passes.pass_base import Pass
-from pypto._src.passes.pass_manager import PassManager
+from pypto._src.passes.pass_manager import OPTIONAL, PassManager, optional_pass
 from pypto._src.passes.run_verifier import RunVerifier
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
@@ -27,20 +24,15 @@ from tests.natively import assert_close
 from tests.properties.programs import ALL_MAKERS, stages
 from tests.properties.test_programs import COUNTS, results
 
-OPTIONAL: dict[str, Callable[[], Pass]] = {
-    "UnrollLoops": lambda: UnrollLoops(whole=3, factor=2),
-    "Simplify": Simplify,
-    "CommonSubexpr": CommonSubexpr,
-    "LoopInvariantMotion": LoopInvariantMotion,
-    "DeadCode": DeadCode,
-}
+MAKERS: dict[str, Callable[[], Pass]] = {name: partial(optional_pass, name) for name in OPTIONAL}
+MAKERS["UnrollLoops"] = lambda: UnrollLoops(whole=3, factor=2)  # the drawn loops are short
 
 
 def optimised(program: ir.Program) -> Iterator[tuple[str, ir.Program]]:
     """Yield the program after each optional pass, on SSA form, alone and after the others."""
     program = FlattenCallExpr()(ConvertToSSA()(program))
     together = program
-    for name, make in OPTIONAL.items():
+    for name, make in MAKERS.items():
         alone = make()(program)
         yield name, alone
         together = make()(together)
@@ -63,7 +55,7 @@ def check(kind: str, seed: int) -> tuple[int, dict[str, int]]:
                 assert_close(left, right, note=f"{kind} {seed}, n = {count} after {stage}")
                 compared += 1
     before = FlattenCallExpr()(ConvertToSSA()(program))
-    for name, make in OPTIONAL.items():
+    for name, make in MAKERS.items():
         changed[name] = int(make()(before) is not before)
     return compared, changed
 
