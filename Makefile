@@ -14,7 +14,7 @@ _ := $(shell test -x $(BIN)/python || rm -f $(VENV)/run.stamp $(VENV)/dev.stamp)
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types all-tests format coverage bench golden texts clean
+.PHONY: help demo test check lint types all-tests format coverage bench attack golden texts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,13 @@ bench: $(VENV)/run.stamp ## run the benchmarks
 	  if [ ! -e "$$file" ]; then echo "bench/ has no benchmarks."; exit 0; fi; \
 	  echo "== $$file"; $(BIN)/python "$$file"; \
 	done
+
+# Of each kind; with another seed they are others: `make attack SEED=20260102`.
+MUTANTS ?= 100000
+SEED ?= 0
+
+attack: $(VENV)/dev.stamp ## read 100,000 damaged programs of each kind, as every night
+	$(BIN)/python -m tests.attack.mutants all $(MUTANTS) --seed $(SEED)
 
 golden: $(VENV)/dev.stamp ## rewrite the expected texts in tests/golden
 	$(BIN)/pytest -n auto --update-golden

@@ -16,7 +16,7 @@ from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 
 FUNCTION = "@pl.function\ndef f(n: pl.INT64) -> pl.INT64:\n    return n\n"
 PROGRAM = f"""\
-# pypto.program: a name, not Python's
+# pypto.program: class
 # pypto.entry: f
 # pypto.attr: arch = 'a2a3'
 # pypto.attr: sizes = {{'M': 16, 'limit': 1e999}}
@@ -42,7 +42,7 @@ def test_program_from_text() -> None:
     """Comments at the top give name, entry and attributes; options are read from the decorator."""
     found = pl.parse(PROGRAM)
     assert isinstance(found, Program)
-    assert (found.name, found.entry) == ("a name, not Python's", "f")
+    assert (found.name, found.entry) == ("class", "f")
     assert found.attrs == {"arch": "a2a3", "sizes": {"M": 16, "limit": float("inf")}}
     assert found.functions_[0].func_type is pl.FunctionType.InCore
     assert_structural_equal(pl.parse(str(found)), found)

@@ -21,12 +21,12 @@ records
 diagnostics
 errors
 suggestions usage_errors
-lazy python_parser
+lazy python_parser output_folder
 knobs
 logs testing
 dtypes
 ir.static_names
-ir.node_base ir.enums ir.fresh_names
+ir.node_base ir.enums ir.fresh_names ir.name_rules
 ir.inspect ir.inspect.highlight
 ir.nodes
 ir.unchecked ir.stmts ir.interning

@@ -74,6 +74,7 @@ ELSEWHERE = {
     "sync-race": ("interp/test_strict.py::test_a_buffer_that_is_loaded_again_too_early",
                   "sync-race"),
     "sync-tail": ("interp/test_strict.py::test_wrong_flags", "sync-tail"),
+    "output": ("attack/test_paths.py::test_links_out_of_the_folder", "leads out of"),
     "overlapping-views": ("run/test_host.py::test_views_that_overlap_partly",
                           "gets two views of one tensor that overlap"),
     "pass-name": ("run/test_cli.py::test_unknown_pass", "there is no pass"),

@@ -2,7 +2,7 @@
 
 A *tame* program is well typed: every op's rule accepted its operands, every variable is defined
 before it is used. A *wild* one is any IR value that the constructors make: types that do not fit
-their values, names that are no names, jumps outside loops, results that nothing yields.
+their values, names of odd kinds, jumps outside loops, results that nothing yields.
 
 ``python -m tests.properties.ir_values [count]`` prints which fields of which node classes the first
 ``count`` programs cover.
@@ -36,12 +36,12 @@ NUMBERS: Final = [0, 1, 7, 100, -1, -(1 << 63), (1 << 63) - 1, 255]
 INFINITE: Final = [float("inf"), float("-inf"), float("nan")]
 FLOATS: Final = [0.0, -0.0, 1.5, 0.1, 1e300, 5e-324, 1e22, -2.0, *INFINITE]
 PLAIN_NAMES: Final = ["a", "b", "x", "n", "acc", "i"]
-ODD_NAMES: Final = ["pl", "self", "for", "min", "", "1st", "β", "ﬁ", "fi", "x y", "_", "float",
-                    "f", "None", "a.b", "x_1", "\u2028", "tuple", "print"]  # fmt: skip
+ODD_NAMES: Final = ["pl", "self", "for", "min", "$", "1st", "β", "ﬁ", "fi", "x$y", "_", "float",
+                    "f", "None", "a.b", "x_1", "0", "tuple", "print"]  # fmt: skip
 FUNCTIONS: Final = ["main", "f", "g", "kernel"]
-ODD_FUNCTIONS: Final = ["two words", "class", "ﬁ", "self", "pl", "f", "a-b", "a_b", "main",
-                        "\n", "'"]  # fmt: skip
-ODD_OPS: Final = ["foo", "custom.and", "custom.and_", "my.op", "a b", "", "min", "x..y",
+ODD_FUNCTIONS: Final = ["match", "class", "ﬁ", "self", "pl", "f", "β", "a_b", "main",
+                        "None", "_"]  # fmt: skip
+ODD_OPS: Final = ["foo", "custom.and", "custom.and_", "my.op", "β", "None", "min", "x.for.y",
                   "block.nix", "class", "block.add", "pl", "self.f", "float",
                   "tuple", "str"]  # fmt: skip
 ENUM_MEMBERS: Final = [
@@ -562,7 +562,7 @@ def drawn_program(seed: int) -> ir.Program:
     for name in dict.fromkeys(random.choice(names) for _ in range(random.choice([0, 1, 1, 2, 3]))):
         functions.append(Draw(random, wild=wild, functions=functions).function(name))
     draw = Draw(random, wild=wild)
-    program_names = ["P", "my program", "", "'", "a\nb"] if wild else ["P", "Q"]
+    program_names = ["P", "class", "", "β", "None"] if wild else ["P", "Q"]
     entries = [None, *[f.name for f in functions], *(["nobody", ""] if wild else [])]
     entry = random.choice(entries)
     return ir.Program(

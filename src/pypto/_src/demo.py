@@ -22,6 +22,7 @@ from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import PyptoError
 from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
+from pypto._src.output_folder import OutputFolder
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.records import NamedTuple
 from pypto._src.run.arguments import is_array
@@ -175,5 +176,5 @@ def write_code(program: Program, folder: Path) -> Iterator[Path]:
             else:
                 path = folder / f"{kernel.name}.pto"
                 text = PTOCodegen().generate(Program([kernel], kernel.name))
-            path.write_text(text, encoding="utf-8")
+            OutputFolder(folder).write({path.name: text})
             yield path

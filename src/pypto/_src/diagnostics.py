@@ -191,11 +191,14 @@ def lines_at(span: Span) -> str:
     """Return the source text at a place of one or several lines, "" if nobody has its file."""
     if span.begin_line <= 0 or span.begin_column < 0 or span.end_line <= span.begin_line:
         return text_at(span)
-    numbers = range(span.begin_line, span.end_line + 1)
     import linecache
 
-    lines = [linecache.getline(span.filename, number) for number in numbers]
-    lines[-1] = lines[-1][: span.end_column]
+    # The span may be anybody's: it may end far behind the file.
+    lines = linecache.getlines(span.filename)[span.begin_line - 1 : span.end_line]
+    if not lines:
+        return ""
+    if len(lines) > span.end_line - span.begin_line:
+        lines[-1] = lines[-1][: span.end_column]
     return "".join([lines[0][span.begin_column :], *lines[1:]])
 
 

@@ -334,6 +334,12 @@ class EmitError(PyptoError, ValueError):
     slug = "emit"
 
 
+class OutputError(PyptoError, OSError):
+    """A file cannot be written: it would lie outside of its folder, or the disk refuses it."""
+
+    slug = "output"
+
+
 class AssemblerError(PyptoError, RuntimeError):
     """The PTO assembler refuses a kernel's text, or does not come to an end with it."""
 

@@ -128,8 +128,8 @@ class PtoParser(Parser):
         """Parse a number; one without a point is no float, as in ``1 : f32``."""
         place = self._current_token.span
         number = super().parse_optional_builtin_int_or_float_attr()
-        end = self.lexer.input.content.find("\n", place.start)
-        self._literal = "".join(self.lexer.input.content[place.start : end].split()[:1])
+        read = self.lexer.input.content[place.start : self._current_token.span.start]
+        self._literal = "".join(read.partition("//")[0].partition(":")[0].split())
         if isinstance(number, builtin.FloatAttr) and re.fullmatch(r"-|\d+", place.text):
             digits = self.lexer.input.content[place.start :].removeprefix("-").lstrip()
             if not re.match(r"\d+(\.|0x)|0x", digits):
@@ -179,6 +179,7 @@ def parse(text: str, filename: str = "<pto>") -> Source:
         ParserSyntaxError: the text is not of the dialect's form; with the place of the mistake.
     """
     parser: PtoParser | None = None
+    _check_strings(text, filename)
     try:
         parser = PtoParser(context(), text, filename)
         module = parser.parse_module() if parser.has_text() else builtin.ModuleOp([])
@@ -193,6 +194,19 @@ def parse(text: str, filename: str = "<pto>") -> Source:
     return Source(
         module, text, filename, parser.begins, parser.names, parser.comments, parser.literals
     )
+
+
+_STRING: Final = re.compile(
+    r'//[^\n]*|"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"|(?P<open>")'
+)
+
+
+def _check_strings(text: str, filename: str) -> None:
+    """Refuse a string without end: the lexer of xDSL takes time beyond all bounds to find it so."""
+    if '"' in text:
+        for match in _STRING.finditer(text):
+            if match["open"] is not None:
+                _refuse("a string has no end", text, filename, match.start(), match.start())
 
 
 def _refuse(message: str, text: str, filename: str, begin: int, end: int) -> NoReturn:

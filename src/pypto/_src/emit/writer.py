@@ -149,7 +149,44 @@ def source_comment(span: Span) -> str | None:
     """
     if span.begin_line <= 0:
         return None
-    return f"{base_name(span.filename)}:{span.begin_line}"
+    return comment_text(f"{base_name(span.filename)}:{span.begin_line}")
+
+
+def comment_text(text: str) -> str:
+    """Return ``text`` for the rest of a line behind ``//``, whatever it holds, as one line.
+
+    Everything of a program that stands in a comment of C++ or MLIR goes through here.
+    """
+    if not text.isprintable():
+        text = "".join([c if c.isprintable() else _escaped(c) for c in text])
+    # A backslash at the end of a line, also as a trigraph, takes the next line into the comment.
+    while text.endswith(("\\", "??/", " ")):
+        text = text[:-1]
+    return text
+
+
+def string_literal(text: str) -> str:
+    """Return ``text`` as a string literal of C++, whatever it holds.
+
+    Everything of a program that stands in a literal goes through here.
+    """
+    if text.isprintable() and not _SPECIAL.search(text):
+        return f'"{text}"'
+    return f'"{"".join([_LITERAL.get(c) or _octal(c) for c in text])}"'
+
+
+_SPECIAL: Final = re.compile(r'["\\]|\?\?')
+_LITERAL: Final = {'"': '\\"', "\\": "\\\\", "?": "\\?"}
+
+
+def _octal(char: str) -> str:
+    if char.isprintable():
+        return char
+    return "".join([f"\\{byte:03o}" for byte in char.encode(errors="surrogatepass")])
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode()
 
 
 @lru_cache(maxsize=256)
@@ -159,7 +196,10 @@ def base_name(path: str) -> str:
 
 
 def source_text(span: Span) -> str:
-    """Return the text of the user's line without its indentation, "" if it cannot be read."""
+    """Return the text of the user's line without its indentation, "" if it cannot be read.
+
+    It is not escaped; see `comment_text`.
+    """
     import linecache
 
     return linecache.getline(span.filename, span.begin_line).strip()

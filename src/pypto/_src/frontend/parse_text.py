@@ -35,6 +35,7 @@ from pypto._src.frontend.source.source import TEXT_LINES, Source, syntax_tree, t
 from pypto._src.frontend.state.context import place_of
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.enums import FunctionType
+from pypto._src.ir.name_rules import is_program_name
 from pypto._src.ir.stmts import Function, Program
 
 _HEADER: Final = re.compile(r"#\s*pypto\.(program|entry|attr):\s*(.*?)\s*$")
@@ -120,8 +121,12 @@ class _Header:
 
         if key == "program":
             self.name = literal.unquoted(text)
+            if not is_program_name(self.name):
+                raise _no_identifier(self.name, span)
         elif key == "entry":
             self.entry = literal.unquoted(text)
+            if not is_program_name(self.entry):
+                raise _no_identifier(self.entry, span)
         else:
             try:
                 self.attrs.update(literal.attribute_of(text, Values(self.source, "pl")))
@@ -132,6 +137,15 @@ class _Header:
                     span,
                     slug="attribute",
                 ) from None
+
+
+def _no_identifier(name: str, span: Span) -> ParserSyntaxError:
+    return ParserSyntaxError(
+        f"the name {name!r} is no identifier",
+        span,
+        hint="write a name of letters, digits and _",
+        slug="ir-text",
+    )
 
 
 class _Text:

@@ -26,13 +26,22 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import InternalError, SerializeError
 from pypto._src.ir import enums
+from pypto._src.ir.name_rules import (
+    is_file_name,
+    is_function_name,
+    is_op_name,
+    is_program_name,
+    is_variable_name,
+)
 from pypto._src.ir.node_base import Node
 from pypto._src.ir.nodes import (
+    MEMREF_NAMES,
     BinaryExpr,
     ConstBool,
     ConstFloat,
     ConstInt,
     Expr,
+    GlobalVar,
     IRNode,
     MakeTuple,
     MemRef,
@@ -47,6 +56,8 @@ from pypto._src.ir.nodes import (
     Type,
     UnaryExpr,
     UnknownType,
+    Var,
+    same_type,
     scalar_type,
 )
 from pypto._src.ir.opdef import OpDef
@@ -78,7 +89,8 @@ def serialize(node: IRNode) -> bytes:
 
     Raises:
         TypeError: ``node`` is no IR node; a type alone is none.
-        SerializeError: a keyword or attribute is of a kind that has no serialised form.
+        SerializeError: a keyword or attribute is of a kind that has no serialised form, or a name
+            is no identifier.
     """
     if not isinstance(cast("object", node), IRNode):
         raise TypeError(f"serialize takes an IR node, got {type(node).__name__}")
@@ -95,7 +107,8 @@ def deserialize(data: bytes | bytearray | memoryview) -> IRNode:
     Registered ops come back as the registered objects, unknown ones as bare `Op`.
 
     Raises:
-        SerializeError: ``data`` is damaged, no serialised IR, or of another schema.
+        SerializeError: ``data`` is damaged, no serialised IR, or of another schema; or a name in it
+            is no identifier, or a file's name has control characters.
         TypeError: ``data`` is not bytes.
     """
     if not isinstance(cast("object", data), bytes | bytearray | memoryview):
@@ -415,9 +428,33 @@ def _is_scalar(node: Any) -> bool:
     return isinstance(node.type, ScalarType)
 
 
+def _are_integers(values: Sequence[Expr]) -> bool:
+    for value in values:
+        kind = value.type
+        if kind is not _INDEX and not (isinstance(kind, ScalarType) and kind.dtype.is_int()):
+            return False
+    return True
+
+
+def _has_types(node: MakeTuple) -> bool:
+    kind = node.type
+    if not isinstance(kind, TupleType) or len(kind.types) != len(node.elements):
+        return False
+    pairs = zip(kind.types, node.elements, strict=True)
+    return all(part is item.type or same_type(part, item.type) for part, item in pairs)
+
+
 def _has_item(node: TupleGetItemExpr) -> bool:
     kind = node.tuple.type
-    return isinstance(kind, TupleType) and 0 <= node.index < len(kind.types)
+    if not isinstance(kind, TupleType) or not 0 <= node.index < len(kind.types):
+        return False
+    part = kind.types[node.index]
+    return part is node.type or same_type(part, node.type)
+
+
+def _is_memref(node: MemRef) -> bool:
+    named = node.name == f"{MEMREF_NAMES[node.memory_space_]}{node.id_}"
+    return named and node.size_ >= 0 and isinstance(node.type, MemRefType)
 
 
 def _names_agree(program: Program) -> bool:
@@ -435,13 +472,18 @@ _RULES: Final[tuple[tuple[type[Node], Callable[[Any], bool], str], ...]] = (
     (ConstBool, lambda n: _is_scalar(n) and n.type.dtype is DataType.BOOL, "has type BOOL"),
     (BinaryExpr, _is_scalar, "has a scalar type"),
     (UnaryExpr, _is_scalar, "has a scalar type"),
-    (MemRef, lambda n: isinstance(n.type, MemRefType), "has a MemRefType"),
+    (ShapedType, lambda n: _are_integers(n.shape), "has integers as dimensions"),
+    (TensorView, lambda n: _are_integers(n.stride), "has integers as strides"),
+    (TileView, lambda n: _are_integers(n.valid_shape), "has integers as valid sizes"),
+    (TileView, lambda n: _are_integers(n.stride), "has integers as strides"),
     (
-        MakeTuple,
-        lambda n: isinstance(n.type, TupleType) and len(n.type.types) == len(n.elements),
-        "has a type for each element",
+        TileView,
+        lambda n: n.start_offset is None or _are_integers((n.start_offset,)),
+        "has an integer as offset",
     ),
-    (TupleGetItemExpr, _has_item, "names an item of a tuple"),
+    (MemRef, _is_memref, "has a MemRefType, a size, and a name that follows from space and number"),
+    (MakeTuple, _has_types, "has the type of each element"),
+    (TupleGetItemExpr, _has_item, "names an item of a tuple, with its type"),
     (
         OpStmts,
         lambda n: all(isinstance(s, AssignStmt | EvalStmt) for s in n.stmts),
@@ -454,6 +496,56 @@ _RULES: Final[tuple[tuple[type[Node], Callable[[Any], bool], str], ...]] = (
     ),
     (Program, _names_agree, "has functions in name order, each name once"),
 )
+
+_INDEX: Final = scalar_type(DataType.INDEX)
+
+_NAMES: Final[tuple[tuple[type[Node], Callable[[str], bool], str], ...]] = (
+    (Var, is_variable_name, "letters, digits, _, $ and ."),
+    (GlobalVar, is_function_name, "an identifier"),
+    (Op, is_op_name, "identifiers with dots between them"),
+    (Function, is_function_name, "an identifier"),
+    (Program, is_program_name, "an identifier"),
+)
+"""What names are, by the first class that fits. It holds of what is written and of what is read."""
+
+
+_NAME_OF: Final[dict[type[Node], tuple[Callable[[str], bool], str] | None]] = {}
+"""The row of `_NAMES` for each class that was seen, None for classes without names."""
+
+
+def _check_name(node: Any) -> None:
+    """Raise SerializeError if a node has a name that programs from outside may not have."""
+    cls = cast("type[Node]", type(node))
+    if cls not in _NAME_OF:
+        rows = ((holds, wanted) for base, holds, wanted in _NAMES if issubclass(cls, base))
+        _NAME_OF[cls] = next(rows, None)
+    row = _NAME_OF[cls]
+    if row is None:
+        return
+    holds, wanted = row
+    if not holds(node.name):
+        raise _misnamed(f"a {cls.__name__}", node.name, wanted)
+    if cls is Program and node.entry is not None and not holds(node.entry):
+        raise _misnamed("the entry of a program", node.entry, wanted)
+
+
+def _misnamed(what: str, name: str, wanted: str) -> SerializeError:
+    return SerializeError(
+        f"{what} is called {_shortened(name)}, wanted {wanted}", hint="give it another name"
+    )
+
+
+def _check_file(name: str) -> None:
+    if not is_file_name(name):
+        raise SerializeError(f"a file is called {_shortened(name)}, which has control characters")
+
+
+def _shortened(name: str) -> str:
+    return repr(name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}...")
+
+
+_LONGEST_SHOWN: Final = 60
+
 
 _VALUES: Final = (Type, TensorView, TileView, ConstInt, ConstFloat, ConstBool)
 """Classes whose objects are told apart by nothing but what they hold."""
@@ -537,6 +629,7 @@ class _Writer:
         for name, kind in _parts(cls):
             self.where = f"{cls.__name__}.{name}"
             kind.write(self, getattr(node, name))
+        _check_name(node)
         number = self.number
         if isinstance(node, _VALUES):
             number = self.values.setdefault(tuple(map(_bits, self.out[start:])), number)
@@ -548,6 +641,8 @@ class _Writer:
 
     def tables(self) -> Iterator[Any]:
         """Yield the tokens of the tables that rows point into."""
+        for name in self.files:
+            _check_file(name)
         yield len(self.files)
         yield from self.files
         yield len(self.spans)
@@ -686,6 +781,8 @@ class _Reader:
     def document(self) -> IRNode:
         """Return the root: the last node."""
         files = [self.take(str) for _ in range(self.count())]
+        for name in files:
+            _check_file(name)
         self.spans = [self.span_row(files) for _ in range(self.count())]
         known = _node_classes()
         classes = [self.class_row(known) for _ in range(self.count())]
@@ -734,6 +831,7 @@ class _Reader:
         for name, where, read in rows:
             self.where = where
             _put(node, name, read(self))
+        _check_name(node)
         for holds, text in rules:
             if not holds(node):
                 message = f"the serialised IR is damaged: a {cls.__name__} {text}, this one not"

@@ -10,8 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from enum import Enum
 from importlib import import_module
-from threading import get_ident
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.memory.allocate_memory_addr import AllocateMemoryAddr
@@ -27,9 +26,6 @@ from pypto._src.passes.tensors.convert_tensor_to_block_ops import ConvertTensorT
 from pypto._src.passes.tensors.legalize_tiles import LegalizeTiles
 from pypto._src.passes.tensors.outline_incore_scopes import OutlineIncoreScopes
 from pypto._src.usage_errors import not_a_program
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class OptimizationStrategy(Enum):
@@ -165,19 +161,15 @@ class _Dump:
     """Numbered files of one folder. A reader sees a whole file or none."""
 
     def __init__(self, folder: str | os.PathLike[str], prefix: str) -> None:
-        from pathlib import Path
+        from pypto._src.output_folder import OutputFolder
 
-        self._folder: Path = Path(folder)
+        self._folder = OutputFolder(folder)
         self._prefix = prefix
         self._number = 0
-        self._folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, what: str, program: Program) -> None:
-        path = self._folder / f"{self._number:02}_{what}.py"
+        name = f"{self._number:02}_{what}.py"
         self._number += 1
         from pypto._src.ir.text.printer import python_print
 
-        text = python_print(program, self._prefix) + "\n"
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.{get_ident()}.new")
-        temporary.write_bytes(text.encode())
-        temporary.replace(path)
+        self._folder.write({name: python_print(program, self._prefix) + "\n"})

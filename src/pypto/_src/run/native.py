@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Sequence
 from pathlib import Path
 
+from pypto._src.emit.writer import string_literal
 from pypto._src.errors import EvaluationError
 from pypto._src.records import NamedTuple
 from pypto._src.run import bounds_report
@@ -179,7 +180,7 @@ def launcher_source(
     """
     if not (entry.isascii() and entry.isidentifier()):
         raise ValueError(f"{entry!r} is not the name of a C++ function")
-    named = "" if name is None else f'        pto::cpu::name_kernel("{name}");\n'
+    named = "" if name is None else f"        pto::cpu::name_kernel({string_literal(name)});\n"
     allowed = "".join(
         _allowance(index, tensor) for index, tensor in enumerate(tensors) if tensor is not None
     )
@@ -189,15 +190,16 @@ def launcher_source(
 def _allowance(index: int, tensor: LaunchTensor) -> str:
     """Return the lines that name argument number ``index`` to the headers."""
     pointer = f"reinterpret_cast<const void*>(args[{index}])"
+    name = string_literal(tensor.name)
     if tensor.shape is None:
-        return f'        pto::cpu::allow({pointer}, {_ANY_BYTES}, "{tensor.name}");\n'
+        return f"        pto::cpu::allow({pointer}, {_ANY_BYTES}, {name});\n"
     sizes = [str(size) for size in tensor.shape]
     kind = "const" if any(isinstance(size, str) for size in tensor.shape) else "static const"
     rank = len(sizes)
     text = f"{pointer}, {' * '.join([str(tensor.element_bytes), *sizes])}"
     return (
         f"        {kind} int64_t shape_{index}[] = {{{', '.join(sizes) or '1'}}};\n"
-        f'        pto::cpu::allow({text}, "{tensor.name}", shape_{index}, {rank});\n'
+        f"        pto::cpu::allow({text}, {name}, shape_{index}, {rank});\n"
     )
 
 

@@ -16,6 +16,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.state.messages import did_you_mean
 from pypto._src.ir import enums
+from pypto._src.ir.name_rules import is_function_name, is_op_name
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -61,7 +62,6 @@ from pypto._src.statement.mnemonics import (
 from pypto._src.statement.scanner import (
     PUNCTUATION,
     STRING,
-    SYMBOL,
     VALUE,
     WORD,
 )
@@ -198,7 +198,9 @@ class OpReader(TypeReader):
             raise s.error(f"{wanted} was wanted, found {s.found(word_at)}")
         word = s.word
         s.index += 1
-        callee = s.name(SYMBOL, "a name") if word in (CALL, OTHER_OP) else ""
+        callee = ""
+        if word in (CALL, OTHER_OP):
+            callee = s.symbol("a name", is_function_name if word == CALL else is_op_name)
         operands = self.op_operands(word)
         args, listed = self.type_list(operands, word, ops, at)
         s.want("->", "before the type of the result", f"{word} ... : (...) -> fp32")

@@ -19,6 +19,7 @@ from pypto._src.ir.enums import (
     ParamDirection,
     ScopeKind,
 )
+from pypto._src.ir.name_rules import is_function_name, is_program_name
 from pypto._src.ir.nodes import (
     Expr,
     IterArg,
@@ -94,7 +95,7 @@ class _Reader(OpReader):
         s = self.s
         first = s.index
         s.want("program.module", "at the begin of the text", "program.module @main { ... }")
-        name = s.name(SYMBOL, "the name of the module")
+        name = s.symbol("the name of the module", is_program_name)
         last = s.index - 1
         s.want("{", "after the name of the module")
         entry: str | None = None
@@ -105,7 +106,7 @@ class _Reader(OpReader):
             if s.take("program.entry"):
                 if entry is not None:
                     raise s.error("a second program.entry: a module has one", at, slug=form.MODULE)
-                entry = s.name(SYMBOL, "the name of a function")
+                entry = s.symbol("the name of a function", is_program_name)
             elif s.take("attr"):
                 self.program_attribute(attrs)
             elif s.kind == WORD and s.word == "func.func":
@@ -158,6 +159,8 @@ class _Reader(OpReader):
         name = s.name(SYMBOL, "the name of the function")
         if not name:
             raise s.error("a function has a name", s.index - 1, hint="func.func @main(...)")
+        if not is_function_name(name):
+            raise s.misnamed("an identifier", s.index - 1)
         s.want("(", "after the name of a function")
         self.in_signature = True
         self.early_params()

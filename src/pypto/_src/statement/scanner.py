@@ -1,7 +1,7 @@
 """Tokens of the statement form, and errors at a token.
 
 One regular expression cuts the whole text, once. Types without names are one token, so that the
-reader makes each of them once. Knows nothing of the IR.
+reader makes each of them once. Knows of the IR what a name is.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ import json
 import linecache
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserError, ParserSyntaxError
+from pypto._src.ir.name_rules import is_variable_name
 
 KIND: Final = "kind"
 SHAPED: Final = "shaped"
@@ -170,8 +172,24 @@ class Scanner:
         return self.plain_name(self.want_kind(kind, what, hint), self.index - 1)
 
     def plain_name(self, text: str, at: int) -> str:
-        """Return the name in the text of a value or symbol."""
-        return self.string(text[1:], at) if text[1:2] == '"' else text[1:]
+        """Return the name in the text of a value or symbol; where it is quoted, it may be any."""
+        if text[1:2] != '"':
+            return text[1:]
+        name = self.string(text[1:], at)
+        if text[0] == "%" and not is_variable_name(name):
+            raise self.misnamed("letters, digits, _, $ and .", at)
+        return name
+
+    def symbol(self, what: str, holds: Callable[[str], bool]) -> str:
+        """Go past a symbol whose name is one for which ``holds``; return the name."""
+        name = self.name(SYMBOL, what)
+        if not holds(name):
+            raise self.misnamed("an identifier", self.index - 1)
+        return name
+
+    def misnamed(self, wanted: str, at: int) -> ParserError:
+        """Return the error for a name that is none."""
+        return self.error(f"{self.found(at)} is no name, {wanted} was wanted", at)
 
     def string(self, text: str, at: int) -> str:
         """Return what a text between quotation marks stands for."""

@@ -17,7 +17,7 @@ from pypto._src.emit.cpp.prescan import Facts
 from pypto._src.emit.cpp.tensors import Choices, Place, Regions
 from pypto._src.emit.cpp.types import ScalarText, TypeConverter
 from pypto._src.emit.cpp.value_ranges import Ranges
-from pypto._src.emit.writer import CodeEmitter, base_name, source_text
+from pypto._src.emit.writer import CodeEmitter, base_name, comment_text, source_text
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import BinaryExpr, Expr, MakeTuple, TensorType, TileType, Type, Var
@@ -55,6 +55,7 @@ class Body(CodeEmitter):
         if self._texts:
             text = source_text(span)
             source = f"{source}: {text}" if text else source
+        source = comment_text(source)
         self._source = source
         self._is_due = source != self._named
 

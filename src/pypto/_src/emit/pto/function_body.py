@@ -5,6 +5,7 @@ Knows the text of the dialect's lines, nothing of the IR.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
@@ -44,8 +45,37 @@ def location(place: Span) -> str:
     """
     if place.begin_line <= 0:
         return ""
-    name = place.filename.replace("\\", "/").replace('"', '\\"')
-    return f'loc("{name}":{place.begin_line}:{max(place.begin_column, 0) + 1})'
+    name = string_text(place.filename.replace("\\", "/"))
+    return f"loc({name}:{place.begin_line}:{max(place.begin_column, 0) + 1})"
+
+
+def string_text(text: str) -> str:
+    """Return ``text`` as a string of MLIR, whatever it holds.
+
+    Everything of a program that stands in a string goes through here, and odd names of functions.
+    """
+    if not text.isprintable() or _SPECIAL.search(text):
+        text = "".join([_string_char(char) for char in text])
+    return f'"{text}"'
+
+
+_SPECIAL: Final = re.compile(r'["\\]|\?\?')
+
+
+def _string_char(char: str) -> str:
+    if char == '"':
+        return '\\"'
+    if char.isprintable() and char not in "\\?":
+        return char
+    return "".join([f"\\{byte:02X}" for byte in char.encode(errors="surrogatepass")])
+
+
+def symbol(name: str) -> str:
+    """Return the name of a function as MLIR has it, quoted where it is no name there."""
+    return f"@{name}" if _SYMBOL.fullmatch(name) else f"@{string_text(name)}"
+
+
+_SYMBOL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
 class Body:

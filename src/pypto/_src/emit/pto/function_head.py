@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pypto._src.dtypes import DataType
-from pypto._src.emit.pto.function_body import Lines, location
+from pypto._src.emit.pto.function_body import Lines, location, symbol
 from pypto._src.emit.pto.kernel_state import Kernel
 from pypto._src.emit.pto.types import (
     element_type,
@@ -61,7 +61,7 @@ class Head:
         """Return the lines of the whole function, once its body has been written."""
         place, sections = self._function.span, self._body.sections
         where = f" {location(place)}".rstrip() if self._body.locations else ""
-        head = f"  func.func @{self._function.name}"
+        head = f"  func.func {symbol(self._function.name)}"
         separator = ",\n" + " " * len(head)
         text = f"{head}({separator.join(self._parameters)}){attributes} {{"
         constants = sections[_CONSTANTS] = Lines()

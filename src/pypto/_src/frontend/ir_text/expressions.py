@@ -17,6 +17,7 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.frontend.source.source import Source
 from pypto._src.ir import enums
 from pypto._src.ir.interning import unique
+from pypto._src.ir.name_rules import is_function_name, is_op_name
 from pypto._src.ir.nodes import (
     Abs,
     Add,
@@ -391,6 +392,8 @@ class Values:
         name = self.value(node.args[0]) if node.args else None
         if not isinstance(name, str):
             raise Unread("pl.call takes the name of an op first", node)
+        if not is_op_name(name):
+            raise Unread(f"{name!r} is no name of an op", node.args[0])
         made = self.plain_call(Op(name), node, kind, 1)
         op = REGISTRY.get(name)
         if op is None or (len(made.args) == len(op.operands) and is_complete(op, made.kwargs)):
@@ -421,6 +424,8 @@ class Values:
     def function_call(self, name: str, node: ast.Call, kind: Type | None) -> Expr:
         if node.keywords and node.func.__class__ is not ast.Subscript:
             raise Unread("functions take their arguments by position", node)
+        if not is_function_name(name):
+            raise Unread(f"the name {name!r} is no identifier", node.func)
         if kind is None:
             kind = self.results.get(name)
         return self.plain_call(GlobalVar(name), node, kind)

@@ -22,6 +22,7 @@ from pypto._src.frontend.ir_text.expressions import Unread, Values, is_number
 from pypto._src.frontend.source.source import Source, syntax_tree, too_deep
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
 from pypto._src.ir.equal import structural_equal
+from pypto._src.ir.name_rules import is_function_name, is_program_name
 from pypto._src.ir.node_base import Node
 from pypto._src.ir.nodes import (
     Call,
@@ -461,6 +462,8 @@ class _Reading:
             if word.arg == "type" and isinstance(value, FunctionType):
                 self.kind = value
             elif word.arg == "name" and isinstance(value, str):
+                if not is_function_name(value):
+                    raise Unread(f"the name {value!r} is no identifier", word.value)
                 self.name = value
             else:
                 raise Unread("pl.function has a type and a name", node)
@@ -579,6 +582,10 @@ class _Text:
                 entry = unquoted(match[2])
             else:
                 attrs.update(attribute_of(match[2], self.outside))
+        if not is_program_name(name):
+            raise Unread(f"the name {name!r} of the program is no identifier")
+        if entry is not None and not is_program_name(entry):
+            raise Unread(f"the entry {entry!r} is no identifier")
         return name, entry, attrs
 
 

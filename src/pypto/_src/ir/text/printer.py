@@ -70,8 +70,9 @@ Functions and programs
     arrow for none. A program starts with ``# pypto.program: NAME``, ``# pypto.entry: FUNCTION``
     and ``# pypto.attr: KEY = LITERAL`` for each attribute; functions stand before their callers.
     Names in these lines are quoted where they are odd, an attribute is then ``{KEY: LITERAL}``.
-    A function whose name is no Python name has it in ``@pl.function(name="...")``, and is called
-    as ``self["..."](a)``.
+    A name that is no identifier is printed, too, but no reader takes it (`ir.name_rules`).
+    A function whose name is no Python name, such as ``class``, has it in
+    ``@pl.function(name="...")``, and is called as ``self["..."](a)``.
 Exact forms, which only IR text has
     ``pl.typed(EXPR, TYPE)``: an operation, call or constant with a type that its parts do not give.
     ``v: TYPE = CALL  # untyped``: a call without a type, assigned to a variable that has one.

@@ -13,6 +13,7 @@ from pypto._src.emit.host.device.host_state import Handle, Host
 from pypto._src.emit.host.device.types import no_scalar
 from pypto._src.emit.host.runtime_api import MAKE_PARAM, WORKERS
 from pypto._src.emit.host.tensor_aliases import noun
+from pypto._src.emit.writer import comment_text
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import Call, Expr, ScalarType, TensorType, TupleType, Var
@@ -70,7 +71,7 @@ class Tasks:
             for arg, direction in zip(call.args, callee.param_directions, strict=True)
         ]
         entries += [self._param(size, ParamDirection.In) for size in _told_sizes(call, callee)]
-        body.emit_line(f"// Task {task}: {callee.name}")
+        body.emit_line(f"// Task {task}: {comment_text(callee.name)}")
         body.emit_line(f"PTOParam {params}[] = {{")
         body.emit_lines(f"    {entry}," for entry in entries)
         body.emit_line("};")

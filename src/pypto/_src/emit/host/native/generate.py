@@ -29,7 +29,7 @@ from pypto._src.emit.host.runtime_api import (
     assign_together,
 )
 from pypto._src.emit.host.statement_kinds import write_statements
-from pypto._src.emit.writer import CodeEmitter, Names, source_comment
+from pypto._src.emit.writer import CodeEmitter, Names, comment_text, source_comment, string_literal
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import (
@@ -278,7 +278,7 @@ class _Host:
             shape = param.type.shape
             name = self.name(param)
             sizes = [self._wanted(dim) for dim in shape]
-            wanted = f'"{param.name}", "{_wanted_text(param.type)}", line'
+            wanted = f"{string_literal(param.name)}, {_wanted_text(param.type)}, line"
             dtype = f"DataType::{_dtype(param.type.dtype)}"
             self.line(f"pto2_rt_check(rt, {name}, {dtype}, {{{', '.join(sizes)}}}, {wanted});")
             for axis, dim in enumerate(shape):
@@ -323,7 +323,7 @@ class _Host:
                 else "-1"
                 for axis in range(len(kind.shape))
             ]
-            wanted = f'"{param.name}", "{_wanted_text(kind)}", {line}'
+            wanted = f"{string_literal(param.name)}, {_wanted_text(kind)}, {line}"
             dtype = f"DataType::{_dtype(kind.dtype)}"
             self.line(f"pto2_rt_check(rt, {text}, {dtype}, {{{', '.join(sizes)}}}, {wanted});")
         return values
@@ -523,7 +523,7 @@ class _Host:
         number = self.file.kernels.setdefault(callee.name, len(self.file.kernels))
         worker = WORKERS[core_type(callee)]
         params = self.names.fresh(f"params_t{self.file.tasks}")
-        self.line(f"// Task {self.file.tasks}: {callee.name}")
+        self.line(f"// Task {self.file.tasks}: {comment_text(callee.name)}")
         self.file.tasks += 1
         entries = [
             self._param(arg, param.type, direction)
@@ -723,4 +723,4 @@ def _wanted_text(kind: TensorType) -> str:
     dims = ", ".join(
         python_print(dim) if not isinstance(dim, Var) else dim.name for dim in kind.shape
     )
-    return f"Tensor[[{dims}], {kind.dtype.member}]"
+    return string_literal(f"Tensor[[{dims}], {kind.dtype.member}]")
