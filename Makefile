@@ -14,7 +14,7 @@ _ := $(shell test -x $(BIN)/python || rm -f $(VENV)/run.stamp $(VENV)/dev.stamp)
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types all-tests format coverage bench attack golden texts clean
+.PHONY: help demo test check lint types all-tests format generate coverage bench attack golden texts clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,10 @@ coverage: $(VENV)/dev.stamp ## run all tests and print which part of the package
 	$(BIN)/coverage run -m pytest -n auto
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
+
+generate: $(VENV)/dev.stamp ## write what follows from the definitions of ops
+	$(BIN)/python -m tools.generate
+	@$(BIN)/pytest -q tests/meta/test_names_page.py --update-golden
 
 bench: $(VENV)/run.stamp ## run the benchmarks
 	@set -e; for file in bench/*.py; do \

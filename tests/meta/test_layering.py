@@ -247,6 +247,8 @@ def is_reexport(statement: ast.stmt) -> bool:
             return name.startswith("__")
         case ast.AugAssign(target=ast.Name(id="__all__")):
             return True
+        case ast.Expr(ast.Call(func=ast.Attribute(ast.Name(id="__all__"), attr="extend"))):
+            return True  # with the names of a module that is written by `make generate`
         case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=orelse):
             return all(is_reexport(inner) for inner in (*body, *orelse))
         case ast.If(test=ast.UnaryOp(ast.Not(), ast.Name(id="TYPE_CHECKING")), body=body):

@@ -1,4 +1,7 @@
-"""Ops on tiles, the blocks of data in a core's memories."""
+"""Ops on tiles, the blocks of data in a core's memories.
+
+Written by `make generate` from the definitions of the ops.
+"""
 
 from pypto._src.ops.bitwise import (
     and_,
@@ -38,10 +41,7 @@ from pypto._src.ops.elementwise import (
     sub,
     subs,
 )
-from pypto._src.ops.layout import (
-    reshape,
-    transpose,
-)
+from pypto._src.ops.layout import reshape, transpose
 from pypto._src.ops.matmul import (
     batch_matmul,
     gemv,

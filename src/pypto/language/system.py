@@ -1,12 +1,9 @@
-"""Ops that act on a core itself: flags and barriers between its pipes."""
+"""Ops that act on a core itself: flags and barriers between its pipes.
 
-from pypto._src.ops.system import (
-    bar_all,
-    bar_m,
-    bar_v,
-    sync_dst,
-    sync_src,
-)
+Written by `make generate` from the definitions of the ops.
+"""
+
+from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
 
 __all__ = [
     "bar_all",

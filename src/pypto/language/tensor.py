@@ -1,14 +1,14 @@
-"""Ops on whole tensors in global memory."""
+"""Ops on whole tensors in global memory.
 
-from pypto._src.ops.tensor import (
-    create,
-    dim,
-    read,
-    view,
-)
-from pypto._src.ops.tensor import (
-    create as create_tensor,
-)
+Written by `make generate` from the definitions of the ops.
+"""
+
+from pypto._src.ops.names import tensor_add as add
+from pypto._src.ops.names import tensor_div as div
+from pypto._src.ops.names import tensor_mul as mul
+from pypto._src.ops.names import tensor_sub as sub
+from pypto._src.ops.tensor import create, dim, read, view
+from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor_math import (
     add_scalar,
     assemble,
@@ -23,18 +23,6 @@ from pypto._src.ops.tensor_math import (
     row_sum,
     sub_scalar,
     transpose,
-)
-from pypto._src.ops.unified import (
-    tensor_add as add,
-)
-from pypto._src.ops.unified import (
-    tensor_div as div,
-)
-from pypto._src.ops.unified import (
-    tensor_mul as mul,
-)
-from pypto._src.ops.unified import (
-    tensor_sub as sub,
 )
 
 __all__ = [

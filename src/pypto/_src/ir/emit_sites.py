@@ -14,7 +14,7 @@ from pypto._src.ir.nodes import Call, Expr, TileType, Var
 
 
 class Let(Protocol):
-    """What a composite sees of the program around the statement that is being replaced."""
+    """What a decomposition sees of the program around the statement that is being replaced."""
 
     def __call__(self, name: str, value: Expr) -> Var:
         """Give a value a name, in front of the statement."""

@@ -684,7 +684,7 @@ class BitShiftRight(
 
 
 class Abs(UnaryExpr, metaclass=NodeMeta, symbol="abs", precedence=CALL, fold=abs):
-    """Magnitude."""
+    """The magnitude."""
 
 
 class Neg(UnaryExpr, metaclass=NodeMeta, symbol="-", precedence=SIGN, fold=lambda a: -a):

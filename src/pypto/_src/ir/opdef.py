@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType, bounds, holds, not_held
-from pypto._src.errors import OpError, OpTypeError
+from pypto._src.errors import EmitError, OpError, OpTypeError
 from pypto._src.ir import result_type_cache
 from pypto._src.ir.annotations import unwrapped, wrapped
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
@@ -142,7 +142,7 @@ ValidRule = Callable[[Operands, Type], Type]
 """Returns the result type of a call with partly valid tiles, given that for whole ones."""
 
 
-Composite = Callable[[Call, Let], Expr | None]
+Decomposition = Callable[[Call, Let], Expr | None]
 """Returns what stands in place of a call, None if the targets execute it as it is."""
 
 
@@ -199,7 +199,9 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     isa: str | Callable[[CppSite], None] | None
     numpy: Callable[..., Any] | None
     typed: bool  # ``numpy`` has a keyword ``result``: the NumPy type of the result's elements
-    composite: Composite | None  # other ops that a call stands for, where no target executes it
+    # Other ops that a call stands for, where no target executes it. An op that always is others
+    # needs neither ``pto`` nor ``isa``.
+    decomposition: Decomposition | None
     complete: Complete | None  # gives the operand that may be left out
     # What a call with scratch tiles behind the operands is. Targets want them, passes give them.
     with_scratch: OpDef[..., Any] | None = None
@@ -210,6 +212,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     valid: ValidRule | None
     mixing: Mixing | None  # what it does with tiles that differ; None where it takes equal ones
     masks: bool  # takes the masks of comparisons, which are valid in part by nature
+    commutes: bool  # of a tile and a number: the number may stand first, ``pl.add(2, tile)``
     unsupported: str | None  # why no backend emits it
     instead: str | None  # what to write where no backend emits it
     operands: tuple[Param, ...]  # the parameters that are positional expressions of a call
@@ -229,6 +232,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         for key in ("complete", "with_scratch", "last_operand", "base", "valid", "mixing"):
             facts.setdefault(key, None)
         facts.setdefault("masks", False)
+        facts.setdefault("commutes", False)
         object.__setattr__(self, "name", name)
         for key, value in facts.items():
             object.__setattr__(self, key, value)
@@ -253,7 +257,11 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     def parts_of(self, call: Call, let: Let) -> Expr | None:
         """Return what a call stands for on targets, None if they execute it as it is."""
         mixed = None if self.mixing is None else self.mixing.parts(call, let)
-        return self.composite(call, let) if mixed is None and self.composite is not None else mixed
+        return (
+            self.decomposition(call, let)
+            if mixed is None and self.decomposition is not None
+            else mixed
+        )
 
     def pipe_of(self, call: Call) -> PipeType | None:
         """Return the pipe that executes ``call``, None if it runs nothing."""
@@ -460,6 +468,21 @@ def with_span(
     if span is None and args and isinstance(args[-1], Span):
         return args[:-1], named, args[-1]
     return args, named, span
+
+
+def no_form(op: OpDef[..., Any], language: str, otherwise: str) -> EmitError:
+    """Return the error for a call of an op that has no form in ``language``.
+
+    That is for its writer to mend, unless the op is one that LegalizeTiles decomposes.
+    """
+    if op.unsupported is None and op.decomposition is not None:
+        message, hint = f"{op.name} is several instructions", "run passes.legalize_tiles() first"
+    else:
+        message, hint = (
+            f"{op.name} has no {language} form: {op.unsupported or otherwise}",
+            op.instead,
+        )
+    return EmitError(message, hint=hint, slug="emit-op")
 
 
 def of_wrapped(

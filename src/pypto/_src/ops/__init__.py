@@ -1,4 +1,7 @@
-"""The vocabulary: every operator, one definition each. Importing the package registers all."""
+"""The vocabulary: every operator, one definition each. Importing it registers all.
+
+Written by `make generate` from the definitions of the ops.
+"""
 
 from pypto._src.ops import (
     bitwise,

@@ -25,7 +25,7 @@ from pypto._src.ir.nodes import (
     const_value,
     static_shape,
 )
-from pypto._src.ir.opdef import RESULT, Composite, Operands
+from pypto._src.ir.opdef import RESULT, Decomposition, Operands
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
 from pypto._src.ops.elementwise import beside, on_filled
@@ -183,11 +183,12 @@ def _number_and_scratch(o: Operands) -> Type:
     overload="and_",
     types=_bits_and_number,
     valid=equal_part,
+    commutes=True,
     dtypes=BITS_AND_NUMBER,
     in_place=(),  # the assembler wants source and result apart, here and below
     mixing=Mixing(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: lhs & beside(lhs, rhs),
-    composite=on_filled(and_, NARROW),
+    decomposition=on_filled(and_, NARROW),
     pto="pto.tands",
     isa="TANDS",
 )
@@ -200,11 +201,12 @@ def ands(lhs: Tile, rhs: Scalar) -> Tile:
     overload="or_",
     types=_bits_and_number,
     valid=equal_part,
+    commutes=True,
     dtypes=BITS_AND_NUMBER,
     in_place=(),
     mixing=Mixing(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: lhs | beside(lhs, rhs),
-    composite=on_filled(or_, NARROW),
+    decomposition=on_filled(or_, NARROW),
     pto="pto.tors",
     isa="TORS",
 )
@@ -224,7 +226,7 @@ def ors(lhs: Tile, rhs: Scalar) -> Tile:
     in_place=(),
     mixing=Mixing(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs, _scratch: lhs ^ beside(lhs, rhs),
-    composite=on_filled(xor, NARROW),
+    decomposition=on_filled(xor, NARROW),
     pto="pto.txors",
     isa=on_all("TXORS", RESULT, 0),
 )
@@ -381,7 +383,7 @@ def _scratch_columns(columns: int) -> int:
     return -(-wanted // _SCRATCH_STEP) * _SCRATCH_STEP
 
 
-def _given_scratch(wider: bool) -> Composite:
+def _given_scratch(wider: bool) -> Decomposition:
     """Return what a remainder stands for: itself with a scratch tile, on rows for columns.
 
     y = rem(a, b)  ->  s = create_tile(...); y = rem(a, b, s)
@@ -456,7 +458,7 @@ def rem_on_target(lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
     in_place=(),
     mixing=Mixing(0, 1),
     numpy=remainder,
-    composite=_given_scratch(wider=True),
+    decomposition=_given_scratch(wider=True),
     with_scratch=rem_on_target,
     pto=_without_scratch,
     isa=_without_scratch,
@@ -496,7 +498,7 @@ def rems_on_target(lhs: Tile, rhs: Scalar, tmp: Tile) -> Tile:
     in_place=(),
     mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: remainder(lhs, beside(lhs, rhs)),
-    composite=_given_scratch(wider=False),
+    decomposition=_given_scratch(wider=False),
     with_scratch=rems_on_target,
     pto=_without_scratch,
     isa=_without_scratch,

@@ -36,7 +36,7 @@ from pypto._src.ir.opdef import (
     TENSOR,
     TILE,
     Complete,
-    Composite,
+    Decomposition,
     Mixing,
     OpDef,
     Param,
@@ -151,13 +151,14 @@ class Facts(TypedDict, total=False):
     name: str | None
     overload: str | None
     typed: bool
-    composite: Composite | None
+    decomposition: Decomposition | None
     complete: Complete | None
     with_scratch: OpDef[..., Any] | None
     last_operand: str | None
     valid: ValidRule | None
     mixing: Mixing | None
     masks: bool
+    commutes: bool
     unsupported: str | None
     instead: str | None
 
@@ -200,13 +201,14 @@ def _register(
     name: str | None = None,
     overload: str | None = None,
     typed: bool = False,
-    composite: Composite | None = None,
+    decomposition: Decomposition | None = None,
     complete: Complete | None = None,
     with_scratch: OpDef[..., Any] | None = None,
     last_operand: str | None = None,
     valid: ValidRule | None = None,
     mixing: Mixing | None = None,
     masks: bool = False,
+    commutes: bool = False,
     unsupported: str | None = None,
     instead: str | None = None,
     listed: bool = True,
@@ -239,13 +241,14 @@ def _register(
             spaces_rule=_spaces_rule(tiles, spaces or {}),
             placed=bool(spaces),
             typed=typed,
-            composite=composite,
+            decomposition=decomposition,
             complete=complete,
             with_scratch=with_scratch,
             last_operand=last_operand,
             valid=valid,
             mixing=mixing,
             masks=masks,
+            commutes=commutes,
             unsupported=unsupported,
             instead=instead,
         )

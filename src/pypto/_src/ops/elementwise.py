@@ -14,7 +14,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, dtype_of, valid_part
-from pypto._src.ir.opdef import ROUND_MODES, Composite, OpDef, Operands
+from pypto._src.ir.opdef import ROUND_MODES, Decomposition, OpDef, Operands
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.broadcasting import Spread
 from pypto._src.ops.casts import block_op_of
@@ -177,6 +177,7 @@ def quotient(lhs: Array, rhs: Array) -> Array:
     overload="add",
     types=tile_and_scalar,
     valid=same_part,
+    commutes=True,
     dtypes=ARITHMETIC,
     mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: lhs + beside(lhs, rhs),
@@ -207,6 +208,7 @@ def subs(lhs: Tile, rhs: Scalar) -> Tile:
     overload="mul",
     types=tile_and_scalar,
     valid=same_part,
+    commutes=True,
     dtypes=ARITHMETIC,
     mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: lhs * beside(lhs, rhs),
@@ -247,7 +249,7 @@ def _extreme(o: Operands) -> Type:
     return tile_and_scalar(o)
 
 
-def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Composite:
+def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Decomposition:
     """Return what an op of a tile and a number stands for, but with elements of ``alone``.
 
     y = maxs(x, 7)  ->  n = full(...); y = maximum(x, n)
@@ -275,8 +277,9 @@ def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Composite:
     overload="maximum",
     types=_extreme,
     valid=same_part,
+    commutes=True,
     dtypes=FILLED,
-    composite=on_filled(maximum, FLOATS),  # the assembler has integers only of two tiles
+    decomposition=on_filled(maximum, FLOATS),  # the assembler has integers only of two tiles
     mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: _larger(lhs, beside(lhs, rhs)),
     pto="pto.tmaxs",
@@ -291,8 +294,9 @@ def maxs(lhs: Tile, rhs: Scalar) -> Tile:
     overload="minimum",
     types=_extreme,
     valid=same_part,
+    commutes=True,
     dtypes=FILLED,
-    composite=on_filled(minimum, FLOATS),
+    decomposition=on_filled(minimum, FLOATS),
     mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs: _smaller(lhs, beside(lhs, rhs)),
     pto="pto.tmins",
@@ -392,7 +396,7 @@ def recip(tile: Tile) -> Tile:
     types=one_tile,
     valid=same_part,
     dtypes=ARITHMETIC,
-    composite=on_signed,
+    decomposition=on_signed,
     numpy=lambda tile: -tile,
     pto="pto.tneg",
     isa="TNEG",
@@ -428,7 +432,7 @@ def _never_negative(call: Call, _let: Let) -> Expr | None:
     types=one_tile,
     valid=same_part,
     dtypes=FLOATS | {D.INT32, D.UINT32},
-    composite=_never_negative,
+    decomposition=_never_negative,
     numpy=lambda tile: _larger(tile, tile.dtype.type(0)),
     pto="pto.trelu",
     isa="TRELU",

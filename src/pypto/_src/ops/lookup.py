@@ -10,37 +10,9 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span, place_of_frame, spelled_l
 from pypto._src.errors import OpError, UnknownNameError
 from pypto._src.ir.nodes import Call, Operand, as_exprs
 from pypto._src.ir.opdef import OpDef
-from pypto._src.ops import (
-    bitwise,
-    elementwise,
-    layout,
-    matmul,
-    memory,
-    reduce,
-    select,
-    system,
-    tensor,
-    tensor_math,
-    testing,
-)
 from pypto._src.ops.define import BY_PYTHON_NAME, REGISTRY
 from pypto._src.ops.unified import Unified, named
 from pypto._src.suggestions import did_you_mean
-
-FAMILIES: Final = (
-    bitwise,
-    elementwise,
-    layout,
-    matmul,
-    memory,
-    reduce,
-    select,
-    system,
-    tensor,
-    tensor_math,
-    testing,
-)
-"""The modules that register every op, imported here so that none is missing."""
 
 
 def is_op_registered(op_name: str) -> bool:

@@ -26,7 +26,7 @@ from pypto._src.ir.nodes import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.opdef import RESULT, Composite, OpDef, Operands
+from pypto._src.ir.opdef import RESULT, Decomposition, OpDef, Operands
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Ints, Tile, block_op, target_form
 from pypto._src.ops.elementwise import add, adds, div, mul, sub, subs
@@ -115,7 +115,7 @@ _OWN_SCRATCH: Final = scratch_like("tmp_tile", "tile")
     in_place=(),
     columns=(RESULT,),
     numpy=lambda tile, _scratch: np.max(tile, axis=-1, keepdims=True),
-    composite=_flipped,
+    decomposition=_flipped,
     pto="pto.trowmax",
     isa="TROWMAX",
 )
@@ -137,7 +137,7 @@ def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     in_place=(),
     columns=(RESULT,),
     numpy=lambda tile, _scratch: np.min(tile, axis=-1, keepdims=True),
-    composite=_flipped,
+    decomposition=_flipped,
     pto="pto.trowmin",
     isa="TROWMIN",
 )
@@ -159,7 +159,7 @@ def row_min(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     in_place=(),
     columns=(RESULT,),
     numpy=lambda tile, _scratch: total(tile),
-    composite=on_signed,
+    decomposition=on_signed,
     pto="pto.trowsum",
     isa="TROWSUM",
 )
@@ -220,7 +220,7 @@ def _refuse_part(o: Operands, *, is_last: bool) -> NoReturn:
     )
 
 
-def _by_rows(row_op: OpDef[..., Any], by_columns: Composite) -> Composite:
+def _by_rows(row_op: OpDef[..., Any], by_columns: Decomposition) -> Decomposition:
     """Return what a reduction stands for; one of the columns of [R, C] for ``by_columns`` of it.
 
     y = max(x, axis=-1)  ->  s = create_tile(...); c = row_max(x, s); y = reshape(c, [R])
@@ -291,7 +291,7 @@ def _columns_cpp(name: str) -> Callable[[CppSite], None]:
     dtypes=ARITHMETIC,
     in_place=(),
     numpy=lambda tile, axis=0, keepdim=False: np.max(tile, axis=axis, keepdims=keepdim),
-    composite=_by_rows(row_max, _flipped),
+    decomposition=_by_rows(row_max, _flipped),
     pto=_columns_pto("pto.tcolmax"),
     isa=_columns_cpp("TCOLMAX"),
 )
@@ -309,7 +309,7 @@ def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     dtypes=ARITHMETIC,
     in_place=(),
     numpy=lambda tile, axis=0, keepdim=False: np.min(tile, axis=axis, keepdims=keepdim),
-    composite=_by_rows(row_min, _flipped),
+    decomposition=_by_rows(row_min, _flipped),
     pto=_columns_pto("pto.tcolmin"),
     isa=_columns_cpp("TCOLMIN"),
 )
@@ -327,7 +327,7 @@ def min(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     dtypes=ARITHMETIC,
     in_place=(),
     numpy=lambda tile, axis, keepdim=False: total(tile, axis, keepdim),
-    composite=_by_rows(row_sum, on_signed),
+    decomposition=_by_rows(row_sum, on_signed),
     pto=_columns_pto("pto.tcolsum"),
     isa=_columns_cpp("TCOLSUM"),
 )
@@ -439,7 +439,7 @@ def _spread_column(o: Operands) -> Type:
     return plain_tile(o.tile(0))
 
 
-def _of_columns(op: OpDef[..., Any]) -> Composite:
+def _of_columns(op: OpDef[..., Any]) -> Decomposition:
     """Return what an op beside a column stands for: of two columns, the op on two tiles.
 
     y = row_expand_add(a, b)  ->  y = add(a, b)
@@ -461,7 +461,7 @@ def _of_columns(op: OpDef[..., Any]) -> Composite:
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile + row_vec,
-    composite=_of_columns(add),
+    decomposition=_of_columns(add),
     pto="pto.trowexpandadd",
     isa="TROWEXPANDADD",
 )
@@ -478,7 +478,7 @@ def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile - row_vec,
-    composite=_of_columns(sub),
+    decomposition=_of_columns(sub),
     pto="pto.trowexpandsub",
     isa="TROWEXPANDSUB",
 )
@@ -495,7 +495,7 @@ def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile * row_vec,
-    composite=_of_columns(mul),
+    decomposition=_of_columns(mul),
     pto="pto.trowexpandmul",
     isa="TROWEXPANDMUL",
 )
@@ -512,7 +512,7 @@ def row_expand_mul(tile: Tile, row_vec: Tile) -> Tile:
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile / row_vec,
-    composite=_of_columns(div),
+    decomposition=_of_columns(div),
     pto="pto.trowexpanddiv",
     isa="TROWEXPANDDIV",
 )
@@ -582,7 +582,7 @@ def col_expand(target: Tile, col_vec: Tile) -> Tile:
     in_place=(0,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile * col_vec,
-    composite=on_signed,
+    decomposition=on_signed,
     pto="pto.tcolexpandmul",
     isa="TCOLEXPANDMUL",
 )
@@ -613,7 +613,7 @@ def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
     in_place=(0,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile - col_vec,
-    composite=on_signed,
+    decomposition=on_signed,
     pto="pto.tcolexpandsub",
     isa="TCOLEXPANDSUB",
 )

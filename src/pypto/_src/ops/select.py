@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
-from pypto._src.errors import EmitError
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.interning import unique
 from pypto._src.ir.nodes import (
@@ -33,7 +32,7 @@ from pypto._src.ir.nodes import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.opdef import RESULT, Composite, OpDef, Operands, literal
+from pypto._src.ir.opdef import RESULT, Decomposition, OpDef, Operands, literal
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     ARITHMETIC,
@@ -85,14 +84,6 @@ COMPARED: Final = FLOATS | {D.INT32}
 EQ, NE, LT, LE, GT, GE = range(6)
 MODES: Final = ("EQ", "NE", "LT", "LE", "GT", "GE")
 """Names of the comparisons, at their numbers."""
-
-
-def _several(site: PtoSite | CppSite) -> None:
-    raise EmitError(
-        f"{site.call.op.name} is several instructions",
-        hint="run passes.legalize_tiles() first",
-        slug="emit-op",
-    )
 
 
 # --------------------------------------------------------------------------------------------
@@ -171,7 +162,7 @@ def _three(o: Operands) -> Type:
     return plain_tile(o.tile(0))
 
 
-def _one_by_one(first: OpDef[..., Any], second: OpDef[..., Any]) -> Composite:
+def _one_by_one(first: OpDef[..., Any], second: OpDef[..., Any]) -> Decomposition:
     """Return what an op on three operands stands for: y = second(first(a, b), c).
 
     The assembler's own forms for three operands add the last one even where they should subtract.
@@ -191,9 +182,7 @@ def _one_by_one(first: OpDef[..., Any], second: OpDef[..., Any]) -> Composite:
     dtypes=ARITHMETIC,
     mixing=Mixing(0, 1, 2),
     numpy=lambda lhs, rhs, rhs2: lhs + rhs + rhs2,
-    composite=_one_by_one(add, add),
-    pto=_several,
-    isa=_several,
+    decomposition=_one_by_one(add, add),
 )
 def addc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
     """Return ``lhs + rhs + rhs2`` [R, C], element by element; integers wrap."""
@@ -206,9 +195,7 @@ def addc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
     dtypes=ARITHMETIC,
     mixing=Mixing(0, 2, number=1),
     numpy=lambda lhs, rhs, rhs2: lhs + beside(lhs, rhs) + rhs2,
-    composite=_one_by_one(adds, add),
-    pto=_several,
-    isa=_several,
+    decomposition=_one_by_one(adds, add),
 )
 def addsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
     """Return ``lhs + rhs + rhs2`` [R, C] with a number ``rhs``; integers wrap."""
@@ -221,9 +208,7 @@ def addsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
     dtypes=ARITHMETIC,
     mixing=Mixing(0, 1, 2),
     numpy=lambda lhs, rhs, rhs2: lhs - rhs - rhs2,
-    composite=_one_by_one(sub, sub),
-    pto=_several,
-    isa=_several,
+    decomposition=_one_by_one(sub, sub),
 )
 def subc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
     """Return ``lhs - rhs - rhs2`` [R, C], element by element; integers wrap."""
@@ -236,9 +221,7 @@ def subc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
     dtypes=ARITHMETIC,
     mixing=Mixing(0, 2, number=1),
     numpy=lambda lhs, rhs, rhs2: lhs - beside(lhs, rhs) - rhs2,
-    composite=_one_by_one(subs, sub),
-    pto=_several,
-    isa=_several,
+    decomposition=_one_by_one(subs, sub),
 )
 def subsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
     """Return ``lhs - rhs - rhs2`` [R, C] with a number ``rhs``; integers wrap."""
@@ -526,10 +509,8 @@ def _number(like: Expr, number: Expr, let: Let) -> Expr:
     in_place=(),
     mixing=Mixing(0, 1),
     numpy=_mask,
-    composite=_as_choice,
+    decomposition=_as_choice,
     with_scratch=cmp_on_target,
-    pto=_several,
-    isa=_several,
 )
 def cmp(lhs: Tile, rhs: Tile, cmp_type: int = EQ) -> Tile:
     """Return 1 where ``lhs`` and ``rhs`` [R, C] compare, else 0, of their element type.
@@ -547,9 +528,7 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = EQ) -> Tile:
     in_place=(),
     mixing=Mixing(0, number=1),
     numpy=lambda lhs, rhs, cmp_type=EQ: _mask(lhs, beside(lhs, rhs), cmp_type),
-    composite=_as_choice,
-    pto=_several,
-    isa=_several,
+    decomposition=_as_choice,
 )
 def cmps(lhs: Tile, rhs: Scalar, cmp_type: int = EQ) -> Tile:
     """Return 1 where ``lhs`` [R, C] and the number ``rhs`` compare, else 0; see `cmp`.
@@ -601,10 +580,8 @@ def _by_mask(mask: Array, lhs: Array, rhs: Array) -> Array:
     in_place=(),
     mixing=Mixing(1, 2),
     numpy=_by_mask,
-    composite=_as_choice_by_zero,
+    decomposition=_as_choice_by_zero,
     with_scratch=sel_on_target,
-    pto=_several,
-    isa=_several,
 )
 def sel(mask: Tile, lhs: Tile, rhs: Tile) -> Tile:
     """Return the elements of ``lhs`` [R, C] where ``mask`` is not 0, else those of ``rhs``.
@@ -634,9 +611,7 @@ def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
     in_place=(),
     mixing=Mixing(0, 1),
     numpy=lambda tile, slope, _scratch: _leaky(tile, slope),
-    composite=_as_choice_by_sign,
-    pto=_several,
-    isa=_several,
+    decomposition=_as_choice_by_sign,
 )
 def prelu(tile: Tile, slope: Tile, tmp: Tile | None = None) -> Tile:
     """Return each element of ``tile`` [R, C], or ``slope`` [R, C] times it if it is not above 0.
@@ -702,7 +677,7 @@ def _with_mode(
     columns=(0, 1, RESULT),
     mixing=Mixing(0, 1),
     numpy=lambda lhs, rhs, select_mode: (lhs if select_mode != 0 else rhs).copy(),
-    composite=_either,
+    decomposition=_either,
     pto=_sels_pto,
     isa=_sels_cpp,
 )

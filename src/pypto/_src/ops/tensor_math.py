@@ -70,6 +70,7 @@ def _on_tensors(
     numpy: Numpy,
     *,
     typed: bool = False,
+    commutes: bool = False,
     overload: str | None = None,
     reads: Iterable[int] | None = None,
     writes: Iterable[int] = (),
@@ -91,6 +92,7 @@ def _on_tensors(
             writes=writes,
             overload=overload,
             typed=typed,
+            commutes=commutes,
             unsupported="ops on whole tensors become block ops inside InCore scopes, by "
             "OutlineIncoreScopes and ConvertTensorToBlockOps",
             instead=instead or _ON_TILES.format(f"pl.{name}"),
@@ -231,7 +233,9 @@ def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
     ...
 
 
-@_on_tensors(_tensor_and_scalar, _with_number(elementwise.adds), typed=True, overload="add")
+@_on_tensors(
+    _tensor_and_scalar, _with_number(elementwise.adds), typed=True, commutes=True, overload="add"
+)
 def add_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
     """Return ``lhs + rhs`` with a number, promoted; integers wrap."""
     ...
@@ -243,7 +247,9 @@ def sub_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
     ...
 
 
-@_on_tensors(_tensor_and_scalar, _with_number(elementwise.muls), typed=True, overload="mul")
+@_on_tensors(
+    _tensor_and_scalar, _with_number(elementwise.muls), typed=True, commutes=True, overload="mul"
+)
 def mul_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
     """Return ``lhs * rhs`` with a number, promoted; integers wrap."""
     ...

@@ -4,12 +4,10 @@ The kinds of the operands choose. Which ops have a name is in the ops themselves
 ``pl.tensor.add``, too, is two ops: tensor.add and tensor.add_scalar.
 """
 
-# ruff: noqa: A004  an op has the name that users write
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import fits, holds
@@ -48,9 +46,6 @@ from pypto._src.ir.opdef import (
     with_span,
 )
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
-
-COMMUTATIVE: Final = frozenset({"add", "mul", "maximum", "minimum", "and_", "or_"})
-"""Unified names that take a number on either side."""
 
 SCALAR_BINARY: Final[dict[str, type[BinaryExpr]]] = {"min": Min, "max": Max}
 SCALAR_UNARY: Final[dict[str, type[UnaryExpr]]] = {"abs": Abs}
@@ -168,7 +163,7 @@ class Unified:
             if _takes(op, args, kwargs):
                 _CHOSEN[kinds] = op
                 return op.build(args, kwargs, span)
-        if self.name in COMMUTATIVE and [_is_data(arg) for arg in args] == [False, True]:
+        if commutes(self.name) and [_is_data(arg) for arg in args] == [False, True]:
             return self.build((args[1], args[0]), kwargs, span)
         if self.name in _OF_TWO_TILES and len(args) == 2 and all(map(_is_data, args)):
             other = f"pl.{_OF_TWO_TILES[self.name]}"
@@ -285,6 +280,11 @@ def unified(name: str) -> OpDef[..., Any] | Unified | None:
     return found[0] if alone else Unified(name)
 
 
+def commutes(name: str) -> bool:
+    """True if a number may stand first beside a tile or tensor: ``pl.add(2, tile)``."""
+    return any(op.commutes for op in OVERLOADS.get(name, ()))
+
+
 def named(level: str, name: str) -> OpDef[..., Any] | Unified | None:
     """Return what ``pl.<level>.<name>`` is, None if there is no such op.
 
@@ -297,103 +297,3 @@ def named(level: str, name: str) -> OpDef[..., Any] | Unified | None:
 
 
 _ON_SCALARS: Final = {*SCALAR_BINARY, *SCALAR_UNARY, "cast"}
-
-if TYPE_CHECKING:
-    from pypto._src.ops.overloads import (
-        abs as abs,
-    )
-    from pypto._src.ops.overloads import (
-        add as add,
-    )
-    from pypto._src.ops.overloads import (
-        and_ as and_,
-    )
-    from pypto._src.ops.overloads import (
-        cast as cast,
-    )
-    from pypto._src.ops.overloads import (
-        div as div,
-    )
-    from pypto._src.ops.overloads import (
-        exp as exp,
-    )
-    from pypto._src.ops.overloads import (
-        matmul as matmul,
-    )
-    from pypto._src.ops.overloads import (
-        max as max,
-    )
-    from pypto._src.ops.overloads import (
-        maximum as maximum,
-    )
-    from pypto._src.ops.overloads import (
-        min as min,
-    )
-    from pypto._src.ops.overloads import (
-        minimum as minimum,
-    )
-    from pypto._src.ops.overloads import (
-        mul as mul,
-    )
-    from pypto._src.ops.overloads import (
-        or_ as or_,
-    )
-    from pypto._src.ops.overloads import (
-        rem as rem,
-    )
-    from pypto._src.ops.overloads import (
-        reshape as reshape,
-    )
-    from pypto._src.ops.overloads import (
-        row_max as row_max,
-    )
-    from pypto._src.ops.overloads import (
-        row_sum as row_sum,
-    )
-    from pypto._src.ops.overloads import (
-        shl as shl,
-    )
-    from pypto._src.ops.overloads import (
-        shr as shr,
-    )
-    from pypto._src.ops.overloads import (
-        sub as sub,
-    )
-    from pypto._src.ops.overloads import (
-        transpose as transpose,
-    )
-    from pypto._src.ops.overloads import (
-        view as view,
-    )
-    from pypto._src.ops.overloads import (
-        xor as xor,
-    )
-else:
-    abs = Unified("abs")
-    add = Unified("add")
-    and_ = Unified("and_")
-    cast = Unified("cast")
-    div = Unified("div")
-    exp = Unified("exp")
-    matmul = Unified("matmul")
-    max = Unified("max")
-    maximum = Unified("maximum")
-    min = Unified("min")
-    minimum = Unified("minimum")
-    mul = Unified("mul")
-    or_ = Unified("or_")
-    rem = Unified("rem")
-    reshape = Unified("reshape")
-    row_max = Unified("row_max")
-    row_sum = Unified("row_sum")
-    shl = Unified("shl")
-    shr = Unified("shr")
-    sub = Unified("sub")
-    transpose = Unified("transpose")
-    view = Unified("view")
-    xor = Unified("xor")
-
-tensor_add = Unified("add", "tensor")
-tensor_div = Unified("div", "tensor")
-tensor_mul = Unified("mul", "tensor")
-tensor_sub = Unified("sub", "tensor")

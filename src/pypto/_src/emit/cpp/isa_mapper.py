@@ -15,7 +15,18 @@ from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.emit_sites import CppSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.nodes import Call, Expr, TensorType, TileType, Var, scalar_type
-from pypto._src.ir.opdef import ATTR, AXIS, INTS, REQUIRED, TENSOR, TILE, OpDef, Param, op_of
+from pypto._src.ir.opdef import (
+    ATTR,
+    AXIS,
+    INTS,
+    REQUIRED,
+    TENSOR,
+    TILE,
+    OpDef,
+    Param,
+    no_form,
+    op_of,
+)
 from pypto._src.ops.lookup import get_op
 
 Form = str | Callable[[CppSite], None]
@@ -46,11 +57,7 @@ class ISAMapper:
             EmitError: it has no C++ form; the message says why.
         """
         if op.isa is None:
-            raise EmitError(
-                f"{op.name} has no C++ form: {op.unsupported or 'none is known'}",
-                hint=op.instead,
-                slug="emit-op",
-            )
+            raise no_form(op, "C++", "none is known")
         return op.isa
 
     def instructions(self, call: Call) -> tuple[str, ...]:
@@ -62,7 +69,7 @@ class ISAMapper:
         op = op_of(call)
         if op is None:
             raise EmitError(f"{call.op.name} is no op", slug="emit-op")
-        if op.composite is not None or op.mixing is not None:
+        if op.decomposition is not None or op.mixing is not None:
             calls: list[Call] = []
             value = op.parts_of(call, _Collector(calls))
             if value is not None:
@@ -91,9 +98,9 @@ class ISAMapper:
         except PyptoError as error:
             raise EmitError(error.message, hint=error.hint, slug="emit-op") from error
         form = op.isa
-        if isinstance(form, str) and op.composite is None:
+        if isinstance(form, str) and op.decomposition is None:
             return form
-        if op.isa is None and op.composite is None:
+        if op.isa is None and op.decomposition is None:
             self.form(op)
         found = self.instructions(_example(op, attributes))
         if not found:
@@ -136,7 +143,7 @@ def _computes(call: Call) -> bool:
 
 
 class _Collector:
-    """Collects the calls that a composite makes (`ir.sites.Let`)."""
+    """Collects the calls that a decomposition makes (`ir.emit_sites.Let`)."""
 
     def __init__(self, calls: list[Call]) -> None:
         self.calls = calls

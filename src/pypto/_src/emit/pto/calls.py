@@ -27,7 +27,7 @@ from pypto._src.ir.nodes import (
     Var,
     const_value,
 )
-from pypto._src.ir.opdef import AXIS, OpDef, aliased, op_of
+from pypto._src.ir.opdef import AXIS, OpDef, aliased, no_form, op_of
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops.layout import is_column
 from pypto._src.ops.promotion import check_equal
@@ -64,7 +64,7 @@ class Calls:
         if op.level == "block" and len(op.writes) == 1:
             self._write(value, op, "", "")
             return kernel.tensors.of(value.args[next(iter(op.writes))])
-        raise _no_form(op)
+        raise no_form(op, "PTO", "it is not an operation of a core")
 
     def tile(self, var: Var, value: Expr) -> None:
         """Let a tile variable be ``value``, writing the call that makes it."""
@@ -128,7 +128,7 @@ class Calls:
     def _write(self, call: Call, op: OpDef[..., Any], dst: str | None, dst_type: str) -> Site:
         form = op.pto
         if form is None or op.unsupported is not None:
-            raise _no_form(op)
+            raise no_form(op, "PTO", "it is not an operation of a core")
         check_equal(op, call)
         outer, site = self.site, Site(self, call, op, dst, dst_type)
         self.site = site
@@ -294,8 +294,3 @@ def operator(call: Call) -> OpDef[..., Any]:
             slug="emit-call",
         )
     raise EmitError(f"nobody registered the op {call.op.name}", call.span, slug="emit-op")
-
-
-def _no_form(op: OpDef[..., Any]) -> EmitError:
-    reason = op.unsupported or "it is not an operation of a core"
-    return EmitError(f"{op.name} has no PTO form: {reason}", hint=op.instead, slug="emit-op")

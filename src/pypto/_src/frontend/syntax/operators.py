@@ -69,7 +69,7 @@ from pypto._src.ir.nodes import (
 )
 from pypto._src.ir.opdef import TENSOR, OpDef
 from pypto._src.ir.stmts import IfStmt, Stmt, YieldStmt
-from pypto._src.ops.unified import COMMUTATIVE, Unified, unified
+from pypto._src.ops.unified import Unified, commutes, unified
 
 _Operator: TypeAlias = tuple[str, "type[BinaryExpr] | None", Callable[[Any, Any], Any], str]
 _Python: Any = operator  # its functions are typed for some operands only
@@ -373,7 +373,7 @@ def _on_tiles(ctx: Context, node: Any, symbol: str, name: str, left: Any, right:
         raise _no_operator(ctx, node, symbol, left, right, hint)
     args = (left, right)
     if not _is_shaped(left):
-        if name not in COMMUTATIVE:
+        if not commutes(name):
             raise _number_first(ctx, node, symbol, name, left, right)
         args = (right, left)
     try:

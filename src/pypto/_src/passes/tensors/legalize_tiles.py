@@ -66,7 +66,7 @@ _P: Final = IRProperty
 
 
 class LegalizeTiles(Pass):
-    """Expand composite ops, and let elementwise ops on columns work on rows of the same bytes."""
+    """Decompose ops, and let elementwise ops on columns work on rows of the same bytes."""
 
     requires = IRPropertySet(_P.SSAForm, _P.TypeChecked, _P.NoNestedCalls)
     produces = IRPropertySet(_P.SSAForm, _P.TypeChecked)
@@ -163,7 +163,7 @@ def _may_expand(op: Op) -> bool:
         return False
     form = cast("OpDef[..., Any]", op)
     other = form.with_scratch
-    return form.composite is not None or (other is not None and other.composite is not None)
+    return form.decomposition is not None or (other is not None and other.decomposition is not None)
 
 
 def column_length(kind: Type) -> int | None:
@@ -195,7 +195,7 @@ class _Rows:
         self.rows: dict[Var, list[tuple[Block, Var]]] = {}
         self.candidates: dict[Var, None] = {}  # to be dropped if nobody reads them
         self._row_shapes: dict[int, MakeTuple] = {}
-        self.made: dict[Var, Call] = {}  # composite calls as the program has them, by result
+        self.made: dict[Var, Call] = {}  # decomposed calls as the program has them, by result
 
     @cached_property
     def names(self) -> NewNames:
@@ -209,7 +209,7 @@ class _Rows:
         return [legal for each in self._expanded(stmt) for legal in self._on_target(site, each)]
 
     def _expanded(self, stmt: Stmt) -> Sequence[Stmt]:
-        """Return what a call of a composite op stands for; none of the statements is composite."""
+        """Return what a call of a decomposed op stands for, down to ops that targets execute."""
         out: list[Stmt] = []
         pending = [stmt]
         while pending:
@@ -222,9 +222,9 @@ class _Rows:
         return out
 
     def _parts(self, stmt: Stmt) -> Sequence[Stmt] | None:
-        """Return what a call of a composite op stands for, None if the targets execute it."""
+        """Return what a call of a decomposed op stands for, None if the targets execute it."""
         op = op_of(stmt.value) if isinstance(stmt, AssignStmt) else None
-        if op is None or (op.composite is None and op.mixing is None):
+        if op is None or (op.decomposition is None and op.mixing is None):
             return None
         assert isinstance(stmt, AssignStmt)
         assert isinstance(stmt.value, Call)
@@ -322,7 +322,7 @@ class _Rows:
 
 
 class _Let:
-    """What a composite sees (`ir.sites.Let`); collects the statements that it makes."""
+    """What a decomposition sees (`ir.emit_sites.Let`); collects the statements that it makes."""
 
     def __init__(self, rows: _Rows, stmt: AssignStmt) -> None:
         self._rows = rows
@@ -367,7 +367,7 @@ def _refused(call: Call, tiles: Iterable[Type], span: Span) -> PassError:
 
 
 def _without_unused(function: Function, candidates: dict[Var, None]) -> Function:
-    """Drop what the pass made, and composite calls of the program, where nothing reads it."""
+    """Drop what the pass made, and decomposed calls of the program, where nothing reads it."""
     made: dict[Var, AssignStmt] = {}
     readers: dict[Any, int] = dict.fromkeys(candidates, 0)
     stmts: Any = stmts_in(function.body)

@@ -1,106 +1,140 @@
-"""The names that stand for several ops, as type checkers and editors see them; nothing here runs.
+"""The short names of the ops, as type checkers and editors see them.
 
-What a name takes and says follows from the ops that it stands for (`pypto._src.ops.unified`); a
-test compares the two.
+Written by `make generate` from the definitions of the ops.
 """
 
-# ruff: noqa: D418  overloads have docstrings, since they are what editors show
-
-from __future__ import annotations
+# ruff: noqa: A004  an op has the name that users write
 
 from typing import Any, overload
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.nodes import Expr
-from pypto._src.ops.define import Ints, Scalar, Tensor, Tile
+from pypto._src.ops.bitwise import ands, not_, ors, rems, shls, shrs, xors
+from pypto._src.ops.define import Axis, Ints, Offsets, Scalar, Tensor, Tile
+from pypto._src.ops.elementwise import (
+    adds,
+    divs,
+    log,
+    maxs,
+    mins,
+    muls,
+    neg,
+    recip,
+    relu,
+    rsqrt,
+    sqrt,
+    subs,
+)
+from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
+from pypto._src.ops.memory import (
+    alloc,
+    create_tile,
+    fillpad,
+    full,
+    get_block_idx,
+    l0c_store,
+    load,
+    move,
+    store,
+    vec_move,
+)
+from pypto._src.ops.reduce import (
+    col_expand,
+    col_expand_div,
+    col_expand_mul,
+    col_expand_sub,
+    row_expand,
+    row_expand_add,
+    row_expand_div,
+    row_expand_mul,
+    row_expand_sub,
+    row_min,
+    sum,
+)
 from pypto._src.ops.rules import RoundMode
-
+from pypto._src.ops.select import (
+    addc,
+    addsc,
+    cmp,
+    cmps,
+    expands,
+    lrelu,
+    prelu,
+    sel,
+    sels,
+    subc,
+    subsc,
+)
+from pypto._src.ops.tensor import create as create_tensor
+from pypto._src.ops.tensor import dim, read
+from pypto._src.ops.tensor_math import assemble
+from pypto._src.ops.unified import Unified
 
 @overload
 def abs(tile: Tile) -> Tile:
     """Return the magnitude of each element of ``tile`` [R, C]."""
     ...
 
-
 @overload
 def abs(scalar: Scalar) -> Scalar:
     """Return the magnitude of a scalar."""
     ...
 
-
 @overload
 def abs(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def abs(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def add(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs + rhs`` [R, C], element by element; integers wrap."""
     ...
-
 
 @overload
 def add(lhs: Tile, rhs: Scalar) -> Tile:
     """Return ``lhs + rhs`` [R, C]; integers wrap."""
     ...
 
-
 @overload
 def add(lhs: Scalar, rhs: Tile) -> Tile:
     """Return ``lhs + rhs`` [R, C]; integers wrap."""
     ...
-
 
 @overload
 def add(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return ``lhs + rhs``, element by element, broadcast and promoted; integers wrap."""
     ...
 
-
 @overload
 def add(lhs: Tensor, rhs: Scalar) -> Tensor:
     """Return ``lhs + rhs`` with a number, promoted; integers wrap."""
     ...
-
 
 @overload
 def add(lhs: Scalar, rhs: Tensor) -> Tensor:
     """Return ``lhs + rhs`` with a number, promoted; integers wrap."""
     ...
 
-
 @overload
 def add(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def add(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
-def add(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def and_(lhs: Tile, rhs: Tile) -> Tile:
     """Return the bits that are set in both ``lhs`` and ``rhs`` [R, C], element by element."""
     ...
-
 
 @overload
 def and_(lhs: Tile, rhs: Scalar) -> Tile:
     """Return the bits that are set in both ``rhs`` and each element of ``lhs`` [R, C]."""
     ...
 
-
 @overload
 def and_(lhs: Scalar, rhs: Tile) -> Tile:
     """Return the bits that are set in both ``rhs`` and each element of ``lhs`` [R, C]."""
     ...
 
-
 @overload
 def and_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def and_(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
-def and_(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
     """Return ``tile`` [R, C] with elements of ``target_type``.
@@ -112,35 +146,27 @@ def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
     """
     ...
 
-
 @overload
 def cast(input: Tensor, target_type: DataType, mode: RoundMode = "round") -> Tensor:
     """Return ``input`` with elements of ``target_type``, rounded as `elementwise.cast` does."""
     ...
-
 
 @overload
 def cast(scalar: Scalar, target_type: DataType) -> Scalar:
     """Return a scalar as a value of ``target_type``."""
     ...
 
-
 @overload
 def cast(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def cast(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def div(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs / rhs`` [R, C], element by element, for floats."""
     ...
 
-
 @overload
 def div(lhs: Tile, rhs: Scalar) -> Tile:
     """Return ``lhs / rhs`` [R, C]; integers are cut toward zero, and are 0 over 0."""
     ...
-
 
 @overload
 def div(lhs: Tensor, rhs: Tensor) -> Tensor:
@@ -151,35 +177,25 @@ def div(lhs: Tensor, rhs: Tensor) -> Tensor:
     """
     ...
 
-
 @overload
 def div(lhs: Tensor, rhs: Scalar) -> Tensor:
     """Return ``lhs / rhs`` with a number, promoted; integers are cut toward zero."""
     ...
 
-
 @overload
 def div(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def div(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def exp(tile: Tile) -> Tile:
     """Return e to the power of each element of ``tile`` [R, C]."""
     ...
-
 
 @overload
 def exp(input: Tensor) -> Tensor:
     """Return e to the power of each element of ``input``; integers become FP32."""
     ...
 
-
 @overload
 def exp(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def exp(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def matmul(lhs: Tile, rhs: Tile) -> Tile:
     """Return the product of ``lhs`` [M, K] in Left and ``rhs`` [K, N] in Right: [M, N] in Acc.
@@ -187,7 +203,6 @@ def matmul(lhs: Tile, rhs: Tile) -> Tile:
     Floats give FP32, INT8 gives INT32; both are added up in that type.
     """
     ...
-
 
 @overload
 def matmul(
@@ -207,12 +222,8 @@ def matmul(
     """
     ...
 
-
 @overload
 def matmul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def matmul(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     """Return the largest elements of ``tile`` along dimension ``axis``; NaN where there is one.
@@ -222,49 +233,37 @@ def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     """
     ...
 
-
 @overload
 def max(lhs: Scalar, rhs: Scalar) -> Scalar:
     """Return the larger of two scalars."""
     ...
 
-
 @overload
 def max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def max(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def maximum(lhs: Tile, rhs: Tile) -> Tile:
     """Return the larger of ``lhs`` and ``rhs`` [R, C], element by element; NaN if one is NaN."""
     ...
-
 
 @overload
 def maximum(lhs: Tile, rhs: Scalar) -> Tile:
     """Return the larger of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
     ...
 
-
 @overload
 def maximum(lhs: Scalar, rhs: Tile) -> Tile:
     """Return the larger of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
     ...
-
 
 @overload
 def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return the larger of ``lhs`` and ``rhs``, broadcast and promoted; NaN if one is NaN."""
     ...
 
-
 @overload
 def maximum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def maximum(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
-def maximum(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def min(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     """Return the smallest elements of ``tile`` along dimension ``axis``; NaN where there is one.
@@ -274,111 +273,85 @@ def min(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     """
     ...
 
-
 @overload
 def min(lhs: Scalar, rhs: Scalar) -> Scalar:
     """Return the smaller of two scalars."""
     ...
 
-
 @overload
 def min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def min(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def minimum(lhs: Tile, rhs: Tile) -> Tile:
     """Return the smaller of ``lhs`` and ``rhs`` [R, C], element by element; NaN if one is NaN."""
     ...
-
 
 @overload
 def minimum(lhs: Tile, rhs: Scalar) -> Tile:
     """Return the smaller of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
     ...
 
-
 @overload
 def minimum(lhs: Scalar, rhs: Tile) -> Tile:
     """Return the smaller of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
     ...
 
-
 @overload
 def minimum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def minimum(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
-def minimum(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def mul(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs * rhs`` [R, C], element by element; integers wrap."""
     ...
-
 
 @overload
 def mul(lhs: Tile, rhs: Scalar) -> Tile:
     """Return ``lhs * rhs`` [R, C]; integers wrap."""
     ...
 
-
 @overload
 def mul(lhs: Scalar, rhs: Tile) -> Tile:
     """Return ``lhs * rhs`` [R, C]; integers wrap."""
     ...
-
 
 @overload
 def mul(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return ``lhs * rhs``, element by element, broadcast and promoted; integers wrap."""
     ...
 
-
 @overload
 def mul(lhs: Tensor, rhs: Scalar) -> Tensor:
     """Return ``lhs * rhs`` with a number, promoted; integers wrap."""
     ...
-
 
 @overload
 def mul(lhs: Scalar, rhs: Tensor) -> Tensor:
     """Return ``lhs * rhs`` with a number, promoted; integers wrap."""
     ...
 
-
 @overload
 def mul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def mul(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
-def mul(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def or_(lhs: Tile, rhs: Tile) -> Tile:
     """Return the bits that are set in ``lhs`` or ``rhs`` [R, C] or both, element by element."""
     ...
-
 
 @overload
 def or_(lhs: Tile, rhs: Scalar) -> Tile:
     """Return the bits that are set in ``rhs`` or in each element of ``lhs`` [R, C] or both."""
     ...
 
-
 @overload
 def or_(lhs: Scalar, rhs: Tile) -> Tile:
     """Return the bits that are set in ``rhs`` or in each element of ``lhs`` [R, C] or both."""
     ...
 
-
 @overload
 def or_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def or_(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
-def or_(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def rem(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs - floor(lhs / rhs) * rhs`` [R, C], which has the sign of ``rhs``.
@@ -387,7 +360,6 @@ def rem(lhs: Tile, rhs: Tile) -> Tile:
     up to a magnitude of 2**24.
     """
     ...
-
 
 @overload
 def rem(lhs: Tile, rhs: Scalar) -> Tile:
@@ -398,12 +370,8 @@ def rem(lhs: Tile, rhs: Scalar) -> Tile:
     """
     ...
 
-
 @overload
 def rem(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def rem(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def reshape(tile: Tile, shape: Ints) -> Tile:
     """Return the bytes of ``tile`` [R, C] as a tile of ``shape``, which has as many elements.
@@ -414,7 +382,6 @@ def reshape(tile: Tile, shape: Ints) -> Tile:
     """
     ...
 
-
 @overload
 def reshape(tensor: Tensor, shape: Ints) -> Tensor:
     """Return the elements of ``tensor`` as a new tensor of ``shape``, which has as many.
@@ -423,12 +390,8 @@ def reshape(tensor: Tensor, shape: Ints) -> Tensor:
     """
     ...
 
-
 @overload
 def reshape(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def reshape(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the largest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is one.
@@ -436,7 +399,6 @@ def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
     """
     ...
-
 
 @overload
 def row_max(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
@@ -447,12 +409,8 @@ def row_max(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
     """
     ...
 
-
 @overload
 def row_max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def row_max(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def row_sum(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the sum of each row of ``tile`` [R, C]: [R, 1]; FP16 is added up in 32 bits.
@@ -460,7 +418,6 @@ def row_sum(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given. Integers wrap.
     """
     ...
-
 
 @overload
 def row_sum(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
@@ -471,12 +428,8 @@ def row_sum(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
     """
     ...
 
-
 @overload
 def row_sum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def row_sum(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def shl(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs`` [R, C] shifted to the left by ``rhs`` [R, C] bits, element by element.
@@ -485,7 +438,6 @@ def shl(lhs: Tile, rhs: Tile) -> Tile:
     width, gives 0.
     """
     ...
-
 
 @overload
 def shl(lhs: Tile, rhs: Scalar) -> Tile:
@@ -496,12 +448,8 @@ def shl(lhs: Tile, rhs: Scalar) -> Tile:
     """
     ...
 
-
 @overload
 def shl(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def shl(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def shr(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs`` [R, C] shifted to the right by ``rhs`` [R, C] bits, element by element.
@@ -510,7 +458,6 @@ def shr(lhs: Tile, rhs: Tile) -> Tile:
     one of at least the element's width, gives 0, of a negative element -1.
     """
     ...
-
 
 @overload
 def shr(lhs: Tile, rhs: Scalar) -> Tile:
@@ -522,41 +469,30 @@ def shr(lhs: Tile, rhs: Scalar) -> Tile:
     """
     ...
 
-
 @overload
 def shr(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def shr(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def sub(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs - rhs`` [R, C], element by element; integers wrap."""
     ...
-
 
 @overload
 def sub(lhs: Tile, rhs: Scalar) -> Tile:
     """Return ``lhs - rhs`` [R, C]; integers wrap."""
     ...
 
-
 @overload
 def sub(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return ``lhs - rhs``, element by element, broadcast and promoted; integers wrap."""
     ...
-
 
 @overload
 def sub(lhs: Tensor, rhs: Scalar) -> Tensor:
     """Return ``lhs - rhs`` with a number, promoted; integers wrap."""
     ...
 
-
 @overload
 def sub(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def sub(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def transpose(tile: Tile, tmp_tile: Tile, axis1: int = 0, axis2: int = 1) -> Tile:
     """Return ``tile`` [R, C] with rows and columns swapped: [C, R].
@@ -567,26 +503,20 @@ def transpose(tile: Tile, tmp_tile: Tile, axis1: int = 0, axis2: int = 1) -> Til
     """
     ...
 
-
-@overload
-def transpose(tensor: Tensor, axis1: int, axis2: int) -> Tensor:
-    """Return ``tensor`` with two dimensions swapped; ``axis1`` and ``axis2`` may be negative."""
-    ...
-
-
 @overload
 def transpose(tile: Tile, axis1: int, axis2: int) -> Tile:
     """Return ``tile`` [R, C] with rows and columns swapped: [C, R]."""
     ...
 
+@overload
+def transpose(tensor: Tensor, axis1: Axis, axis2: Axis) -> Tensor:
+    """Return ``tensor`` with two dimensions swapped; ``axis1`` and ``axis2`` may be negative."""
+    ...
 
 @overload
 def transpose(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def transpose(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
-def view(tile: Tile, shape: Ints, offset: Ints) -> Tile:
+def view(tile: Tile, shape: Ints, offset: Offsets) -> Tile:
     """Return the part of ``tile`` [R, C] of size ``shape`` that begins at ``offset``.
 
     Nothing is copied. The part is some whole rows, or a part of one row, and begins at a multiple
@@ -594,18 +524,13 @@ def view(tile: Tile, shape: Ints, offset: Ints) -> Tile:
     """
     ...
 
-
 @overload
-def view(tensor: Tensor, shape: Ints, offset: Ints) -> Tensor:
+def view(tensor: Tensor, shape: Ints, offset: Offsets) -> Tensor:
     """Return the region of ``tensor`` of size ``shape`` at ``offset``; the bytes are shared."""
     ...
 
-
 @overload
 def view(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def view(*_args: Any, **_named: Any) -> Any: ...
-
-
 @overload
 def xor(lhs: Tile, rhs: Tile, tmp: Tile | None = None) -> Tile:
     """Return the bits that are set in just one of ``lhs`` and ``rhs`` [R, C].
@@ -613,7 +538,6 @@ def xor(lhs: Tile, rhs: Tile, tmp: Tile | None = None) -> Tile:
     ``tmp`` [R, C] is scratch of the same element type, made here unless given.
     """
     ...
-
 
 @overload
 def xor(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
@@ -623,7 +547,97 @@ def xor(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
     """
     ...
 
-
 @overload
 def xor(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
-def xor(*_args: Any, **_named: Any) -> Any: ...
+
+tensor_add: Unified
+tensor_div: Unified
+tensor_mul: Unified
+tensor_sub: Unified
+
+__all__ = [
+    "abs",
+    "add",
+    "addc",
+    "adds",
+    "addsc",
+    "alloc",
+    "and_",
+    "ands",
+    "assemble",
+    "batch_matmul",
+    "cast",
+    "cmp",
+    "cmps",
+    "col_expand",
+    "col_expand_div",
+    "col_expand_mul",
+    "col_expand_sub",
+    "create_tensor",
+    "create_tile",
+    "dim",
+    "div",
+    "divs",
+    "exp",
+    "expands",
+    "fillpad",
+    "full",
+    "gemv",
+    "gemv_acc",
+    "gemv_bias",
+    "get_block_idx",
+    "l0c_store",
+    "load",
+    "log",
+    "lrelu",
+    "matmul",
+    "matmul_acc",
+    "matmul_bias",
+    "max",
+    "maximum",
+    "maxs",
+    "min",
+    "minimum",
+    "mins",
+    "move",
+    "mul",
+    "muls",
+    "neg",
+    "not_",
+    "or_",
+    "ors",
+    "prelu",
+    "read",
+    "recip",
+    "relu",
+    "rem",
+    "rems",
+    "reshape",
+    "row_expand",
+    "row_expand_add",
+    "row_expand_div",
+    "row_expand_mul",
+    "row_expand_sub",
+    "row_max",
+    "row_min",
+    "row_sum",
+    "rsqrt",
+    "sel",
+    "sels",
+    "shl",
+    "shls",
+    "shr",
+    "shrs",
+    "sqrt",
+    "store",
+    "sub",
+    "subc",
+    "subs",
+    "subsc",
+    "sum",
+    "transpose",
+    "vec_move",
+    "view",
+    "xor",
+    "xors",
+]

@@ -1,0 +1,309 @@
+"""Write what follows from the definitions of ops: the modules that name them.
+
+    python -m tools.generate            write the files
+    python -m tools.generate --check    name those that are not current, and exit with 1
+
+An op is written down once, in `src/pypto/_src/ops`. Type checkers and editors read files and run
+nothing, so the names that users import stand in files, too; these are written here. What they hold
+follows from the registry alone, so that no op can be missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "pypto"
+OPS = PACKAGE / "_src" / "ops"
+OPS_PACKAGE = "pypto._src.ops"
+UNIFIED = f"{OPS_PACKAGE}.unified"
+NAMES = f"{OPS_PACKAGE}.names"
+MARK = "Written by `make generate` from the definitions of the ops."
+
+_DEFINES = re.compile(r"\b(?:block|tensor|system|test)_op\(")
+_LEVELS = {"block": "Tile", "tensor": "Tensor"}
+_DOC = {
+    "block": "Ops on tiles, the blocks of data in a core's memories.",
+    "tensor": "Ops on whole tensors in global memory.",
+    "system": "Ops that act on a core itself: flags and barriers between its pipes.",
+}
+"""What `pypto.language.<level>` says of itself."""
+
+
+def families() -> list[str]:
+    """Return the modules in which ops are defined."""
+    modules = sorted(path for path in OPS.glob("*.py") if path.name != "define.py")
+    return [m.stem for m in modules if _DEFINES.search(m.read_text(encoding="utf-8"))]
+
+
+def load(names: Iterable[str]) -> ModuleType:
+    """Import the families, without the files that are written here; return `ops.unified`."""
+    package = ModuleType(OPS_PACKAGE)
+    package.__path__ = [str(OPS)]
+    sys.modules[OPS_PACKAGE] = package
+    for name in names:
+        import_module(f"{OPS_PACKAGE}.{name}")
+    return import_module(UNIFIED)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a family's module: its definitions, and where it has its names from."""
+
+    module: str
+    functions: Mapping[str, ast.FunctionDef]
+    imports: Mapping[str, str]
+
+    @classmethod
+    def read(cls, name: str) -> Source:
+        """Return the source of the family ``name``."""
+        tree = ast.parse((OPS / f"{name}.py").read_text(encoding="utf-8"))
+        found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        imports = {alias.name: node.module or "" for node in found for alias in node.names}
+        functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        return cls(f"{OPS_PACKAGE}.{name}", functions, imports)
+
+
+class Generator:
+    """Writes each file from the registry."""
+
+    def __init__(self) -> None:
+        """Read the definitions."""
+        self.families = families()
+        self.unified = load(self.families)
+        self.define = import_module(f"{OPS_PACKAGE}.define")
+        self.sources = [Source.read(name) for name in self.families]
+
+    def files(self) -> dict[Path, str]:
+        """Return the text of each file."""
+        language = PACKAGE / "language"
+        texts = {
+            OPS / "__init__.py": self.package(),
+            OPS / "names.py": self.names(),
+            OPS / "names.pyi": self.stubs(),
+        }
+        texts |= {language / f"{level}.py": self.level(level) for level in _DOC}
+        return {path: formatted(path, text) for path, text in texts.items()}
+
+    def package(self) -> str:
+        """Return the module that imports every family."""
+        return module(
+            "The vocabulary: every operator, one definition each. Importing it registers all.",
+            {OPS_PACKAGE: {name: name for name in self.families}},
+            exported=self.families,
+        )
+
+    def level(self, level: str) -> str:
+        """Return the public module of the ops of a level."""
+        imports: dict[str, dict[str, str]] = {}
+        names = [name for own, name in self.define.BY_PYTHON_NAME if own == level]
+        for name in names:
+            op = self.unified.named(level, name)
+            place = (NAMES, f"{level}_{name}") if self.is_unified(op) else self.place(op)
+            imports.setdefault(place[0], {})[name] = place[1]
+        return module(_DOC[level], imports, exported=names)
+
+    def short_names(self) -> dict[str, Any]:
+        """Return what `pl.<name>` is for each name of an op."""
+        ops = list(self.define.BY_PYTHON_NAME.items())
+        names = {op.overload for _, op in ops if op.level in _LEVELS}
+        names |= {name for (level, name), _ in ops if level == "block"}
+        return {name: self.unified.unified(name) for name in sorted(names)}
+
+    def singles(self, short: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+        """Return the imports of the names that stand for one op."""
+        imports: dict[str, dict[str, str]] = {}
+        for name, op in short.items():
+            if not self.is_unified(op):
+                source, original = self.place(op)
+                imports.setdefault(source, {})[name] = original
+        return imports
+
+    def on_a_level(self) -> dict[str, Any]:
+        """Return the names that stand for several ops of one level."""
+        found = {
+            f"{level}_{name}": self.unified.named(level, name)
+            for level, name in self.define.BY_PYTHON_NAME
+        }
+        return {name: op for name, op in sorted(found.items()) if self.is_unified(op)}
+
+    def names(self) -> str:
+        """Return the module of the short names."""
+        short = self.short_names()
+        imports = self.singles(short) | {UNIFIED: {"Unified": "Unified"}}
+        lines = [f"{name} = Unified({name!r})" for name in short if self.is_unified(short[name])]
+        lines += [
+            f"{name} = Unified({op.name!r}, {op.level!r})" for name, op in self.on_a_level().items()
+        ]
+        return module(
+            "The short names of the ops: `pl.add` is `add` here.",
+            imports,
+            "\n".join(lines),
+            exported=list(short),
+            noqa="A004  an op has the name that users write",
+        )
+
+    def stubs(self) -> str:
+        """Return what type checkers see of the short names."""
+        short = self.short_names()
+        imports = {
+            "typing": {"Any": "Any", "overload": "overload"},
+            "pypto._src.ir.nodes": {"Expr": "Expr"},
+            f"{OPS_PACKAGE}.define": {"Scalar": "Scalar"},
+            UNIFIED: {"Unified": "Unified"},
+        }
+        body: list[str] = []
+        for name, op in short.items():
+            if self.is_unified(op):
+                body += self.overloads(name, imports)
+        body += [f"{name}: Unified" for name in self.on_a_level()]
+        for source, found in self.singles(short).items():
+            imports.setdefault(source, {}).update(found)
+        return module(
+            "The short names of the ops, as type checkers and editors see them.",
+            imports,
+            "\n".join(body),
+            exported=list(short),
+            noqa="A004  an op has the name that users write",
+        )
+
+    def overloads(self, name: str, imports: dict[str, dict[str, str]]) -> Iterator[str]:
+        """Yield the overloads of a name: one for each op, one for scalars, one for anything."""
+        number_first = False
+        for op in self.define.OVERLOADS.get(name, ()):
+            if op.level not in _LEVELS:
+                continue
+            source, original = self.place(op)
+            family = next(each for each in self.sources if each.module == source)
+            args = family.functions[original].args
+            returns = ast.unparse(family.functions[original].returns or ast.Constant(None))
+            for used in names_annotated(args):
+                where = family.imports.get(used)
+                if where is not None:
+                    imports.setdefault(where, {})[used] = used
+            yield stub(name, ast.unparse(args), returns, op.doc)
+            if op.commutes:
+                number_first = True
+                first, second = args.args[:2]
+                yield stub(name, f"{first.arg}: Scalar, {second.arg}: {returns}", returns, op.doc)
+            yield from self.without_scratch(name, op, args, returns)
+        yield from self.on_scalars(name)
+        yield stub(name, "operand: Expr, /, *others: Any, **named: Any", "Any")
+        if number_first:
+            yield stub(name, "lhs: float, rhs: Expr, /, **named: Any", "Any")
+
+    def on_scalars(self, name: str) -> Iterator[str]:
+        """Yield the overload for scalars, if the name is one of theirs."""
+        if name in self.unified.SCALAR_BINARY:
+            text = self.unified.SCALAR_BINARY[name].__doc__.lower().rstrip(".")
+            yield stub(name, "lhs: Scalar, rhs: Scalar", "Scalar", f"Return {text} of two scalars.")
+        elif name in self.unified.SCALAR_UNARY:
+            text = self.unified.SCALAR_UNARY[name].__doc__.lower().rstrip(".")
+            yield stub(name, "scalar: Scalar", "Scalar", f"Return {text} of a scalar.")
+        elif name == "cast":
+            doc = "Return a scalar as a value of ``target_type``."
+            yield stub(name, "scalar: Scalar, target_type: DataType", "Scalar", doc)
+
+    def without_scratch(
+        self, name: str, op: Any, args: ast.arguments, returns: str
+    ) -> Iterator[str]:
+        """Yield the overload of an op that makes its scratch tile where none is given."""
+        scratch = {op.operands[index].name for index in op.writes}
+        required = args.args[: len(args.args) - len(args.defaults)]
+        if op.complete is None or not scratch & {arg.arg for arg in required}:
+            return
+        left = [ast.unparse(arg) for arg in args.args if arg.arg not in scratch]
+        yield stub(name, ", ".join(left), returns, op.doc.partition("\n\n")[0])
+
+    def is_unified(self, op: Any) -> bool:
+        """True for a name that dispatches."""
+        return isinstance(op, self.unified.Unified)
+
+    def place(self, op: Any) -> tuple[str, str]:
+        """Return the module and the name of an op's definition."""
+        for source in self.sources:
+            name = op.python_name
+            if name in source.functions and getattr(sys.modules[source.module], name) is op:
+                return source.module, name
+        raise LookupError(f"{op.name} has no name in the module that defines it")
+
+
+def names_annotated(args: ast.arguments) -> list[str]:
+    """Return the names in the annotations of parameters."""
+    nodes = [arg.annotation for arg in args.args if arg.annotation is not None]
+    walked = (each for node in nodes for each in ast.walk(node))
+    return [each.id for each in walked if isinstance(each, ast.Name)]
+
+
+def stub(name: str, parameters: str, returns: str, doc: str = "") -> str:
+    """Return one overload."""
+    head = f"@overload\ndef {name}({parameters}) -> {returns}:"
+    return f'{head}\n    """{doc}"""\n    ...\n' if doc else f"{head} ...\n"
+
+
+def module(
+    doc: str,
+    imports: Mapping[str, Mapping[str, str]],
+    body: str = "",
+    *,
+    exported: Sequence[str],
+    noqa: str = "",
+) -> str:
+    """Return the text of a module; ``imports`` is name here to name there, by module."""
+    lines = [f'"""{doc}\n\n{MARK}\n"""\n']
+    if noqa:
+        lines.append(f"# ruff: noqa: {noqa}\n")
+    for source, names in sorted(imports.items()):
+        found = [name if name == own else f"{name} as {own}" for own, name in names.items()]
+        lines.append(f"from {source} import {', '.join(found)}")
+    listed = ", ".join(f'"{name}"' for name in sorted(exported))
+    return "\n".join([*lines, "", body, "", f"__all__ = [{listed},]", ""])
+
+
+def formatted(path: Path, text: str) -> str:
+    """Return a text as `make check` wants it, imports and ``__all__`` in order."""
+    for options in (["check", "--fix", "--select", "I,RUF022,F401"], ["format"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *options, "--quiet", "--stdin-filename", path, "-"],
+            input=text,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=ROOT,
+            check=True,
+        )
+        text = done.stdout
+    return text
+
+
+def main() -> int:
+    """Write the files, or with ``--check`` compare them."""
+    parser = argparse.ArgumentParser(description="Write what follows from the ops' definitions.")
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    check = parser.parse_args().check
+    stale = 0
+    for path, text in Generator().files().items():
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale += 1
+        name = path.relative_to(ROOT).as_posix()
+        if check:
+            print(f"{name} is not what the ops' definitions say: run `make generate`")
+        else:
+            path.write_text(text, encoding="utf-8", newline="\n")
+            print(f"wrote {name}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
