@@ -15,7 +15,7 @@ from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import MemRef, Var, const_value
 from pypto._src.ir.stmts import Function
-from pypto._src.passes.memory import dynamic_storage_allocation, memory_reuse, overflow_hints
+from pypto._src.passes.memory import dynamic_storage_allocation, overflow_hints
 from pypto._src.passes.memory.allocate_memory_addr import with_addresses
 from pypto._src.passes.memory.dynamic_storage_allocation import Item, Placement
 from pypto._src.passes.memory.init_mem_ref import with_memrefs
@@ -248,7 +248,7 @@ def test_no_plan_is_made_of_what_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> 
     def refused(*_args: object, **_named: object) -> Placement:
         raise AssertionError("buffers are placed")
 
-    monkeypatch.setattr(memory_reuse, "plan", refused)
+    monkeypatch.setattr(dynamic_storage_allocation, "plan", refused)
     kernel = too_many(100)
     assert with_shared_buffers(kernel, always=True) is kernel  # nothing dies before the last load
 
