@@ -2,9 +2,9 @@
 
 * *barriers*: a barrier of all pipes before every instruction but the first.
 * *flag each*: a flag for each pair of instructions that depend on each other across pipes, raised
-  before the loop too where the dependence goes from one turn to the next, and a barrier for each
-  instruction that depends on one of its own pipe. Eight events exist for each pair of pipes: the
-  column *over* says how many of these flags find none.
+  before the loop too where the dependence goes from one iteration to the next, and a barrier for
+  each instruction that depends on one of its own pipe. Eight events exist for each pair of pipes:
+  the column *over* says how many of these flags find none.
 * *ours*: InsertSync; *answers* are more flags, by which a pipe hears that the last wait for an
   event is over; *fell back* counts the flags for which it had to take a barrier.
 
@@ -105,7 +105,7 @@ class PerDependence:
 
 
 def earlier(history: History, instruction: Instruction) -> Iterator[Need]:
-    """Yield all conflicts with instructions that come before in the same turn of all loops."""
+    """Yield all conflicts with instructions that come before in the same iteration of all loops."""
     site = instruction.site
     own = instruction.queue if instruction.in_order else None
     for by_pipe in history.on_chip(instruction):
@@ -119,7 +119,7 @@ def earlier(history: History, instruction: Instruction) -> Iterator[Need]:
 def earlier_turn(
     history: History, instruction: Instruction, body: Block, before: list[int]
 ) -> Iterator[Need]:
-    """Yield all conflicts with earlier turns of a loop, before which ``before`` were given."""
+    """Yield all conflicts with earlier iterations of a loop, before which ``before`` were given."""
     own = instruction.queue if instruction.in_order else None
     for by_pipe in history.on_chip(instruction):
         for pipe, newest in by_pipe.items():

@@ -63,7 +63,7 @@ n, i, s, t = integer("n"), integer("i"), integer("s"), integer("t")
 
 
 def test_loop_before_ssa() -> None:
-    """A variable that is assigned again has its new value on the next turn and after the loop."""
+    """A reassigned variable has its new value in the next iteration and after the loop."""
     body = AssignStmt(s, s + i)
     f = function([n], AssignStmt(s, 0), ForStmt(i, 0, n, 1, (), body, ()), ReturnStmt([s]))
     assert evaluate(f, [5]) == 10
@@ -81,16 +81,16 @@ def test_loop_with_carried_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounds", "turns"),
+    ("bounds", "iterations"),
     [((0, 5, 2), [0, 2, 4]), ((5, 0, -2), [5, 3, 1]), ((3, 3, 1), []), ((-2, 1, 1), [-2, -1, 0])],
 )
-def test_loop_bounds(bounds: tuple[int, int, int], turns: list[int]) -> None:
+def test_loop_bounds(bounds: tuple[int, int, int], iterations: list[int]) -> None:
     """A loop counts as Python's range does."""
     digits = AssignStmt(s, s * 10 + i + 2)
     loop = ForStmt(i, *bounds, (), digits, ())
     number = 0
-    for turn in turns:
-        number = number * 10 + turn + 2
+    for iteration in iterations:
+        number = number * 10 + iteration + 2
     assert evaluate(function([], AssignStmt(s, 0), loop, ReturnStmt([s])), []) == number
 
 
@@ -105,7 +105,7 @@ def test_zero_step() -> None:
 
 
 def test_break_and_continue() -> None:
-    """Break leaves the innermost loop, continue its turn."""
+    """Break leaves the innermost loop, continue its iteration."""
     inner = SeqStmts(
         [
             IfStmt(i >= 6, BreakStmt(), None),

@@ -157,7 +157,7 @@ def test_a_missing_barrier() -> None:
 
 
 def test_a_buffer_that_is_loaded_again_too_early() -> None:
-    """The load of the next turn overwrites what the vector op of this one reads."""
+    """The load of the next iteration overwrites what the vector op of this one reads."""
     loop = (
         "for i in pl.range(n):",
         f"    {LOAD}",
@@ -246,12 +246,12 @@ def test_a_deadlock_is_where_it_begins(lines: Sequence[str]) -> None:
     assert [label.text for label in error.related] == ["MTE2 stands here", "S stands here"]
 
 
-def test_unwritten_memory() -> None:
+def test_uninitialized_memory() -> None:
     """Reading a tile that nothing has written is an error at the reader's line."""
     error = failure(
         "a = pl.create_tile([16, 32], dtype=pl.FP32)", ADD, *both("V", "MTE3"), STORE, END
     )
-    assert error.message == "pl.add reads 2048 bytes of a that nothing has written"
+    assert error.message == "pl.add reads 2048 uninitialized bytes of a"
     assert (error.slug, error.place.begin_line) == ("poison", 13)
 
 
@@ -266,7 +266,7 @@ def test_scratch_holds_nothing_afterwards() -> None:
         "b = pl.add(a, s)",
         END,
     )
-    assert error.message == "pl.add reads 2048 bytes of s that nothing has written"
+    assert error.message == "pl.add reads 2048 uninitialized bytes of s"
 
 
 def as_call(value: Any) -> Call:
@@ -303,7 +303,7 @@ def test_padding_holds_nothing() -> None:
     assert np.array_equal(out[:16], X[:16])
     with pytest.raises(EvaluationError) as caught:
         StrictEvaluator(bits(whole=True)).call("k", [X, 0, out])
-    assert caught.value.message == ("block.sel reads 448 bytes of bytes that nothing has written")
+    assert caught.value.message == ("block.sel reads 448 uninitialized bytes of bytes")
 
 
 def overlapping(offset: int) -> Function:

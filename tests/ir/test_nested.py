@@ -105,7 +105,7 @@ class Sum:
         y = np.zeros_like(x)
         runtime.compile(program, target=target)(x, y)
         np.testing.assert_array_equal(y, wanted)
-    assert passes.check_unwritten(program) == []
+    assert passes.check_uninitialized(program) == []
     assert sys.getrecursionlimit() == limit
 
 

@@ -65,7 +65,7 @@ ELSEWHERE = {
     "merge-type": ("passes/test_ssa.py::test_two_types_of_one_name", "merge-type"),
     "no-plan": ("passes/test_memory_plan.py::test_what_has_no_plan_is_refused",
                 "have no memory references yet"),
-    "poison": ("interp/test_strict.py::test_unwritten_memory", "poison"),
+    "poison": ("interp/test_strict.py::test_uninitialized_memory", "poison"),
     "rule-result": ("passes/test_optimise.py::test_rules_keep_the_type_of_a_call", "rule-result"),
     "strategy": ("run/test_cli.py::test_strategy_without_flags", "strategy"),
     "sync-deadlock": ("interp/test_strict.py::test_wrong_flags", "sync-deadlock"),

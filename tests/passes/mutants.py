@@ -10,9 +10,9 @@ form. For each kernel:
 * *reuse*: two flags of one pair of pipes share an event.
 
 What a mutant does is decided by the strict interpreter, which looks at all orders of the queues. A
-mutant that breaks on arguments that take loops through 0 to 3 turns has to be found. One must not
-be reported that does not break even where branches go either way, and loops whose bounds are not
-constant run up to 4 times, whatever the arguments say: all control flow is in the model.
+mutant that breaks on arguments that take loops through 0 to 3 iterations has to be found. One must
+not be reported that does not break even where branches go either way, and loops whose bounds are
+not constant run up to 4 times, whatever the arguments say: all control flow is in the model.
 
 Some flags are there so that another one is not raised again before its last wait is over, which the
 interpreter takes as right. Mutants without them are counted on their own: the checker warns.
@@ -146,7 +146,7 @@ def _way(run: Queues) -> tuple[int, ...]:
 
 
 class Choice:
-    """Draws arms and trips; some draws favour one arm, or few turns."""
+    """Draws arms and trips; some draws favour one arm, or few iterations."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
@@ -246,8 +246,8 @@ class FreePlan(StrictPlan):
         def run(env: Env) -> None:
             enter(env)
             begin = int(start(env))
-            for turn in range(evaluator.choose.trips()):
-                env[slot] = begin + turn * step
+            for iteration in range(evaluator.choose.trips()):
+                env[slot] = begin + iteration * step
                 body(env)
             leave(env)
 

@@ -46,18 +46,18 @@ def run(function: Function, args: Sequence[int]) -> tuple[Any, ...]:
 
 
 def run_program(
-    program: Program, name: str, args: Sequence[int], turns: int = 10**6
+    program: Program, name: str, args: Sequence[int], iterations: int = 10**6
 ) -> tuple[tuple[Any, ...], Trace]:
     """Return the results of function ``name`` and the calls of unknown ops that it made."""
-    machine = _Machine(program, turns)
+    machine = _Machine(program, iterations)
     return machine.call(name, args), machine.trace
 
 
 class _Machine:
-    def __init__(self, program: Program, turns: int) -> None:
+    def __init__(self, program: Program, iterations: int) -> None:
         self.functions = {f.name: f for f in program.functions_}
         self.trace: Trace = []
-        self.turns = turns  # left, of all loops
+        self.iterations = iterations  # left, of all loops
 
     def call(self, name: str, args: Sequence[Any]) -> tuple[Any, ...]:
         function = self.functions[name]
@@ -93,22 +93,22 @@ class _Machine:
         carried = tuple(self.expr(arg.initValue, values) for arg in stmt.iter_args)
         for index in range(*bounds):
             values[stmt.loop_var] = index
-            carried = self.turn(stmt, carried, values)
+            carried = self.iteration(stmt, carried, values)
         values.update(zip(stmt.return_vars, carried, strict=True))
 
     def loop_while(self, stmt: WhileStmt, values: dict[Var, Any]) -> None:
         carried = tuple(self.expr(arg.initValue, values) for arg in stmt.iter_args)
         values.update(zip(stmt.iter_args, carried, strict=True))
         while self.expr(stmt.condition, values):
-            carried = self.turn(stmt, carried, values)
+            carried = self.iteration(stmt, carried, values)
             values.update(zip(stmt.iter_args, carried, strict=True))
         values.update(zip(stmt.return_vars, carried, strict=True))
 
-    def turn(
+    def iteration(
         self, stmt: ForStmt | WhileStmt, carried: tuple[Any, ...], values: dict[Var, Any]
     ) -> tuple[Any, ...]:
-        self.turns -= 1
-        assert self.turns > 0, "the loops do not end"
+        self.iterations -= 1
+        assert self.iterations > 0, "the loops do not end"
         values.update(zip(stmt.iter_args, carried, strict=True))
         return self.body(stmt.body, values)
 

@@ -20,7 +20,7 @@ from pypto._src.interp.pipe_interpreter import StrictEvaluator
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
-from tests.passes.test_turn_accesses import body
+from tests.passes.test_iteration_accesses import body
 
 HEAD = """\
 @pl.program
@@ -124,7 +124,7 @@ def aliases(body: str) -> dict[str, list[Alias]]:
                      "    if n > i:\n        a = b\n    a = self.shift(a, b)\nself.shift(a, u)",
                      [("shift", 0, 1, None, False)], id="perhaps one"),
         pytest.param("for i in pl.range(4):\n    a = pl.create_tensor([64, 32], pl.FP32)\n"
-                     "    a = self.shift(t, a)\n    u = self.shift(a, u)", [], id="made by turn"),
+                     "    a = self.shift(t, a)\n    u = self.shift(a, u)", [], id="alternating"),
         pytest.param("self.inner(big[0:64], big[8:72])", [("shift", 0, 1, (8, 0), True)],
                      id="through a host function"),
         pytest.param("self.inner(big[0:64], big[64:128])\nself.inner(t, u)", [],
@@ -239,7 +239,7 @@ class Rows:
         self, n: pl.INT64, x: pl.Tensor[[64, 32], pl.FP32],
         out: pl.InOut[pl.Tensor[[64, 32], pl.FP32]],
     ):
-        for i in pl.range({turns}):
+        for i in pl.range({iterations}):
             a = pl.load(x, [i % 4 * 8, 0], [8, 32])
             out = pl.store(pl.exp(a), [i // 2 * 16, 0], [8, 32], out)
         return out
@@ -251,7 +251,7 @@ class Rows:
 
 
 @pytest.mark.parametrize(
-    ("turns", "begin", "wanted"),
+    ("iterations", "begin", "wanted"),
     [
         pytest.param("4", 16, [((16, 0), True)], id="rows that are touched"),
         pytest.param("4", 32, [], id="rows behind those that are touched"),
@@ -259,9 +259,9 @@ class Rows:
         pytest.param("n", 32, [((32, 0), False)], id="rows that are not known"),
     ],
 )
-def test_what_a_kernel_touches(turns: str, begin: int, wanted: list[object]) -> None:
+def test_what_a_kernel_touches(iterations: str, begin: int, wanted: list[object]) -> None:
     """Views that meet where a kernel touches nothing share nothing."""
-    program = pl.parse_program(MET.format(turns=turns, begin=begin))
+    program = pl.parse_program(MET.format(iterations=iterations, begin=begin))
     found = PassManager(OptimizationStrategy.Default).run_passes(program)
     kernels = [f for f in found.functions_ if role(f) is Role.KERNEL]
     shared = call_aliases(found, {f.name: tensor_roots(f, number(f)) for f in kernels})

@@ -210,7 +210,7 @@ def test_following_the_hints_mends_a_kernel(lines: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("in_loop", [False, True], ids=["straight", "loop"])
 def test_following_the_hint_of_an_event_used_again(in_loop: bool) -> None:
-    """Another event where the flag is raised once; in a loop a barrier: turns share events."""
+    """Another event where the flag is raised once; in a loop a barrier: iterations share events."""
     again = [sets("MTE2", "V"), waits("MTE2", "V")]
     lines = ["for i in pl.range(4):", *(f"    {line}" for line in again)] if in_loop else again * 2
     code = kernel(*lines, "pl.system.bar_all()")
@@ -253,7 +253,7 @@ def rules(*lines: str) -> list[str]:
 
 
 def double_buffered(*, prime: Sequence[int] = (0, 1), trips: str = "n") -> list[str]:
-    """Return the lines of a loop that loads into two tiles by turns and stores from them."""
+    """Return the lines of a loop that loads into two tiles by iterations and stores from them."""
     arms: list[str] = []
     for slot in (0, 1):
         arms += [
@@ -276,13 +276,13 @@ def double_buffered(*, prime: Sequence[int] = (0, 1), trips: str = "n") -> list[
 
 
 def test_double_buffers() -> None:
-    """Two tiles by turns, each with its own pair of events, primed before and drained after."""
+    """Two alternating tiles, each with its own pair of events, primed before, drained after."""
     assert rules(*double_buffered()) == []
     assert rules(*double_buffered(prime=(0,))) == ["sync-deadlock"]
 
 
 def handed_over(trips: str) -> list[str]:
-    """Return a loop that raises in each turn the flag that the next turn waits for."""
+    """Return a loop that raises in each iteration the flag that the next iteration waits for."""
     return [
         sets("MTE2", "V", 0),
         f"for i in pl.range({trips}):",
@@ -295,7 +295,7 @@ def handed_over(trips: str) -> list[str]:
     ]
 
 
-def test_turns_are_told_apart_by_remainder() -> None:
+def test_iterations_are_told_apart_by_remainder() -> None:
     """The flag that is up after the loop is that of the parity of its trips."""
     end = "pl.system.bar_all()"
     assert rules(*handed_over("6"), waits("MTE2", "V", 0), end) == []
@@ -313,8 +313,8 @@ def test_turns_are_told_apart_by_remainder() -> None:
         ("i + 1 < n", "i + 1 < n", []),
     ],
 )
-def test_first_and_last_turns_are_told_apart(first: str, later: str, found: list[str]) -> None:
-    """A flag that the first turn raises and a later one waits for, or that a turn itself does."""
+def test_first_and_last_iterations_are_told_apart(first: str, later: str, found: list[str]) -> None:
+    """A flag that the first iteration raises and a later one, or the same one, waits for."""
     lines = [
         "for i in pl.range(n):",
         f"    if {first}:",
@@ -328,12 +328,12 @@ def test_first_and_last_turns_are_told_apart(first: str, later: str, found: list
     elif later == "i >= 2":
         assert "sync-deadlock" in got
     else:
-        # The second turn takes the flag, the third waits for ever.
+        # The second iteration takes the flag, the third waits for ever.
         assert got == ["sync-deadlock", "sync-leak"]
 
 
-def test_prefetch_of_all_but_the_last_turn() -> None:
-    """What a turn sets for the next one is not set where there is no next one."""
+def test_prefetch_of_all_but_the_last_iteration() -> None:
+    """What an iteration sets for the next one is not set where there is no next one."""
     lines = [
         sets("MTE2", "V"),
         "for i in pl.range(1, 5):",
@@ -377,7 +377,7 @@ def test_a_loop_that_may_not_run_leaves_its_flag_down() -> None:
 
 
 def test_deep_loops_are_followed_to_the_end() -> None:
-    """What the innermost of three loops leaves under way is found in the outermost's next turn."""
+    """What the innermost of three loops leaves pending is found in the outermost's next round."""
     lines = [
         "for i in pl.range(n):",
         "    a = pl.load(x, [0, 0], [16, 128])",
@@ -390,9 +390,9 @@ def test_deep_loops_are_followed_to_the_end() -> None:
     ]
     races = [d.message for d in findings(kernel(*lines)) if "race: pl.load" in d.message]
     assert races == [
-        "WAR race: pl.load on MTE2 writes what pl.add on V reads in the turn before, and "
+        "WAR race: pl.load on MTE2 writes what pl.add on V reads in the iteration before, and "
         "nothing makes MTE2 wait",
-        "WAW race: pl.load on MTE2 writes what pl.load on MTE2 writes in the turn before, "
+        "WAW race: pl.load on MTE2 writes what pl.load on MTE2 writes in the iteration before, "
         "and nothing makes MTE2 wait",
     ]
 
@@ -428,7 +428,7 @@ def test_programs_before_the_passes_are_refused() -> None:
     assert "run passes.init_mem_ref() first" in str(caught.value.__notes__)
 
 
-@pytest.mark.parametrize("check", ["check_sync", "check_unwritten", "check_parallel"])
+@pytest.mark.parametrize("check", ["check_sync", "check_uninitialized", "check_parallel"])
 def test_what_is_no_program(check: str) -> None:
     """Each check says what it wants, as the passes do, and not that an attribute is missing."""
     with pytest.raises(CallError) as caught:
@@ -453,8 +453,8 @@ def test_a_condition_in_a_condition_in_a_condition() -> None:
         assert rules(*made, *block) == ["sync-deadlock", "sync-leak"]
         never = [made[0].replace("n > 2", "n != n"), *made[1:]]
         assert rules(*never, *block) == []
-        in_turns = ["for i in pl.range(5):", *[f"    {line}" for line in (*made, *block)]]
-        asked = [line.replace("n > ", "i > 10 + ") for line in in_turns]
+        alternately = ["for i in pl.range(5):", *[f"    {line}" for line in (*made, *block)]]
+        asked = [line.replace("n > ", "i > 10 + ") for line in alternately]
         assert rules(*asked) == []
 
 

@@ -111,8 +111,8 @@ def test_conditions_and_bounds() -> None:
         """)
 
 
-def test_condition_of_while_is_evaluated_in_every_turn() -> None:
-    """The condition is carried; its calls are made before the loop and at the end of each turn."""
+def test_condition_of_while_is_evaluated_in_every_iteration() -> None:
+    """The condition is carried; its calls come before the loop and end each iteration."""
     source = """
         def f(n):
             a = 0

@@ -228,7 +228,7 @@ def test_names_of_passes() -> None:
 
 
 def test_default_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PYPTO_VERIFY_LEVEL=none turns verification off."""
+    """PYPTO_VERIFY_LEVEL=none iterations verification off."""
     monkeypatch.delenv("PYPTO_VERIFY_LEVEL", raising=False)
     assert get_default_verification_level() is VerificationLevel.BASIC
     monkeypatch.setenv("PYPTO_VERIFY_LEVEL", "none")

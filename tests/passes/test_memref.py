@@ -108,7 +108,7 @@ def test_an_init_needed_after_the_loop_is_copied_into_the_loop() -> None:
 
 
 def test_a_yielded_value_from_outside_the_loop_is_copied() -> None:
-    """The next turn and the code after the loop read the carried buffer, not the outer one."""
+    """The next iteration and the code after the loop read the carried buffer, not the outer one."""
     planned = with_memrefs(accumulate(yields="zero"))
     ids = buffer_ids(planned)
     assert ids["zero"] != ids["acc_it"]
@@ -171,7 +171,7 @@ def test_a_shift_copies_only_what_moves() -> None:
 
 
 def test_scalars_beside_carried_tiles_keep_their_place() -> None:
-    """A while loop that counts, and exchanges two tiles on each turn."""
+    """A while loop that counts, and exchanges two tiles on each iteration."""
     block, x, out = Block(), tensor("x", [128, 128]), tensor("out", OUT)
     p = block.load("p", x, [0, 0], [64, 128])
     q = block.load("q", x, [64, 0], [64, 128])

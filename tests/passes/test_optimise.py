@@ -316,7 +316,7 @@ LOOP = """
 
 
 def test_short_loops_become_straight_code() -> None:
-    """A loop of two turns is gone, one of six takes two at a time, one without a bound stays."""
+    """A loop of two iterations is gone, one of six takes two at a time, an unbounded one stays."""
     assert after(UnrollLoops(whole=2, factor=2), LOOP) == text(
         """
         total_0 = n

@@ -80,8 +80,8 @@ def test_a_hopeless_kernel_is_left_alone() -> None:
     assert with_shared_buffers(kernel, target(2048)) is kernel
 
 
-def in_loop(turns: int) -> Function:
-    """Return a kernel that reads a tile from before the loop on every turn."""
+def in_loop(iterations: int) -> Function:
+    """Return a kernel that reads a tile from before the loop on every iteration."""
     block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [64, 128])
     kept = block.load("kept", x, [0, 0], [8, 128])
 
@@ -90,18 +90,18 @@ def in_loop(turns: int) -> Function:
         b = inner.let("b", "block.neg", a)
         return [inner.store("w", b, [i * 8, 0], args[0])]
 
-    [last] = block.loop({"o": out}, body, stop=turns)
+    [last] = block.loop({"o": out}, body, stop=iterations)
     return with_memrefs(block.function([x, out], [last]))
 
 
 def test_a_tile_from_before_a_loop_lives_to_its_end() -> None:
-    """Nothing in the loop may overwrite what the next turn reads again."""
+    """Nothing in the loop may overwrite what the next iteration reads again."""
     ids = buffer_ids(with_shared_buffers(in_loop(4), always=True))
     assert ids["a"] == ids["b"] != ids["kept"]
 
 
 def test_a_carried_buffer_is_free_between_last_use_and_next_value() -> None:
-    """Between the two, a loop may use the bytes for something else; never across its turns."""
+    """Between the two, a loop may use the bytes for something else; never across its iterations."""
     block, x, out = Block(), tensor("x", [64, 128]), tensor("out", [8, 128])
     first = block.load("first", x, [0, 0], [8, 128])
 

@@ -207,8 +207,8 @@ def test_variable_first_assigned_in_both_branches() -> None:
         """)
 
 
-def test_loop_carries_what_the_next_turn_or_the_rest_reads() -> None:
-    """`s` is carried; `t`, assigned before it is read in each turn, is not."""
+def test_loop_carries_what_the_next_iteration_or_the_rest_reads() -> None:
+    """`s` is carried; `t`, assigned before it is read in each iteration, is not."""
     source = """
         def f(n):
             s = 0
@@ -277,7 +277,7 @@ def test_while_and_nested_loops() -> None:
 
 
 def test_loop_variable_read_after_the_loop() -> None:
-    """As in Python, a loop variable keeps its last value, and its old one if there is no turn."""
+    """As in Python, a loop variable keeps its last value; its old one if the loop is empty."""
     source = """
         def f(n):
             i = 7
@@ -318,7 +318,7 @@ def test_continue_becomes_a_branch() -> None:
         """)
 
 
-def test_break_lets_the_other_turns_idle() -> None:
+def test_break_lets_the_other_iterations_idle() -> None:
     """A counted loop with a break goes on counting behind the flag `broke`."""
     source = """
         def f(n):
@@ -405,8 +405,8 @@ def test_explicit_values_come_first() -> None:
     """Carried values of the source keep their place and name; others follow in name order."""
     n, s, z, i = (Var(name, T) for name in ("n", "s", "z", "i"))
     acc = IterArg("acc", T, n)
-    turn = SeqStmts(stmts=(let(z, z + i), let(s, s + acc), YieldStmt([acc + s])))
-    loop = ForStmt(i, 0, n, 1, [acc], turn, [Var("acc", T)])
+    iteration = SeqStmts(stmts=(let(z, z + i), let(s, s + acc), YieldStmt([acc + s])))
+    loop = ForStmt(i, 0, n, 1, [acc], iteration, [Var("acc", T)])
     end = ReturnStmt([loop.return_vars[0], s, z])
     body = [let(s, integer(0)), let(z, integer(0)), loop, end]
     assert body_text(to_ssa(Function("f", [n], [T, T, T], body))) == lines("""
@@ -545,7 +545,7 @@ def test_shared_statement_is_converted_in_each_place() -> None:
                     x = i
                 return x
             """,
-            "'x' is first assigned in this loop, and read by the next turn or after it",
+            "'x' is first assigned in this loop, and read by the next iteration or after it",
             2,
         ),
         (
@@ -557,7 +557,7 @@ def test_shared_statement_is_converted_in_each_place() -> None:
                     x = 1
                 return n
             """,
-            "'x' is first assigned in this loop, and read by the next turn or after it",
+            "'x' is first assigned in this loop, and read by the next iteration or after it",
             2,
         ),
         (
@@ -633,11 +633,11 @@ def test_two_types_of_one_name() -> None:
 
 
 def test_break_from_parallel_loop() -> None:
-    """Turns of a parallel loop have no order, so none of them can end the others."""
+    """Iterations of a parallel loop have no order, so none of them can end the others."""
     n, i = Var("n", T), Var("i", T)
     test = IfStmt(condition=ConstBool(True), then_body=BreakStmt(), else_body=None)
     loop = ForStmt(i, 0, n, 1, (), test, (), kind=ForKind.Parallel)
-    with pytest.raises(PassError, match="its turns run in any order"):
+    with pytest.raises(PassError, match="its iterations run in any order"):
         ConvertToSSA()(Program([Function("f", [n], [], loop)]))
 
 
@@ -674,16 +674,16 @@ def test_jump_keeps_explicitly_carried_values() -> None:
     a, b = IterArg("a", T, integer(1)), IterArg("b", T, integer(2))
     results = (Var("a", T), Var("b", T))
     jump = IfStmt(condition=i == 2, then_body=ContinueStmt(), else_body=None)
-    turn = SeqStmts(stmts=(jump, YieldStmt([b, a + i])))
-    loop = ForStmt(i, 0, n, 1, (a, b), turn, results)
+    iteration = SeqStmts(stmts=(jump, YieldStmt([b, a + i])))
+    loop = ForStmt(i, 0, n, 1, (a, b), iteration, results)
     [after] = ConvertToSSA()(
         Program([Function("f", [n], [T, T], [loop, ReturnStmt(results)])])
     ).functions_
     assert_single_assignment(after)
     expected = [1, 2]
-    for turn_number in range(5):
-        if turn_number != 2:
-            expected = [expected[1], expected[0] + turn_number]
+    for number in range(5):
+        if number != 2:
+            expected = [expected[1], expected[0] + number]
     assert run(after, [5]) == tuple(expected)
 
 
@@ -708,7 +708,7 @@ def test_tuples_become_their_items() -> None:
     """A variable that is assigned tuples is a variable for each item, all assigned at once."""
 
     @pl.program
-    class Turns:
+    class Iterations:
         @pl.function(type=pl.FunctionType.InCore)
         def k(
             self,
@@ -723,12 +723,12 @@ def test_tuples_become_their_items() -> None:
             same = rest
             out[:] = first + same[0] * pl.cast(rest[1], pl.FP32)
 
-    lowered = PassManager.get_strategy().run_passes(Turns)
+    lowered = PassManager.get_strategy().run_passes(Iterations)
     assert "Tuple" not in str(lowered)
     assert not check_sync(lowered)
     x = np.arange(48 * 64, dtype=np.float32).reshape(48, 64) / 64
     out = np.zeros((16, 64), np.float32)
-    runtime.compile(Turns, "interpreter", strict="late")(2, x, out)
+    runtime.compile(Iterations, "interpreter", strict="late")(2, x, out)
     a, b = x[0:16], x[16:32]
     assert (out == (b + 1) + (a + 2) * 16).all()
     kernel_file(lowered.functions_[0])

@@ -252,7 +252,7 @@ def test_a_load_of_stored_rows_waits() -> None:
 
 
 def rows(offset: Callable[[Var], Any], *, kind: ForKind = ForKind.Sequential) -> Function:
-    """Return a loop that stores 8 rows of ``out`` at an offset on each turn."""
+    """Return a loop that stores 8 rows of ``out`` at an offset on each iteration."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [512, 128])
     a = block.load("a", x, [0, 0], [8, 128])
 
@@ -272,8 +272,8 @@ def test_a_loop_over_rows_needs_no_order() -> None:
     assert listing(synchronised(rows(lambda i: i * 16 + 4))).count("bar ALL") == 1
 
 
-def test_only_turns_that_have_a_next_one_count() -> None:
-    """Rows that only the last turn stores are read by no later turn: the load need not wait."""
+def test_only_iterations_that_have_a_next_one_count() -> None:
+    """No later iteration reads rows that only the last one stores: the load need not wait."""
     block, x, out = Block(), tensor("x", [8, 128]), tensor("out", [64, 128])
     a = block.load("a", x, [0, 0], [8, 128])
 
@@ -290,13 +290,13 @@ def test_only_turns_that_have_a_next_one_count() -> None:
 
 
 def test_a_loop_that_stores_overlapping_rows_is_ordered() -> None:
-    """Offsets that grow by less than the rows stored meet on the next turn."""
+    """Offsets that grow by less than the rows stored meet on the next iteration."""
     assert listing(synchronised(rows(lambda i: i * 4))).count("bar ALL") == 2
     assert listing(synchronised(rows(lambda i: i % 2 * 8))).count("bar ALL") == 2
 
 
-def test_turns_of_a_parallel_loop_are_independent() -> None:
-    """The user said that the turns may run in any order, so they write different parts."""
+def test_iterations_of_a_parallel_loop_are_independent() -> None:
+    """The user said that the iterations may run in any order, so they write different parts."""
     result, _ = with_sync(rows(lambda i: i % 2 * 8, kind=ForKind.Parallel))
     assert listing(result).count("bar ALL") == 1
 
@@ -337,7 +337,8 @@ def pipeline(stop: Any = 4) -> Function:
 
 @pytest.mark.parametrize("stop", [0, 1, 2, 4, index("n")])
 def test_a_loop_hands_buffers_back(stop: Any) -> None:
-    """The load of the next turn waits for the reader of its buffer, at the end of this turn.
+    """The load of the next iteration waits for the reader of its buffer, at the end of this
+    iteration.
 
     The second vector op waits for the store only where it needs to: that flag is primed.
     """
@@ -390,7 +391,7 @@ def primed_in_a_loop(stores: int = 0) -> Function:
 def test_a_primed_flag_waits_for_an_answer_in_a_loop_around_its_own() -> None:
     """The last wait of one inner loop may be under way when the next one primes the same flag.
 
-    In the inner loop itself nothing of that kind is needed: V hears from MTE3 in each turn.
+    In the inner loop itself nothing of that kind is needed: V hears from MTE3 in each iteration.
     """
     result, report = with_sync(primed_in_a_loop())
     assert check_sync(result) == []
@@ -421,7 +422,7 @@ def test_a_barrier_stands_for_an_answer_without_an_event(caplog: pytest.LogCaptu
 
 
 def test_flags_leave_an_event_to_answers() -> None:
-    """Nine flags would take all events by turns, and a barrier would stand for the answer."""
+    """Nine flags would take all events by iterations, and a barrier would stand for the answer."""
     result, report = with_sync(primed_in_a_loop(stores=8))
     assert check_sync(result) == []
     assert (report.answers, report.fallbacks, report.full_barriers) == (3, 0, 1)
@@ -493,7 +494,7 @@ def loops_inside_each_other(depth: int, stop: int | None) -> Function:
 
 
 def test_what_loops_inside_each_other_carry_is_not_tried_one_by_one() -> None:
-    """That a turn needs a flag of the turn before shows where it begins: the work stays linear."""
+    """What an iteration needs of the one before is known where it begins: the work is linear."""
 
     def tried(depth: int) -> int:
         function = loops_inside_each_other(depth, None)
@@ -607,27 +608,28 @@ def test_it_asks_for_one_definition_of_each_variable() -> None:
 def test_the_depth_of_loops_does_not_multiply_the_work(
     stop: int | None, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Turns of loops that are looked at grow as the loops do; if events run out, as their square.
+    """Iterations of loops that are looked at grow as the loops do; if events run out, as their
+    square.
 
     Where events run out, each loop's flag is tried, with all loops inside.
     """
-    turns = 0
-    one = Flow._turn  # pyright: ignore[reportPrivateUsage]
+    iterations = 0
+    one = Flow._iteration  # pyright: ignore[reportPrivateUsage]
 
     def counted(self: Flow, *args: Any) -> Any:
-        nonlocal turns
-        turns += 1
+        nonlocal iterations
+        iterations += 1
         return one(self, *args)
 
-    monkeypatch.setattr(Flow, "_turn", counted)
+    monkeypatch.setattr(Flow, "_iteration", counted)
 
     def work(depth: int) -> tuple[int, int]:
-        nonlocal turns
-        turns = 0
+        nonlocal iterations
+        iterations = 0
         result, _ = with_sync(loops_inside_each_other(depth, stop))
-        planned, turns = turns, 0
+        planned, iterations = iterations, 0
         assert check_sync(result) == []
-        return planned, turns
+        return planned, iterations
 
     few, many = work(6), work(24)
     assert many[0] <= (most + 1) * few[0]
@@ -692,7 +694,7 @@ def test_the_matrix_unit_hands_over_to_the_store() -> None:
 
 @given(st.data(), st.integers(5, 40), st.booleans())
 def test_random_kernels_are_synchronised(data: st.DataObject, size: int, share: bool) -> None:
-    """Nested loops and branches, zero to three turns, either arm: no race, no unbalanced flag."""
+    """Loops and branches, zero to three iterations, either arm: no race, no unbalanced flag."""
     kernel = random_kernel(lambda below: data.draw(st.integers(0, below - 1)), size)
     planned = with_shared_buffers(with_memrefs(kernel), always=share)
     result, report = with_sync(planned)
@@ -727,16 +729,16 @@ def test_more_flags_than_events_across_a_loop_become_barriers(
         "kernel 'k': no event is free for 2 flags (V -> MTE2); a barrier of all pipes stands for "
         "them: at the end of the loop at line 1"
     )
-    # The barrier at the end of the loop does for all the other flags to its next turn.
+    # The barrier at the end of the loop does for all the other flags to its next iteration.
     assert (report.flags, report.carried) == (9, 0)
 
 
 # --------------------------------------------------------------------------------------------
-# Two tiles by turns
+# Two tiles by iterations
 # --------------------------------------------------------------------------------------------
 
 
-def two_by_turns() -> Function:
+def two_alternating() -> Function:
     """Return a loop that loads, negates and stores a tile, and then another one."""
     block, x, out = Block(), tensor("x", [512, 128]), tensor("out", [512, 128])
 
@@ -752,9 +754,9 @@ def two_by_turns() -> Function:
     return with_memrefs(block.function([x, out], [last]))
 
 
-def test_two_tiles_by_turns_overlap() -> None:
+def test_two_alternating_tiles_overlap() -> None:
     """Each tile has flags of its own forth and back; those for the second one are primed."""
-    result, report = with_sync(two_by_turns())
+    result, report = with_sync(two_alternating())
     assert errors(result) == []
     assert (report.flags, report.carried, report.full_barriers, report.fallbacks) == (8, 4, 1, 0)
     lines = listing(result).splitlines()
@@ -766,14 +768,14 @@ def test_two_tiles_by_turns_overlap() -> None:
         "  wait V->MTE2 0",
         "  pong = load(x, [i * 128 + 64, 0], [64, 128])",
     ]
-    # The first tile is handed back at the end of the turn, where its loader would wait first.
+    # The first tile is handed back at the end of the iteration, where its loader would wait first.
     assert lines[-8:-4] == ["  wait V->MTE2 1", "  wait MTE3->V 1", "  yield o2", "-> o_out"]
     assert lines[-4:-2] == ["wait MTE3->V 0", "wait V->MTE2 0"]
 
 
-def test_nothing_can_be_left_out_of_two_tiles_by_turns() -> None:
+def test_nothing_can_be_left_out_of_two_alternating_tiles() -> None:
     """Without any set, wait or barrier, or any whole flag, the checker reports an error."""
-    result = synchronised(two_by_turns())
+    result = synchronised(two_alternating())
     for place in range(len(sync_sites(result))):
         assert errors(without(result, place))
     root = number(result)
@@ -911,7 +913,7 @@ def loop_with(around: Sequence[str], inside: Sequence[str]) -> Callable[[Block, 
 def test_flag_discipline_in_loops(
     around: Sequence[str], inside: Sequence[str], rules: list[str]
 ) -> None:
-    """Flags balance for zero, one and more turns, or the way in which they do not is named."""
+    """Flags balance for zero, one and more iterations, or the way in which they do not is named."""
     assert sorted(set(by_hand(loop_with(around, inside)))) == sorted(rules)
 
 

@@ -91,7 +91,7 @@ for i in pl.range(6):
     out = pl.store(pl.exp(now), [i * 8, 0], [8, 64], out)
     now = later
 """,
-    "rows that the turn before has written": """\
+    "rows that the iteration before has written": """\
 for i in pl.range(n):
     a = pl.load(out, [i * 8, 0], [8, 64])
     out = pl.store(pl.add(a, 1.0), [i * 8 + 8, 0], [8, 64], out)
@@ -174,7 +174,7 @@ for k in pl.range(16, 64, 16):
     acc = pl.matmul_acc(acc, left, right)
 out = pl.store(acc, [0, 0], [16, 32], out)
 """,
-    "one operand is loaded in some turns": """\
+    "one operand is loaded in some iterations": """\
 a = pl.load(x, [0, 0], [16, 16], target_memory=mat)
 right = pl.move(pl.load(y, [0, 0], [16, 32], target_memory=mat), target_memory=r)
 acc = pl.matmul(pl.move(a, target_memory=l), right)

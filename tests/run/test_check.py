@@ -323,8 +323,8 @@ def test_inserted_flags_are_right_in_each_reading(
     assert "sync    ok\n" in out
 
 
-def test_unwritten_and_parallel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is unwritten, or depends on turns, is an error of `rules`; the other checks go on."""
+def test_uninitialized_and_parallel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Uninitialized reads and dependent iterations are errors of `rules`; the checks go on."""
     lines = GOOD.splitlines()
     lines[9:] = [
         "        acc = pl.create_tile([16, 32], pl.FP32)",
@@ -347,8 +347,8 @@ def test_unwritten_and_parallel(tmp_path: Path, capsys: pytest.CaptureFixture[st
     }
     assert [(f["severity"], f["rule"], f["line"]) for f in program["findings"]] == [
         ("warning", "out-partly-written", 8),
-        ("error", "unwritten-tile", 12),
-        ("error", "parallel-turns", 11),
+        ("error", "uninitialized-tile", 12),
+        ("error", "parallel-iterations", 11),
     ]
 
 

@@ -22,7 +22,7 @@ from pypto._src.ir.traversal.recursion import nesting, room, with_room
 from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.lazy import lazy_module
 from pypto._src.lint.parallel_loops import check_parallel
-from pypto._src.lint.uninitialized import check_unwritten
+from pypto._src.lint.uninitialized import check_uninitialized
 from pypto._src.lint.unused_results import unused_results
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.passes.sync.checker import FlagIdentity, check_sync
@@ -36,7 +36,7 @@ else:
     pto_dialect = lazy_module("pypto._src.dialect.verify")  # needs a package of an extra
 
 STAGES: Final = ("rules", "memory", "sync", "cpp", "pto")
-"""Rules of the IR, and what is unused or unwritten; passes and memory plan; flags and barriers; the
+"""Rules of the IR, unused and uninitialized values; passes and memory plan; flags and barriers; the
 two texts."""
 
 
@@ -88,7 +88,7 @@ def check_program(program: Program, identity: FlagIdentity = FlagIdentity.PAIR) 
 
 def _certain(program: Program) -> tuple[Diagnostic, ...]:
     """Return what is certain to go wrong in a program that keeps the rules."""
-    return (*_written_inputs(program), *check_unwritten(program), *check_parallel(program))
+    return (*_written_inputs(program), *check_uninitialized(program), *check_parallel(program))
 
 
 def _written_inputs(program: Program) -> Iterator[Diagnostic]:

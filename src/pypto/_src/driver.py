@@ -205,7 +205,7 @@ def compile_program(
         strategy: The passes that run first, for ``cpu``.
         options: Additions to the C++ of the kernels, for ``cpu``: `CppOptions`.
         strict: For ``interpreter``: run the kernels after the passes as the pipes of a core do,
-            with every race, unwritten byte and wrong flag an error (docs/synchronisation.md).
+            with every race, uninitialized byte and wrong flag an error (docs/synchronisation.md).
             ``late`` (or True): all work starts as early and completes as late as it may;
             ``random``: any order, given by ``seed``; ``exhaustive``: all orders.
         seed: Of ``strict="random"``.

@@ -11,7 +11,7 @@ from pypto._src.ir.verify.verifier import (
 )
 from pypto._src.lazy import lazy_names
 from pypto._src.lint.parallel_loops import check_parallel
-from pypto._src.lint.uninitialized import check_unwritten
+from pypto._src.lint.uninitialized import check_uninitialized, check_unwritten
 from pypto._src.passes.memory.allocate_memory_addr import allocate_memory_addr
 from pypto._src.passes.memory.init_mem_ref import init_mem_ref
 from pypto._src.passes.memory.memory_reuse import basic_memory_reuse
@@ -78,6 +78,7 @@ __all__ = [
     "basic_memory_reuse",
     "check_parallel",
     "check_sync",
+    "check_uninitialized",
     "check_unwritten",
     "common_subexpr",
     "convert_tensor_to_block_ops",

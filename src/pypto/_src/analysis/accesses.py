@@ -435,7 +435,7 @@ class Accesses:
             each.writes = tuple([chunk for memref in each.writes for chunk in of[memref]])
 
     def _hand_on(self, target: Var, sources: Sequence[Expr]) -> None:
-        """What is carried is a whole tensor, or it may begin elsewhere on each turn."""
+        """What is carried is a whole tensor, or it may begin elsewhere on each iteration."""
         whole = all(isinstance(e, Var) and self.windows.get(e) == () for e in sources)
         self.windows[target] = () if whole else None
 

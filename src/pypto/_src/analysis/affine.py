@@ -1,7 +1,8 @@
 """Parts of tensors whose offsets are linear forms of a function's integers, and whether they meet.
 
-A loop that walks over a tensor touches each part once; that shows when the offsets of two turns are
-subtracted. What is not linear is an atom of its own, equal to itself and to nothing else.
+A loop that walks over a tensor touches each part once; that shows when the offsets of two
+iterations are subtracted. What is not linear is an atom of its own, equal to itself and to nothing
+else.
 """
 
 from __future__ import annotations
@@ -178,20 +179,26 @@ def encloses(outer: Block, inner: Block) -> bool:
 
 
 def may_overlap(
-    first: Box | None, second: Box | None, block: Block, integers: Integers, *, later_turn: bool
+    first: Box | None,
+    second: Box | None,
+    block: Block,
+    integers: Integers,
+    *,
+    later_iteration: bool,
 ) -> bool:
     """True unless two boxes of one tensor are known to have no element in common.
 
-    ``block`` is the innermost block that holds both accesses. With ``later_turn`` the second one
-    happens in any later turn of the loop whose body that block is, else in the same turn.
+    ``block`` is the innermost block that holds both accesses. With ``later_iteration`` the second
+    one happens in any later iteration of the loop whose body that block is, else in the same
+    iteration.
     """
     if first is None or second is None or len(first.offsets) != len(second.offsets):
         return True
-    if first is second and not later_turn:
+    if first is second and not later_iteration:
         return 0 not in first.sizes
     for dim, (offset, other) in enumerate(zip(first.offsets, second.offsets, strict=True)):
         if offset.terms or other.terms:
-            low, high = _difference(offset, other, block, integers, later_turn)
+            low, high = _difference(offset, other, block, integers, later_iteration)
         else:
             low = high = offset.constant - other.constant
         size_first, size_second = first.sizes[dim], second.sizes[dim]
@@ -203,24 +210,24 @@ def may_overlap(
 
 
 def _difference(
-    a: Affine, b: Affine, block: Block, integers: Integers, later_turn: bool
+    a: Affine, b: Affine, block: Block, integers: Integers, later_iteration: bool
 ) -> tuple[float, float]:
     """Return bounds of a - b, where b is taken at the later moment."""
     low = high = float(a.constant - b.constant)
-    turning = integers.of_body.get(block) if later_turn else None
+    in_loop = integers.of_body.get(block) if later_iteration else None
     for atom in dict.fromkeys((*a.terms, *b.terms)):
         x, y = a.terms.get(atom, 0), b.terms.get(atom, 0)
         counter = integers.counters.get(atom, _ANY)
-        if atom is turning:
-            step = counter.step or 0  # a turn comes after the one that ``a`` is taken in
+        if atom is in_loop:
+            step = counter.step or 0  # an iteration comes after the one that ``a`` is taken in
             first, last = counter.low - min(step, 0), counter.high - max(step, 0)
             low, high = _add((low, high), _scaled(x - y, first, last))
             if y and counter.step is None:
                 return -inf, inf
-            shift = y * (counter.step or 0)  # per turn; at least one turn lies between
+            shift = y * (counter.step or 0)  # per iteration; at least one iteration lies between
             low, high = (-inf, high - shift) if shift > 0 else (low, high)
             low, high = (low - shift, inf) if shift < 0 else (low, high)
-        elif _same_value(atom, block, integers, later_turn):
+        elif _same_value(atom, block, integers, later_iteration):
             low, high = _add((low, high), _scaled(x - y, counter.low, counter.high))
         else:
             low, high = _add((low, high), _scaled(x, counter.low, counter.high))
@@ -231,11 +238,11 @@ def _difference(
 _ANY: Final = _Counter(None, -inf, inf)
 
 
-def _same_value(atom: Expr, block: Block, integers: Integers, later_turn: bool) -> bool:
+def _same_value(atom: Expr, block: Block, integers: Integers, later_iteration: bool) -> bool:
     home = integers.home.get(atom)
     if home is None:
         return False
-    return encloses(home, block) and not (later_turn and home is block)
+    return encloses(home, block) and not (later_iteration and home is block)
 
 
 def _scaled(factor: int, low: float, high: float) -> tuple[float, float]:

@@ -1,8 +1,9 @@
-"""Which arm a branch takes, as far as the turn of a loop decides it.
+"""Which arm a branch takes, as far as the iteration of a loop decides it.
 
-A loop is looked at once for its first turn, its last and the others, and once for each remainder of
-its variable, where conditions in it ask for that (``if i == 0``, ``if i + 1 < n``, ``if i % 2``).
-Everything else may go either way. Knows integers and conditions; knows nothing of flags.
+A loop is looked at once for its first iteration, its last and the others, and once for each
+remainder of its variable, where conditions in it ask for that (``if i == 0``, ``if i + 1 < n``,
+``if i % 2``). Everything else may go either way. Knows integers and conditions; knows nothing of
+flags.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ MOST_CLASSES: Final = 8
 Range: TypeAlias = "tuple[float, float]"
 
 
-class Turn(NamedTuple):
-    """What is known of the present turn of a loop; None is not known."""
+class Iteration(NamedTuple):
+    """What is known of the present iteration of a loop; None is not known."""
 
     first: bool | None = None
     last: bool | None = None
@@ -56,7 +57,7 @@ class Counter(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """What the conditions in a loop ask about its turn."""
+    """What the conditions in a loop ask about its iteration."""
 
     first: bool
     last: bool
@@ -64,12 +65,12 @@ class Questions(NamedTuple):
 
 
 class Conditions:
-    """Decides conditions in the present turns of the loops around them."""
+    """Decides conditions in the present iterations of the loops around them."""
 
     def __init__(self, integers: Integers) -> None:
         self.integers = integers
         self.values = integers.values
-        self.turns: dict[Var, tuple[Counter, Turn]] = {}  # of the loops that are open
+        self.iterations: dict[Var, tuple[Counter, Iteration]] = {}  # of the loops that are open
         self.assumed: dict[object, bool] = {}
         self._decided: dict[tuple[object, ...], dict[Expr, bool | None]] = {}  # in the present
 
@@ -85,7 +86,7 @@ class Conditions:
     # ----- what a loop is asked ---------------------------------------------------------------
 
     def questions(self, site: Site, counter: Counter) -> Questions:
-        """Return what the conditions inside a loop ask about its turn."""
+        """Return what the conditions inside a loop ask about its iteration."""
         first = last = False
         modulus = 1
         seen = set[Expr]()
@@ -121,7 +122,7 @@ class Conditions:
         left = self._form(part.left, block)
         difference = combine(left, self._form(part.right, block), -1)
         sides = resolved(part.left, self.values), resolved(part.right, self.values)
-        if not any(isinstance(side, FloorMod) for side in sides):  # else a turn may decide it
+        if not any(isinstance(side, FloorMod) for side in sides):  # else an iteration may decide it
             self.integers.differences[part] = difference
         return difference
 
@@ -131,7 +132,7 @@ class Conditions:
         return self.integers.form(expr, block) if remainder is None else Affine(remainder, {})
 
     def _remainder(self, expr: Expr, block: Block) -> int | None:
-        """Return the value of ``form % number`` where the turns of the loops decide it."""
+        """Return the value of ``form % number`` where the iterations of the loops decide it."""
         divisor = const_value(expr.right) if isinstance(expr, FloorMod) else None
         if not isinstance(expr, FloorMod) or not divisor or divisor < 0:
             return None
@@ -140,21 +141,29 @@ class Conditions:
         for atom, factor in form.terms.items():
             if factor % divisor == 0:
                 continue
-            turn = self.turns[atom][1] if isinstance(atom, Var) and atom in self.turns else None
-            if turn is None or turn.remainder is None or factor * turn.modulus % divisor:
+            iteration = (
+                self.iterations[atom][1]
+                if isinstance(atom, Var) and atom in self.iterations
+                else None
+            )
+            if (
+                iteration is None
+                or iteration.remainder is None
+                or factor * iteration.modulus % divisor
+            ):
                 return None
-            total += factor * turn.remainder
+            total += factor * iteration.remainder
         return total % divisor
 
     def present(self) -> tuple[object, ...]:
-        """Return what is known of the present turns and conditions, as a key."""
-        turns = [(var, turn) for var, (_, turn) in self.turns.items()]
-        return (*turns, *self.assumed.items())
+        """Return what is known of the present iterations and conditions, as a key."""
+        iterations = [(var, iteration) for var, (_, iteration) in self.iterations.items()]
+        return (*iterations, *self.assumed.items())
 
     # ----- deciding -----------------------------------------------------------------------------
 
     def decide(self, condition: Expr, block: Block) -> bool | None:
-        """Return what a condition is in the present turns, None if it may be either."""
+        """Return what a condition is in the present iterations, None if it may be either."""
         now = self.present()
         known = self._decided.get(now)
         if known is None:
@@ -163,12 +172,12 @@ class Conditions:
         return outcome(condition, self.values, known, lambda e: self._of_part(e, block), truth)
 
     def always(self, condition: Expr, block: Block) -> bool | None:
-        """Return what a condition is in all turns, None if it may be either."""
-        turns, self.turns = self.turns, {}
+        """Return what a condition is in all iterations, None if it may be either."""
+        iterations, self.iterations = self.iterations, {}
         try:
             return self.decide(condition, block)
         finally:
-            self.turns = turns
+            self.iterations = iterations
 
     def _of_part(self, expr: Expr, block: Block) -> bool | None:
         """Return what a condition is that joins no others."""
@@ -205,17 +214,17 @@ class Conditions:
         low, high = -inf, inf
         if not form.terms:
             return form.constant, form.constant
-        for counter, turn in self.turns.values():
+        for counter, iteration in self.iterations.values():
             if counter.var not in form.terms:
                 continue
             factor = form.terms[counter.var]
             over = _constant(form, counter, counter.start)
-            if over is not None and turn.first is not None:
-                least = 0 if turn.first else counter.step
-                low, high = _narrow((low, high), over, factor, least, turn.first, counter.step)
+            if over is not None and iteration.first is not None:
+                least = 0 if iteration.first else counter.step
+                low, high = _narrow((low, high), over, factor, least, iteration.first, counter.step)
             over = _constant(form, counter, counter.stop)
-            if over is not None and turn.last is not None:
-                low, high = _narrow_last((low, high), over, factor, turn.last, counter.step)
+            if over is not None and iteration.last is not None:
+                low, high = _narrow_last((low, high), over, factor, iteration.last, counter.step)
         return low, high
 
 

@@ -2,8 +2,8 @@
 
 A host function may give one tensor to two parameters, or views of one that meet. Looks at host
 functions in SSA form whose calls stand alone; of those that call each other it knows what their own
-parameters share. Tensors that change places from turn to turn are told apart, and parameters of
-which a kernel touches other elements, if it writes any. Knows nothing of flags.
+parameters share. Tensors that change places from one iteration to the next are told apart, and
+parameters of which a kernel touches other elements, if it writes any. Knows nothing of flags.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pypto._src.analysis.accesses import Distance, Roots, SharedParams
 from pypto._src.analysis.affine import Affine, combine, may_overlap
 from pypto._src.analysis.affine import Box as Region
 from pypto._src.analysis.box_sets import MOST_BOXES, Box, add
-from pypto._src.analysis.iteration_accesses import TurnAccesses, box_of
+from pypto._src.analysis.iteration_accesses import IterationAccesses, box_of
 from pypto._src.analysis.stmt_tree import Block, Site, call_of, sites_in
 from pypto._src.analysis.tensor_regions import Key, TensorParts, TensorRoots, keys
 from pypto._src.ir.nodes import Call, Expr, GlobalVar, TensorType, Var
@@ -97,7 +97,7 @@ def _that_meet(kernel: Function, aliases: Iterable[Alias]) -> Iterator[Alias]:
 
     Those are sure of which that is known for at least one element that it writes.
     """
-    whole = TurnAccesses(TensorParts(kernel, {}), {})
+    whole = IterationAccesses(TensorParts(kernel, {}), {})
     whole.add_all()
     touched = None if whole.broken is not None else Touched(kernel.params, whole)
     for alias in aliases:
@@ -109,7 +109,7 @@ def _that_meet(kernel: Function, aliases: Iterable[Alias]) -> Iterator[Alias]:
 class Touched:
     """The elements of its parameters that a kernel reads, and those that it writes."""
 
-    def __init__(self, params: Sequence[Var], whole: TurnAccesses) -> None:
+    def __init__(self, params: Sequence[Var], whole: IterationAccesses) -> None:
         self.params = params
         self.boxes: dict[tuple[Var, int], _Boxes] = {}  # read, and written
         self.at: dict[tuple[Var, int], _Boxes] = {}  # by the number of the statement
@@ -297,20 +297,22 @@ class _Calls:
             between = combine(second, first, -1)
             distance.append(None if between.terms else between.constant)
             one, two = Region((first,), (sizes[axis],)), Region((second,), (others[axis],))
-            if not may_overlap(one, two, block, self.parts.turns.integers, later_turn=False):
+            if not may_overlap(
+                one, two, block, self.parts.iterations.integers, later_iteration=False
+            ):
                 return None
         return tuple(distance), way.is_sure and None not in (*distance, *sizes, *others)
 
     def _is_outside(self, block: Block) -> bool:
         """True if a block is in no loop."""
-        return self.parts.turns.loop[block] is None
+        return self.parts.iterations.loop[block] is None
 
     def _begin(self, value: Expr) -> tuple[Affine, ...] | None:
         begin = self.parts.base(value)
         return (Affine(0, {}),) * len(_shape(value)) if begin == () else begin
 
     def _sizes(self, value: Expr, block: Block) -> list[int | None]:
-        forms = [self.parts.turns.integers.form(dim, block) for dim in _shape(value)]
+        forms = [self.parts.iterations.integers.form(dim, block) for dim in _shape(value)]
         return [None if form.terms else form.constant for form in forms]
 
     # ----- which variables may be one tensor ----------------------------------------------------
@@ -319,7 +321,7 @@ class _Calls:
         """True if two variables may be one tensor at one time.
 
         Goes back to where they come from, the later one first. A tensor that is made is none that
-        there was before; and what one statement hands on goes back to one turn or arm.
+        there was before; and what one statement hands on goes back to one iteration or arm.
         """
         pending = [(a, b) for a in first for b in second]
         seen = set(pending)
@@ -344,7 +346,7 @@ class _Calls:
     def origins(self) -> Mapping[Key, _Origin]:
         """Where each variable comes from; parameters are not among them."""
         found: dict[Key, _Origin] = {}
-        for site in sites_in(self.parts.turns.root):
+        for site in sites_in(self.parts.iterations.root):
             stmt, block = site.stmt, site.block
             match stmt:
                 case AssignStmt(var=var, value=value):

@@ -1,9 +1,9 @@
-"""What surely happens when each loop of a function is in its first turn.
+"""What surely happens when each loop of a function is in its first iteration.
 
-A thing that is so in the first turn of all loops around it, and stands in no branch whose way is
-open, is so in every run that gets there. Open is a loop inside another one, too, unless it is sure
-to run in the first turn of that one, or runs in all of its turns if in any. Tells where that holds;
-says nothing of tiles or tensors.
+A thing that is so in the first iteration of all loops around it, and stands in no branch whose way
+is open, is so in every run that gets there. Open is a loop inside another one, too, unless it is
+sure to run in the first iteration of that one, or runs in all of its iterations if in any. Tells
+where that holds; says nothing of tiles or tensors.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pypto._src.analysis.affine import Affine, Integers, combine, trip_count
-from pypto._src.analysis.branch_conditions import Conditions, Turn
+from pypto._src.analysis.branch_conditions import Conditions, Iteration
 from pypto._src.analysis.stmt_tree import Block, Site, number, sites_in
 from pypto._src.ir.nodes import Call, Expr, ScalarType, Var, const_value
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt
@@ -22,12 +22,12 @@ _OUTSIDE: Final = 0
 """The depth of a function's body: no branch is as high up."""
 
 
-class FirstTurns:
-    """The sites of a function in SSA form, and which of them are sure in first turns.
+class FirstIterations:
+    """The sites of a function in SSA form, and which of them are sure in first iterations.
 
     ``integers`` knows the function's integers. A block's *open* depth is that of the innermost
     branch around it (or the block itself) whose way is not decided, or loop that may run in later
-    turns only, `_OUTSIDE` for none.
+    iterations only, `_OUTSIDE` for none.
     """
 
     def __init__(self, function: Function, root: Block | None = None) -> None:
@@ -38,9 +38,11 @@ class FirstTurns:
         self.open: dict[Block, int] = {self.root: _OUTSIDE}
         self.loop: dict[Block, Site | None] = {self.root: None}  # the outermost around a block
         self.trips: dict[Block, int | None] = {self.root: 1}  # how often a block runs at most
-        self.ways: dict[Site, bool | None] = {}  # of branches, in the first turns around them
+        self.ways: dict[Site, bool | None] = {}  # of branches, in the first iterations around them
         self.starts: dict[Var, Affine] = {}  # of loop variables
-        self.uneven: set[Site] = set()  # loops that may run in some turns of those around them only
+        self.uneven: set[Site] = (
+            set()
+        )  # loops that may run in some iterations of those around them only
         for site in sites_in(self.root):
             self._site(site)
 
@@ -68,7 +70,7 @@ class FirstTurns:
         if isinstance(stmt, ForStmt):
             self.starts[stmt.loop_var] = self.integers.form(stmt.start, block)
         if counter is not None:
-            self.conditions.turns[counter.var] = counter, Turn(first=True)
+            self.conditions.iterations[counter.var] = counter, Iteration(first=True)
         count, outer = self._count(stmt, block), self.trips[block]
         is_open = (count is None or outer is None) and 0 not in (count, outer)
         self.trips[body] = None if is_open else (count or 0) * (outer or 0)
@@ -78,7 +80,7 @@ class FirstTurns:
             self.open[body] = body.depth  # it never runs, or perhaps not yet
 
     def _count(self, stmt: Stmt, block: Block) -> int | None:
-        """Return how many turns a loop has, None if that is not known."""
+        """Return how many iterations a loop has, None if that is not known."""
         step = const_value(stmt.step) if isinstance(stmt, ForStmt) else None
         if not isinstance(stmt, ForStmt) or not step:
             return None
@@ -87,7 +89,7 @@ class FirstTurns:
         return None if length.terms else len(range(0, length.constant, step))
 
     def _is_even(self, stmt: Stmt) -> bool:
-        """True if a loop runs in all turns of the loops around it, or in none."""
+        """True if a loop runs in all iterations of the loops around it, or in none."""
         if not isinstance(stmt, ForStmt):
             return False
         return trip_count(stmt) is not None or self._is_fixed([stmt.start, stmt.stop, stmt.step])
@@ -110,7 +112,7 @@ class FirstTurns:
         return True
 
     def _runs_first(self, stmt: Stmt, block: Block) -> bool:
-        """True if a loop has a turn where those around it are in their first ones."""
+        """True if a loop has an iteration where those around it are in their first ones."""
         step = const_value(stmt.step) if isinstance(stmt, ForStmt) else None
         if not isinstance(stmt, ForStmt) or step is None:
             return False
@@ -132,29 +134,29 @@ class FirstTurns:
         return self.open[block] <= depth
 
     def later(self, loop: Site, branch: Site) -> bool | None:
-        """Return which way a branch inside a loop takes in that one's later turns, None for either.
+        """Return the arm that a branch takes in later iterations of a loop, None for either.
 
-        Loops in between, and around it, are in their first turns.
+        Loops in between, and around it, are in their first iterations.
         """
         counter, stmt = self.conditions.counter(loop), branch.stmt
         if counter is None or not isinstance(stmt, IfStmt):
             return None
-        turns = self.conditions.turns
-        now = turns[counter.var]
-        turns[counter.var] = counter, Turn(first=False)
+        iterations = self.conditions.iterations
+        now = iterations[counter.var]
+        iterations[counter.var] = counter, Iteration(first=False)
         way = self.conditions.decide(stmt.condition, branch.block)
-        turns[counter.var] = now
+        iterations[counter.var] = now
         return way
 
     def until(self, site: Site) -> int:
-        """Return up to which number statements may have run before ``site``, in any turn of it."""
+        """Return the last number that may have run before ``site``, in any iteration."""
         loop = self.loop[site.block]
         if loop is None or self.open[site.block] <= loop.block.depth:
             return site.begin
         return loop.end
 
     def at_start(self, form: Affine, block: Block) -> Affine | None:
-        """Return a linear form as it is in the first turns; None if ``block`` may not run then."""
+        """Return a linear form in the first iterations; None if ``block`` may not run then."""
         while True:
             var = next((v for v in form.terms if isinstance(v, Var) and v in self.starts), None)
             if var is None:
@@ -166,7 +168,7 @@ class FirstTurns:
             form = combine(Affine(form.constant, rest), self.starts[var], factor)
 
     def is_free(self, condition: Expr) -> bool:
-        """True if a condition depends on arguments of the function only, and on no turn."""
+        """True if a condition depends on arguments of the function only, and on no iteration."""
         found = False
         pending: list[Expr] = [condition]
         seen: set[Expr] = set()

@@ -1,8 +1,9 @@
-"""Which parts of tensors a function or a turn of a loop touches, with the functions that it calls.
+"""Which regions of tensors a function or one iteration of a loop touches, calls included.
 
-Goes through the statements as a run would: loops turn by turn, branches by their conditions. What
-is said to be touched is, whenever that runs, or on the way of a condition that is named. Where too
-little is known it says so; loops whose bounds do not depend on the turn are taken to run.
+Goes through the statements as a run would: loops one iteration at a time, branches by their
+conditions. What is said to be touched is, whenever that runs, or on the path of a condition that is
+named. Where too little is known it says so; loops whose bounds do not depend on the iteration are
+taken to run.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ from pypto._src.ops.rules import called
 from pypto._src.records import NamedTuple
 
 _MOST_STEPS: Final = 20_000
-"""How many statements are gone through for one loop, all turns together."""
+"""How many statements are gone through for one loop, all iterations together."""
 _MOST_INNER: Final = 256
-"""How many turns of a loop are gone through, or all where a function has room for them."""
+"""How many iterations of a loop are gone through, or all where a function has room for them."""
 _MOST_CALLS: Final = 16
 """How deep calls nest that are gone through."""
 
@@ -54,14 +55,14 @@ Ways: TypeAlias = "frozenset[tuple[Hashable, bool]]"
 """Conditions, and what they have to be."""
 
 
-Turns: TypeAlias = "tuple[tuple[Var, Affine], ...]"
+Iterations: TypeAlias = "tuple[tuple[Var, Affine], ...]"
 """The variables of loops, and what they are."""
 
 
 class Access(NamedTuple):
-    """Elements of a tensor that a call touches in a turn, if conditions are as its ``ways`` say."""
+    """Elements of a tensor that a call touches in an iteration, where ``ways`` are taken."""
 
-    turn: int
+    iteration: int
     order: int  # of the call, in the text
     root: Var
     offsets: tuple[Affine, ...]
@@ -70,7 +71,7 @@ class Access(NamedTuple):
     span: Span
     ways: Ways
     reader: str = ""
-    around: Turns = ()  # the loops of the function
+    around: Iterations = ()  # the loops of the function
 
 
 def box_of(access: Access) -> Box | None:
@@ -90,8 +91,8 @@ class Outside(NamedTuple):
     offsets: tuple[int, ...]
     sizes: tuple[int, ...]
     limits: tuple[int | None, ...]  # the tensor's sizes, None for not known
-    around: Turns  # the loops of the function that has it
-    outer: Turns  # the loops of the one that was looked at, where that calls it
+    around: Iterations  # the loops of the function that has it
+    outer: Iterations  # the loops of the one that was looked at, where that calls it
 
 
 _Region: TypeAlias = "tuple[tuple[Affine, ...], tuple[Affine, ...]]"
@@ -103,8 +104,8 @@ _Place: TypeAlias = "tuple[Var, tuple[Affine, ...]]"
 """The tensor that a parameter is, and where it begins in that; no offsets for at its beginning."""
 
 
-class TurnAccesses:
-    """The accesses of one function, or of turns of one loop in it, in the order of a run.
+class IterationAccesses:
+    """The accesses of one function, or of iterations of one loop in it, in the order of a run.
 
     ``known`` has the functions that it may call. All that runs is there up to access number
     ``broken``, if there is one; ``unknown`` has the tensors of which other parts may be written,
@@ -114,7 +115,7 @@ class TurnAccesses:
     def __init__(
         self, parts: TensorParts, known: Mapping[str, TensorParts], body: Block | None = None
     ) -> None:
-        """Prepare to go through a function, or turns of the loop that has a ``body``."""
+        """Prepare to go through a function, or iterations of the loop that has a ``body``."""
         self.parts = parts
         self.known = known
         self.body = body
@@ -127,7 +128,7 @@ class TurnAccesses:
         self.regions: dict[tuple[Call, int], _Region | None] = {}
         self.lost: dict[Block, Mapping[Var, bool]] = {}  # what blocks may touch, and if they write
         self.jumps: dict[Site, frozenset[type[Stmt]]] = {}  # what may leave a loop or a function
-        home, loop = parts.turns.integers.home, parts.turns.loop
+        home, loop = parts.iterations.integers.home, parts.iterations.loop
         sizes = set(dimension_vars(parts.function))
 
         def stays(var: Var) -> bool:
@@ -135,7 +136,7 @@ class TurnAccesses:
                 return var in sizes
             return loop[home[var]] is None if body is None else not encloses(body, home[var])
 
-        self._values = Values(parts.turns.integers, stays)
+        self._values = Values(parts.iterations.integers, stays)
         inside = () if body is None else sites_in(body)
         self._own = {s.stmt.var for s in inside if isinstance(s.stmt, AssignStmt)}
 
@@ -144,21 +145,23 @@ class TurnAccesses:
         """True if no more can be gone through."""
         return self.steps > _MOST_STEPS
 
-    def add_turn(self, turn: int, var: Var, value: Affine) -> None:
-        """Take in the accesses of a turn in which the loop's variable has a value."""
+    def add_iteration(self, iteration: int, var: Var, value: Affine) -> None:
+        """Take in the accesses of an iteration in which the loop's variable has a value."""
         assert self.body is not None
         self._values.let(var, value)
-        self._go(turn, self.body)
+        self._go(iteration, self.body)
 
     def add_all(self) -> None:
         """Take in the accesses of the function."""
-        self._go(0, self.parts.turns.root)
+        self._go(0, self.parts.iterations.root)
 
-    def _go(self, turn: int, block: Block) -> None:
-        _Function(self, turn, self.parts, self._values, None, None, 0).block(block, frozenset())
+    def _go(self, iteration: int, block: Block) -> None:
+        _Function(self, iteration, self.parts, self._values, None, None, 0).block(
+            block, frozenset()
+        )
 
     def is_own(self, root: Var) -> bool:
-        """True for a tensor that each turn makes for itself."""
+        """True for a tensor that each iteration makes for itself."""
         return root in self._own
 
     def breaks(self) -> None:
@@ -171,7 +174,7 @@ class TurnAccesses:
         self.unknown.setdefault(root, len(self.found))
 
 
-def turns_text(around: Turns) -> str:
+def iterations_text(around: Iterations) -> str:
     """Return what the variables of loops are, in words; empty if nothing is known of them."""
     known = [(user_name(var), at.constant) for var, at in around if not at.terms]
     return ", ".join(f"{name} is {number}" for name, number in known)
@@ -185,16 +188,16 @@ class _Function:
 
     def __init__(
         self,
-        whole: TurnAccesses,
-        turn: int,
+        whole: IterationAccesses,
+        iteration: int,
         parts: TensorParts,
         values: Values,
         params: Mapping[Var, _Place] | None,
-        at: tuple[int, Span, Turns] | None,
+        at: tuple[int, Span, Iterations] | None,
         depth: int,
     ) -> None:
         self.whole = whole
-        self.turn = turn
+        self.iteration = iteration
         self.parts = parts
         self.values = values
         self.params = params
@@ -231,30 +234,32 @@ class _Function:
             self._call(site, call, ways)
         if not isinstance(stmt, BreakStmt | ContinueStmt | ReturnStmt):
             return True
-        if site.block is not self.parts.turns.root:
+        if site.block is not self.parts.iterations.root:
             self.whole.breaks()
         return False
 
     def _loop(self, site: Site, stmt: ForStmt, ways: Ways) -> bool:
-        """Go through a loop; False if it may have more turns, or fewer."""
+        """Go through a loop; False if it may have more iterations, or fewer."""
         values, [body] = self.values, site.blocks
         bounds = [values.of(each, site.block) for each in (stmt.start, stmt.stop, stmt.step)]
-        turns: Sequence[Affine] = []
+        iterations: Sequence[Affine] = []
         ends = False
         if None not in bounds:
             start, stop, step = cast("list[Affine]", bounds)
             length = combine(stop, start, -1)
             if length.terms or step.terms or not step.constant:
-                turns = [start]  # it does run, or does not, in each turn in which these are so
+                iterations = [
+                    start
+                ]  # it does run, or does not, in each iteration in which these are so
                 key = tuple([(x.constant, frozenset(x.terms.items())) for x in (length, step)])
                 ways |= {((ForStmt, *key), True)}
             else:
                 numbers = range(0, length.constant, step.constant)
                 most = self._most(len(numbers), body)
-                turns = [combine(start, Affine(i, {}), 1) for i in numbers[:most]]
-                ends = len(turns) == len(numbers)
+                iterations = [combine(start, Affine(i, {}), 1) for i in numbers[:most]]
+                ends = len(iterations) == len(numbers)
         carried = _Carried(self.values, site, stmt)
-        for value in turns:
+        for value in iterations:
             values.let(stmt.loop_var, value)
             carried.begin()
             self.around.append((stmt.loop_var, value))
@@ -270,7 +275,7 @@ class _Function:
         return ends
 
     def _most(self, count: int, body: Block) -> int:
-        """Return how many of the turns of a loop are gone through."""
+        """Return how many of the iterations of a loop are gone through."""
         whole = self.whole
         if count <= _MOST_INNER or whole.body is not None:
             return _MOST_INNER
@@ -372,7 +377,9 @@ class _Function:
             order, span, around = self.at
             reader = self.parts.function.name
         self.whole.found.append(
-            Access(self.turn, order, place[0], offsets, box[1], writes, span, ways, reader, around)
+            Access(
+                self.iteration, order, place[0], offsets, box[1], writes, span, ways, reader, around
+            )
         )
         return True
 
@@ -488,7 +495,7 @@ class _Function:
     def _callee(self, site: Site, call: Call, callee: TensorParts, ways: Ways) -> None:
         """Go through a function that is called."""
         params: dict[Var, _Place] = {}
-        values = Values(callee.turns.integers, lambda _: False)
+        values = Values(callee.iterations.integers, lambda _: False)
         for param, arg in zip(callee.function.params, call.args, strict=False):
             if isinstance(param.type, TensorType):
                 self._size(values, param.type, arg, site.block)
@@ -501,8 +508,8 @@ class _Function:
                 number = self.values.of(arg, site.block) if param.type.dtype.is_int() else None
                 values.let(param, number)
         at = self.at or (site.begin, call.span, tuple(self.around))
-        inner = _Function(self.whole, self.turn, callee, values, params, at, self.depth + 1)
-        inner.block(callee.turns.root, ways)
+        inner = _Function(self.whole, self.iteration, callee, values, params, at, self.depth + 1)
+        inner.block(callee.iterations.root, ways)
 
     def _size(self, values: Values, kind: TensorType, arg: Expr, block: Block) -> None:
         """Say what the named sizes of a parameter are in a call."""
@@ -513,7 +520,7 @@ class _Function:
 
 
 class _Carried:
-    """The numbers that a loop hands on from turn to turn."""
+    """The numbers that a loop hands on from one iteration to the next."""
 
     def __init__(self, values: Values, site: Site, stmt: ForStmt | WhileStmt) -> None:
         self.values = values
@@ -523,12 +530,12 @@ class _Carried:
         self.now = [values.of(arg.initValue, site.block) for arg, _, _ in self.found]
 
     def begin(self) -> None:
-        """Begin a turn, in which the numbers are what they are now."""
+        """Begin an iteration, in which the numbers are what they are now."""
         for (arg, _, _), number in zip(self.found, self.now, strict=True):
             self.values.let(arg, number)
 
     def end(self) -> None:
-        """End a turn."""
+        """End an iteration."""
         self.now = [self.values.of(end, self.body) for _, _, end in self.found]
 
     def leave(self, *, is_known: bool) -> None:

@@ -1,8 +1,8 @@
-"""What loops do to tensors turn by turn: regions outside, elements read or left unwritten.
+"""What loops do to tensors, one iteration at a time: out of bounds, or uninitialized.
 
-Exact where all that runs is known, loops with constant bounds and conditions on their turns, and
-silent elsewhere: `unwritten_tensors` looks at the rest. Every region that lies outside its tensor
-is an error when it runs.
+Exact where all that runs is known, loops with constant bounds and conditions on their iterations,
+and silent elsewhere: `uninitialized_tensors` looks at the rest. Every region that lies outside its
+tensor is an error when it runs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from pypto._src.analysis.box_sets import MOST_BOXES, Box, add, uncovered
-from pypto._src.analysis.iteration_accesses import Access, Outside, TurnAccesses, box_of, turns_text
+from pypto._src.analysis.iteration_accesses import (
+    Access,
+    IterationAccesses,
+    Outside,
+    box_of,
+    iterations_text,
+)
 from pypto._src.analysis.stmt_tree import call_of, sites_in
 from pypto._src.analysis.tensor_regions import TensorParts
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
@@ -36,8 +42,8 @@ from pypto._src.records import NamedTuple
 OUTSIDE: Final = "out-of-bounds"
 
 
-class TurnFindings(NamedTuple):
-    """What turns show of one function.
+class IterationFindings(NamedTuple):
+    """What iterations show of one function.
 
     ``reads`` has by tensor the first read of what nothing has written; ``left`` the first elements
     of outputs that nothing writes.
@@ -48,26 +54,26 @@ class TurnFindings(NamedTuple):
     left: Mapping[Var, Box]
 
 
-NOTHING: Final = TurnFindings((), {}, {})
+NOTHING: Final = IterationFindings((), {}, {})
 
 
-def turn_findings(
+def iteration_findings(
     program: Program, inner: Collection[str], known: Mapping[str, TensorParts]
-) -> dict[str, TurnFindings]:
-    """Return what turns show of the functions that have loops, or call others.
+) -> dict[str, IterationFindings]:
+    """Return what iterations show of the functions that have loops, or call others.
 
-    ``known`` has all functions, ``inner`` those that others call: what these leave unwritten is
+    ``known`` has all functions, ``inner`` those that others call: what these leave uninitialized is
     for their callers to know.
     """
-    found: dict[str, TurnFindings] = {}
+    found: dict[str, IterationFindings] = {}
     told: set[tuple[Span, str]] = set()  # calls that stand in one place, as copies of one do
     for function in program.functions_:
         parts = known[function.name]
-        sites = sites_in(parts.turns.root)
+        sites = sites_in(parts.iterations.root)
         calls = [call_of(site.stmt) for site in sites]
         if not any(site.is_loop for site in sites) and not any(map(_is_launch, calls)):
             continue
-        whole = TurnAccesses(parts, known)
+        whole = IterationAccesses(parts, known)
         whole.add_all()
         every = {(d.span, d.message): d for d in map(_outside, whole.outside.values())}
         outside = [each for key, each in every.items() if key not in told]
@@ -75,7 +81,7 @@ def turn_findings(
         reads = dict(_reads(parts, whole))
         is_entry = function.name not in inner
         left = dict(_left(parts, whole)) if is_entry and whole.broken is None else {}
-        found[function.name] = TurnFindings(outside, reads, left)
+        found[function.name] = IterationFindings(outside, reads, left)
     return found
 
 
@@ -94,7 +100,7 @@ def _outside(found: Outside) -> Diagnostic:
     assert op is not None
     box = tuple([(b, b + s) for b, s in zip(found.offsets, found.sizes, strict=True)])
     name = user_name(found.tensor) if isinstance(found.tensor, Var) else "a tensor"
-    when, outer = turns_text(found.around), turns_text(found.outer)
+    when, outer = iterations_text(found.around), iterations_text(found.outer)
     where = f" where {when}" if when else ""
     called_here = f"called here, where {outer}" if outer else "called here"
     related = () if found.caller is None else (Label(found.caller, called_here),)
@@ -133,7 +139,9 @@ def _has_no_value(parts: TensorParts, root: Var) -> bool:
     return any(p is root and direction is ParamDirection.Out for p, direction in directions)
 
 
-def _reads(parts: TensorParts, whole: TurnAccesses) -> Iterator[tuple[Var, tuple[Access, Box]]]:
+def _reads(
+    parts: TensorParts, whole: IterationAccesses
+) -> Iterator[tuple[Var, tuple[Access, Box]]]:
     """Yield the first read of each tensor of elements that nothing has written by then."""
     written: dict[Var, list[Box]] = {}
     done: dict[Var, bool] = {}  # that there is no more to find
@@ -163,7 +171,7 @@ def _reads(parts: TensorParts, whole: TurnAccesses) -> Iterator[tuple[Var, tuple
                 yield root, (access, left)
 
 
-def _left(parts: TensorParts, whole: TurnAccesses) -> Iterator[tuple[Var, Box]]:
+def _left(parts: TensorParts, whole: IterationAccesses) -> Iterator[tuple[Var, Box]]:
     """Yield for outputs, and new tensors that are returned, elements that nothing writes."""
     returned = [roots[0] for roots in parts.returned() if len(roots) == 1]
     roots = [p for p in parts.params if _has_no_value(parts, p)]

@@ -1,8 +1,8 @@
-"""What the integers and conditions of a function are in one turn of the loops around them.
+"""What the integers and conditions of a function are in one iteration of the loops around them.
 
-A value is a linear form of what does not change from turn to turn: arguments, and what is defined
-outside the loops that are gone through. Where that cannot be said nothing is: every value given is
-the one of a run. Knows nothing of tiles and tensors.
+A value is a linear form of what does not change from one iteration to the next: arguments, and what
+is defined outside the loops that are gone through. Where that cannot be said nothing is: every
+value given is the one of a run. Knows nothing of tiles and tensors.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _ZERO: Final = Affine(0, {})
 _MOST_DEEP: Final = 64
 """How many values are gone back, each computed from the next one, in what is no linear form."""
 _MOST_PARTS: Final = 64
-"""How many different parts of a condition are looked at, in each turn."""
+"""How many different parts of a condition are looked at, in each iteration."""
 
 
 class Values:
-    """The values in the present turn.
+    """The values in the present iteration.
 
-    ``stays`` tells the variables that are what they are in every turn. Others have the value that
-    they are given by `let`, or none that is known.
+    ``stays`` tells the variables that are what they are in every iteration. Others have the value
+    that they are given by `let`, or none that is known.
     """
 
     def __init__(self, integers: Integers, stays: Callable[[Var], bool]) -> None:

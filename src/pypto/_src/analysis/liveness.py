@@ -360,7 +360,7 @@ def _use_below(home: Block, block: Block, time: int, below: dict[Block, int]) ->
         owner = block.owner
         if owner is None:
             return 0
-        if owner.is_loop:  # the next turn reads it again
+        if owner.is_loop:  # the next iteration reads it again
             below[block] = 2 * block.end + 1
             time = 2 * owner.end
         else:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from pypto._src.analysis.affine import Affine, combine
-from pypto._src.analysis.first_iteration import FirstTurns
+from pypto._src.analysis.first_iteration import FirstIterations
 from pypto._src.analysis.stmt_tree import Block, Site, number, sites_in
 from pypto._src.ir.nodes import (
     Call,
@@ -145,7 +145,7 @@ class TensorParts(TensorRoots):
 
     def __init__(self, function: Function, results: Results) -> None:
         super().__init__(function, results)
-        self.turns = FirstTurns(function, self.root)
+        self.iterations = FirstIterations(function, self.root)
         self.windows: dict[Key, Window] = {(p, -1): () for p in self.params}
         for site in sites_in(self.root):
             self._note_window(site)
@@ -157,7 +157,7 @@ class TensorParts(TensorRoots):
         found = Affine(form.constant, {})
         for atom, factor in form.terms.items():
             arg = call.args[positions[atom]]
-            found = combine(found, self.turns.integers.form(arg, block), factor)
+            found = combine(found, self.iterations.integers.form(arg, block), factor)
         return found
 
     def _window(self, value: Expr, block: Block) -> Window:
@@ -182,7 +182,7 @@ class TensorParts(TensorRoots):
         """Return the list of integers that a call has under ``name``, such as its offsets."""
         for param, arg in zip(op.operands, call.args, strict=False):
             if param.name == name and param.kind == INTS and isinstance(arg, MakeTuple):
-                return tuple([self.turns.integers.form(e, block) for e in arg.elements])
+                return tuple([self.iterations.integers.form(e, block) for e in arg.elements])
         return None
 
     def _note_window(self, site: Site) -> None:
@@ -255,7 +255,7 @@ class TensorParts(TensorRoots):
         return offsets, self._shape(kind, block)
 
     def _shape(self, kind: TensorType, block: Block) -> tuple[Affine, ...]:
-        return tuple([self.turns.integers.form(dim, block) for dim in kind.shape])
+        return tuple([self.iterations.integers.form(dim, block) for dim in kind.shape])
 
 
 def _same_shape(first: Var, second: Var) -> bool:

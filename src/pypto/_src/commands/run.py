@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
         nargs="?",
         const="late",
         choices=ORDERS,
-        help="interpret the kernels as a core runs them, with every race and unwritten byte an "
+        help="interpret the kernels as a core runs them, with every race and uninitialized byte an "
         "error; the order of the pipes, by default: %(const)s",
     )
     run.set_defaults(command=_run)

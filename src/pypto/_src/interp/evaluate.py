@@ -534,8 +534,8 @@ class Plan:
             if step == 0:
                 raise EvaluationError("the step of a loop is zero", slug="loop-step").at(span)
             enter(env)
-            for turn in range(start, stop, step):
-                env[slot] = turn
+            for index in range(start, stop, step):
+                env[slot] = index
                 signal = body(env)
                 if signal is BREAK:
                     break

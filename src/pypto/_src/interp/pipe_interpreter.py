@@ -479,7 +479,7 @@ class Access:
         if not valid.all():
             count = (valid.size - int(np.count_nonzero(valid))) * marks.unit
             raise EvaluationError(
-                f"{user_call(self.call)} reads {count} bytes of {name} that nothing has written",
+                f"{user_call(self.call)} reads {count} uninitialized bytes of {name}",
                 slug="poison",
             )
         owner, newest = core.owners.get(slot), int(part.max()) - 1

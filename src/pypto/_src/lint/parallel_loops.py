@@ -1,10 +1,10 @@
-"""Parallel loops whose turns are not independent: what one writes, another one writes or reads.
+"""Parallel loops whose iterations depend on each other: one writes what another one touches.
 
-The passes rely on it that the turns of ``pl.parallel`` may run in any order. What is reported is
-certain, if the loop has so many turns at all: a value that one turn hands on to the next, and parts
-of a tensor that meet in two of the first turns, or of the last ones, on one way of all conditions.
-Looks at functions in SSA form whose calls stand alone, and through calls at what those functions
-touch.
+The passes rely on it that the iterations of ``pl.parallel`` may run in any order. What is reported
+is certain, if the loop has so many iterations at all: a value that one iteration hands on to the
+next, and parts of a tensor that meet in two of the first iterations, or of the last ones, on one
+way of all conditions. Looks at functions in SSA form whose calls stand alone, and through calls at
+what those functions touch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from pypto._src.analysis.affine import Affine, combine, trip_count
-from pypto._src.analysis.iteration_accesses import Access, TurnAccesses
+from pypto._src.analysis.iteration_accesses import Access, IterationAccesses
 from pypto._src.analysis.stmt_tree import Block, Site, read_by, sites_in
 from pypto._src.analysis.tensor_regions import TensorParts
 from pypto._src.diagnostics import UNKNOWN_SPAN, Diagnostic, DiagnosticSeverity, Label, Span
@@ -27,19 +27,19 @@ from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.lint.uninitialized import in_flat_form
 from pypto._src.usage_errors import not_a_program
 
-RULE: Final = "parallel-turns"
+RULE: Final = "parallel-iterations"
 _FIRST: Final = 64
 _LAST: Final = 16
-"""How many turns of a loop are looked at, at its beginning and at its end."""
+"""How many iterations of a loop are looked at, at its beginning and at its end."""
 _MOST: Final = 1024
 """How many accesses to one tensor are compared with each other."""
 
 
 def check_parallel(program: Program | Function) -> list[Diagnostic]:
-    """Return an error for what makes turns of parallel loops depend on each other; see the module.
+    """Return an error for each dependence between iterations of a parallel loop; see the module.
 
-    The rule is ``parallel-turns``. Nothing is said of a program that cannot be brought into SSA
-    form, which the passes report.
+    The rule is ``parallel-iterations``. Nothing is said of a program that cannot be brought into
+    SSA form, which the passes report.
 
     Raises:
         CallError: it is neither a program nor a function.
@@ -78,8 +78,8 @@ def _in(
 ) -> Iterator[Diagnostic]:
     if not _has_parallel(function):
         return
-    read = _reads(parts.turns.root)
-    for site in sites_in(parts.turns.root):
+    read = _reads(parts.iterations.root)
+    for site in sites_in(parts.iterations.root):
         stmt = site.stmt
         if not isinstance(stmt, ForStmt) or stmt.kind is not ForKind.Parallel:
             continue
@@ -98,7 +98,7 @@ def _error(stmt: ForStmt, why: str, span: Span, label: Label | None) -> Diagnost
         DiagnosticSeverity.Error,
         RULE,
         0,
-        f"the turns of a parallel loop depend on each other: {why}",
+        f"the iterations of a parallel loop depend on each other: {why}",
         span,
         related=() if label is None else (label,),
         hint=f"write for {user_name(stmt.loop_var)} in pl.range(...)",
@@ -118,7 +118,7 @@ def _reads(root: Block) -> dict[Var, Span]:
         if isinstance(stmt, YieldStmt):
             continue
         values: list[Expr] = [*read_by(stmt)]
-        if isinstance(stmt, ForStmt | WhileStmt):  # without what it hands on to its first turn
+        if isinstance(stmt, ForStmt | WhileStmt):  # without what it hands on to its first iteration
             values = values[: len(values) - len(stmt.iter_args)]
         for value in values:
             for var in uses([value]):
@@ -127,16 +127,16 @@ def _reads(root: Block) -> dict[Var, Span]:
 
 
 def _carried(stmt: ForStmt, read: dict[Var, Span]) -> Iterator[Diagnostic]:
-    """Yield an error for each number or tile that goes from one turn to the next, or out of it."""
+    """Yield an error for each scalar or tile that leaves an iteration, for the next or the end."""
     for arg, var, end in zip(stmt.iter_args, stmt.return_vars, yielded(stmt.body), strict=False):
         if isinstance(arg.type, TensorType) or end is arg:
             continue
         name = user_name(var)
         if arg in read:
-            label = Label(read[arg], "what an earlier turn has made of it")
+            label = Label(read[arg], "what an earlier iteration has made of it")
             yield _error(stmt, f"each uses the {name} of the one before", stmt.span, label)
         elif var in read:
-            label = Label(read[var], "what the last turn has made of it")
+            label = Label(read[var], "what the last iteration has made of it")
             yield _error(stmt, f"the {name} of the last one is used", stmt.span, label)
 
 
@@ -148,19 +148,25 @@ def _carried(stmt: ForStmt, read: dict[Var, Span]) -> Iterator[Diagnostic]:
 def _meetings(
     parts: TensorParts, loop: Site, stmt: ForStmt, known: Mapping[str, TensorParts]
 ) -> Iterator[Diagnostic]:
-    """Yield an error for each tensor that two turns write, or one writes and another one reads."""
+    """Yield an error for each tensor that one iteration writes and another one touches."""
     step = const_value(stmt.step)
     if step is None:
         return
     count = trip_count(stmt)
-    turns = range(_FIRST if count is None else count)
-    looked = [*turns] if len(turns) <= _FIRST + _LAST else [*turns[:_FIRST], *turns[-_LAST:]]
-    touched = TurnAccesses(parts, known, loop.blocks[0])
-    start = parts.turns.starts[stmt.loop_var]
-    for turn in looked:
-        if touched.is_exhausted and turn > 1:
+    iterations = range(_FIRST if count is None else count)
+    looked = (
+        [*iterations]
+        if len(iterations) <= _FIRST + _LAST
+        else [*iterations[:_FIRST], *iterations[-_LAST:]]
+    )
+    touched = IterationAccesses(parts, known, loop.blocks[0])
+    start = parts.iterations.starts[stmt.loop_var]
+    for iteration in looked:
+        if touched.is_exhausted and iteration > 1:
             break
-        touched.add_turn(turn, stmt.loop_var, combine(start, Affine(turn * step, {}), 1))
+        touched.add_iteration(
+            iteration, stmt.loop_var, combine(start, Affine(iteration * step, {}), 1)
+        )
     by_root: dict[Var, list[Access]] = {}
     for access in touched.found:
         by_root.setdefault(access.root, []).append(access)
@@ -168,12 +174,12 @@ def _meetings(
         found = _met(_distinct(accesses, looked[:2])) or _met(_distinct(accesses, looked))
         if found is not None:
             first, second = found
-            least = 1 + max(first.turn, second.turn) if count is None else 2
+            least = 1 + max(first.iteration, second.iteration) if count is None else 2
             yield _report(stmt, first, second, least)
 
 
 def _report(stmt: ForStmt, first: Access, second: Access, least: int) -> Diagnostic:
-    """Return an error about two accesses, a warning where they need more than two turns to meet."""
+    """Return an error about two accesses, a warning where more than two iterations are needed."""
     name = user_name(first.root)
     label: Label | None = None
     if first.order == second.order and second.writes:
@@ -186,16 +192,16 @@ def _report(stmt: ForStmt, first: Access, second: Access, least: int) -> Diagnos
         label = Label(second.span, "the read")
     if least <= 2:
         return _error(stmt, why, first.span, label)
-    found = _error(stmt, f"{why}, if there are {least} turns or more", first.span, label)
+    found = _error(stmt, f"{why}, if there are {least} iterations or more", first.span, label)
     return found._replace(severity=DiagnosticSeverity.Warning)
 
 
-def _distinct(accesses: Sequence[Access], turns: Sequence[int]) -> list[Access]:
-    """Return the accesses of some turns, of each as many; of those that are alike the first."""
-    most = _MOST // max(len(turns), 1)
+def _distinct(accesses: Sequence[Access], iterations: Sequence[int]) -> list[Access]:
+    """Return the accesses of some iterations, as many of each; of equal ones the first."""
+    most = _MOST // max(len(iterations), 1)
     found: list[Access] = []
-    for turn, each in groupby(accesses, key=lambda access: access.turn):
-        if turn in turns:
+    for iteration, each in groupby(accesses, key=lambda access: access.iteration):
+        if iteration in iterations:
             unlike: dict[Hashable, Access] = {}
             for access in each:
                 key = _place(access), access.sizes, access.writes, access.ways
@@ -209,9 +215,9 @@ def _place(access: Access) -> Hashable:
 
 
 def _met(accesses: Sequence[Access]) -> tuple[Access, Access] | None:
-    """Return a write and another access in another turn that meets it, the first ones in the text.
+    """Return a write and an overlapping access in another iteration, the first ones in the text.
 
-    Prefers what meets in the earliest turns.
+    Prefers what meets in the earliest iterations.
     """
     writes = [access for access in accesses if access.writes]
     best: tuple[Access, Access] | None = None
@@ -225,12 +231,12 @@ def _met(accesses: Sequence[Access]) -> tuple[Access, Access] | None:
 
 def _rank(first: Access, second: Access) -> tuple[int, ...]:
     return (
-        max(first.turn, second.turn) > 1,
+        max(first.iteration, second.iteration) > 1,
         first.order,
         second.order,
         second.writes,
-        max(first.turn, second.turn),
-        first.turn,
+        max(first.iteration, second.iteration),
+        first.iteration,
     )
 
 
@@ -261,8 +267,8 @@ def _overlapping(group: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
 
 
 def _meet(first: Access, second: Access) -> bool:
-    """True if two turns have to touch one element in order, on one way of all conditions."""
-    if first.turn == second.turn or not (first.writes or second.writes):
+    """True if two iterations have to touch one element in order, on one way of all conditions."""
+    if first.iteration == second.iteration or not (first.writes or second.writes):
         return False
     if not (first.ways <= second.ways or second.ways <= first.ways):
         return False

@@ -1,10 +1,12 @@
-"""What a program reads though nothing has written it, and what it should write and does not.
+"""Reads of uninitialized memory, and outputs that a program should write and does not.
 
-Brings programs into the form that `unwritten_tiles` and `unwritten_tensors` look at; the findings
-point at the program as it was written.
+Brings programs into the form that `uninitialized_tiles` and `uninitialized_tensors` look at; the
+findings point at the program as it was written.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from pypto._src.diagnostics import Diagnostic
 from pypto._src.errors import PyptoError
@@ -12,20 +14,22 @@ from pypto._src.ir.nodes import Call
 from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.ir.traversal.queries import functions_called, stmts_in
 from pypto._src.ir.traversal.recursion import with_room
-from pypto._src.lint.uninitialized_tensors import unwritten_tensors
-from pypto._src.lint.uninitialized_tiles import unwritten_tiles
+from pypto._src.lint.uninitialized_tensors import uninitialized_tensors
+from pypto._src.lint.uninitialized_tiles import uninitialized_tiles
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
 from pypto._src.passes.structure.flatten_call_expr import FlattenCallExpr
 from pypto._src.usage_errors import not_a_program
 
 
-def check_unwritten(program: Program | Function) -> list[Diagnostic]:
-    """Return what is certain to be read unwritten, or left unwritten, in a program without errors.
+def check_uninitialized(program: Program | Function) -> list[Diagnostic]:
+    """Return reads of uninitialized memory, and outputs left unwritten, that are certain.
 
-    Rules: ``unwritten-tile`` and ``unwritten-tensor`` something is read that nothing has written;
-    ``out-never-written``, ``out-not-always-written`` and ``out-partly-written`` an output is not;
-    ``lost-write`` a computed tensor is written to, and nothing reads it. Nothing is said of a
-    program that cannot be brought into SSA form, which the passes report.
+    Expects a program without errors.
+
+    Rules: ``uninitialized-tile`` and ``uninitialized-tensor``: memory is read that is
+    uninitialized; ``out-never-written``, ``out-not-always-written`` and ``out-partly-written`` an
+    output is not written; ``lost-write``: a computed tensor is written to, and nothing reads it.
+    Nothing is said of a program that cannot be brought into SSA form, which the passes report.
 
     Raises:
         CallError: it is neither a program nor a function.
@@ -33,7 +37,7 @@ def check_unwritten(program: Program | Function) -> list[Diagnostic]:
     if isinstance(program, Function):
         program = Program([program], program.name)
     if not isinstance(program, Program):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise not_a_program(program, "passes.check_unwritten")
+        raise not_a_program(program, "passes.check_uninitialized")
     whole = program
     return with_room(lambda: _findings(whole), whole)
 
@@ -48,9 +52,9 @@ def _findings(program: Program) -> list[Diagnostic]:
     flat = in_flat_form(program)
     if flat is None:
         return []
-    found = unwritten_tensors(flat, inner, names)
+    found = uninitialized_tensors(flat, inner, names)
     for function in flat.functions_:
-        found += unwritten_tiles(function, names)
+        found += uninitialized_tiles(function, names)
     return found
 
 
@@ -60,3 +64,7 @@ def in_flat_form(program: Program) -> Program | None:
         return FlattenCallExpr().run(ConvertToSSA().run(program))
     except PyptoError:
         return None
+
+
+check_unwritten: Final = check_uninitialized
+"""The former name of `check_uninitialized`."""

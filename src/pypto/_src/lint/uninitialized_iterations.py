@@ -1,10 +1,10 @@
-"""Tiles that are read before anything has given them a value, in any turn of loops that are known.
+"""Reads of uninitialized tiles, in any iteration of loops whose iterations are known.
 
-Goes through a function as a run would: loops turn by turn, branches by their conditions, as long as
-that does not take too long. What it comes upon is certain: a tile has no value where it is read,
-and every run that makes the tile gets there. Looks at functions in SSA form whose calls stand
-alone; what the first turns show is known without (`unwritten_tiles`). Knows no op but that which
-makes tiles.
+Goes through a function as a run would: loops one iteration at a time, branches by their conditions,
+as long as that does not take too long. What it comes upon is certain: a tile has no value where it
+is read, and every run that makes the tile gets there. Looks at functions in SSA form whose calls
+stand alone; what the first iterations show is known without (`uninitialized_tiles`). Knows no op
+but that which makes tiles.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 
 from pypto._src.analysis.affine import Affine, combine
-from pypto._src.analysis.first_iteration import FirstTurns
-from pypto._src.analysis.iteration_accesses import turns_text
+from pypto._src.analysis.first_iteration import FirstIterations
+from pypto._src.analysis.iteration_accesses import iterations_text
 from pypto._src.analysis.iteration_values import Values
 from pypto._src.analysis.stmt_tree import Block, Site, call_of, sites_in
 from pypto._src.diagnostics import Span
@@ -39,7 +39,7 @@ _MOST_STEPS: Final = 20_000
 """How many statements of a function are gone through."""
 
 
-class UnwrittenRead(NamedTuple):
+class UninitializedRead(NamedTuple):
     """A read of a tile without a value: what reads it, and when."""
 
     reader: str
@@ -65,27 +65,27 @@ class _Stop(Exception):
 class Reads(NamedTuple):
     """The first read of each tile that has no value there, by the statement that makes it."""
 
-    found: Mapping[AssignStmt, UnwrittenRead]
+    found: Mapping[AssignStmt, UninitializedRead]
     is_complete: bool  # every statement that runs was looked at: these are all there are
 
 
-def unwritten_reads(turns: FirstTurns) -> Reads:
-    """Return the tiles that some turn reads without a value."""
-    walk = _Walk(turns)
+def uninitialized_reads(iterations: FirstIterations) -> Reads:
+    """Return the tiles that some iteration reads without a value."""
+    walk = _Walk(iterations)
     with suppress(_Stop):
-        walk.block(turns.root)
+        walk.block(iterations.root)
     return Reads(walk.found, walk.is_complete)
 
 
 class _Walk:
     """Goes through one function; ``open`` branches are around whose way is not known."""
 
-    def __init__(self, turns: FirstTurns) -> None:
-        self.turns = turns
-        home, loop = turns.integers.home, turns.loop
-        self.values = Values(turns.integers, lambda v: v in home and loop[home[v]] is None)
+    def __init__(self, iterations: FirstIterations) -> None:
+        self.iterations = iterations
+        home, loop = iterations.integers.home, iterations.loop
+        self.values = Values(iterations.integers, lambda v: v in home and loop[home[v]] is None)
         self.states: dict[Var, _State] = {}
-        self.found: dict[AssignStmt, UnwrittenRead] = {}
+        self.found: dict[AssignStmt, UninitializedRead] = {}
         self.around: list[tuple[Var, Affine]] = []  # the loops that are open
         self.open = 0
         self.steps = 0
@@ -140,7 +140,7 @@ class _Walk:
         state = self.states.get(value) if isinstance(value, Var) else None
         if state is not None and self.open <= state.open:
             self.found.setdefault(
-                state.origin, UnwrittenRead(reader, span, turns_text(tuple(self.around)))
+                state.origin, UninitializedRead(reader, span, iterations_text(tuple(self.around)))
             )
 
     def _state(self, value: Expr) -> _State | None:
@@ -171,9 +171,9 @@ class _Walk:
 
     def _loop(self, site: Site, stmt: ForStmt) -> None:
         [body] = site.blocks
-        begin, turns, ends = self._turns(site, stmt)
+        begin, iterations, ends = self._iterations(site, stmt)
         now = self._values_of([arg.initValue for arg in stmt.iter_args], site.block)
-        for distance in turns:
+        for distance in iterations:
             number = combine(begin, Affine(distance, {}), 1)
             self.values.let(stmt.loop_var, number)
             self._take_all(stmt.iter_args, now)
@@ -212,10 +212,10 @@ class _Walk:
         else:
             self._take_all(stmt.return_vars, now)
 
-    def _turns(self, site: Site, stmt: ForStmt) -> tuple[Affine, Sequence[int], bool]:
-        """Return where the variable begins, how far it goes, and whether these are all turns.
+    def _iterations(self, site: Site, stmt: ForStmt) -> tuple[Affine, Sequence[int], bool]:
+        """Return where the variable begins, how far it goes, and whether these are all iterations.
 
-        A loop with bounds that no turn changes is taken to run.
+        A loop with bounds that no iteration changes is taken to run.
         """
         bounds = (stmt.start, stmt.stop, stmt.step)
         start, stop, step = [self.values.of(each, site.block) for each in bounds]
@@ -226,7 +226,7 @@ class _Walk:
         if not length.terms and not step.terms and step.constant:
             return start, range(0, length.constant, step.constant), True
         self.is_complete = False
-        is_even = site not in self.turns.uneven
+        is_even = site not in self.iterations.uneven
         return start, (0,) if is_even else (), False
 
     # ----- branches -----------------------------------------------------------------------------

@@ -15,8 +15,13 @@ from typing import Final
 
 from pypto._src.analysis.affine import Affine
 from pypto._src.analysis.interval_sets import Cover, missing, repeated, shifted, union
-from pypto._src.analysis.iteration_accesses import turns_text
-from pypto._src.analysis.iteration_tensors import NOTHING, TurnFindings, region_text, turn_findings
+from pypto._src.analysis.iteration_accesses import iterations_text
+from pypto._src.analysis.iteration_tensors import (
+    NOTHING,
+    IterationFindings,
+    iteration_findings,
+    region_text,
+)
 from pypto._src.analysis.stmt_tree import Block, Site, call_of, read_by, sites_in
 from pypto._src.analysis.tensor_regions import TensorParts, moved
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
@@ -46,7 +51,7 @@ from pypto._src.records import NamedTuple
 OUTPUT: Final = "out-never-written"
 PATH: Final = "out-not-always-written"
 PART: Final = "out-partly-written"
-READ: Final = "unwritten-tensor"
+READ: Final = "uninitialized-tensor"
 LOST: Final = "lost-write"
 
 _MOST_PARTS: Final = 64
@@ -96,7 +101,7 @@ class Summary(NamedTuple):
     positions: Mapping[Expr, int]  # of the parameters
 
 
-def unwritten_tensors(
+def uninitialized_tensors(
     program: Program, inner: Collection[str], names: Mapping[Call, str]
 ) -> list[Diagnostic]:
     """Return a finding for each output that is not written, and each read of what nobody wrote.
@@ -109,12 +114,12 @@ def unwritten_tensors(
     for function in call_order(program):
         looked[function.name] = _Tensors(function, known, names)
         known[function.name] = looked[function.name].summary()
-    turns = turn_findings(program, inner, looked)
+    iterations = iteration_findings(program, inner, looked)
     return [
         each
         for function in program.functions_
         for each in looked[function.name].findings(
-            turns.get(function.name, NOTHING), is_entry=function.name not in inner
+            iterations.get(function.name, NOTHING), is_entry=function.name not in inner
         )
     ]
 
@@ -146,7 +151,7 @@ class _Tensors(TensorParts):
         self.covers: dict[Var, list[list[Cover | None]]] = {}  # of the writes up to each
         self.first_reads: dict[Var, list[Read]] = {}
         self.found: dict[Var, Diagnostic] = {}
-        sites = sites_in(self.turns.root)
+        sites = sites_in(self.iterations.root)
         for look in (self._note_writes, self._note_reads):
             for site in sites:
                 look(site)
@@ -179,13 +184,13 @@ class _Tensors(TensorParts):
         return self._made_part(sides, [size for size in box[1] if size is not None], block)
 
     def _made_part(self, sides: Sequence[Side], sizes: Sequence[int], block: Block) -> Part:
-        trips = self.turns.trips[block]
+        trips = self.iterations.trips[block]
         if trips is None or len(sizes) < len(sides) or any(side.cover is None for side in sides):
             return Part(tuple(sides), None)
         return Part(tuple(sides), trips * prod(sizes))
 
     def _repeat(self, side: Side, block: Block) -> Side:
-        """Return what a side comes to in all turns of the loops around ``block``."""
+        """Return what a side comes to in all iterations of the loops around ``block``."""
         cover = side.cover
         begin = side.base.constant
         terms: dict[Expr, int] = {}
@@ -206,7 +211,7 @@ class _Tensors(TensorParts):
 
     def _values(self, atom: Expr) -> range | None:
         """Return the values of a loop variable, None if they are not known."""
-        counter = self.turns.integers.counters.get(atom)
+        counter = self.iterations.integers.counters.get(atom)
         if counter is None or counter.step is None or inf in (-counter.low, counter.high):
             return None
         low, high = int(counter.low), int(counter.high)
@@ -237,7 +242,7 @@ class _Tensors(TensorParts):
             self._repeat(Side(begin, side.cover), block)
             for begin, side in zip(at, part.sides, strict=True)
         ]
-        trips, volume = self.turns.trips[block], part.volume
+        trips, volume = self.iterations.trips[block], part.volume
         if trips is None or volume is None or any(side.cover is None for side in sides):
             return Part(tuple(sides), None)
         return Part(tuple(sides), volume * trips)
@@ -306,33 +311,33 @@ class _Tensors(TensorParts):
     def _sure(
         self, at: tuple[Affine, ...] | None, sizes: Sequence[int | None], block: Block
     ) -> tuple[tuple[Affine, int] | None, ...]:
-        """Return the box that is read in the first turns of the loops around ``block``."""
+        """Return the box that is read in the first iterations of the loops around ``block``."""
         if at is None:
             return ()
         found: list[tuple[Affine, int] | None] = []
         for offset, size in zip(at, sizes, strict=True):
-            form = self.turns.at_start(offset, block)
+            form = self.iterations.at_start(offset, block)
             is_known = form is not None and all(atom in self.scalars for atom in form.terms)
             found.append((form, size) if is_known and form is not None and size else None)
         return tuple(found)
 
     def _read(self, site: Site, value: Expr, read: Read) -> None:
         roots = self.roots_of(value)
-        until = self.turns.until(site)
+        until = self.iterations.until(site)
         if not roots:
             return
         if any(self._count(root, until) for root in roots):
             if len(roots) == 1:
                 self._read_part(roots[0], read, until)
             return
-        sure = self.turns.is_sure(site.block, 0)
+        sure = self.iterations.is_sure(site.block, 0)
         for root in roots:
             if root in self.directions:
                 known = self.first_reads.setdefault(root, [])
                 if sure and len(roots) == 1 and len(known) < _MOST_PARTS:
                     known.append(read)
         if all(self._has_no_value(root) for root in roots):
-            while isinstance(value, IterArg):  # what it is in the first turn
+            while isinstance(value, IterArg):  # what it is in the first iteration
                 value = value.initValue
             self._add((*self.roots_of(value), *roots)[0], read, "")
 
@@ -369,7 +374,7 @@ class _Tensors(TensorParts):
         if root in self.found:
             return
         name = self._name(root)
-        text = f"{read.reader} reads {what}{name}, which nothing has written"
+        text = f"{read.reader} reads {what}{name}, which is uninitialized"
         text = f"{text} where {when}" if when else text
         hint = None
         if root in self.made:
@@ -399,12 +404,14 @@ class _Tensors(TensorParts):
         positions: dict[Expr, int] = {param: i for i, param in enumerate(self.function.params)}
         return Summary(writes, reads, self.results_in(positions), positions)
 
-    def findings(self, turns: TurnFindings, *, is_entry: bool) -> list[Diagnostic]:
+    def findings(self, iterations: IterationFindings, *, is_entry: bool) -> list[Diagnostic]:
         """Return what is wrong with the function; of parts of outputs only if nobody calls it."""
-        for root, (access, box) in turns.reads.items():
+        for root, (access, box) in iterations.reads.items():
             what = f"{region_text(box)} of "
-            self._add(root, Read((), access.reader, access.span), what, turns_text(access.around))
-        found = [*turns.outside, *self.found.values(), *self._lost()]
+            self._add(
+                root, Read((), access.reader, access.span), what, iterations_text(access.around)
+            )
+        found = [*iterations.outside, *self.found.values(), *self._lost()]
         outputs = [r for r, d in self.directions.items() if d is ParamDirection.Out]
         if is_entry:
             returned = dict.fromkeys(roots for roots in self.returned() if len(roots) == 1)
@@ -412,9 +419,11 @@ class _Tensors(TensorParts):
         for root in outputs:
             if root in self.found:
                 continue
-            finding = self._unwritten(root, is_entry)
-            if finding is None and root in turns.left:
-                finding = self._part_of(root, f"nothing writes {region_text(turns.left[root])}")
+            finding = self._uninitialized(root, is_entry)
+            if finding is None and root in iterations.left:
+                finding = self._part_of(
+                    root, f"nothing writes {region_text(iterations.left[root])}"
+                )
             if finding is not None:
                 found.append(finding)
         return found
@@ -438,7 +447,7 @@ class _Tensors(TensorParts):
                 hint=_kept(root, call),
             )
 
-    def _unwritten(self, root: Var, is_entry: bool) -> Diagnostic | None:
+    def _uninitialized(self, root: Var, is_entry: bool) -> Diagnostic | None:
         writes = self.writes.get(root, [])
         what, span = self._output(root)
         if not writes:
@@ -476,7 +485,7 @@ class _Tensors(TensorParts):
 
     def _way_around(self, blocks: set[Block], begins: set[int]) -> tuple[Site, bool] | None:
         """Return the branch at which a way around all writes begins, and what its condition is."""
-        pending: list[tuple[Block, tuple[Site, bool] | None]] = [(self.turns.root, None)]
+        pending: list[tuple[Block, tuple[Site, bool] | None]] = [(self.iterations.root, None)]
         while pending:
             block, last = pending.pop()
             inside = [b for b in blocks if block.begin <= b.begin < block.end]
@@ -490,7 +499,9 @@ class _Tensors(TensorParts):
             [site] = holding
             if not isinstance(site.stmt, IfStmt):
                 pending.append((site.blocks[0], last))
-            elif self.turns.ways[site] is None and self.turns.is_free(site.stmt.condition):
+            elif self.iterations.ways[site] is None and self.iterations.is_free(
+                site.stmt.condition
+            ):
                 if len(site.blocks) == 1:
                     return site, False
                 pending += [(b, (site, i == 0)) for i, b in enumerate(site.blocks)]

@@ -1,9 +1,9 @@
-"""Tiles that are read before anything has given them a value.
+"""Reads of uninitialized tiles.
 
 A tile that ``create_tile`` makes has none. What is reported is certain: an error where no way to
 the read writes the tile, a warning where the way on which a condition does not hold leaves it
-unwritten. Looks at functions in SSA form whose calls stand alone. Knows no op but that which makes
-tiles: what an op reads is in its definition.
+uninitialized. Looks at functions in SSA form whose calls stand alone. Knows no op but that which
+makes tiles: what an op reads is in its definition.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from pypto._src.analysis.affine import trip_count
-from pypto._src.analysis.first_iteration import FirstTurns
+from pypto._src.analysis.first_iteration import FirstIterations
 from pypto._src.analysis.liveness import carried
 from pypto._src.analysis.stmt_tree import Block, Site, call_of, sites_in
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
@@ -27,12 +27,12 @@ from pypto._src.ir.stmts import (
     IfStmt,
     ReturnStmt,
 )
-from pypto._src.lint.uninitialized_iterations import Reads, unwritten_reads
+from pypto._src.lint.uninitialized_iterations import Reads, uninitialized_reads
 from pypto._src.ops import memory
 from pypto._src.ops.rules import called, dims
 from pypto._src.records import NamedTuple
 
-RULE: Final = "unwritten-tile"
+RULE: Final = "uninitialized-tile"
 _ALWAYS: Final = 1 << 30
 """A depth that nothing has."""
 
@@ -41,8 +41,8 @@ class _State(NamedTuple):
     """A tile that has no value: the statement that makes it, and when that is so.
 
     It is so where no way is open from the block at depth ``since`` on; with ``branch`` only if its
-    condition is ``way``. A state of ``later`` turns is so from the second turn of a loop on, whose
-    body has that depth, where there is no branch in between.
+    condition is ``way``. A state of ``later`` iterations is so from the second iteration of a loop
+    on, whose body has that depth, where there is no branch in between.
     """
 
     origin: AssignStmt
@@ -52,19 +52,19 @@ class _State(NamedTuple):
     later: bool = False
 
 
-def unwritten_tiles(function: Function, names: Mapping[Call, str]) -> list[Diagnostic]:
+def uninitialized_tiles(function: Function, names: Mapping[Call, str]) -> list[Diagnostic]:
     """Return a finding for each tile that is read without a value; see the module.
 
     ``names`` has what the source calls the values of calls.
     """
-    turns = FirstTurns(function)
-    makes_any = any(_makes(site) for site in sites_in(turns.root))
+    iterations = FirstIterations(function)
+    makes_any = any(_makes(site) for site in sites_in(iterations.root))
     if not makes_any:
         return []
-    tiles = _Tiles(turns, names)
+    tiles = _Tiles(iterations, names)
     tiles.look()
-    if any(site.is_loop for site in sites_in(turns.root)):
-        tiles.look_at(unwritten_reads(turns))
+    if any(site.is_loop for site in sites_in(iterations.root)):
+        tiles.look_at(uninitialized_reads(iterations))
     return list(tiles.found.values())
 
 
@@ -74,17 +74,17 @@ def _makes(site: Site) -> bool:
 
 
 class _Tiles:
-    def __init__(self, turns: FirstTurns, names: Mapping[Call, str]) -> None:
-        self.turns = turns
+    def __init__(self, iterations: FirstIterations, names: Mapping[Call, str]) -> None:
+        self.iterations = iterations
         self.names = names
         self.states: dict[Var, _State] = {}
         self.twice: dict[Site, bool] = {}
-        self.never = _never(turns)
+        self.never = _never(iterations)
         self.found: dict[AssignStmt, Diagnostic] = {}
 
     def look(self) -> None:
-        """Find what first turns show, and what all turns have in common."""
-        pending = [*reversed(self.turns.root.sites)]
+        """Find what first iterations show, and what all iterations have in common."""
+        pending = [*reversed(self.iterations.root.sites)]
         after: set[Site] = set()
         while pending:
             site = pending.pop()
@@ -99,7 +99,7 @@ class _Tiles:
                 pending += [inner for block in reversed(site.blocks) for inner in block.sites[::-1]]
 
     def look_at(self, reads: Reads) -> None:
-        """Add what other turns show; where they have all been looked at, that is all there is."""
+        """Add what other iterations show; where all have been looked at, there is no more."""
         if reads.is_complete:
             self.found = {
                 origin: found
@@ -146,16 +146,16 @@ class _Tiles:
             depth = site.block.depth + 1
             if state is not None:
                 state = state._replace(since=min(state.since, depth))
-            elif value.yields and self._turns_twice(site):
+            elif value.yields and self._runs_twice(site):
                 made = self._made_in(site.blocks[0], value.yields[0][1])
                 state = None if made is None else made._replace(since=depth, later=True)
             self._hand_on(arg, state)
 
     def _made_in(self, body: Block, value: Expr, end: int | None = None) -> _State | None:
-        """Return what the tile is that a loop's body hands on, if that makes it in its first turn.
+        """Return the tile that a loop's body hands on, if its first iteration makes it.
 
         Looks at the first ``end`` statements of the body, and into branches whose way is decided
-        by the turn, or by what the function is called with.
+        by the iteration, or by what the function is called with.
         """
         var = aliased(value)
         for position in reversed(range(len(body.sites) if end is None else end)):
@@ -176,7 +176,7 @@ class _Tiles:
         for last, value in results:
             made = self._made_in(last.block, value) or self._made_in(site.block, value, position)
             arms[site.blocks.index(last.block)] = made
-        way, stmt = self.turns.ways[site], site.stmt
+        way, stmt = self.iterations.ways[site], site.stmt
         assert isinstance(stmt, IfStmt)
         if way is not None:
             return arms[0 if way else 1]
@@ -184,7 +184,7 @@ class _Tiles:
         if first is not None and second is not None:
             return first if first.branch is None else second
         state = first or second
-        if state is None or state.branch is not None or not self.turns.is_free(stmt.condition):
+        if state is None or state.branch is not None or not self.iterations.is_free(stmt.condition):
             return None
         return state._replace(branch=site, way=first is not None)
 
@@ -199,8 +199,8 @@ class _Tiles:
                 ends = [value.iter_arg.initValue] if never_runs else [e for _, e in value.yields]
                 state = self._state(ends[0]) if ends else None
                 if state is not None and not never_runs and state.since < _ALWAYS:
-                    state = None  # as it is in the first turn
-                if state is not None and not never_runs and site in self.turns.uneven:
+                    state = None  # as it is in the first iteration
+                if state is not None and not never_runs and site in self.iterations.uneven:
                     state = None if self._in_later(site) else self._in_first(site, state)
             elif isinstance(site.stmt, IfStmt):
                 yields = {last.block: self._present(e) for last, e in value.yields}
@@ -208,18 +208,18 @@ class _Tiles:
             self._hand_on(var, state)
 
     def _in_later(self, loop: Site) -> bool:
-        """True if a loop may run in later turns of those around it only."""
+        """True if a loop may run in later iterations of those around it only."""
         [body] = loop.blocks
-        return self.turns.open[body] >= body.depth
+        return self.iterations.open[body] >= body.depth
 
     def _in_first(self, loop: Site, state: _State) -> _State:
-        """Return a state as it is where the loops around one are in their first turns."""
+        """Return a state as it is where the loops around one are in their first iterations."""
         return state._replace(since=min(state.since, loop.block.depth))
 
     def _merged(self, site: Site, arms: list[_State | None]) -> _State | None:
         """Return what the result of a branch is, given what its arms yield."""
-        way = self.turns.ways[site]
-        loop = self.turns.loop[site.block]
+        way = self.iterations.ways[site]
+        loop = self.iterations.loop[site.block]
         if way is not None:
             state = arms[0 if way else 1]
             if state is None:
@@ -227,21 +227,23 @@ class _Tiles:
             if loop is None:
                 return state
             return state._replace(since=min(state.since, loop.block.depth + 1))
-        unwritten = [(i == 0, state) for i, state in enumerate(arms) if state is not None]
+        uninitialized = [(i == 0, state) for i, state in enumerate(arms) if state is not None]
         depth = site.block.depth
-        if len(unwritten) == 1:
-            [(way, state)] = unwritten
+        if len(uninitialized) == 1:
+            [(way, state)] = uninitialized
             since = min(state.since, depth)
             if state.branch is None:
                 return state._replace(since=since, branch=site, way=way)
             inside = state.branch.block.begin > site.begin
             return state._replace(since=since) if inside else None
-        if unwritten and all(state.branch is None for _, state in unwritten):
-            return unwritten[0][1]._replace(since=min(state.since for _, state in unwritten))
+        if uninitialized and all(state.branch is None for _, state in uninitialized):
+            return uninitialized[0][1]._replace(
+                since=min(state.since for _, state in uninitialized)
+            )
         return None
 
-    def _turns_twice(self, site: Site) -> bool:
-        """True if a loop is sure to have a second turn."""
+    def _runs_twice(self, site: Site) -> bool:
+        """True if a loop is sure to have a second iteration."""
         known = self.twice.get(site)
         if known is None:
             count = trip_count(site.stmt) if isinstance(site.stmt, ForStmt) else None
@@ -251,7 +253,7 @@ class _Tiles:
         return known
 
     def _otherwise(self, site: Site, state: _State | None, way: bool) -> _State | None:
-        """Return what the result of a branch is where a later turn of a loop takes the other way.
+        """Return the result of a branch where a later iteration of a loop takes the other arm.
 
         ``state`` is what that arm yields.
         """
@@ -260,9 +262,9 @@ class _Tiles:
         block = site.block
         while block.owner is not None and not isinstance(block.owner.stmt, IfStmt):
             loop = block.owner
-            if self._turns_twice(loop) and self.turns.later(loop, site) is way:
+            if self._runs_twice(loop) and self.iterations.later(loop, site) is way:
                 return state._replace(since=min(state.since, block.depth), later=True)
-            if loop in self.turns.uneven:
+            if loop in self.iterations.uneven:
                 return None
             block = loop.block
         return None
@@ -272,15 +274,15 @@ class _Tiles:
         return self.states.get(source) if isinstance(source, Var) else None
 
     def _present(self, value: Expr) -> _State | None:
-        """Return the state of a tile as it is in first turns."""
+        """Return the state of a tile as it is in first iterations."""
         state = self._state(value)
         return None if state is None or state.later else state
 
     def _read(self, site: Site, value: Expr, reader: str, span: Span) -> None:
         state = self.states.get(value) if isinstance(value, Var) else None
-        if state is None or not self.turns.is_sure(site.block, state.since):
+        if state is None or not self.iterations.is_sure(site.block, state.since):
             return
-        if self.turns.trips[site.block] == 0:
+        if self.iterations.trips[site.block] == 0:
             return  # it never does
         if state.later and self._in_branch(site.block, state.since):
             return
@@ -291,7 +293,7 @@ class _Tiles:
     def _in_branch(self, block: Block, depth: int) -> bool:
         """True if a block is inside a branch, or a loop that may not run, below ``depth``."""
         while block.depth > depth and block.owner is not None:
-            if isinstance(block.owner.stmt, IfStmt) or block.owner in self.turns.uneven:
+            if isinstance(block.owner.stmt, IfStmt) or block.owner in self.iterations.uneven:
                 return True
             block = block.owner.block
         return False
@@ -302,7 +304,7 @@ class _Tiles:
         name = self.names.get(call, state.origin.var.name)
         made = Label(call.span, f"{name} is made here and has no value yet")
         if state.branch is None:
-            text = f"{reader} reads {name}, which nothing has written"
+            text = f"{reader} reads {name}, which is uninitialized"
             return Diagnostic(
                 DiagnosticSeverity.Error, RULE, 0, text, span, related=(made,), hint=_hint(state)
             )
@@ -313,7 +315,7 @@ class _Tiles:
             DiagnosticSeverity.Warning,
             RULE,
             1,
-            f"{reader} reads {name}, which nothing has written where a condition {word}",
+            f"{reader} reads {name}, which is uninitialized where a condition {word}",
             span,
             related=(made, Label(condition.condition.span, "the condition")),
             hint=_hint(state),
@@ -333,11 +335,11 @@ def _hint(state: _State) -> str | None:
     return f"pl.full({dims(kind.shape)}, pl.{kind.dtype.member}, {zero})"
 
 
-def _never(turns: FirstTurns) -> dict[Var, AssignStmt]:
+def _never(iterations: FirstIterations) -> dict[Var, AssignStmt]:
     """Return the tiles that have no value on any way, with a statement that makes them."""
     sources: dict[Var, list[Expr]] = {}
     made: dict[Var, AssignStmt] = {}
-    for site in sites_in(turns.root):
+    for site in sites_in(iterations.root):
         stmt = site.stmt
         if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TileType):
             if _makes(site):

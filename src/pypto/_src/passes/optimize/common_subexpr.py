@@ -87,7 +87,7 @@ class _Common(Mutator):
         return self._loop(stmt)
 
     def _loop(self, stmt: ForStmt | WhileStmt) -> Stmt:
-        self._writes += stmt in self._writing  # by an earlier turn
+        self._writes += stmt in self._writing  # by an earlier iteration
         return self.rebuild(stmt)
 
     def body(self, stmt: Stmt) -> Stmt:

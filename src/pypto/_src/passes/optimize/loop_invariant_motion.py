@@ -1,4 +1,4 @@
-"""LoopInvariantMotion: what a loop computes anew on every turn is computed before it.
+"""LoopInvariantMotion: what a loop computes anew on every iteration is computed before it.
 
 A value moves if everything it reads is defined outside the loop. What could be an error, such as
 a load outside a tensor, moves only out of loops that surely run, and what reads a tensor only out

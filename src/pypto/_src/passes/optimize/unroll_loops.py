@@ -1,7 +1,7 @@
 """UnrollLoops: short loops with constant bounds become straight code, long ones take larger steps.
 
 Each copy of a body has variables of its own, named after those of the loop. Parallel loops stay:
-their turns are tasks.
+their iterations are tasks.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _P: Final = IRProperty
 class UnrollLoops(Pass):
     """``for i in range(2): f(i)``  ->  ``f(0); f(1)``.
 
-    Loops of up to ``whole`` turns are unrolled whole; of the others, if ``factor`` is above 1 and
-    divides the number of turns, every ``factor`` turns become one. No loop grows beyond ``most``
-    statements.
+    Loops of up to ``whole`` iterations are unrolled whole; of the others, if ``factor`` is above 1
+    and divides the number of iterations, every ``factor`` iterations become one. No loop grows
+    beyond ``most`` statements.
     """
 
     requires = IRPropertySet(_P.SSAForm, _P.TypeChecked)
@@ -61,7 +61,7 @@ class UnrollLoops(Pass):
         self.most = most
 
     def run(self, program: Program) -> Program:
-        """Return the program with fewer turns of its loops."""
+        """Return the program with fewer iterations of its loops."""
         return map_functions(program, lambda f: _Unroller(self, f).function(f))
 
 
@@ -71,7 +71,7 @@ def unroll_loops(whole: int = 4, factor: int = 1, most: int = 1024) -> Pass:
 
 
 class _Copy(Clone):
-    """One turn of a body, its variables named anew."""
+    """One iteration of a body, its variables named anew."""
 
     def __init__(self, mapping: dict[Var, Expr], names: NewNames) -> None:
         super().__init__(mapping)
@@ -103,15 +103,25 @@ class _Unroller(Mutator):
 
     def visit_ForStmt(self, stmt: ForStmt) -> Stmt | list[Stmt]:
         loop: ForStmt = self.rebuild(stmt)
-        turns = trips(loop)
-        if turns is None or loop.kind is ForKind.Parallel or _jumps(loop) or not _same_types(loop):
+        iterations = trips(loop)
+        if (
+            iterations is None
+            or loop.kind is ForKind.Parallel
+            or _jumps(loop)
+            or not _same_types(loop)
+        ):
             return loop
         options = self._options
         size = sum(1 for _ in stmts_in(loop.body))
-        if turns <= options.whole and turns * size <= options.most:
+        if iterations <= options.whole and iterations * size <= options.most:
             return self._whole(loop)
         factor = options.factor
-        if factor > 1 and turns > factor and turns % factor == 0 and factor * size <= options.most:
+        if (
+            factor > 1
+            and iterations > factor
+            and iterations % factor == 0
+            and factor * size <= options.most
+        ):
             return self._partly(loop, factor)
         return loop
 
@@ -119,7 +129,7 @@ class _Unroller(Mutator):
         values: Sequence[Expr] = [arg.initValue for arg in loop.iter_args]
         out: list[Stmt] = []
         for index in _indices(loop):
-            body, values = self._turn(loop, index, values)
+            body, values = self._iteration(loop, index, values)
             out += body
         for var, value in zip(loop.return_vars, values, strict=True):
             self._values[var] = value
@@ -130,18 +140,18 @@ class _Unroller(Mutator):
         step, dtype = loop.step.value, dtype_of(loop.loop_var)
         values: Sequence[Expr] = loop.iter_args
         out: list[Stmt] = []
-        for turn in range(factor):
+        for iteration in range(factor):
             index: Expr = loop.loop_var
-            if turn:
-                index = Add(loop.loop_var, ConstInt(turn * step, dtype), dtype, loop.span)
-            body, values = self._turn(loop, index, values)
+            if iteration:
+                index = Add(loop.loop_var, ConstInt(iteration * step, dtype), dtype, loop.span)
+            body, values = self._iteration(loop, index, values)
             out += body
         if values:
             out.append(YieldStmt(values, loop.span))
         wide = ConstInt(step * factor, dtype_of(loop.step), loop.step.span)
         return copy_with(loop, {"step": wide, "body": seq(out, loop.body.span)})
 
-    def _turn(
+    def _iteration(
         self, loop: ForStmt, index: Expr, values: Sequence[Expr]
     ) -> tuple[list[Stmt], tuple[Expr, ...]]:
         """Return one copy of a body, and what it yields."""
@@ -158,8 +168,8 @@ def _indices(loop: ForStmt) -> list[ConstInt]:
     assert isinstance(loop.stop, ConstInt)
     assert isinstance(loop.step, ConstInt)
     dtype = dtype_of(loop.loop_var)
-    turns = range(loop.start.value, loop.stop.value, loop.step.value)
-    return [ConstInt(value, dtype, loop.span) for value in turns]
+    iterations = range(loop.start.value, loop.stop.value, loop.step.value)
+    return [ConstInt(value, dtype, loop.span) for value in iterations]
 
 
 def _jumps(loop: ForStmt) -> bool:
@@ -169,7 +179,7 @@ def _jumps(loop: ForStmt) -> bool:
 
 
 def _same_types(loop: ForStmt) -> bool:
-    """True if carried values have one type from the first to the last turn."""
+    """True if carried values have one type from the first to the last iteration."""
     return all(
         same_type(arg.type, arg.initValue.type) and same_type(arg.type, result.type)
         for arg, result in zip(loop.iter_args, loop.return_vars, strict=True)

@@ -2,7 +2,7 @@
 
 Calls inside other expressions are lifted into variables ``_t<N>`` directly before the statement
 they stand in, in order of evaluation. What Python evaluates only sometimes (the right side of
-``and`` and ``or``) or again in every turn (the condition of ``while``) keeps that meaning.
+``and`` and ``or``) or again in every iteration (the condition of ``while``) keeps that meaning.
 """
 
 from __future__ import annotations

@@ -35,23 +35,23 @@ def loops_around(site: Site) -> tuple[Site, ...]:
 
 
 class Bit(NamedTuple):
-    """What one bit stands for: an instruction, and the loop in whose earlier turns it was done."""
+    """What one bit means: an instruction, and the loop in whose earlier iterations it ran."""
 
     instruction: Instruction
     plane: int
     loops: tuple[Site, ...]
 
 
-class _Turn(NamedTuple):
+class _Iteration(NamedTuple):
     """The bits of what a loop holds."""
 
-    present: Bits  # about the present turns of all loops, one for each instruction
-    inner: Bits  # about its own present turn, and the turns of loops inside it
-    others: Bits  # all but those about its earlier turns
+    present: Bits  # about the present iterations of all loops, one for each instruction
+    inner: Bits  # about its own present iteration, and the iterations of loops inside it
+    others: Bits  # all but those about its earlier iterations
 
 
 class Numbering:
-    """The bits of each instruction: a plane for each loop around it, and one for the turn itself.
+    """The bits of each instruction: a plane for each loop around it, one for this iteration.
 
     The bits of one instruction stand side by side, those of outer loops higher; instructions in
     more loops come first.
@@ -76,9 +76,9 @@ class Numbering:
         for i, instruction in enumerate(self.instructions):
             pipes[instruction.pipe] += self.positions(i)
         self.of_pipe = [_bits(positions) for positions in pipes]
-        self.turns: dict[Site, _Turn] = self._turns()
+        self.iterations: dict[Site, _Iteration] = self._iterations()
 
-    def _turns(self) -> dict[Site, _Turn]:
+    def _iterations(self) -> dict[Site, _Iteration]:
         """Return the bits of what each loop holds."""
         inside: dict[Site, tuple[list[int], list[int]]] = {}
         for base, around in zip(self.bases, self.loops, strict=True):
@@ -87,10 +87,10 @@ class Numbering:
                     inside[loop] = [], []
                 inside[loop][0].append(base)
                 inside[loop][1].append(earlier)
-        found: dict[Site, _Turn] = {}
+        found: dict[Site, _Iteration] = {}
         for loop, (bases, highest) in inside.items():
             present, earlier = _bits(bases), _bits(highest)
-            found[loop] = _Turn(present, earlier - present, ~earlier)
+            found[loop] = _Iteration(present, earlier - present, ~earlier)
         return found
 
     def with_flags(self, flags: int) -> Numbering:
@@ -109,7 +109,7 @@ class Numbering:
         return _bits(self.positions(self.index[site]))
 
     def now(self, site: Site) -> int:
-        """Return the place of the bit about the present turn of all loops."""
+        """Return the place of the bit about the present iteration of all loops."""
         return self.bases[self.index[site]]
 
     def flag(self, number: int) -> Bits:
@@ -119,7 +119,7 @@ class Numbering:
     def meanings(self, bits: Bits) -> list[tuple[int, Bit]]:
         """Return the places of a set of instructions' bits, and what they stand for.
 
-        What was done in earlier turns of outer loops comes first.
+        What was done in earlier iterations of outer loops comes first.
         """
         found: list[tuple[int, Bit]] = []
         for place in places(bits):
@@ -128,17 +128,17 @@ class Numbering:
             found.append((place, Bit(self.instructions[index], plane, self.loops[index])))
         return sorted(found, key=_plane)
 
-    def next_turn(self, loop: Site, bits: Bits) -> Bits:
-        """Return ``bits`` at the beginning of the next turn of a loop.
+    def next_iteration(self, loop: Site, bits: Bits) -> Bits:
+        """Return ``bits`` at the beginning of the next iteration of a loop.
 
-        Nothing has been done in that turn, so all that has been is complete. What earlier turns did
-        is complete if that was so before, and all that the last one did is: a one that is added to
-        the lowest bit of an instruction is carried as far as that.
+        Nothing has been done in that iteration, so all that has been is complete. What earlier
+        iterations did is complete if that was so before, and all that the last one did is: a one
+        that is added to the lowest bit of an instruction is carried as far as that.
         """
-        turn = self.turns.get(loop)
-        if turn is None:
+        iteration = self.iterations.get(loop)
+        if iteration is None:
             return bits
-        present, inner, others = turn
+        present, inner, others = iteration
         return (bits | inner) & (others | (bits & inner) + present)
 
 
@@ -171,7 +171,7 @@ class Conflict(NamedTuple):
     writes: bool
     written: Bits  # the candidates that write
     access: TensorAccess | None  # of a tensor, None for on-chip memory
-    moves: bool  # boxes have to be compared in the present turns
+    moves: bool  # boxes have to be compared in the present iterations
 
 
 class Conflicting(NamedTuple):

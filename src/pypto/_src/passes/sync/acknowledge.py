@@ -37,15 +37,15 @@ def answer(
     barrier of all pipes stands for the answer. Returns the flags, and the places of barriers, that
     answers make superfluous.
     """
-    for turn in count():
-        flow = _EventFlow(planner, function, flags, spare, in_haste=turn >= _ROUNDS)
+    for iteration in count():
+        flow = _EventFlow(planner, function, flags, spare, in_haste=iteration >= _ROUNDS)
         with suppress(RaceError):  # of a plan that is not sufficient nothing can be said
             flow.run()
         if not flow.changed:
             break  # what holds with these answers asks for no others
     if all(flag.back == NONE and flag.back_first == NONE for flag in flags):
         return set()
-    # Answers to what goes from turn to turn act before that is tried.
+    # Answers to what goes from one iteration to the next act before that is tried.
     tried = [f for f in flags if f.form is FORWARD or f.back == f.back_first == NONE]
     settled = _EventFlow(planner, function, flags, spare, settled=True)
     return superfluous(settled, [*planner.bars, *tried])
@@ -59,11 +59,11 @@ class _EventFlow(PlanFlow):
     """Goes through a plan whose flags have events; gives `Flag.back` where it is needed.
 
     An answer takes an event whose last wait is over, else one that no other answer has. One that
-    turns out to be too early itself, on another way or in another turn, gets an event of its own:
-    the flag that it goes before comes back between its turns, so that it cannot be too early then
-    either, unless others take its event later. `changed` says that answers are others than those
-    that all of the states were found with. Once they are ``settled`` a flag or an answer that is
-    too early is an error.
+    turns out to be too early itself, on another way or in another iteration, gets an event of its
+    own: the flag that it goes before comes back between its iterations, so that it cannot be too
+    early then either, unless others take its event later. `changed` says that answers are others
+    than those that all of the states were found with. Once they are ``settled`` a flag or an answer
+    that is too early is an error.
     """
 
     def __init__(

@@ -2,9 +2,9 @@
 
 Ways are joined where they meet, and a loop is gone through until its state stays as it is. A join
 keeps only what holds on either way, and there are finitely many bits, so that this ends, and what
-holds then holds for any number of turns: no race, deadlock or leak is missed. It can report one on
-a way that no run takes, when two conditions exclude it; those that depend on the turn of a loop, or
-are equal, are decided (`check_paths`).
+holds then holds for any number of iterations: no race, deadlock or leak is missed. It can report
+one on a way that no run takes, when two conditions exclude it; those that depend on the iteration
+of a loop, or are equal, are decided (`check_paths`).
 
 The time is that of one pass over a function's statements for each state that loops take, with sets
 of as many bits as it has instructions.
@@ -17,7 +17,7 @@ from typing import Final, cast
 
 from pypto._src.analysis.accesses import Accesses, Instruction, TensorAccess
 from pypto._src.analysis.affine import Affine, Box, combine, may_overlap, trip_count
-from pypto._src.analysis.branch_conditions import Conditions, Turn
+from pypto._src.analysis.branch_conditions import Conditions, Iteration
 from pypto._src.analysis.stmt_tree import Block, Site, sites_in
 from pypto._src.ir.enums import ForKind, PipeType
 from pypto._src.ir.nodes import Call, ConstInt, Op, Var, const_value
@@ -43,7 +43,7 @@ _BARRIERS: Final[dict[Op, PipeType]] = {
     bar_all: PipeType.ALL,
 }
 _MOST_TOLD_APART: Final = 3
-"""How deep loops nest whose first, last and other turns are told apart; inside, all are alike."""
+"""Up to this nesting depth first, last and other iterations are told apart; inside, not."""
 _MOST_SPLITS: Final = 4
 """How many repeated conditions are held apart at one time."""
 
@@ -103,11 +103,11 @@ class Flow:
         self.waits = self._wait_bits()
         self.splits: int = 0
         self.loops: list[OpenLoop] = []
-        self.turns: dict[Site, Turns] = {}  # of outermost loops
+        self.iterations: dict[Site, Iterations] = {}  # of outermost loops
         self.visits: dict[Site, dict[tuple[object, ...], _Visit]] = {}
         self.returns: list[State] = []
-        self.turning: bool = False  # a loop is being gone through
-        self.unsettled: bool = False  # one inside it has pending turns
+        self.in_loop: bool = False  # a loop is being gone through
+        self.unsettled: bool = False  # one inside it has pending iterations
 
     def _find_syncs(self) -> None:
         for site, call in self.accesses.syncs.items():
@@ -123,7 +123,7 @@ class Flow:
             self.syncs[site] = sync
 
     def _find_last_values(self) -> dict[Site, tuple[Var, int]]:
-        """Return the variable of each loop with its value in the last turn, where that is known."""
+        """Return each loop's variable with its value in the last iteration, where known."""
         sites = list(sites_in(self.root))
         if any(isinstance(site.stmt, BreakStmt) for site in sites):
             return {}
@@ -249,11 +249,11 @@ class Flow:
     def _loop(self, site: Site, stmt: ForStmt | WhileStmt, entry: State) -> State | None:
         """Return what holds after a loop.
 
-        Each head is a join of what leads to the beginning of such a turn, so it only loses bits and
-        ends somewhere. A loop inside others is met again with ever lower states: it goes on from
-        its heads then. Only the outermost loop is gone through until all that it holds has settled;
-        in one turn of it, those inside look at each of their turns once. So the time does not
-        multiply with the depth.
+        Each head is a join of what leads to the beginning of such an iteration, so it only loses
+        bits and ends somewhere. A loop inside others is met again with ever lower states: it goes
+        on from its heads then. Only the outermost loop is gone through until all that it holds has
+        settled; in one iteration of it, those inside look at each of their iterations once. So the
+        time does not multiply with the depth.
         """
         trips = trip_count(stmt)
         if trips == 0:
@@ -263,11 +263,11 @@ class Flow:
         known = visits.get(context)
         if known is not None and not known.pending and entry.same(known.entry):
             return None if known.result is None else known.result.copy()
-        turns = self.turns_of(site, trips)
+        iterations = self.iterations_of(site, trips)
         visit = _Visit(entry.copy(), {}, {}, {}, None)
         if known is not None and _is_lower(entry, known.entry, site):
             visit = known._replace(entry=visit.entry)
-        self._fix(site, turns, visit)
+        self._fix(site, iterations, visit)
         ends = [end for each in visit.ends.values() for end in each]
         if isinstance(stmt, WhileStmt):
             ends += visit.heads.values()  # it ends where its condition is looked at
@@ -279,77 +279,79 @@ class Flow:
         visits[context] = visit._replace(result=result)
         return None if result is None else result.copy()
 
-    def turns_of(self, site: Site, trips: int | None) -> Turns:
-        """Return the turns of a loop that are looked at, inside the loops that are open."""
+    def iterations_of(self, site: Site, trips: int | None) -> Iterations:
+        """Return the iterations of a loop that are looked at, inside the loops that are open."""
         blind = self.every_way or len(self.loops) >= _MOST_TOLD_APART
-        if self.loops:  # their turns may decide what the conditions in this one ask
-            return Turns(self.conditions, site, trips, blind=blind)
-        known = self.turns.get(site)
+        if self.loops:  # their iterations may decide what the conditions in this one ask
+            return Iterations(self.conditions, site, trips, blind=blind)
+        known = self.iterations.get(site)
         if known is None:
-            known = self.turns[site] = Turns(self.conditions, site, trips, blind=blind)
+            known = self.iterations[site] = Iterations(self.conditions, site, trips, blind=blind)
         return known
 
-    def _fix(self, site: Site, turns: Turns, visit: _Visit) -> None:
-        """Go through the turns of a loop whose heads have changed, until that ends or once."""
+    def _fix(self, site: Site, iterations: Iterations, visit: _Visit) -> None:
+        """Go through the iterations of a loop whose heads have changed, until that ends or once."""
         heads, pending = visit.heads, visit.pending
-        for turn in turns.first():
-            self._lead(site, visit.entry, turn, heads, pending)
-        outermost, unsettled = not self.turning, self.unsettled
-        self.turning = True
-        done = set[Turn]()
-        while turn := next((t for t in pending if t not in done), None):
-            del pending[turn]
+        for iteration in iterations.first():
+            self._lead(site, visit.entry, iteration, heads, pending)
+        outermost, unsettled = not self.in_loop, self.unsettled
+        self.in_loop = True
+        done = set[Iteration]()
+        while iteration := next((t for t in pending if t not in done), None):
+            del pending[iteration]
             self.unsettled = False
-            for last in turns.ways(turn):
-                after, ends = self._turn(site, turn._replace(last=last), heads[turn], turns)
-                visit.ends[turn._replace(last=last)] = ends
+            for last in iterations.ways(iteration):
+                after, ends = self._iteration(
+                    site, iteration._replace(last=last), heads[iteration], iterations
+                )
+                visit.ends[iteration._replace(last=last)] = ends
                 if after is None:
                     continue
-                if last is not False and turns.may_end(turn):
+                if last is not False and iterations.may_end(iteration):
                     ends.append(after)
-                if last is not True and turns.trips != 1:
-                    state = self._in_next_turn(site, after)
-                    self._lead(site, state, turns.next(turn), heads, pending)
+                if last is not True and iterations.trips != 1:
+                    state = self._in_next_iteration(site, after)
+                    self._lead(site, state, iterations.next(iteration), heads, pending)
             if self.unsettled:
-                pending[turn] = None
+                pending[iteration] = None
             if not outermost:
-                done.add(turn)
-        self.turning = not outermost
+                done.add(iteration)
+        self.in_loop = not outermost
         self.unsettled = unsettled or bool(pending)
 
-    def _in_next_turn(self, site: Site, after: State) -> State:
-        """Return what holds after a turn, in the terms of the next one."""
+    def _in_next_iteration(self, site: Site, after: State) -> State:
+        """Return what holds after an iteration, in the terms of the next one."""
         state = after.copy()
-        state.each(lambda bits: self.numbering.next_turn(site, bits))
+        state.each(lambda bits: self.numbering.next_iteration(site, bits))
         return state
 
     def _lead(
         self,
         site: Site,
         state: State,
-        turn: Turn,
-        heads: dict[Turn, State],
-        pending: dict[Turn, None],
+        iteration: Iteration,
+        heads: dict[Iteration, State],
+        pending: dict[Iteration, None],
     ) -> None:
-        """Let a state lead to the beginning of a turn."""
-        known = heads.get(turn)
+        """Let a state lead to the beginning of an iteration."""
+        known = heads.get(iteration)
         new = state if known is None else joined(known, state, site)
         assert new is not None
         if known is None or not new.same(known):
-            heads[turn] = new
-            pending[turn] = None
+            heads[iteration] = new
+            pending[iteration] = None
 
-    def _turn(
-        self, site: Site, turn: Turn, head: State, turns: Turns
+    def _iteration(
+        self, site: Site, iteration: Iteration, head: State, iterations: Iterations
     ) -> tuple[State | None, list[State]]:
-        """Return what holds after one turn, and where it leaves the loop."""
+        """Return what holds after one iteration, and where it leaves the loop."""
         loop = OpenLoop([], [])
         self.loops.append(loop)
-        if turns.counter is not None:
-            self.conditions.turns[turns.counter.var] = (turns.counter, turn)
+        if iterations.counter is not None:
+            self.conditions.iterations[iterations.counter.var] = (iterations.counter, iteration)
         state = self.block(site.blocks[0], head.copy())
-        if turns.counter is not None:
-            del self.conditions.turns[turns.counter.var]
+        if iterations.counter is not None:
+            del self.conditions.iterations[iterations.counter.var]
         self.loops.pop()
         for early in loop.continues:
             state = joined(state, early, site)
@@ -388,7 +390,7 @@ class Flow:
         if loop is not None:
             stmt, block = loop.stmt, loop.blocks[0]
             if isinstance(stmt, ForStmt) and stmt.kind is ForKind.Parallel:
-                return False  # the user said that its turns touch different parts
+                return False  # the user said that its iterations touch different parts
         else:
             met = meeting(bit.instruction.site, instruction.site)
             block = None if met is None else met[0].block
@@ -402,14 +404,14 @@ class Flow:
                 now.box,
                 block,
                 self.accesses.integers,
-                later_turn=loop is not None,
+                later_iteration=loop is not None,
             )
             for earlier in bit.instruction.tensors
             if _conflicts(earlier, now)
         )
 
     def _last_box(self, box: Box | None, bit: Bit, instruction: Instruction) -> Box | None:
-        """Return a box as it was in the last turns of the loops that are over by now."""
+        """Return a box as it was in the last iterations of the loops that are over by now."""
         if box is None:
             return None
         offsets = box.offsets
@@ -493,9 +495,13 @@ class _Visit(NamedTuple):
     """What going through a loop gave, for one state before it."""
 
     entry: State
-    heads: dict[Turn, State]  # at the beginning of a turn, by what is known of that turn
-    ends: dict[Turn, list[State]]  # where a turn leaves the loop
-    pending: dict[Turn, None]  # turns that have not been looked at since their heads have changed
+    heads: dict[
+        Iteration, State
+    ]  # at the beginning of an iteration, by what is known of that iteration
+    ends: dict[Iteration, list[State]]  # where an iteration leaves the loop
+    pending: dict[
+        Iteration, None
+    ]  # iterations that have not been looked at since their heads have changed
     result: State | None
 
 
@@ -505,8 +511,8 @@ def _is_lower(state: State, other: State, place: Site) -> bool:
     return both is not None and both.same(state)
 
 
-class Turns:
-    """The turns of one loop that are looked at on their own."""
+class Iterations:
+    """The iterations of one loop that are looked at on their own."""
 
     def __init__(
         self, conditions: Conditions, site: Site, trips: int | None, *, blind: bool
@@ -525,41 +531,41 @@ class Turns:
                 self.start = self.counter.start.constant
         self.step = 0 if self.counter is None else self.counter.step
 
-    def first(self) -> list[Turn]:
-        """Return what the first turn may be."""
+    def first(self) -> list[Iteration]:
+        """Return what the first iteration may be."""
         first = True if self.asks_first else None
         if self.modulus == 1:
-            return [Turn(first)]
+            return [Iteration(first)]
         starts = range(self.modulus) if self.start is None else [self.start % self.modulus]
-        return [Turn(first, None, remainder, self.modulus) for remainder in starts]
+        return [Iteration(first, None, remainder, self.modulus) for remainder in starts]
 
-    def ways(self, turn: Turn) -> tuple[bool | None, ...]:
-        """Return whether a turn is looked at as the last one, as another, or as either."""
+    def ways(self, iteration: Iteration) -> tuple[bool | None, ...]:
+        """Return whether an iteration is looked at as the last one, as another, or as either."""
         if not self.asks_last:
             return (None,)
-        return (True, False) if self.may_end(turn) else (False,)
+        return (True, False) if self.may_end(iteration) else (False,)
 
-    def may_end(self, turn: Turn) -> bool:
-        """True if the loop may end with a turn."""
+    def may_end(self, iteration: Iteration) -> bool:
+        """True if the loop may end with an iteration."""
         if self.trips is None:
             return True
-        if turn.first is not None and turn.first and self.trips > 1:
+        if iteration.first is not None and iteration.first and self.trips > 1:
             return False
-        if turn.remainder is None or self.start is None:
+        if iteration.remainder is None or self.start is None:
             return True
         last = self.start + (self.trips - 1) * self.step
-        return last % self.modulus == turn.remainder
+        return last % self.modulus == iteration.remainder
 
-    def next(self, turn: Turn) -> Turn:
-        """Return what the turn after one is."""
-        remainder = turn.remainder
+    def next(self, iteration: Iteration) -> Iteration:
+        """Return what the iteration after one is."""
+        remainder = iteration.remainder
         if remainder is not None:
             remainder = (remainder + self.step) % self.modulus
-        return Turn(False if self.asks_first else None, None, remainder, turn.modulus)
+        return Iteration(False if self.asks_first else None, None, remainder, iteration.modulus)
 
 
 def _common_loop(bit: Bit, instruction: Instruction) -> Site | None:
-    """Return the loop around both instructions of which they are in different turns."""
+    """Return the loop around both instructions of which they are in different iterations."""
     if bit.plane >= len(bit.loops):
         return None
     loop = bit.loops[bit.plane]
@@ -574,7 +580,7 @@ def _pinned(form: Affine, var: Var, value: int) -> Affine:
 
 
 def _last_value(stmt: ForStmt) -> int | None:
-    """Return what the variable of a loop is in its last turn, None if that is not known."""
+    """Return what the variable of a loop is in its last iteration, None if that is not known."""
     trips, start, step = trip_count(stmt), const_value(stmt.start), const_value(stmt.step)
     if not trips or start is None or step is None:
         return None

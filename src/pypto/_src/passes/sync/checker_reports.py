@@ -107,7 +107,7 @@ class Findings:
     def race(
         self, first: Instruction, second: Instruction, wrote: bool, writes: bool, loop: Site | None
     ) -> None:
-        """Report two accesses that nothing orders, in two turns of ``loop`` if there is one.
+        """Report two accesses that nothing orders, in two iterations of ``loop`` if there is one.
 
         Of the earlier ones on a pipe the last in the text stands for all: what makes the later one
         wait for it orders the others, too.
@@ -126,7 +126,7 @@ class Findings:
         was, now = ("writes" if wrote else "reads"), ("writes" if writes else "reads")
         earlier, later = self._call(first), self._call(second)
         kind = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}[wrote, writes]
-        when = "" if loop is None else " in the turn before"
+        when = "" if loop is None else " in the iteration before"
         others = "statement races" if more == 1 else "statements race"
         notes = [f"{more} more {others} with it on {a}"] if more else []
         if self._function is not None:
@@ -234,7 +234,7 @@ class Findings:
         """Report a set of a flag that is up."""
         labels = [Label(first.stmt.span, "raised here, and not waited for")] if first else []
         if first is site:
-            labels = [Label(site.stmt.span, "the turn before raised it, too")]
+            labels = [Label(site.stmt.span, "the iteration before raised it, too")]
         self.report(
             "sync-double-set",
             (triple, site),
@@ -261,7 +261,7 @@ class Findings:
         """Warn of a set that may reach its flag before the wait has lowered it, once a flag."""
         other = self._unused(triple.source, triple.target)
         hint = f"use event {other.event} here and where it is waited for"
-        if _repeats(site) or other in self.used:  # each turn raises the same event again
+        if _repeats(site) or other in self.used:  # each iteration raises the same event again
             hint = f"pl.system.bar_all() before {_place(site)}"
         self.report(
             "sync-overtake",
@@ -354,6 +354,6 @@ def _way(split: Site, site: Site) -> str:
         return f"by one arm of the branch{at}"
     if isinstance(split.stmt, WhileStmt) or split.is_loop:
         if split.begin < site.begin < split.end:
-            return f"again in the next turn of the loop{at}"
-        return f"by some number of turns of the loop{at}"
+            return f"again in the next iteration of the loop{at}"
+        return f"by some number of iterations of the loop{at}"
     return f"on every way past the statement{at}"

@@ -4,8 +4,8 @@ One bit says of one instruction: all its executions so far are complete. A pipe 
 bits, namely what is complete before its next instruction starts; a raised flag carries one. So the
 rules of happens-before (hardware sheet, 3.1) are unions of sets, and a join of ways is their
 intersection. An instruction in d loops has d + 1 bits: bit k < d is about the executions in earlier
-turns of its k-th loop (and in the present turns of the loops around that one), bit d about the
-execution in the present turns of all.
+iterations of its k-th loop (and in the present iterations of the loops around that one), bit d
+about the execution in the present iterations of all.
 
 Knows bits, pipes and flags; knows no statements.
 """

@@ -163,7 +163,7 @@ class History:
                 parts.listed = _condensed(parts.listed, instruction.site)
 
     def latest(self, instruction: Instruction, known: Sequence[int]) -> dict[int, Need]:
-        """Return by pipe the last conflict that comes before in the same turn of all loops.
+        """Return by pipe the last conflict that comes before in the same iteration of all loops.
 
         ``known`` has, for each pipe, the number of its last instruction that is complete by then:
         conflicts with these are left out.
@@ -184,10 +184,10 @@ class History:
             self._add_parts(instruction, known, found, None)
         return found
 
-    def latest_of_turns(
+    def latest_of_iterations(
         self, instruction: Instruction, known: Sequence[int], body: Block, *, tensors: bool
     ) -> dict[int, Need]:
-        """Return by pipe the last conflict in earlier turns of the loop that has ``body``."""
+        """Return by pipe the last conflict in earlier iterations of the loop that has ``body``."""
         ordered = instruction.queue if instruction.in_order else None
         found: dict[int, Need] = {}
         for by_pipe in self.on_chip(instruction):
@@ -215,7 +215,7 @@ class History:
         found: dict[int, Need],
         body: Block | None,
     ) -> None:
-        """Add the last conflicts of accesses to tensors, in earlier turns if there is a body."""
+        """Add the last conflicts of tensor accesses, in earlier iterations if ``body`` is given."""
         ordered = instruction.queue if instruction.in_order else None
         for access in instruction.tensors:
             parts = self.tensors.get(access.root)
@@ -259,7 +259,7 @@ class History:
     ) -> bool:
         """True unless an access at ``site`` touches other elements, or stands in another arm.
 
-        It is taken in a later turn of the loop that has ``body``, or in the same turn.
+        It is taken in a later iteration of the loop that has ``body``, or in the same iteration.
         """
         block = body
         if block is None:
@@ -267,7 +267,7 @@ class History:
             if met is None:
                 return False
             block = met[0].block
-        return may_overlap(other, box, block, self.integers, later_turn=body is not None)
+        return may_overlap(other, box, block, self.integers, later_iteration=body is not None)
 
 
 class StraightHistory(History):

@@ -55,7 +55,7 @@ class SyncReport(NamedTuple):
     """What InsertSync added to one function."""
 
     flags: int  # pairs of a set and a wait; a primed one counts once
-    carried: int  # flags from one turn of a loop to the next, those included
+    carried: int  # flags from one iteration of a loop to the next, those included
     barriers: int  # of one pipe
     full_barriers: int  # of all pipes, with the one at the end
     fallbacks: int  # flags for which, or for answers to which, no event was free: full barriers
@@ -244,7 +244,7 @@ def _place(flag: Flag, *, answer: bool) -> str:
 def _settle(replaced: Sequence[Flag], planner: Planner) -> list[Site]:
     """Let barriers of all pipes stand for flags; return the statements before which they do.
 
-    One at the end of a loop's body does for all that a turn leaves for the next.
+    One at the end of a loop's body does for all that an iteration leaves for the next.
     """
     bodies = {flag.block for flag in replaced if flag.form is not FORWARD}
     planner.closing_bars.update((flag.block, None) for flag in replaced if flag.form is not FORWARD)

@@ -1,6 +1,6 @@
 """Goes through a function with the flags and barriers of a plan, before they are written down.
 
-Each flag of a plan is one of its own, raised and waited for in turn on every way; so a state is
+Each flag of a plan is one of its own, raised and waited for alternately on every way; so a state is
 what pipes know and what raised flags tell. Event numbers come in `sync_answers`.
 """
 
@@ -47,15 +47,15 @@ class Act(NamedTuple):
     of: Flag | Site | None  # None for what nobody suspects
     flag: Flag | None = None
     sets: bool = False
-    primes: bool = False  # for the first turn of a loop
+    primes: bool = False  # for the first iteration of a loop
     barrier: PipeType | None = None
 
 
 class PlanFlow(Flow):
     """Goes through a function with the flags and barriers of a plan, but for those dropped.
 
-    Each flag of a plan is one of its own, raised and waited for in turn on every way; so a state
-    is what pipes know and what raised flags tell.
+    Each flag of a plan is one of its own, raised and waited for alternately on every way; so a
+    state is what pipes know and what raised flags tell.
     """
 
     def __init__(self, planner: Planner, function: Function) -> None:
@@ -161,10 +161,10 @@ class PlanFlow(Flow):
         return self._told(acts, pipe, state.known[pipe], state.tokens, suspect)
 
     def told_next(self, flag: Flag, state: State) -> Bits | None:
-        """Return what the target of a CLOSING flag knows at most where the next turn needs it.
+        """Return what the target of a CLOSING flag knows at most where the next iteration needs it.
 
         That is without the flag, from a state at the end of the body. None if the pipe may learn
-        more on the way there, or no turn follows.
+        more on the way there, or no iteration follows.
         """
         block, place, pipe = flag.block, flag.wait_before, flag.target
         loop, sites = owner_of(block), block.sites[: place.index]
@@ -172,20 +172,22 @@ class PlanFlow(Flow):
         told = [act for act in acts if act.of not in self.dropped and _tells(act, pipe)]
         sources = [act.flag.source for act in told if act.flag is not None]
         own = [site for site in sites if site in self.accesses.at]
-        if any(self.accesses.at[site].queue == pipe for site in own) or self._is_last_turn(loop):
+        if any(self.accesses.at[site].queue == pipe for site in own) or self._is_last_iteration(
+            loop
+        ):
             return None
         if not all(self._is_plain(sites, each) for each in (pipe, *sources)):
             return None
 
         def known(pipe: int) -> Bits:
             found = self._told(self.closing[block], pipe, state.known[pipe], state.tokens, flag)
-            return self.numbering.next_turn(loop, found)
+            return self.numbering.next_iteration(loop, found)
 
         raised: dict[Flag | None, Bits] = {}
         for act in told:
             if act.flag is not None and act.flag.form is PRIMED:
-                raised[act.flag] = self.numbering.next_turn(loop, state.tokens[act.flag])
-            elif act.flag is not None:  # set in this turn
+                raised[act.flag] = self.numbering.next_iteration(loop, state.tokens[act.flag])
+            elif act.flag is not None:  # set in this iteration
                 source = act.flag.source
                 raised[act.flag] = known(source) | self.numbering.of_pipe[source]
         return self._told(told, pipe, known(pipe), raised, flag)
@@ -198,9 +200,9 @@ class PlanFlow(Flow):
                 return False
         return True
 
-    def _is_last_turn(self, loop: Site) -> bool:
+    def _is_last_iteration(self, loop: Site) -> bool:
         stmt = loop.stmt
-        known = self.conditions.turns.get(stmt.loop_var) if isinstance(stmt, ForStmt) else None
+        known = self.conditions.iterations.get(stmt.loop_var) if isinstance(stmt, ForStmt) else None
         return known is not None and known[1].last is True
 
     def _told(

@@ -6,7 +6,7 @@ ordered.
 
 * Both ends of a flag stand in one block, so that flags balance on every path: a wait that a branch
   or loop needs comes before it, a set that it gives comes after it.
-* What one turn of a loop leaves for the next is found by a second walk over its body. The wait
+* What one iteration of a loop leaves for the next is found by a second walk over its body. The wait
   stands at the end of the body if the waiting pipe would meet it first anyway; else the flag is
   raised before the loop (primed), waited for where needed, and waited for once more after it.
 
@@ -142,12 +142,12 @@ class Flag:
         self.source = source
         self.target = target
         self.set_after = set_after
-        self.wait_before = wait_before  # of a CLOSING flag: where the next turn needs it
+        self.wait_before = wait_before  # of a CLOSING flag: where the next iteration needs it
         self.late: Site | None = None  # set before this statement instead
         self.begin = self.end = 0
         self.event = -1
         # The event by which the source hears from the target before it sets this, and the same
-        # before it raises a PRIMED flag for the first turn.
+        # before it raises a PRIMED flag for the first iteration.
         self.back: int = NONE
         self.back_first: int = NONE
         self.known = 0  # the last instruction of the target complete when this is set
@@ -205,9 +205,9 @@ class _Added(NamedTuple):
     what: Flag | Site
     acts: int  # from where on in the text
     since: int  # where the instruction stands that it waits for
-    after: int  # what stands from there on may order the two: 0 if they are of two turns
-    needed: int  # where the instruction stands; of what the next turn needs, behind the loop's body
-    late: int  # the end of the last loop before to which a second turn has added something
+    after: int  # what stands from there on may order the two: 0 if they are of two iterations
+    needed: int  # where the instruction stands; behind the loop's body if in the next iteration
+    late: int  # the end of the last loop before to which a second iteration has added something
     apart: bool  # the two stand in different blocks, or in a branch
 
 
@@ -251,7 +251,9 @@ class Planner:
         self.log: list[_Added] = []
         # The instructions right in a block, by pipe, with their places and numbers.
         self.always: dict[Block, dict[int, list[tuple[int, int]]]] = {}
-        self.late: int = 0  # twice the end of the last loop to which a second turn added something
+        self.late: int = (
+            0  # twice the end of the last loop to which a second iteration added something
+        )
         self.now: Instruction = next(iter(accesses.at.values()))
         self.bars: dict[Site, list[PipeType]] = {}  # before a statement
         self.closing_bars: dict[Block, None] = {}  # of all pipes, at the end of a loop's body
@@ -515,8 +517,8 @@ class Planner:
 
         An instruction is met when what stands before it in the text is planned. But some of what
         is planned later acts earlier: flags that wait before a branch or loop for an instruction
-        inside it, and what the second turn of a loop adds. Nor does the plan count on what that
-        does behind the loop, or on what statements inside a loop do for its next turn.
+        inside it, and what the second iteration of a loop adds. Nor does the plan count on what
+        that does behind the loop, or on what statements inside a loop do for its next iteration.
         """
         suspects: dict[Flag | Site, None] = {}
         needed: set[Flag | Site] = set()
@@ -600,10 +602,10 @@ def _latest_first(choice: _Choice) -> tuple[int, int]:
 
 
 class _Replay:
-    """The second turn of a loop, after the first: finds what one turn leaves for the next.
+    """The second iteration of a loop: finds what one iteration leaves for the next.
 
-    Clocks count the instructions of the first turn only; whatever the second one completes on a
-    pipe comes after all of the first there.
+    Clocks count the instructions of the first iteration only; whatever the second one completes on
+    a pipe comes after all of the first there.
     """
 
     def __init__(self, planner: Planner, body: Block, before: Row) -> None:
@@ -615,7 +617,7 @@ class _Replay:
         self.frames: list[_Frame] = []
         self.tokens: dict[Flag, Token] = {}
         self.found: dict[Flag, None] = {}
-        self.independent = False  # the turns touch different parts of tensors
+        self.independent = False  # the iterations touch different parts of tensors
         self.instruction: Instruction | None = None
 
     def run(self, block: Block) -> None:
@@ -647,7 +649,7 @@ class _Replay:
         self.instruction = instruction
         pipe = instruction.queue
         known = [a if a > b else b for a, b in zip(self.before, self.clock[pipe], strict=True)]
-        latest = self.planner.history.latest_of_turns(
+        latest = self.planner.history.latest_of_iterations(
             instruction, known, self.body, tensors=not self.independent
         )
         same = self.planner.order(instruction, latest, self) if latest else None
@@ -658,7 +660,7 @@ class _Replay:
             self.clock[pipe] = _with(self.clock[pipe], pipe, self.count[pipe])
 
     def choose(self, need: Need) -> _Choice:
-        """Return where a flag from the turn before stands."""
+        """Return where a flag from the iteration before stands."""
         assert self.instruction is not None
         set_after = lifted(need.site, self.body)
         wait_before = lifted(self.instruction.site, self.body)
@@ -666,7 +668,7 @@ class _Replay:
         return need, set_after, wait_before, token
 
     def accept(self, choice: _Choice) -> None:
-        """Add a flag from the turn before."""
+        """Add a flag from the iteration before."""
         assert self.instruction is not None
         need, set_after, wait, token = choice
         target = self.instruction.queue

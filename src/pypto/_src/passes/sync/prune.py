@@ -3,11 +3,12 @@
 A suspect is tried at the place where it acts: what follows is gone through with and without it,
 from the states that the checker has there, until something races (it is needed) or both states are
 the same again (it is superfluous). Mostly that takes a few statements. Inside a loop the states
-are those of all its turns, as the checker finds them; so a suspect that leaves these as they are
-is superfluous in every turn. What goes from one turn to the next, and what is open at the end of a
-block, is tried with the whole statement that holds the block. A race there is found with states
-that can only know too much, so it proves the need in any case. Most suspects are needed by the very
-instruction before which they act, which shows without a trial when a statement is gone through.
+are those of all its iterations, as the checker finds them; so a suspect that leaves these as they
+are is superfluous in every iteration. What goes from one iteration to the next, and what is open at
+the end of a block, is tried with the whole statement that holds the block. A race there is found
+with states that can only know too much, so it proves the need in any case. Most suspects are needed
+by the very instruction before which they act, which shows without a trial when a statement is gone
+through.
 
 Knows plans, states and ways; event numbers are given later.
 """
@@ -21,7 +22,7 @@ from typing import Any, Final, TypeAlias
 
 from pypto._src.analysis.accesses import Instruction
 from pypto._src.analysis.affine import trip_count
-from pypto._src.analysis.branch_conditions import Counter, Turn
+from pypto._src.analysis.branch_conditions import Counter, Iteration
 from pypto._src.analysis.stmt_tree import Block, Site, owner_of
 from pypto._src.ir.nodes import Var
 from pypto._src.ir.stmts import ForStmt, Function, IfStmt, WhileStmt
@@ -60,7 +61,7 @@ def superfluous(flow: PlanFlow, suspects: Iterable[Suspect]) -> set[Suspect]:
 class _Way(NamedTuple):
     """What is decided on a way to a statement."""
 
-    turns: dict[Var, tuple[Counter, Turn]]
+    iterations: dict[Var, tuple[Counter, Iteration]]
     assumed: dict[object, bool]
     splits: int
     depth: int  # loops that are open
@@ -84,7 +85,9 @@ class _Places:
 
     def __init__(self) -> None:
         self.local: dict[Site, list[Suspect]] = {}  # by the statement before which they act
-        self.carried: dict[Site, list[Suspect]] = {}  # from turn to turn, by their loop
+        self.carried: dict[
+            Site, list[Suspect]
+        ] = {}  # from one iteration to the next, by their loop
         self.sites: set[Site] = set()  # those statements, and what holds them
         self.last: dict[Block, int] = {}  # the number of the last of them in a block
         # How many in a block may be superfluous.
@@ -112,8 +115,8 @@ class _Places:
 class _Trials:
     """Tries suspects in the order of the text, those inside a statement before the others.
 
-    In each statement of the function barriers come first, which hold up most, and flags from turn
-    to turn last, of which one may do for others.
+    In each statement of the function barriers come first, which hold up most, and flags from
+    iteration to iteration last, of which one may do for others.
     """
 
     def __init__(self, flow: PlanFlow, suspects: Iterable[Suspect]) -> None:
@@ -171,7 +174,7 @@ class _Trials:
                     places.close(suspect)
 
     def _look_on(self, block: Block, state: State) -> None:
-        """Find what the next turn of a loop needs, in such a state at the end of its body.
+        """Find what the next iteration of a loop needs, in such a state at the end of its body.
 
         So what loops inside each other carry is not tried loop by loop, each with all inside it.
         """
@@ -308,11 +311,11 @@ class _Trials:
 
     def _go(self, way: _Way) -> None:
         """Let conditions be decided as on a way."""
-        self.flow.conditions.turns = dict(way.turns)
+        self.flow.conditions.iterations = dict(way.iterations)
         self.flow.conditions.assumed = dict(way.assumed)
         self.flow.splits = way.splits
         self.flow.loops = [OpenLoop([], [])] * way.depth
-        self.flow.turning = False
+        self.flow.in_loop = False
 
     # ----- bodies -------------------------------------------------------------------------------
 
@@ -323,7 +326,7 @@ class _Trials:
             self._go(front.way)
             stmt = site.stmt
             if isinstance(stmt, ForStmt | WhileStmt):
-                into[0] += self._turns(site, stmt, front)
+                into[0] += self._iterations(site, stmt, front)
                 continue
             taken = None
             if isinstance(stmt, IfStmt):
@@ -336,20 +339,23 @@ class _Trials:
             undecided += self._block(block, places, ways)
         return undecided
 
-    def _turns(self, site: Site, stmt: ForStmt | WhileStmt, front: _Front) -> Iterator[_Front]:
-        """Yield the turns of a loop, with what holds when they begin, whichever went before."""
+    def _iterations(self, site: Site, stmt: ForStmt | WhileStmt, front: _Front) -> Iterator[_Front]:
+        """Yield the iterations of a loop with what holds at their start, whichever went before."""
         flow, trips = self.flow, trip_count(stmt)
         if trips == 0:
             return
         context = flow.conditions.present()
         flow.compound(site, front.state.copy())
-        turns = flow.turns_of(site, trips)
-        for turn, head in flow.visits[site][context].heads.items():
-            for last in turns.ways(turn):
-                known = dict(front.way.turns)
-                if turns.counter is not None:
-                    known[turns.counter.var] = turns.counter, turn._replace(last=last)
-                way = front.way._replace(turns=known, depth=front.way.depth + 1)
+        iterations = flow.iterations_of(site, trips)
+        for iteration, head in flow.visits[site][context].heads.items():
+            for last in iterations.ways(iteration):
+                known = dict(front.way.iterations)
+                if iterations.counter is not None:
+                    known[iterations.counter.var] = (
+                        iterations.counter,
+                        iteration._replace(last=last),
+                    )
+                way = front.way._replace(iterations=known, depth=front.way.depth + 1)
                 yield _Front(way, head.copy())
 
 

@@ -399,7 +399,7 @@ class _Lowering:
     def _carried_on(
         self, last: YieldStmt, carried: Sequence[tuple[IterArg, IterArg, Var | None]]
     ) -> list[Expr]:
-        """Copy what a turn hands on to where the loop carries it; return the names."""
+        """Copy what an iteration hands on to where the loop carries it; return the names."""
         values = list(last.value)
         places = {
             self.places.buffer[new]: index

@@ -134,7 +134,7 @@ class Builder:
 
 
 def begin_of(b: Builder, counter: Var, dim: Expr, size: int) -> Expr:
-    """Return where the tile of a turn begins: the last one ends with the tensor."""
+    """Return where the tile of an iteration begins: the last one ends with the tensor."""
     known = known_size(dim)
     if size == 1 or (known is not None and known % size == 0):
         return counter

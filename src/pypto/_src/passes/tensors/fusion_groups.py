@@ -257,12 +257,12 @@ class Waiting:
         if group.exact and not group.members and not self._is_one_tile(pending):
             self._write_moves(pending)
             return
-        # One op can be done in turn where it reads what it writes: by way of another tensor.
+        # One op that reads what it writes can be split: by way of another tensor.
         least = 1 if group.exact else 2
         if len(pending.calls) < least or self._fits_memory(self._with_homes(pending)):
             self._write(self._with_homes(pending))
         else:
-            self._write_in_turn(pending)
+            self._write_one_by_one(pending)
 
     def _fits_memory(self, pending: _Pending) -> bool:
         pending.group.sinks = [sink for sink, _ in pending.sinks]
@@ -300,7 +300,7 @@ class Waiting:
         for (sink, after), name in zip(pending.sinks, names, strict=True):
             self.places.rename(after, name, sink.target)
 
-    def _write_in_turn(self, pending: _Pending) -> None:
+    def _write_one_by_one(self, pending: _Pending) -> None:
         """Write a group that does not fit as several: each ends with its reductions."""
         last = [pair for pair in pending.sinks if self._waits(pair[0], pending)]
         waiting = [(s, a) for s, a in pending.sinks if all(s is not other for other, _ in last)]

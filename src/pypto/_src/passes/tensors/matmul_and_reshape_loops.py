@@ -81,13 +81,13 @@ def nest(
         if const_value(dim) == size:
             return level(b, (*offsets, ConstInt(0)), now)
 
-        def turn(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
+        def iteration(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
             stays = in_part and known_size(dim) is None
             begin = counter if stays else begin_of(inside, counter, dim, size)
             return level(inside, (*offsets, begin), held)
 
         name = names[axis] if names else "row" if axis < len(space) - 1 else "col"
-        return b.loop(name, (0, dim, size), now, turn)
+        return b.loop(name, (0, dim, size), now, iteration)
 
     return level(b, (), list(targets))
 
@@ -192,11 +192,11 @@ def write_transpose(b: Builder, call: Call, target: Var, chip: Target = A2A3) ->
     kind = tensor_type(source)
     rank = len(kind.shape)
     first, second = sorted((const_value(axis) or 0) % rank for axis in axes)
-    turns = second == rank - 1
-    row = first if turns else rank - 2 if rank - 2 != first else second
+    swaps_rows = second == rank - 1
+    row = first if swaps_rows else rank - 2 if rank - 2 != first else second
     unit = max(1, layout.BLOCK_BYTES // kind.dtype.bytes)
     space, sizes = list(kind.shape), [1] * rank
-    for axis, least in ((row, unit if turns else 1), (rank - 1, unit)):
+    for axis, least in ((row, unit if swaps_rows else 1), (rank - 1, unit)):
         known = known_size(space[axis])
         if known is not None and known < least:
             raise PassError(
@@ -213,7 +213,7 @@ def write_transpose(b: Builder, call: Call, target: Var, chip: Target = A2A3) ->
         tile = load_tile(b, source, offsets, sizes)
         tile = shaped(b, tile, [sizes[row], sizes[-1]])
         at, out = _swapped(offsets, first, second), _swapped(sizes, first, second)
-        if turns:
+        if swaps_rows:
             new = on_tiles(call, (tile, ConstInt(0), ConstInt(1)), b.name)
             b.stmts += new.stmts
             tile = b.let(f"{target.name}_tile", new.value)
@@ -294,15 +294,15 @@ class _Product:
         self.lhs, self.rhs = lhs, rhs
         self._check()
         a_trans, b_trans = bool(call.kwargs.get("a_trans")), bool(call.kwargs.get("b_trans"))
-        is_vector = len(tensor_type(lhs).shape) == 1  # which is a row, and never turned
-        self.turned = a_trans and not is_vector, b_trans
+        is_vector = len(tensor_type(lhs).shape) == 1  # which is a row, and stays as it is
+        self.transposed = a_trans and not is_vector, b_trans
         if len(tensor_type(rhs).shape) == 1:  # A x is x A'
             self.lhs, self.rhs = rhs, lhs
-            self.turned = False, not a_trans
+            self.transposed = False, not a_trans
         a, c = tensor_type(self.lhs).shape, tensor_type(self.rhs).shape
         self.has_rows = len(a) > 1
-        rows, inner = _matrix(a, self.turned[0])
-        other, columns = _matrix(c, self.turned[1])
+        rows, inner = _matrix(a, self.transposed[0])
+        other, columns = _matrix(c, self.transposed[1])
         self.matrix = rows, columns
         assert isinstance(call.type, TensorType)
         self.stack = call.type.shape[: -2 if self.has_rows else -1]
@@ -389,12 +389,12 @@ class _Product:
         acc = b.let(f"{name}_acc", multiply.build((left, right), {}, b.span))
         if self.inner > self.depth:
 
-            def turn(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
+            def iteration(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
                 left, right = self._operands(inside, offsets, valid, counter)
                 value = accumulate.build((held[0], left, right), {}, b.span)
                 return [inside.let(f"{name}_acc", value)]
 
-            (acc,) = b.loop("k", (self.depth, self.inner, self.depth), [acc], turn)
+            (acc,) = b.loop("k", (self.depth, self.inner, self.depth), [acc], iteration)
         rows = slice(0 if self.has_rows else 1, None)
         sizes = (*[1] * len(self.stack), *valid[rows])
         place = (*offsets[: len(self.stack)], *offsets[-2:][rows])
@@ -442,8 +442,8 @@ class _Product:
         valid: tuple[Expr, Expr],
         space: MemorySpace,
     ) -> Var:
-        turned = self.turned[space is MemorySpace.Right]
-        offsets, shape = (at[::-1], sizes[::-1]) if turned else (at, sizes)
+        transposed = self.transposed[space is MemorySpace.Right]
+        offsets, shape = (at[::-1], sizes[::-1]) if transposed else (at, sizes)
         before = tensor_type(source).shape[:-2]
         front = [
             ConstInt(0) if const_value(dim) == 1 else offset
@@ -453,20 +453,20 @@ class _Product:
         ones = [1] * len(front)
         kwargs: dict[str, Any] = {"target_memory": MemorySpace.Mat}
         if not all(isinstance(size, ConstInt) for size in valid):
-            kwargs["valid_shapes"] = MakeTuple([*ones, *(valid[::-1] if turned else valid)])
+            kwargs["valid_shapes"] = MakeTuple([*ones, *(valid[::-1] if transposed else valid)])
         box = MakeTuple([*ones, *shape[is_vector:]])
         operands = (source, MakeTuple([*front, *offsets[is_vector:]]), box)
         loaded = memory.load.build(operands, kwargs, b.span)
         mat = shaped(b, b.let(f"{source.name}_mat", loaded), shape)
         kwargs = {"target_memory": space}
-        if turned:
+        if transposed:
             kwargs["transpose"] = True
         return b.let(
             f"{source.name}_{space.name.lower()}", memory.move.build((mat,), kwargs, b.span)
         )
 
 
-def _matrix(shape: Sequence[Expr], turned: bool) -> tuple[Expr, Expr]:
+def _matrix(shape: Sequence[Expr], transposed: bool) -> tuple[Expr, Expr]:
     """Return rows and columns of each matrix of a stack; a vector is a row."""
     rows, columns = shape[-2:] if len(shape) > 1 else (ConstInt(1), shape[0])
-    return (columns, rows) if turned else (rows, columns)
+    return (columns, rows) if transposed else (rows, columns)

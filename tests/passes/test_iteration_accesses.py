@@ -1,4 +1,4 @@
-"""What parallel loops touch turn by turn, against Python itself going through the same loops."""
+"""What parallel loops touch in each iteration, against Python running the same loops."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Launches:
 
 
 def index(random: Random, names: list[str]) -> str:
-    """Return the text of an offset, not below 0 for small turns."""
+    """Return the text of an offset, not below 0 for small iterations."""
     name = random.choice(names)
     a, b = random.randint(1, 4), random.randint(1, 6)
     forms = (
@@ -56,7 +56,7 @@ def index(random: Random, names: list[str]) -> str:
 
 
 def body(random: Random, names: list[str], depth: int) -> Iterator[str]:
-    """Yield the lines of a turn."""
+    """Yield the lines of an iteration."""
     for _ in range(random.randint(1, 2)):
         kind = random.randrange(6)
         size = random.choice((4, 8))
@@ -109,18 +109,18 @@ class Recorder:
 
 
 def depends(lines: list[str], count: int) -> list[str]:
-    """Return the tensors for which the order of the turns matters."""
-    turns: list[Recorder] = []
-    for turn in range(count):
-        turns.append(Recorder())
-        exec("\n".join(lines), {"pl": turns[-1], "i": turn, "x": "x", "out": "out"})
+    """Return the tensors for which the order of the iterations matters."""
+    iterations: list[Recorder] = []
+    for iteration in range(count):
+        iterations.append(Recorder())
+        exec("\n".join(lines), {"pl": iterations[-1], "i": iteration, "x": "x", "out": "out"})
     return [
         name
         for name in ("x", "out")
         if any(
             a is not b and a.rows[name][1] & (b.rows[name][0] | b.rows[name][1])
-            for a in turns
-            for b in turns
+            for a in iterations
+            for b in iterations
         )
     ]
 

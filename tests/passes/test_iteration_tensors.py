@@ -1,4 +1,4 @@
-"""What loops do to tensors turn by turn: outside, unwritten, and the right programs beside them."""
+"""What loops do to tensors: out of bounds, uninitialized, and correct programs beside them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pypto._src.dtypes import DataType
 from pypto._src.ir.nodes import ConstBool, ConstInt, Expr, Gt, Or
 from pypto._src.ir.stmts import Program
 from pypto._src.lint.parallel_loops import check_parallel
-from pypto._src.lint.uninitialized import check_unwritten, in_flat_form
+from pypto._src.lint.uninitialized import check_uninitialized, in_flat_form
 from tests.passes.heads import program_of
-from tests.passes.test_turn_accesses import body
+from tests.passes.test_iteration_accesses import body
 
 KERNEL = """\
 @pl.program
@@ -56,18 +56,18 @@ def messages(head: str, body: str) -> list[str]:
     """Return what is found, but for the bounds of what others say of the same."""
     whole = program_of(head, body)
     return [
-        f"{f.rule_name}: {f.message}" for f in (*check_unwritten(whole), *check_parallel(whole))
+        f"{f.rule_name}: {f.message}" for f in (*check_uninitialized(whole), *check_parallel(whole))
     ]
 
 
 def test_text_of_a_region_outside() -> None:
-    """The report says which turn, and how much of a tile is there."""
+    """The report says which iteration, and how much of a tile is there."""
     text = (
         "for i in pl.range(0, 64, 16):\n"
         "    t = pl.load(x, [i, 0], [16, 64])\n"
         "    out = pl.store(t, [i, 0], [16, 64], out)"
     )
-    [found] = check_unwritten(program_of(KERNEL, text))
+    [found] = check_uninitialized(program_of(KERNEL, text))
     assert render(found) == (
         "error: pl.load of [48:64, 0:64] is outside x [60, 64] where i is 48  [out-of-bounds]\n"
         "  --> kernels.py:12:17\n"
@@ -80,7 +80,7 @@ def test_text_of_a_region_outside() -> None:
 
 def test_text_of_a_region_outside_in_a_call() -> None:
     """What a function is called with shows where it is called."""
-    [found] = check_unwritten(
+    [found] = check_uninitialized(
         program_of(HOST, "for k in pl.range(4):\n    out = self.rows(k * 16, x, out)")
     )
     assert render(found) == (
@@ -115,20 +115,20 @@ PART = "out-partly-written: output 'out' of kernel is written in part only: noth
                      id="two triangles"),
         pytest.param(f"{ROW}for i in pl.range(4):\n    if i % 2 == 0:\n"
                      "        out = pl.store(t, [i * 16, 0], [16, 64], out)",
-                     [f"{PART} [16:32, 0:64]"], id="even turns"),
+                     [f"{PART} [16:32, 0:64]"], id="even iterations"),
         pytest.param(f"{ROW}for i in pl.range(4):\n    if i % 2 == 0:\n"
                      "        out = pl.store(t, [i * 16, 0], [16, 64], out)\n    else:\n"
                      "        out = pl.store(t, [i * 16, 0], [16, 64], out)", [],
-                     id="even and odd turns"),
+                     id="even and odd iterations"),
         pytest.param(f"{ROW}for i in pl.range(4):\n    if i < 3:\n"
                      "        out = pl.store(t, [i * 16, 0], [16, 64], out)",
-                     [f"{PART} [48:64, 0:64]"], id="not the last turn"),
+                     [f"{PART} [48:64, 0:64]"], id="not the last iteration"),
         pytest.param(f"{ROW}for i in pl.range(4):\n    if i < 3:\n"
                      "        out = pl.store(t, [i * 16, 0], [16, 64], out)\n"
                      "out = pl.store(t, [48, 0], [16, 64], out)", [], id="the last one apart"),
         pytest.param(f"{ROW}for i in pl.range(4):\n    if i < n:\n"
                      "        out = pl.store(t, [i * 16, 0], [16, 64], out)", [],
-                     id="turns that are not known"),
+                     id="iterations that are not known"),
         pytest.param(f"{ROW}for i in pl.range(4):\n    if n > 0:\n"
                      "        out = pl.store(t, [i * 16, 0], [16, 64], out)\n    if n <= 0:\n"
                      "        out = pl.store(t, [i * 16, 0], [16, 64], out)", [],
@@ -158,7 +158,7 @@ PART = "out-partly-written: output 'out' of kernel is written in part only: noth
         pytest.param(f"{ROW}for i in pl.range(4):\n    if i < n:\n"
                      "        acc = pl.store(t, [i * 16, 0], [16, 64], acc)\n    if i < 2:\n"
                      "        out = pl.store(t, [i * 16, 0], [16, 64], out)",
-                     [f"{PART} [32:64, 0:64]"], id="beside turns that are not known"),
+                     [f"{PART} [32:64, 0:64]"], id="beside iterations that are not known"),
         pytest.param(f"{ROW}for i in pl.range(4):\n    if i < 2:\n"
                      "        out = pl.store(t, [i * 16, 0], [16, 64], out)\n"
                      "for i in pl.range(n):\n    if i > 2:\n        return out\n"
@@ -205,8 +205,8 @@ PART = "out-partly-written: output 'out' of kernel is written in part only: noth
                      "    out = pl.store(t, [i * 16, 0], [16, 64], out)\n    if i < 3:\n"
                      "        b = pl.load(out, [i * 16 + 16, 0], [16, 64])\n"
                      "        acc = pl.store(b, [i * 16, 0], [16, 64], acc)",
-                     ["unwritten-tensor: pl.load reads [16:32, 0:64] of out, which nothing has "
-                      "written where i is 0"], id="the rows ahead"),
+                     ["uninitialized-tensor: pl.load reads [16:32, 0:64] of out, which is "
+                      "uninitialized where i is 0"], id="the rows ahead"),
         pytest.param(f"{ROW}for i in pl.range(4):\n"
                      "    out = pl.store(t, [i * 16, 0], [16, 64], out)\n    if i > 0:\n"
                      "        b = pl.load(out, [i * 16 - 16, 0], [16, 64])\n"
@@ -221,7 +221,7 @@ PART = "out-partly-written: output 'out' of kernel is written in part only: noth
                      "    b = pl.load(x, [i // 70 * 15, 0], [15, 64])\n"
                      "    acc = pl.store(b, [0, 0], [15, 64], acc)",
                      ["out-of-bounds: pl.load of [60:75, 0:64] is outside x [60, 64] where i is "
-                      "280"], id="one of many turns"),
+                      "280"], id="one of many iterations"),
         pytest.param(f"{WHOLE}for i in pl.range(3):\n    k = i + n\n"
                      + "    k = k // 2 + k % 5\n" * 500
                      + "    acc = pl.store(pl.load(x, [k, 0], [8, 64]), [k, 0], [8, 64], acc)",
@@ -245,7 +245,7 @@ def test_kernels(body: str, wanted: list[str]) -> None:
         pytest.param("t = pl.create_tensor([64, 64], pl.FP32)\nfor i in pl.range(3):\n"
                      "    t = self.rows(i * 16, x, t)\n    out = self.rows(i * 16, t[4:64], out)\n"
                      "out = self.rows(44, x, out)",
-                     ["unwritten-tensor: rows reads [16:20, 0:64] of t, which nothing has written "
+                     ["uninitialized-tensor: rows reads [16:20, 0:64] of t, which is uninitialized "
                       "where i is 0",
                       "out-partly-written: output 'out' of main is written in part only: nothing "
                       "writes 60:64 in dimension 0"], id="rows ahead"),
@@ -280,8 +280,8 @@ class Dynamic:
 def test_sizes_of_a_call() -> None:
     """Sizes that a kernel learns when it runs are those of the tensors that it is called with."""
     for size in ("64", "N"):
-        assert check_unwritten(pl.parse_program(DYNAMIC.format(size=size))) == []
-    found = check_unwritten(pl.parse_program(DYNAMIC.format(size="60")))
+        assert check_uninitialized(pl.parse_program(DYNAMIC.format(size=size))) == []
+    found = check_uninitialized(pl.parse_program(DYNAMIC.format(size="60")))
     assert [(f.message, f.hint) for f in found] == [
         (
             "pl.load of [48:64, 0:64] is outside x [60, 64] where i is 48",
@@ -300,13 +300,13 @@ class Rows:
         self.size = size
         self.written: set[int] = set()
         self.outside = False
-        self.unwritten = False
+        self.uninitialized = False
 
     def load(self, tensor: str, at: list[int], size: list[int]) -> None:
         """Read rows."""
         self.outside |= at[0] < 0 or at[0] + size[0] > self.size
         rows = range(at[0], at[0] + size[0])
-        self.unwritten |= tensor == "out" and not self.written.issuperset(rows)
+        self.uninitialized |= tensor == "out" and not self.written.issuperset(rows)
 
     def store(self, _: None, at: list[int], size: list[int], tensor: str) -> str:
         """Write rows."""
@@ -344,13 +344,13 @@ def test_random_loops(chunk: int) -> None:
         wanted: set[str] = set()
         if rows.outside:
             wanted.add("out-of-bounds")
-        if rows.unwritten:
-            wanted.add("unwritten-tensor")
+        if rows.uninitialized:
+            wanted.add("uninitialized-tensor")
         elif len(rows.written & {*range(size)}) < size:
             wanted.add("out-partly-written")
         program = pl.parse(text, "kernels.py")
         assert isinstance(program, Program)
-        found = {f.rule_name for f in check_unwritten(program)}
+        found = {f.rule_name for f in check_uninitialized(program)}
         assert found == wanted, (seed, text)
         outcomes.add(", ".join(sorted(wanted)))
     assert len(outcomes) > 3
@@ -369,16 +369,16 @@ def test_a_condition_of_many_parts() -> None:
     whole = in_flat_form(program_of(KERNEL, WHOLE))
     assert whole is not None
     [function] = whole.functions_
-    turns = TensorParts(function, {}).turns
-    values = Values(turns.integers, lambda _: True)
+    iterations = TensorParts(function, {}).iterations
+    values = Values(iterations.integers, lambda _: True)
     positive = Gt(function.params[1], ConstInt(0, DataType.INT64), DataType.BOOL)
-    assert values.decide(Or(positive, ConstBool(True), DataType.BOOL), turns.root) is True
-    assert values.key(positive, turns.root) is not None
+    assert values.decide(Or(positive, ConstBool(True), DataType.BOOL), iterations.root) is True
+    assert values.key(positive, iterations.root) is not None
     expr: Expr = positive
     for _ in range(60):
         expr = Or(expr, expr, DataType.BOOL)
-    assert values.decide(expr, turns.root) is None
-    assert values.key(expr, turns.root) is not None
+    assert values.decide(expr, iterations.root) is None
+    assert values.key(expr, iterations.root) is not None
     for _ in range(60):
         expr = Or(expr, expr, DataType.BOOL)
-    assert values.key(expr, turns.root) is None
+    assert values.key(expr, iterations.root) is None

@@ -1,4 +1,4 @@
-"""Parallel loops whose turns depend on each other: what is found, and what is not."""
+"""Parallel loops whose iterations depend on each other: what is found, and what is not."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ def test_text() -> None:
         "out = pl.store(acc, [0, 0], [16, 32], out)"
     )
     assert render(found) == (
-        "error: the turns of a parallel loop depend on each other: each uses the acc of the one "
-        "before  [parallel-turns]\n"
+        "error: the iterations of a parallel loop depend on each other: each uses the acc of "
+        "the one before  [parallel-iterations]\n"
         "  --> kernels.py:11:9\n"
         "   |\n"
         "11 |         for i in pl.parallel(16, 64, 16):\n"
         "   |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
         "12 |             acc = pl.add(acc, pl.load(x, [i, 0], [16, 32]))\n"
-        "   |                   ----------------------------------------- what an earlier turn has "
-        "made of it\n"
+        "   |                   ----------------------------------------- "
+        "what an earlier iteration has made of it\n"
         "   = hint: write for i in pl.range(...)"
     )
 
 
 def test_text_of_a_tensor() -> None:
-    """A part of a tensor that all turns write is shown where it is written."""
+    """A part of a tensor that all iterations write is shown where it is written."""
     [found] = findings(
         "for i in pl.parallel(4):\n"
         "    t = pl.load(x, [i * 16, 0], [16, 32])\n"
         "    out = pl.store(t, [i * 8, 0], [16, 32], out)"
     )
     assert render(found) == (
-        "error: the turns of a parallel loop depend on each other: each writes elements of out "
-        "that others write  [parallel-turns]\n"
+        "error: the iterations of a parallel loop depend on each other: each writes elements of "
+        "out that others write  [parallel-iterations]\n"
         "  --> kernels.py:12:19\n"
         "   |\n"
         "12 |             out = pl.store(t, [i * 8, 0], [16, 32], out)\n"
@@ -75,16 +75,16 @@ READ = "one writes elements of out that others read"
         pytest.param(f"{T}for i in pl.parallel(n):\n"
                      "    out = pl.store(t, [n, 0], [16, 32], out)", [EACH], id="open bounds"),
         pytest.param(f"{T}for i in pl.parallel(1):\n"
-                     "    out = pl.store(t, [0, 0], [16, 32], out)", [], id="one turn"),
+                     "    out = pl.store(t, [0, 0], [16, 32], out)", [], id="one iteration"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    if i == 3:\n"
-                     "        out = pl.store(t, [0, 0], [16, 32], out)", [], id="in one turn"),
+                     "        out = pl.store(t, [0, 0], [16, 32], out)", [], id="in one iteration"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    r = i % 2\n"
                      "    out = pl.store(t, [r * 16, 0], [16, 32], out)", [EACH], id="by parity"),
         pytest.param(f"{T}for i in pl.parallel(2):\n    r = i % 2\n"
-                     "    out = pl.store(t, [r * 16, 0], [16, 32], out)", [], id="one turn each"),
+                     "    out = pl.store(t, [r * 16, 0], [16, 32], out)", [], id="one by one"),
         pytest.param(f"{T}for i in pl.parallel(n):\n    r = i % 3\n"
                      "    out = pl.store(t, [r * 16, 0], [16, 32], out)",
-                     [f"{EACH}, if there are 4 turns or more"], id="by remainder, open bounds"),
+                     [f"{EACH}, if there are 4 iterations or more"], id="remainder, open"),
         pytest.param(f"{T}for i in pl.parallel(4):\n"
                      "    out = pl.store(t, [i // 2 * 16, 0], [16, 32], out)", [EACH],
                      id="by halves"),
@@ -107,7 +107,7 @@ READ = "one writes elements of out that others read"
                      id="an open stride, the rows behind"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    for j in pl.range(2):\n"
                      "        out = pl.store(t, [i * 16 + j * 16, 0], [16, 32], out)", [EACH],
-                     id="more rows than a turn has"),
+                     id="more rows than an iteration has"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    for j in pl.range(i):\n"
                      "        out = pl.store(t, [j * 16, 0], [16, 32], out)", [EACH],
                      id="triangle"),
@@ -116,7 +116,7 @@ READ = "one writes elements of out that others read"
                      id="open bounds inside"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    for j in pl.range(i, n):\n"
                      "        out = pl.store(t, [j * 16, 0], [16, 32], out)", [],
-                     id="bounds inside that turns change"),
+                     id="bounds inside that iterations change"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    if n > 0:\n"
                      "        out = pl.store(t, [0, 0], [16, 32], out)", [EACH],
                      id="on one way"),
@@ -126,10 +126,10 @@ READ = "one writes elements of out that others read"
                      id="on two ways that exclude each other"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    if i < n:\n"
                      "        out = pl.store(t, [0, 0], [16, 32], out)", [],
-                     id="on ways that turns decide"),
+                     id="on ways that iterations decide"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    if i % 2 == 0:\n"
                      "        out = pl.store(t, [0, 0], [16, 32], out)", [EACH],
-                     id="in each other turn"),
+                     id="in each other iteration"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    k = 0\n    for j in pl.range(2):\n"
                      "        out = pl.store(t, [i * 16 + k, 0], [16, 32], out)\n        k = k + 8",
                      [EACH], id="a number that counts"),
@@ -145,10 +145,10 @@ READ = "one writes elements of out that others read"
                      id="nested"),
         pytest.param(f"{T}for i in pl.parallel(2):\n    for j in pl.range(i, i + 2):\n"
                      "        out = pl.store(t, [j * 16, 0], [16, 32], out)", [EACH],
-                     id="a loop that each turn moves"),
+                     id="a loop that each iteration moves"),
         pytest.param(f"{T}for i in pl.parallel(2):\n    for j in pl.range(4):\n"
                      "        out = pl.store(t, [j * 16, 0], [16, 32], out)", [EACH],
-                     id="all of it in each turn"),
+                     id="all of it in each iteration"),
         pytest.param(f"{T}for i in pl.range(2):\n    for j in pl.parallel(4):\n"
                      "        out = pl.store(t, [j * 16, 0], [16, 32], out)", [],
                      id="in another loop"),
@@ -184,7 +184,7 @@ READ = "one writes elements of out that others read"
 )  # fmt: skip
 def test_kernels(body: str, wanted: list[str]) -> None:
     """What is certain is found, and nothing that may be right."""
-    start = "the turns of a parallel loop depend on each other: "
+    start = "the iterations of a parallel loop depend on each other: "
     assert [found.message.removeprefix(start) for found in findings(body)] == wanted
 
 
@@ -269,7 +269,7 @@ SUMS = "one writes elements of acc that others read"
         pytest.param("for i in pl.parallel(4):\n    acc = self.either(i, x[0:16], acc)", [EACH2],
                      id="in a branch"),
         pytest.param("for i in pl.parallel(2):\n    acc = self.either(i, x[0:16], acc)", [],
-                     id="in one turn"),
+                     id="in one iteration"),
         pytest.param("t = pl.create_tensor([16, 32], pl.FP32)\n"
                      "for i in pl.parallel(0, 64, 16):\n    t = self.more(x[i : i + 16], t)",
                      ["one writes elements of t that others read"], id="a tensor for all"),
@@ -283,7 +283,7 @@ def test_launches(body: str, wanted: list[str]) -> None:
     text = HOST + "".join(f"        {line}\n" for line in body.splitlines())
     program = pl.parse(text, "kernels.py")
     assert isinstance(program, Program)
-    start = "the turns of a parallel loop depend on each other: "
+    start = "the iterations of a parallel loop depend on each other: "
     assert [f.message.removeprefix(start) for f in check_parallel(program)] == wanted
 
 
@@ -317,8 +317,8 @@ def test_text_of_a_launch() -> None:
     assert isinstance(program, Program)
     [found] = check_parallel(program)
     assert render(found) == (
-        "error: the turns of a parallel loop depend on each other: one writes elements of acc that "
-        "others read  [parallel-turns]\n"
+        "error: the iterations of a parallel loop depend on each other: one writes elements of "
+        "acc that others read  [parallel-iterations]\n"
         "  --> kernels.py:44:19\n"
         "   |\n"
         "44 |             acc = self.more(x[i : i + 16], acc)\n"

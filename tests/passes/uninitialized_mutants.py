@@ -1,7 +1,7 @@
 """Takes writes out of programs on purpose, and compares what the check says with what runs do.
 
-Run ``python -m tests.passes.unwritten_mutants [PROGRAMS]`` for the counts of every example and of
-random programs. In each mutant one statement no longer writes:
+Run ``python -m tests.passes.uninitialized_mutants [PROGRAMS]`` for the counts of every example and
+of random programs. In each mutant one statement no longer writes:
 
 * *tile*: a tile comes from ``create_tile`` in place of what computed it;
 * *store*: a store, or another op that writes a tensor, is left out;
@@ -33,7 +33,7 @@ from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.nodes import Call, GlobalVar, TensorType, TileType
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
-from pypto._src.lint.uninitialized import check_unwritten
+from pypto._src.lint.uninitialized import check_uninitialized
 from pypto._src.ops import memory
 from pypto._src.passes.pass_manager import PassManager
 from tests.passes.build import random_kernel
@@ -54,7 +54,7 @@ class Mutant(NamedTuple):
     @property
     def findings(self) -> list[Diagnostic]:
         """What the check says of it."""
-        return check_unwritten(self.program)
+        return check_uninitialized(self.program)
 
 
 def mutants(program: ir.Program) -> Iterator[Mutant]:
@@ -144,7 +144,7 @@ def verdict(case: demo.Case, program: ir.Program) -> str:
 def reads_poison(program: ir.Program, name: str) -> bool:
     """True if a strict run of a kernel reads what nobody wrote, on arguments or any way through.
 
-    The ways take branches and the turns of loops with open bounds as they like.
+    The ways take branches and the iterations of loops with open bounds as they like.
     """
     lowered = PassManager().run_passes(program)
     function = lowered.get_function(name)

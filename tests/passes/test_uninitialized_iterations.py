@@ -1,4 +1,4 @@
-"""Tiles that some turn reads without a value, against Python going through the same loops."""
+"""Tiles that some iteration reads without a value, against Python going through the same loops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import pypto.language as pl
 from pypto._src.ir.stmts import Program
-from pypto._src.lint.uninitialized import check_unwritten
+from pypto._src.lint.uninitialized import check_uninitialized
 
 HEAD = """\
 @pl.program
@@ -106,7 +106,7 @@ def test_random_loops(chunk: int) -> None:
         code = "\n" * text[:start].count("\n") + "if True:\n" + text[start:]
         exec(code, {"pl": recorder, "x": None, "out": None})
         wanted = sorted(line - 1 for line in recorder.found - {0})
-        found = [f for f in check_unwritten(program) if f.rule_name == "unwritten-tile"]
+        found = [f for f in check_uninitialized(program) if f.rule_name == "uninitialized-tile"]
         assert sorted(f.related[0].span.begin_line for f in found) == wanted, (seed, text)
         outcomes.add(len(wanted))
     assert outcomes >= {0, 1, 2}

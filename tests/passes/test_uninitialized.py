@@ -8,14 +8,15 @@ from random import Random
 import pytest
 
 import pypto.language as pl
+from pypto import passes
 from pypto._src import demo
 from pypto._src.analysis.interval_sets import missing, repeated, shifted, union
 from pypto._src.diagnostics import Diagnostic, render
 from pypto._src.ir.nodes import ConstBool
 from pypto._src.ir.stmts import IfStmt, Program, Stmt
-from pypto._src.lint.uninitialized import check_unwritten
+from pypto._src.lint.uninitialized import check_uninitialized
 from tests.passes.heads import KERNEL, program_of
-from tests.passes.unwritten_mutants import drawn, mutants, random_program, reads_poison, verdict
+from tests.passes.uninitialized_mutants import drawn, mutants, random_program, reads_poison, verdict
 from tests.properties.launches import random_launches
 from tests.properties.tensor_programs import random_tensor_source
 
@@ -63,7 +64,7 @@ WHOLE = "out = pl.store(pl.load(x, [0, 0], [64, 32]), [0, 0], [64, 32], out)"
 
 def findings(head: str, body: str) -> list[Diagnostic]:
     """Return what is found in a program whose last function goes on with ``body``."""
-    return check_unwritten(program_of(head, body))
+    return check_uninitialized(program_of(head, body))
 
 
 def messages(head: str, body: str) -> list[str]:
@@ -75,7 +76,7 @@ def test_text_of_a_tile() -> None:
     """The whole report: who reads, where the tile is made, and what gives it a value."""
     [found] = findings(KERNEL, f"t = pl.create_tile([64, 32], pl.FP32)\nu = pl.exp(t)\n{WHOLE}")
     assert render(found) == (
-        "error: pl.exp reads t, which nothing has written  [unwritten-tile]\n"
+        "error: pl.exp reads t, which is uninitialized  [uninitialized-tile]\n"
         "  --> kernels.py:11:13\n"
         "   |\n"
         "11 |         u = pl.exp(t)\n"
@@ -96,8 +97,8 @@ def test_text_of_a_way() -> None:
     )
     [found] = findings(KERNEL, body)
     assert render(found) == (
-        "warning: pl.store reads t, which nothing has written where a condition does not hold  "
-        "[unwritten-tile]\n"
+        "warning: pl.store reads t, which is uninitialized where a condition does not hold  "
+        "[uninitialized-tile]\n"
         "  --> kernels.py:13:15\n"
         "   |\n"
         "13 |         out = pl.store(t, [0, 0], [64, 32], out)\n"
@@ -136,131 +137,131 @@ END = "self.copy(x, out)"
     ("body", "wanted"),
     [
         pytest.param(f"{MADE}for i in pl.range(4):\n    t = pl.add(t, t)\n{WHOLE}",
-                     ["unwritten-tile: pl.add reads t, which nothing has written"], id="carried"),
+                     ["uninitialized-tile: pl.add reads t, which is uninitialized"], id="carried"),
         pytest.param(f"{MADE}for i in pl.range(4):\n    if n > i:\n        t = pl.exp(t)\n{WHOLE}",
                      [], id="carried, in a branch"),
         pytest.param(f"{MADE}for i in pl.range(4):\n    if i == 0:\n"
                      "        t = pl.load(x, [0, 0], [64, 32])\n    else:\n"
-                     f"        t = pl.exp(t)\n{WHOLE}", [], id="first turn"),
+                     f"        t = pl.exp(t)\n{WHOLE}", [], id="first iteration"),
         pytest.param(f"{MADE}for i in pl.range(4):\n    if i != 0:\n"
                      "        t = pl.load(x, [0, 0], [64, 32])\n    else:\n"
                      f"        t = pl.exp(t)\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
-                     id="wrong turn"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized"],
+                     id="wrong iteration"),
         pytest.param(f"{MADE}if n > 0:\n    t = pl.load(x, [0, 0], [64, 32])\nif n <= 0:\n"
                      f"    t = pl.full([64, 32], pl.FP32, 0.0)\nu = pl.exp(t)\n{WHOLE}",
                      [], id="two conditions"),
         pytest.param(f"{MADE}for i in pl.range(1, n):\n    if i * 2 <= 5:\n"
                      f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
-                     [], id="first turn, by a multiple"),
+                     [], id="first iteration, by a multiple"),
         pytest.param(f"{MADE}for i in pl.range(1, n, 3):\n    if 9 - i * 4 < 5:\n"
                      f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
-                     id="wrong turn, by a multiple"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized"],
+                     id="wrong iteration, by a multiple"),
         pytest.param(f"{MADE}if n + 1 <= n:\n    u = pl.exp(t)\n{WHOLE}",
                      [], id="a branch that nothing takes"),
         pytest.param(f"{MADE}for i in pl.range(n):\n    if i + n == n + i + 1:\n"
                      f"        u = pl.exp(t)\n{WHOLE}",
-                     [], id="a branch that no turn takes"),
+                     [], id="a branch that no iteration takes"),
         pytest.param(f"{MADE}for i in pl.range(n, n):\n    u = pl.exp(t)\n"
                      f"if n > 0:\n    {WHOLE}\nelse:\n    {WHOLE}",
-                     [], id="a loop that has no turns"),
+                     [], id="a loop that has no iterations"),
         pytest.param(f"{MADE}if n > 0:\n    t = pl.load(x, [0, 0], [64, 32])\nif n > 0:\n"
                      f"    u = pl.exp(t)\n{WHOLE}", [], id="the same condition twice"),
         pytest.param(f"{MADE}for i in pl.range(n):\n    t = pl.load(x, [0, 0], [64, 32])\n"
                      f"u = pl.exp(t)\n{WHOLE}", [], id="a loop that may not run"),
         pytest.param(f"{MADE}for i in pl.range(0):\n    t = pl.load(x, [0, 0], [64, 32])\n"
                      f"u = pl.exp(t)\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized"],
                      id="a loop that does not run"),
         pytest.param(f"for i in pl.range(4):\n    {MADE}    if i == 0:\n"
                      f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
-                     id="written in the first turn only"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized"],
+                     id="written in the first iteration only"),
         pytest.param(f"for i in pl.range(1):\n    {MADE}    if i == 0:\n"
                      f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
-                     [], id="written in the only turn"),
+                     [], id="written in the only iteration"),
         pytest.param(f"for i in pl.range(n):\n    {MADE}    if i == 0:\n"
                      f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
-                     [], id="written in what may be the only turn"),
+                     [], id="written in what may be the only iteration"),
         pytest.param(f"for i in pl.range(4):\n    {MADE}    if i == 0:\n"
                      "        t = pl.load(x, [0, 0], [64, 32])\n    if i == 0:\n"
-                     f"        u = pl.exp(t)\n{WHOLE}", [], id="read in the first turn only"),
+                     f"        u = pl.exp(t)\n{WHOLE}", [], id="read in the first iteration only"),
         pytest.param(f"for i in pl.range(4):\n    {MADE}    if i < 2:\n"
                      f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written where i is 2"],
-                     id="written in the first two turns"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized where i is 2"],
+                     id="written in the first two iterations"),
         pytest.param(f"for i in pl.range(4):\n    {MADE}    for j in pl.range(i):\n"
                      f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written where i is 0"],
-                     id="written in a loop that the first turn leaves out"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized where i is 0"],
+                     id="written in a loop that the first iteration leaves out"),
         pytest.param(f"for i in pl.range(4):\n    {MADE}    for j in pl.range(3 - i):\n"
                      f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written where i is 3"],
-                     id="written in a loop that the last turn leaves out"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized where i is 3"],
+                     id="written in a loop that the last iteration leaves out"),
         pytest.param(f"for i in pl.range(4):\n    {MADE}    for j in pl.range(i + 1):\n"
                      f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
-                     [], id="written in a loop that all turns run"),
+                     [], id="written in a loop that all iterations run"),
         pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
                      f"    for j in pl.range(0, i - 2):\n        {MADE}    u = pl.exp(t)\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written where i is 3"],
-                     id="made anew in a loop that the last turn runs"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized where i is 3"],
+                     id="made anew in a loop that the last iteration runs"),
         pytest.param(f"for i in pl.range(4):\n    {MADE}    for j in pl.range(i, n):\n"
                      f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
                      [], id="written in a loop that is not known"),
         pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor k in pl.range(n):\n    u = pl.exp(t)\n"
                      "for i in pl.range(4):\n    for j in pl.range(0, i - 5):\n"
                      f"        {MADE}    u = pl.exp(t)\n{WHOLE}",
-                     [], id="made anew in a loop that no turn runs"),
+                     [], id="made anew in a loop that no iteration runs"),
         pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(0):\n    {MADE}"
                      f"    u = pl.exp(t)\n{WHOLE}", [], id="read in a loop that does not run"),
         pytest.param(f"for i in pl.range(4):\n    {MADE}    if i % 2 == 0:\n"
                      f"        t = pl.load(x, [0, 0], [64, 32])\n    u = pl.exp(t)\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written where i is 1"],
-                     id="written in even turns"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized where i is 1"],
+                     id="written in even iterations"),
         pytest.param(f"for i in pl.range(4):\n    for j in pl.range(2):\n        {MADE}"
                      "        if i == 0:\n            t = pl.load(x, [0, 0], [64, 32])\n"
                      f"        u = pl.exp(t)\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
-                     id="written in the first turn of an outer loop only"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized"],
+                     id="written in the first iteration of an outer loop only"),
         pytest.param(f"for i in pl.range(4):\n    for j in pl.range(0, 1 - i):\n        {MADE}"
                      "        if i == 0:\n            t = pl.load(x, [0, 0], [64, 32])\n"
                      f"        u = pl.exp(t)\n{WHOLE}",
-                     [], id="written in the only turn in which an inner loop runs"),
+                     [], id="written in the only iteration in which an inner loop runs"),
         pytest.param(f"{MADE}for i in pl.range(4):\n    for j in pl.range(0, i):\n"
                      f"        u = pl.exp(t)\n    t = pl.load(x, [0, 0], [64, 32])\n{WHOLE}",
-                     [], id="read in a loop that the first turn leaves out"),
+                     [], id="read in a loop that the first iteration leaves out"),
         pytest.param(f"{MADE}for i in pl.range(4):\n    k = 0\n    while k < i:\n"
                      "        u = pl.exp(t)\n        k = k + 1\n"
                      f"    t = pl.load(x, [0, 0], [64, 32])\n{WHOLE}",
-                     [], id="read in a while loop that the first turn leaves out"),
+                     [], id="read in a while loop that the first iteration leaves out"),
         pytest.param(f"{MADE}for i in pl.range(4):\n    for j in pl.range(i, 2):\n"
                      f"        u = pl.exp(t)\n    t = pl.load(x, [0, 0], [64, 32])\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
-                     id="read in a loop that the first turn runs"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized"],
+                     id="read in a loop that the first iteration runs"),
         pytest.param(f"{MADE}for i in pl.range(4):\n    for j in pl.range(n):\n"
                      f"        u = pl.exp(t)\n    t = pl.load(x, [0, 0], [64, 32])\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
-                     id="read in a loop that runs in every turn or in none"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized"],
+                     id="read in a loop that runs in every iteration or in none"),
         pytest.param("t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
                      f"    for j in pl.range(0, 1 - i):\n        u = pl.exp(t)\n    {MADE}{WHOLE}",
-                     [], id="made anew behind a loop that later turns leave out"),
+                     [], id="made anew behind a loop that later iterations leave out"),
         pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
                      f"    u = pl.exp(t)\n    if n > 0:\n        {MADE}{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written where a "
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized where a "
                       "condition holds"], id="made anew on one way"),
         pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
                      f"    u = pl.exp(t)\n    if i == 0:\n        {MADE}{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written"],
-                     id="made anew in the first turn"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized"],
+                     id="made anew in the first iteration"),
         pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
                      f"    u = pl.exp(t)\n    if i == 3:\n        {MADE}{WHOLE}",
-                     [], id="made anew in the last turn"),
+                     [], id="made anew in the last iteration"),
         pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
                      f"    u = pl.exp(t)\n    if n > i:\n        {MADE}{WHOLE}",
-                     [], id="made anew in turns that are not known"),
+                     [], id="made anew in iterations that are not known"),
         pytest.param(f"{MADE}v = pl.view(t, [16, 32], [0, 0])\nu = pl.exp(v)\n{WHOLE}",
-                     ["unwritten-tile: pl.exp reads t, which nothing has written"], id="view"),
+                     ["uninitialized-tile: pl.exp reads t, which is uninitialized"], id="view"),
         pytest.param(f"{MADE}u = pl.row_max(pl.load(x, [0, 0], [64, 32]), t)\n{WHOLE}",
                      [], id="scratch"),
         pytest.param("out = pl.store(pl.load(x, [0, 0], [32, 32]), [32, 0], [32, 32], out)",
@@ -297,9 +298,9 @@ END = "self.copy(x, out)"
                      ["out-not-always-written: output 'out' of kernel is not written where a "
                       "condition does not hold"], id="no else"),
         pytest.param(f"if n == 0:\n    {WHOLE}\nelse:\n    {WHOLE}", [], id="on both ways"),
-        pytest.param(f"for i in pl.range(4):\n    if i == 3:\n        {WHOLE}", [], id="last turn"),
+        pytest.param(f"for i in pl.range(4):\n    if i == 3:\n        {WHOLE}", [], id="the last"),
         pytest.param(f"t = pl.load(out, [0, 0], [64, 32])\n{WHOLE}",
-                     ["unwritten-tensor: pl.load reads out, which nothing has written"],
+                     ["uninitialized-tensor: pl.load reads out, which is uninitialized"],
                      id="an output that is read"),
         pytest.param(f"{WHOLE}\nt = pl.load(out, [0, 0], [64, 32])", [], id="read afterwards"),
     ],
@@ -313,14 +314,14 @@ def test_kernels(body: str, wanted: list[str]) -> None:
     ("body", "wanted"),
     [
         pytest.param(f"{NEW}self.copy(t, out)",
-                     ["unwritten-tensor: copy reads t, which nothing has written"], id="new"),
+                     ["uninitialized-tensor: copy reads t, which is uninitialized"], id="new"),
         pytest.param(f"{NEW}t = self.copy(x, t)\nself.copy(t, out)", [], id="written"),
         pytest.param(f"{NEW}self.more(x, t)\n{END}",
-                     ["unwritten-tensor: more reads t, which nothing has written"], id="summed"),
+                     ["uninitialized-tensor: more reads t, which is uninitialized"], id="summed"),
         pytest.param(f"{NEW}for i in pl.range(0, 48, 16):\n    t = self.rows(i, x, t)\n"
                      "self.copy(t, out)",
-                     ["unwritten-tensor: copy reads 48:64 in dimension 0 of t, which nothing has "
-                      "written"], id="rows missing"),
+                     ["uninitialized-tensor: copy reads 48:64 in dimension 0 of t, which is "
+                      "uninitialized"], id="rows missing"),
         pytest.param(f"{NEW}for i in pl.range(0, 64, 16):\n    t = self.rows(i, x, t)\n"
                      "self.copy(t, out)", [], id="all rows"),
         pytest.param("for i in pl.range(0, 48, 16):\n    out = self.rows(i, x, out)",
@@ -330,10 +331,10 @@ def test_kernels(body: str, wanted: list[str]) -> None:
         pytest.param("out = self.rows(n, x, out)", [], id="the caller's rows"),
         pytest.param(f"{NEW}for i in pl.range(4):\n    if i > 0:\n        self.more(t, out)\n"
                      f"    t = self.copy(x, t)\n{END}",
-                     ["unwritten-tensor: more reads [0:16, 0:32] of out, which nothing has written "
-                      "where i is 1"], id="an output that later turns read"),
+                     ["uninitialized-tensor: more reads [0:16, 0:32] of out, which is "
+                      "uninitialized where i is 1"], id="an output that later iterations read"),
         pytest.param(f"{NEW}for i in pl.range(4):\n    if i > 0:\n        self.copy(t, out)\n"
-                     f"    t = self.copy(x, t)\n{END}", [], id="later turns"),
+                     f"    t = self.copy(x, t)\n{END}", [], id="later iterations"),
         pytest.param("a = pl.create_tensor([64, 32], pl.FP32)\n"
                      "b = pl.create_tensor([64, 32], pl.FP32)\na = self.copy(x, a)\n"
                      "for i in pl.range(4):\n    b = self.copy(a, b)\n    a, b = b, a\n"
@@ -342,7 +343,7 @@ def test_kernels(body: str, wanted: list[str]) -> None:
                      "b = pl.create_tensor([64, 32], pl.FP32)\n"
                      "for i in pl.range(4):\n    b = self.copy(a, b)\n    a, b = b, a\n"
                      "out = self.copy(a, out)",
-                     ["unwritten-tensor: copy reads a, which nothing has written"],
+                     ["uninitialized-tensor: copy reads a, which is uninitialized"],
                      id="swapped, not written"),
         pytest.param(f"v = pl.view(out, [32, 32], [0, 0])\n{END}", [], id="view"),
         pytest.param(f"{NEW}{END}\nreturn t",
@@ -367,7 +368,7 @@ def examples() -> dict[str, demo.Case]:
 
 def test_examples_are_clean() -> None:
     """Nothing is said of the examples, which are right."""
-    assert [(name, check_unwritten(case.program)) for name, case in examples().items()] == [
+    assert [(name, check_uninitialized(case.program)) for name, case in examples().items()] == [
         (name, []) for name in examples()
     ]
 
@@ -376,11 +377,11 @@ def test_examples_are_clean() -> None:
 def test_random_programs_are_clean(chunk: int) -> None:
     """Nothing is said of programs that are right by how they are drawn."""
     for seed in range(chunk * 30, chunk * 30 + 30):
-        assert check_unwritten(random_program(seed)[0]) == [], seed
+        assert check_uninitialized(random_program(seed)[0]) == [], seed
         for make in (random_launches, random_tensor_source):
             pick = Random(seed)
             program = pl.parse_program(make(pick.randrange, 4 + seed % 13))
-            assert check_unwritten(program) == [], (make, seed)
+            assert check_uninitialized(program) == [], (make, seed)
 
 
 # Each of them writes a pl.InOut tensor, or one that an open loop or branch may write as well.
@@ -430,7 +431,7 @@ def test_deep_nesting() -> None:
     inner: Stmt = function.body
     for _ in range(1500):
         inner = IfStmt(ConstBool(True), inner, None)
-    assert [found.rule_name for found in check_unwritten(function.with_body(inner))] == []
+    assert [found.rule_name for found in check_uninitialized(function.with_body(inner))] == []
 
 
 def test_covers() -> None:
@@ -445,3 +446,8 @@ def test_covers() -> None:
     assert missing((0, 8), ((0, 4), (6, 8))) == (4, 6)
     assert missing((2, 8), ((0, 4), (4, 9))) is None
     assert missing((0, 8), ()) == (0, 8)
+
+
+def test_former_name() -> None:
+    """The former name of the check still works."""
+    assert passes.check_unwritten is passes.check_uninitialized
