@@ -27,6 +27,7 @@ ELSEWHERE = {
                         "argument-dlpack"),
     "assembler": ("emit/test_build_output.py::test_an_assembler_that_dies",
                   "assembler"),
+    "cache": ("attack/test_cache.py::test_no_space_anywhere", "and its substitute in"),
     "compiler": ("run/test_cache.py::test_compile_error", "compiler"),
     "conversion": ("api/test_11_ops.py::test_failed_conversion", "is to give"),
     "emit": ("emit/test_cpp.py::test_what_is_no_scalar_is_refused", " as a scalar"),

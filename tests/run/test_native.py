@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pypto._src.run.cache import is_verified
 from pypto._src.run.native import KernelError, NativeKernel, launcher_source, load_kernel, pack
 from pypto._src.run.toolchain import (
     NAMES,
@@ -219,6 +221,9 @@ def test_unloadable_object_is_made_anew(
     first = load_kernel(KERNEL, toolchain=toolchain, include_dirs=[headers])
     first.path.unlink()
     first.path.write_text("not an object at all")
+    digest = hashlib.sha256(first.path.read_bytes()).hexdigest()
+    first.path.with_suffix(".sha256").write_text(f"{digest}  {first.path.name}\n")
+    assert is_verified(first.path)
     moved = home.rename(home.with_name("second"))  # a path that the loader has not seen
     monkeypatch.setenv("PYPTO_CACHE_DIR", str(moved))
     kernel = load_kernel(KERNEL, toolchain=toolchain, include_dirs=[headers])

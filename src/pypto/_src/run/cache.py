@@ -1,42 +1,49 @@
 """Keep compiled shared objects on disk, named by the hash of all that went into them.
 
-An entry is ``<cache>/<schema>/<key[:2]>/<key>.so`` with its ``<key>.cpp`` beside it. There are no
-locks: a build happens in a directory of its own and ends with an atomic rename, so a reader sees a
-whole entry or none, and two processes that build the same entry at once both get it right. Knows
-compilers only as a `Toolchain`, and nothing about what the source means.
+An entry is ``<cache>/<schema>/<key[:2]>/<key>.so``, with its source in ``<key>.cpp`` and the hash
+of the object in ``<key>.sha256``. There are no locks: a build happens in a directory of its own and
+ends with atomic renames, the hash last, so an object that is damaged or half replaced does not have
+its hash and is made anew. Two processes that build the same entry at once both get it right.
+
+Whoever can write an entry can run code as this user, so the hash is no protection against others:
+directories and files that others can write are not used at all (`ownership`), and what was checked
+is still there when it is loaded. Knows compilers only as a `Toolchain`, and nothing about what the
+source means.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import functools
 import hashlib
 import os
 import platform
 import shlex
 import shutil
-import struct
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from pypto._src import knobs
 from pypto._src.errors import PyptoError
+from pypto._src.run.ownership import make_private, open_own, why_not_trusted
 from pypto._src.run.shield import shielded
 from pypto._src.run.toolchain import Toolchain, run
 
-SCHEMA = 1  # raise it when keys or entries change their meaning
+SCHEMA = 2  # raise it when keys or entries change their meaning
 
 COMPILE_TIMEOUT_S = 120.0
 
 _STALE_AFTER_S = 3600.0
 _WORK_PREFIX = "tmp-"
-_ELF64 = b"\x7fELF\x02"
 _SHOWN_LINES = 8  # of what the compiler wrote
+_FULL_BELOW_BYTES = 1 << 16
 
 Listing = tuple[tuple[str, int, int], ...]  # name below the directory, bytes, mtime in ns
 
@@ -67,6 +74,25 @@ class CompileError(PyptoError, RuntimeError):
         return self.message
 
 
+class CacheError(PyptoError, RuntimeError):
+    """No directory can keep compiled kernels: the disk is full, and so is that of ``/tmp``."""
+
+    slug = "cache"
+
+
+class _UnusableError(Exception):
+    """A directory cannot keep objects; the text goes behind its name."""
+
+    def __init__(self, what: str, wanted: str) -> None:
+        super().__init__(what, wanted)  # to be made again from `args`, without a traceback
+        self.what = what
+        self.hint = f"set PYPTO_CACHE_DIR to a directory {wanted}"
+
+    def about(self, shared: Path) -> str:
+        """Return the whole text, for a cache directory."""
+        return f"the kernel cache {shared / str(SCHEMA)} {self.what}"
+
+
 def _compile_report(command: Sequence[str], stderr: str, code: int | None) -> str:
     end = f"failed with exit code {code}"
     if code is None:
@@ -86,36 +112,59 @@ def build(
 
     The key covers the source, the files below ``include_dirs``, the compiler with its version and
     flags, and this machine's CPU. Files that ``extra_flags`` may name are not covered. When the
-    cache directory cannot be written, the object goes to a directory that lives as long as the
-    process, with one warning.
+    cache directory cannot be used, because it cannot be written, others can write it, or nothing
+    there can be executed, the object goes to a directory that lives as long as the process, with
+    one warning.
 
     Raises:
         CompileError: The compiler refused the source.
+        CacheError: That directory cannot be used, either.
         FileNotFoundError: An include directory does not exist.
         KnobError: ``PYPTO_CACHE_DIR`` has a value it cannot have.
     """
     flags = (*toolchain.flags, *(f"-I{path.absolute()}" for path in include_dirs), *extra_flags)
     key_now = functools.partial(_key, source, toolchain, include_dirs, extra_flags)
-    while True:
-        key = key_now()
-        home = knobs.CACHE_DIR.get() / str(SCHEMA)
-        entry = _entry(home, key)
-        if is_whole(entry):
-            return entry
-        home = _writable(home)
-        entry = _entry(home, key)
-        if is_whole(entry):
-            return entry
-        compiled = functools.partial(_compile, source, entry, toolchain.command, flags)
-        if shielded(functools.partial(_make, home, entry, compiled, key_now)):
-            return entry
+
+    def found_in(root: Path, home: Path, given_up: _UnusableError | None) -> Path:
+        while True:
+            key = key_now()
+            entry = _entry(home, key)
+            if _is_ready(entry, root):
+                return entry
+            if given_up is not None:
+                raise _UnusableError(*given_up.args)
+            compiled = functools.partial(_compile, source, entry, toolchain.command, flags)
+            if shielded(functools.partial(_make, home, root, entry, compiled, key_now)):
+                return entry
+
+    shared = knobs.CACHE_DIR.get()
+    substitute = _substitutes.get(shared)
+    try:
+        with _storing():
+            root = Path(os.path.realpath(shared))
+        return found_in(root, root / str(SCHEMA), None if substitute is None else substitute.reason)
+    except _UnusableError as error:
+        unusable = _UnusableError(*error.args)
+    try:
+        if substitute is None:
+            substitute = _make_substitute(shared, unusable)
+        return found_in(substitute.directory, substitute.directory, None)
+    except _UnusableError as error:
+        raise CacheError(
+            f"{unusable.about(shared)}, and its substitute in {_temporary()} {error.what}",
+            hint=unusable.hint,
+        ) from None
 
 
 def _make(
-    home: Path, entry: Path, compiled: Callable[[Path], Path], key_now: Callable[[], str]
+    home: Path,
+    root: Path,
+    entry: Path,
+    compiled: Callable[[Path], Path],
+    key_now: Callable[[], str],
 ) -> bool:
     """Compile an entry and put it in its place; False if it is not what is wanted any more."""
-    with _work_directory(home) as work:
+    with _work_directory(home, entry, root) as work:
         built = compiled(work)
         # A header edited meanwhile would leave the old key with the new meaning.
         is_wanted = key_now() == entry.stem
@@ -130,29 +179,65 @@ def discard(entry: Path) -> None:
         entry.unlink()
 
 
-def is_whole(path: Path) -> bool:
-    """Return whether a shared object is there with all of its bytes.
+def is_verified(entry: Path) -> bool:
+    """Return whether an object is there, nobody else can write it, and it is what was built."""
+    with contextlib.suppress(OSError):
+        file, kept = open_own(entry), open_own(_hash_file(entry))
+        with file or contextlib.nullcontext(), kept or contextlib.nullcontext():
+            if file is not None and kept is not None:
+                wanted = _hash_line(hashlib.file_digest(file, "sha256").hexdigest(), entry)
+                return kept.read(len(wanted) + 1) == wanted
+    return False
 
-    Only ELF needs a look inside: its loader maps a truncated file and dies of SIGBUS, where the
-    loaders of macOS and Windows report an error.
-    """
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            head = file.read(64)
-            if not head.startswith(_ELF64):
-                return not _ELF64.startswith(head)
-            phoff, shoff, phsize, phnum, shsize, shnum = struct.unpack("=32xQQ6xHHHH2x", head)
-            file.seek(phoff)
-            segments = [struct.unpack("=8xQ16xQ16x", file.read(phsize)) for _ in range(phnum)]
-    except (OSError, ValueError, struct.error):  # ValueError: an offset of 2^63 or more
-        return False
-    ends = [offset + length for offset, length in segments]
-    return size >= max(shoff + shsize * shnum, *ends, 0)
+
+def _hash_file(entry: Path) -> Path:
+    return entry.with_suffix(".sha256")
+
+
+def _hash_line(digest: str, entry: Path) -> bytes:
+    """Return what the file with an entry's hash holds; ``sha256sum --check`` reads it as well."""
+    return f"{digest}  {entry.name}\n".encode()
 
 
 def _entry(home: Path, key: str) -> Path:
     return home / key[:2] / f"{key}.so"
+
+
+def _is_ready(entry: Path, root: Path) -> bool:
+    """Return whether an entry can be loaded as it is.
+
+    Raises:
+        _UnusableError: Nothing may be loaded from its directory.
+    """
+    with _storing():
+        if not os.path.lexists(entry.parent):
+            return False
+    _check_directory(entry.parent, root)
+    return is_verified(entry)
+
+
+def _check_directory(directory: Path, root: Path) -> None:
+    with _storing():
+        reason = why_not_trusted(directory, root)
+        noexec = getattr(os, "ST_NOEXEC", 0)
+        is_noexec = bool(noexec) and bool(os.statvfs(directory).f_flag & noexec)
+    if reason is not None:
+        raise _UnusableError(f"is not safe ({reason})", "that only you can write")
+    if is_noexec:
+        what = "holds no programs (its file system is mounted noexec)"
+        raise _UnusableError(what, "on another file system")
+
+
+@contextlib.contextmanager
+def _storing() -> Generator[None]:
+    """Report what the file system refuses as a property of the cache directory."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+        words = error.strerror if isinstance(error, OSError) else None
+        raise _UnusableError(
+            f"cannot be written ({words or error})", "that can be written"
+        ) from error
 
 
 def _compile(
@@ -160,11 +245,12 @@ def _compile(
 ) -> Path:
     """Compile into ``work`` and return the object; the source stays beside ``entry``."""
     kept = entry.with_suffix(".cpp")
-    kept.parent.mkdir(exist_ok=True)
-    draft = work / "kernel.cpp"
-    draft.write_bytes(_bytes(source))
-    written = draft.stat()
-    draft.replace(kept)
+    with _storing():
+        draft = work / "kernel.cpp"
+        draft.write_bytes(_bytes(source))
+        draft.chmod(0o600)
+        written = draft.stat()
+        draft.replace(kept)
     built = work / "kernel.so"
     line = (*command, *flags, str(kept), "-o", str(built))
     try:
@@ -174,6 +260,9 @@ def _compile(
         _remove_same(kept, written)
         raise
     if done.code != 0:
+        with _storing():
+            if _is_full(work, done.stderr):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         raise CompileError(line, done.stderr, kept, done.code)
     return built
 
@@ -185,19 +274,39 @@ def _remove_same(path: Path, written: os.stat_result) -> None:
             path.unlink()
 
 
+def _is_full(directory: Path, stderr: str) -> bool:
+    """Return whether a compiler failed for want of space: tools do not all say so."""
+    words = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
+    if any(text in stderr for text in words):
+        return True
+    return shutil.disk_usage(directory).free < _FULL_BELOW_BYTES
+
+
 def _publish(built: Path, entry: Path) -> None:
-    try:
-        built.replace(entry)
-    except PermissionError:  # Windows does not replace an object that another process has loaded
-        if not is_whole(entry):
-            raise
+    with _storing():
+        built.chmod(0o700)
+        with built.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        line = built.with_suffix(".sha256")
+        line.write_bytes(_hash_line(digest, entry))
+        line.chmod(0o600)
+        try:
+            built.replace(entry)
+            line.replace(_hash_file(entry))
+        except PermissionError:  # Windows does not replace an object that is loaded somewhere
+            if not is_verified(entry):
+                raise
 
 
 @contextlib.contextmanager
-def _work_directory(home: Path) -> Generator[Path]:
-    """Give a build a directory of its own, on the file system of the entry."""
-    _sweep(home)
-    work = Path(tempfile.mkdtemp(prefix=_WORK_PREFIX, dir=home))
+def _work_directory(home: Path, entry: Path, root: Path) -> Generator[Path]:
+    """Give a build a directory of its own, on the file system of the entry, whose own is made."""
+    with _storing():
+        make_private(entry.parent)
+    _check_directory(entry.parent, root)
+    with _storing():
+        _sweep(home)
+        work = Path(tempfile.mkdtemp(prefix=_WORK_PREFIX, dir=home))
     try:
         yield work
     finally:
@@ -213,29 +322,36 @@ def _sweep(home: Path) -> None:
                 shutil.rmtree(work, ignore_errors=True)
 
 
-def _writable(home: Path) -> Path:
-    """Return ``home``, made if need be, or this process's own directory in its place."""
-    try:
-        # Whoever can write here can run code as this user.
-        home.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        home.mkdir(exist_ok=True)
-        with tempfile.TemporaryFile(dir=home):
-            return home
-    except OSError as error:
-        return _own_directory(home, error.strerror or str(error))
+class _Substitute(NamedTuple):
+    """A directory of this process that stands in for a cache directory, and why it does."""
+
+    directory: Path
+    reason: _UnusableError
 
 
-@functools.cache
-def _own_directory(home: Path, reason: str) -> Path:
-    own = Path(tempfile.mkdtemp(prefix="pypto-"))
+_substitutes: dict[Path, _Substitute] = {}  # by the cache directory
+
+
+def _make_substitute(shared: Path, reason: _UnusableError) -> _Substitute:
+    with _storing():
+        own = Path(os.path.realpath(tempfile.mkdtemp(prefix="pypto-")))
     atexit.register(_remove_own, own, os.getpid())
-    warnings.warn(
-        f"the kernel cache {home} cannot be written ({reason}), so compiled kernels are kept for "
-        "this process only; set PYPTO_CACHE_DIR to a directory that can be written",
-        RuntimeWarning,
-        stacklevel=4,  # the caller of build
-    )
-    return own
+    made = _Substitute(own, reason)
+    first = _substitutes.setdefault(shared, made)
+    if first is made:  # no other thread was faster
+        warnings.warn(
+            f"{reason.about(shared)}, so compiled kernels are kept for this process only; "
+            f"{reason.hint}",
+            RuntimeWarning,
+            stacklevel=3,  # the caller of build
+        )
+    return first
+
+
+def _temporary() -> str:
+    with contextlib.suppress(OSError):
+        return tempfile.gettempdir()
+    return "a temporary directory"  # there is none that can be written
 
 
 def _remove_own(own: Path, owner: int) -> None:
