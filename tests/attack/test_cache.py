@@ -476,6 +476,7 @@ def test_impossible_names(
     for path in (tmp_path / ("x" * 256), tmp_path / ("x/" * 4000), Path("/dev/null/x")):
         monkeypatch.setenv("PYPTO_CACHE_DIR", str(path))
         assert "cannot be written" in substitute(toolchain, path)
+    assert list(tmp_path.iterdir()) == []  # nothing is made of a path that does not work out
     zero = tmp_path / "a\0b"
     monkeypatch.setattr(knobs.CACHE_DIR, "get", lambda: zero)
     assert "cannot be written (embedded null byte)" in substitute(toolchain, zero)

@@ -12,10 +12,12 @@ import copy
 import functools
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, cast, overload
 
+from pypto._src import knobs
 from pypto._src.captures import Outside, Reader, cells_of, names_read
 from pypto._src.diagnostics import place_of_frame
 from pypto._src.driver import (
@@ -91,6 +93,11 @@ class _Constant(NamedTuple):
 _Parameter = _Array | _Number | _Constant
 _NONE: Final = object()
 
+MAX_SPECIALISATIONS: Final = 1024
+"""So many are kept, of all kernels of the process together, where the environment says nothing."""
+
+_MAX_MISSES: Final = 1024
+
 
 class _Definition(NamedTuple):
     """The text of a kernel, and how it is compiled."""
@@ -120,7 +127,8 @@ class JitFunction:
     DLPack; ``kernel.lower(...)`` returns the program for such arguments, ``kernel.compile(...)``
     what a call would run. In place of an array both take ``pl.Tensor[[64, 64], pl.FP32]``.
 
-    What it reads from outside has the value of the time of the call.
+    What it reads from outside has the value of the time of the call. What was not used for long is
+    forgotten, and compiled again when it is wanted: see `_Generations`.
     """
 
     def __init__(
@@ -152,7 +160,7 @@ class JitFunction:
         self.__doc__: str | None = function.__doc__
         self._lock = threading.RLock()
         self.misses: list[str] = []
-        """Why each compilation happened, in order: what no earlier call had."""
+        """Why the last 1,024 compilations happened, in order: what no earlier call had."""
         self._version = _Version(self._definition, self._definition.outside(), self.misses)
         self._versions: dict[Hashable, _Version] = {self._version.outside.key: self._version}
 
@@ -232,7 +240,8 @@ class JitFunction:
             version = self._versions.get(outside.key)
             if version is None:
                 version = _Version(self._definition, outside, self.misses, self._version)
-                self._versions[outside.key] = version
+                kept = {k: v for k, v in self._versions.items() if v.made or v.older}
+                self._versions = {**kept, outside.key: version}
             else:
                 version.outside = outside  # equal, in other objects
             self._version = version
@@ -252,7 +261,9 @@ class _Version:
         self.definition = definition
         self.outside = outside
         self.misses = misses
-        self.before = before if before is None or before.made else before.before
+        self.before: Outside | None = None  # of the last one that something was compiled of
+        if before is not None:
+            self.before = before.outside if before.made or before.older else before.before
         self.environment = definition.environment()
         header = Method(
             definition.source,
@@ -267,7 +278,8 @@ class _Version:
         self.takes_all = len(self.passed) == len(self.parameters)
         self.keys = [_key_of(parameter) for parameter in self.parameters]
         self.are_bare = all(key is _kind_of_array for key in self.keys)
-        self.made: dict[tuple[Any, ...], CompiledProgram] = {}
+        self.made: dict[tuple[Any, ...], CompiledProgram] = {}  # the young ones: `_Generations`
+        self.older: dict[tuple[Any, ...], CompiledProgram] = {}
 
     def arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the arguments in the order of the parameters."""
@@ -300,7 +312,7 @@ class _Version:
             for parameter, arg in zip(self.parameters, args, strict=True)
         ]
         key = self.key(views)
-        made = self.made.get(key)
+        made = _generations.find(self, key)
         if made is None:
             definition = self.definition
             program = self.lower(views)
@@ -309,10 +321,11 @@ class _Version:
                 program, definition.target, entry=definition.name, strategy=definition.strategy
             )
             self.misses.append(reason)
-            self.made[key] = made
+            del self.misses[:-_MAX_MISSES]
+            _generations.add(self, key, made)
         if not any(isinstance(arg, Tensor) for arg in args):
             # An array of another library has a key of its own, which then leads here as well.
-            self.made[self.key(args)] = made
+            _generations.add(self, self.key(args), made)
         return made
 
     def key(self, args: Sequence[Any]) -> tuple[Any, ...]:
@@ -406,16 +419,59 @@ class _Version:
 
     def reason(self, key: tuple[Any, ...]) -> str:
         """Return what sets a call apart from the most similar one before."""
-        if not self.made:
-            changes = [] if self.before is None else self.outside.changes(self.before.outside)
+        known = [*self.older, *self.made]
+        if not known:
+            changes = [] if self.before is None else self.outside.changes(self.before)
             return f"{self.definition.name}: {'; '.join(changes) or 'first call'}"
-        nearest = min(self.made, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True)))
+        nearest = min(known, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True)))
         parts = [
             f"{parameter.name} is {_shown(new)}, was {_shown(old)}"
             for parameter, old, new in zip(self.parameters, nearest, key, strict=True)
             if old != new
         ]
         return f"{self.definition.name}: {'; '.join(parts)}"
+
+
+class _Generations:
+    """Forgets the specialisations that were not used lately, of all kernels of the process.
+
+    What is compiled, or found again, is young. When half of those that may be kept are young, what
+    is old is forgotten, and what is young becomes old. So what is forgotten was not used while
+    half as many others were, and a call that finds a young one, as nearly every call does, does
+    nothing for it. A program that runs, or that somebody holds, lives on until it is let go.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._versions: weakref.WeakSet[_Version] = weakref.WeakSet()
+
+    def find(self, version: _Version, key: tuple[Any, ...]) -> CompiledProgram | None:
+        """Return a specialisation, which is young from now on, or None."""
+        found = version.made.get(key) or version.older.get(key)
+        if found is not None:
+            self.add(version, key, found)
+        return found
+
+    def add(self, version: _Version, key: tuple[Any, ...], made: CompiledProgram) -> None:
+        """Keep a specialisation, as a young one, and forget old ones if there are too many."""
+        forgotten: list[object] = []  # outlives the lock: what is let go may run code of others
+        with self._lock:
+            if key in version.made:
+                return
+            most = knobs.MAX_SPECIALISATIONS.get() or MAX_SPECIALISATIONS
+            versions = list(self._versions)
+            if sum(len(each.made) for each in versions) >= max(1, most // 2):
+                for each in versions:
+                    forgotten.append(each.older)
+                    each.older, each.made = each.made if most > 1 else {}, {}
+                    if not each.older:
+                        self._versions.discard(each)
+            forgotten.append(version.older.pop(key, None))
+            version.made[key] = made
+            self._versions.add(version)
+
+
+_generations: Final = _Generations()
 
 
 class _Around(Environment):

@@ -143,6 +143,12 @@ NUM_THREADS = Count(
     "as many as the CPU has",
     "how many threads run the kernels of an orchestration",
 )
+MAX_SPECIALISATIONS = Count(
+    "PYPTO_MAX_SPECIALISATIONS",
+    "an integer of 1 or more",
+    "1024",
+    "how many specialisations of pl.jit kernels a process keeps",
+)
 SANITIZE = Choice(
     "PYPTO_SANITIZE",
     ("none", "address,undefined", "thread", "poison"),
@@ -170,6 +176,7 @@ KNOBS: tuple[Knob, ...] = (
     CXX,
     CACHE_DIR,
     NUM_THREADS,
+    MAX_SPECIALISATIONS,
     SANITIZE,
     VERIFY_LEVEL,
     DEBUG,

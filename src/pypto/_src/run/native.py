@@ -7,11 +7,18 @@ means. Knows nothing about tensors: a kernel's arguments are 64-bit words here.
 from __future__ import annotations
 
 import ctypes
-import functools
 import re
+import sys
+import weakref
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+if sys.platform == "win32":
+    from _ctypes import FreeLibrary as _unload  # pyright: ignore[reportPrivateUsage]
+else:
+    from _ctypes import dlclose as _unload
 
 from pypto._src.emit.writer import string_literal
 from pypto._src.errors import EvaluationError
@@ -78,32 +85,68 @@ class LaunchTensor(NamedTuple):
     """Sizes of a dense tensor, as C++ text where they follow from ``args``; None if not known."""
 
 
+class Library:
+    """A shared object, loaded until nobody holds this any more.
+
+    Whoever has taken a function or an address of it, and calls it, has to hold the library. What
+    is loaded when the process ends stays loaded: its threads may still run in it.
+    """
+
+    __slots__ = ("__weakref__", "_object", "path")
+
+    def __init__(self, path: Path) -> None:
+        """Load the object.
+
+        Raises:
+            OSError: it cannot be loaded.
+        """
+        self.path = path
+        self._object = ctypes.PyDLL(str(path))
+        weakref.finalize(self, _unload, self._object._handle).atexit = False
+
+    def function(self, symbol: str, *, releases_lock: bool = False) -> Any:
+        """Return a function of the object, as `ctypes` has it.
+
+        Args:
+            symbol: Its name.
+            releases_lock: Other Python threads go on while it runs. Without this it releases
+                Python's lock itself, if it wants to, and may come back with an exception.
+
+        Raises:
+            KernelError: the object has no such symbol.
+        """
+        found = self._object
+        if releases_lock:
+            found = ctypes.CDLL(str(self.path), handle=self._object._handle)
+        try:
+            return found[symbol]
+        except AttributeError:
+            raise KernelError(f"{self.path} has no symbol {symbol}") from None
+
+
 class NativeKernel:
     """A compiled kernel that runs when called; other Python threads go on meanwhile.
 
     Calls from several threads at once do not disturb each other, as far as the kernel's own
-    memory accesses do not. The object stays loaded until the process ends.
+    memory accesses do not. The object is loaded as long as this, or a call, is there.
     """
 
-    __slots__ = ("_launch", "path")
+    __slots__ = ("_launch", "_library", "path")
 
-    def __init__(self, path: Path, symbol: str = LAUNCH_SYMBOL) -> None:
+    def __init__(self, path: Path | Library, symbol: str = LAUNCH_SYMBOL) -> None:
         """Load the object and look up its launcher.
 
         Args:
-            path: A shared object made by `build`.
+            path: A shared object made by `build`, which may be loaded already.
             symbol: A function with the signature that `launcher_source` gives.
 
         Raises:
             OSError: The object cannot be loaded.
             KernelError: It has no such symbol.
         """
-        self.path = path
-        try:
-            # PyDLL: it releases Python's lock itself, and may come back with an exception.
-            self._launch = ctypes.PyDLL(str(path))[symbol]
-        except AttributeError:
-            raise KernelError(f"{path} has no symbol {symbol}") from None
+        self._library = path if isinstance(path, Library) else Library(path)
+        self.path = self._library.path
+        self._launch = self._library.function(symbol)
         # No argtypes: __call__ passes what they would convert to, and half of a call is saved.
         self._launch.restype = ctypes.c_void_p
 
@@ -217,26 +260,31 @@ def load_kernel(
 
     ``tensors`` and ``name`` are as in `launcher_source`.
 
-    A cached object that does not load is removed and made anew, once.
-
     Raises:
-        CompileError: The compiler refused the source.
+        CompileError, CacheError: as `build`.
         KernelError: The object does not load, even when new.
     """
-    make = functools.partial(
-        build,
-        with_checkpoints(source) + launcher_source(entry, tensors, name),
-        toolchain=toolchain,
-        include_dirs=include_dirs,
-        extra_flags=extra_flags,
-    )
+    text = with_checkpoints(source) + launcher_source(entry, tensors, name)
+
+    def make() -> Path:
+        return build(text, toolchain=toolchain, include_dirs=include_dirs, extra_flags=extra_flags)
+
+    return NativeKernel(load(make))
+
+
+def load(make: Callable[[], Path]) -> Library:
+    """Load what ``make`` builds or finds; what does not load is removed and made anew, once.
+
+    Raises:
+        KernelError: The object does not load, even when new.
+    """
     path = make()
     try:
-        return NativeKernel(path)
+        return Library(path)
     except OSError:
         discard(path)
     path = make()
     try:
-        return NativeKernel(path)
+        return Library(path)
     except OSError as error:
         raise KernelError(f"a compiled kernel does not load: {error}") from error

@@ -21,7 +21,13 @@ def make_private(directory: Path) -> None:
     Raises:
         OSError: it cannot be made.
     """
-    missing = [path for path in (directory, *directory.parents) if not os.path.lexists(path)]
+    missing: list[Path] = []
+    for path in (directory, *directory.parents):
+        try:
+            path.lstat()  # a path that is too long fails here, before half of it is made
+            break
+        except FileNotFoundError:
+            missing.append(path)
     for path in reversed(missing):
         with suppress(FileExistsError):  # made by another process meanwhile
             path.mkdir(mode=0o700)

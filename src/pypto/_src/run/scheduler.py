@@ -45,7 +45,7 @@ from pypto._src.run.arguments import Bound, is_array, word_of
 from pypto._src.run.cache import build
 from pypto._src.run.interrupts import HOST, IN_A_HANDLER, NOT_TICKING, Host, start_ticking
 from pypto._src.run.kernels import Kernel
-from pypto._src.run.native import KernelError
+from pypto._src.run.native import KernelError, Library, load
 from pypto._src.run.toolchain import Toolchain
 
 if TYPE_CHECKING:
@@ -210,14 +210,13 @@ def thread_count() -> int:
 class Scheduler:
     """The runtime's object; its threads live as long as the process."""
 
-    def __init__(self, path: Path) -> None:
-        library = ctypes.CDLL(str(path))
-        self.make_pool = library.pto2_pool
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self.make_pool = library.function("pto2_pool", releases_lock=True)
         self.make_pool.restype = ctypes.c_void_p
-        # PyDLL: it releases Python's lock itself, and may come back with an exception.
-        self.call = ctypes.PyDLL(str(path)).pto2_call
+        self.call = library.function("pto2_call")
         self.call.restype = ctypes.c_char_p
-        self.free = library.pto2_free
+        self.free = library.function("pto2_free", releases_lock=True)
         self.free.restype = None
         self.free.argtypes = (ctypes.c_void_p,)
         self._pools: dict[tuple[int, int], tuple[int, threading.Lock]] = {}
@@ -234,7 +233,7 @@ class Scheduler:
 
 @functools.cache
 def _scheduler(path: Path) -> Scheduler:
-    return Scheduler(path)
+    return Scheduler(Library(path))
 
 
 class NativeHost:
@@ -265,9 +264,10 @@ class NativeHost:
             CompileError: the compiler refused the text.
         """
         make = functools.partial(build, toolchain=toolchain, include_dirs=include_dirs)
-        self._scheduler = _scheduler(make(_RUNTIME, extra_flags=_RUNTIME_FLAGS))
-        self._library = ctypes.CDLL(str(make(text.code, extra_flags=_HOST_FLAGS)))
-        self._enter = ctypes.cast(self._library[ENTRY_SYMBOL], ctypes.c_void_p)
+        runtime = load(functools.partial(make, _RUNTIME, extra_flags=_RUNTIME_FLAGS))
+        self._scheduler = _scheduler(runtime.path)
+        self._library = load(functools.partial(make, text.code, extra_flags=_HOST_FLAGS))
+        self._enter = ctypes.cast(self._library.function(ENTRY_SYMBOL), ctypes.c_void_p)
         self._text = text
         self.kernels = kernels
         self._kept: list[Any] = []  # memory that the tables below point to

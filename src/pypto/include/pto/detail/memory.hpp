@@ -120,7 +120,8 @@ PTO_LEAST inline void free_block(unsigned char* block)
     }
 }
 
-// Frees the buffers at thread exit; constructed on the first allocation of the thread.
+// Frees the buffers at thread exit; constructed with the scratch. The system keeps the object loaded whose code that is, so
+// only the first one of a thread registers: the others can be unloaded.
 struct CoreReaper {
     CoreState* state;
     PTO_LEAST ~CoreReaper()
@@ -153,8 +154,6 @@ PTO_LEAST inline void stop_if_over()
 
 PTO_LEAST inline unsigned char* aligned_block(int64_t bytes, int64_t align)
 {
-    static thread_local CoreReaper reaper{&core_state};
-    (void)reaper;
     void* given = std::malloc(static_cast<std::size_t>(bytes + align) + sizeof(given));
     if (given == nullptr) {
         record_error(kOutOfMemory, "tile memory of this thread could not be allocated");
@@ -169,6 +168,8 @@ PTO_LEAST inline unsigned char* aligned_block(int64_t bytes, int64_t align)
 
 PTO_LEAST inline unsigned char* allocate_scratch()
 {
+    static thread_local CoreReaper reaper{&core_state};
+    (void)reaper;
     unsigned char* block = aligned_block(kLargePage, kLargePage);
     if (block != nullptr) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
@@ -195,6 +196,9 @@ inline unsigned char* work_buffer(int64_t bytes)
         return base == nullptr ? nullptr : base + behind;
     }
     if (bytes > core_state.work_bytes) {
+        if (scratch() == nullptr) {  // whose reaper frees the work buffer as well
+            return nullptr;
+        }
         free_block(core_state.work);
         core_state.work_bytes = 0;
         core_state.work = aligned_block(bytes, 64);
