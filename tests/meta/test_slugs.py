@@ -25,6 +25,7 @@ ELSEWHERE = {
                  ", a dimension of a tensor is"),
     "argument-dlpack": ("run/test_runtime.py::test_arrays_elsewhere_are_refused",
                         "argument-dlpack"),
+    "argument-memory": ("attack/test_arrays.py::check", "argument-memory"),
     "assembler": ("emit/test_build_output.py::test_an_assembler_that_dies",
                   "assembler"),
     "cache": ("attack/test_cache.py::test_no_space_anywhere", "and its substitute in"),

@@ -33,7 +33,8 @@ from pypto._src.logs import log_event
 from pypto._src.passes.memory.memory_plan import MemoryPlan
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.run.access_location import place_of_access
-from pypto._src.run.arguments import Additions, Bound, Signature, is_array
+from pypto._src.run.arguments import Additions, Bound, Signature
+from pypto._src.run.array_views import is_array
 from pypto._src.run.effects import effects
 from pypto._src.run.kernels import Kernel, KernelSignature
 from pypto._src.run.native import (

@@ -47,7 +47,8 @@ from pypto._src.ir.stmts import Program
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.records import NamedTuple
-from pypto._src.run.arguments import as_array, described, is_array, type_text
+from pypto._src.run.arguments import type_text
+from pypto._src.run.array_views import Argument, array_view
 from pypto._src.suggestions import meant_keyword, refuse_keywords
 from pypto._src.usage_errors import check_kind
 
@@ -373,18 +374,12 @@ class _Version:
 
     def view(self, parameter: _Array, arg: Any) -> Array | _Abstract:
         """Return what has shape and dtype of an argument."""
-        if is_array(arg):
-            return arg
         if isinstance(arg, Tensor) and arg.dtype is not None:
             return _Abstract(tuple(arg.shape), arg.dtype.numpy)
-        if hasattr(arg, "__dlpack__"):
-            return np.from_dlpack(cast("Any", arg))
-        raise CallError(
-            f"argument {parameter.name!r} of {self.definition.name} is {described(arg)}; an array "
-            "was wanted",
-            hint=as_array(parameter.name, arg, "np.float32"),
-            slug="argument-kind",
+        argument = Argument(
+            parameter.name, self.definition.name, "an array", "np.float32", is_written=False
         )
+        return array_view(arg, argument)
 
     def tensor_type(self, parameter: _Array, arg: Array | _Abstract) -> TensorType:
         dtype = _element_types().get(arg.dtype)

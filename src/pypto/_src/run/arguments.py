@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from ctypes import addressof, c_char
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError, EvaluationError
@@ -37,6 +37,7 @@ from pypto._src.ir.traversal.recursion import nesting, room
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.rules import new_array
 from pypto._src.records import NamedTuple
+from pypto._src.run.array_views import Argument, array_view, is_array, is_plain_number, number_in
 from pypto._src.run.dim_solver import Sizes
 from pypto._src.suggestions import meant_keyword
 
@@ -48,29 +49,12 @@ else:
     np = lazy_module("numpy")
 
 
-def is_array(value: object) -> TypeGuard[Array]:
-    """True for NumPy arrays."""
-    return isinstance(value, np.ndarray)
-
-
 def address_of(array: Any) -> int:
     """Return where the bytes of a dense array begin, in a quarter of the time of its ``ctypes``."""
     try:
         return addressof(c_char.from_buffer(array))
     except (TypeError, ValueError, BufferError):  # read-only, empty, or elements that C has not
         return array.ctypes.data
-
-
-def described(arg: object) -> str:
-    """Return what an argument is that is no array."""
-    return "None" if arg is None else f"a {type(arg).__name__}"
-
-
-def as_array(name: str, arg: object, dtype: str) -> str:
-    """Return how an argument that is no array becomes one, or how one is made."""
-    if isinstance(arg, int | float | list | tuple):
-        return f"np.asarray({name}, {dtype})"
-    return f"pass a NumPy array of {dtype}"
 
 
 class Bound(NamedTuple):
@@ -477,6 +461,8 @@ class _Scalar:
         self.word = word_of(kind.dtype)
         self.wrap = wrapper(kind.dtype)
         self.is_float = kind.dtype.is_float()
+        python = "float" if self.is_float else "int"
+        self.argument = Argument(self.name, function, self.text, python, is_written=False)
 
     def random(self, rng: np.random.Generator, sizes: Sizes) -> Any:
         if self.is_float:
@@ -492,7 +478,9 @@ class _Scalar:
         return given
 
     def bind(self, arg: Any, dims: dict[Var, int]) -> tuple[Any, int]:
-        value: Any = arg.item() if _is_number_of_numpy(arg) else arg
+        value: Any = arg
+        if _is_number_of_numpy(arg):
+            value = arg.item() if is_plain_number(arg) else number_in(arg, self.argument)
         if not isinstance(value, int if not self.is_float else (int, float)):
             self._refuse(arg)
         if self.is_float:
@@ -555,6 +543,7 @@ class _Tensor:
                 var.span,
                 slug="argument-dtype",
             ) from None
+        self.argument = Argument(self.name, function, self.text, _dtype_text(self.dtype), writes)
         self.dims = kind.shape
         sizes = [dim.value if isinstance(dim, ConstInt) else -1 for dim in kind.shape]
         self.shape = None if any(size < 0 for size in sizes) else tuple(sizes)
@@ -579,7 +568,7 @@ class _Tensor:
         return rng.integers(0, 2 if self.dtype == np.bool_ else 10, shape).astype(self.dtype)
 
     def bind(self, arg: Any, dims: dict[Var, int]) -> tuple[Array, int]:
-        array: Array = arg if type(arg) is np.ndarray else self._import(arg)
+        array: Array = arg if type(arg) is np.ndarray else array_view(arg, self.argument)
         if array.dtype != self.dtype:
             self._refuse_dtype(array)
         if array.shape != self.shape and not self._fits(array.shape, dims):
@@ -591,26 +580,6 @@ class _Tensor:
             if self.writes:
                 self._refuse_read_only(arg)
         return array, address_of(array)
-
-    def _import(self, arg: Any) -> Array:
-        """Return an object that speaks DLPack as an array over the same memory."""
-        if is_array(arg):
-            return np.asarray(arg)  # a subclass, such as a memory map
-        found = f"argument {self.name!r} of {self.function} is {described(arg)}"
-        if not hasattr(arg, "__dlpack__"):
-            raise CallError(
-                f"{found}; {self.text} was wanted",
-                hint=as_array(self.name, arg, _dtype_text(self.dtype)),
-                slug="argument-kind",
-            )
-        try:
-            return np.from_dlpack(arg)
-        except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            raise CallError(
-                f"{found}, which NumPy cannot use in place: {error}; {self.text} was wanted",
-                hint=f"pass a NumPy array of {_dtype_text(self.dtype)} in the CPU's memory",
-                slug="argument-dlpack",
-            ) from error
 
     def _fits(self, shape: tuple[int, ...], dims: dict[Var, int]) -> bool:
         if len(shape) != len(self.dims):

@@ -28,10 +28,10 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from pypto._src import knobs
 from pypto._src.errors import PyptoError
+from pypto._src.records import NamedTuple
 from pypto._src.run.ownership import make_private, open_own, why_not_trusted
 from pypto._src.run.shield import shielded
 from pypto._src.run.toolchain import Toolchain, run

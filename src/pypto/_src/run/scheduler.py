@@ -41,7 +41,8 @@ from pypto._src.ir.nodes import (
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function
 from pypto._src.lazy import lazy_module
-from pypto._src.run.arguments import Bound, is_array, word_of
+from pypto._src.run.arguments import Bound, word_of
+from pypto._src.run.array_views import is_array
 from pypto._src.run.cache import build
 from pypto._src.run.interrupts import HOST, IN_A_HANDLER, NOT_TICKING, Host, start_ticking
 from pypto._src.run.kernels import Kernel

@@ -20,7 +20,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.lazy import lazy_module
 from pypto._src.records import NamedTuple
-from pypto._src.run.arguments import is_array
+from pypto._src.run.array_views import is_array
 from pypto._src.run.effects import effects
 
 if TYPE_CHECKING:

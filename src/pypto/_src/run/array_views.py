@@ -1,0 +1,189 @@
+"""What is passed as an array, as a NumPy array over the same memory.
+
+Kernels see addresses and nothing else, so an array whose memory does not hold its values is
+refused: one with a mask, a sign or a unit beside its memory, or with less memory than elements.
+Knows NumPy's types by name, and tensors of other libraries by what they can be asked.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
+
+from pypto._src.errors import CallError
+from pypto._src.lazy import lazy_module
+from pypto._src.records import NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+
+class Argument(NamedTuple):
+    """The argument that an array was passed for, as messages call it."""
+
+    name: str
+    function: str
+    wanted: str
+    dtype: str  # as Python has it: np.float32
+    is_written: bool
+
+    def refuse(self, arg: object, why: str, hint: str | None, slug: str) -> NoReturn:
+        """Raise the error about what was passed."""
+        raise CallError(
+            f"argument {self.name!r} of {self.function} is {described(arg)}{why}; {self.wanted} "
+            "was wanted",
+            hint=hint,
+            slug=slug,
+        )
+
+    def refuse_meaning(self, arg: object, why: str, made: str) -> NoReturn:
+        """Raise the error about memory without the values; ``made`` makes of ``arg`` what has."""
+        # What a kernel writes has to arrive in an array that the caller has.
+        hint = f"write {self.name} = {made} before the call" if self.is_written else f"pass {made}"
+        self.refuse(arg, why, hint, "argument-memory")
+
+
+def is_array(value: object) -> TypeGuard[Array]:
+    """True for NumPy arrays."""
+    return isinstance(value, np.ndarray)
+
+
+def is_plain_number(value: object) -> bool:
+    """True for a number of NumPy, or an array that is no subclass."""
+    return isinstance(value, np.generic) or type(value) is np.ndarray
+
+
+def described(arg: object) -> str:
+    """Return what an argument is that is no array."""
+    return "None" if arg is None else f"a {type(arg).__name__}"
+
+
+def array_view(arg: Any, argument: Argument) -> Array:
+    """Return an array, or an object that speaks DLPack, as a NumPy array over the same memory.
+
+    Raises:
+        CallError: it is neither, NumPy cannot use it in place, or its memory does not hold its
+            values.
+    """
+    if is_array(arg):
+        _refuse_array(arg, argument)
+        return np.asarray(arg)
+    if not hasattr(arg, "__dlpack__"):
+        is_data = isinstance(arg, int | float | list | tuple)
+        made = f"np.asarray({argument.name}, {argument.dtype})"
+        hint = made if is_data else f"pass a NumPy array of {argument.dtype}"
+        argument.refuse(arg, "", hint, "argument-kind")
+    _refuse_tensor(arg, argument)
+    try:
+        return np.from_dlpack(arg)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        argument.refuse(
+            arg,
+            f", which NumPy cannot use in place: {error}",
+            _made_usable(arg, argument)
+            or f"pass a NumPy array of {argument.dtype} in the CPU's memory",
+            "argument-dlpack",
+        )
+
+
+def number_in(arg: Any, argument: Argument) -> Any:
+    """Return the number in an array without dimensions.
+
+    Raises:
+        CallError: its memory does not hold it.
+    """
+    if is_array(arg):
+        _refuse_array(arg, argument)
+    else:
+        _refuse_tensor(arg, argument)
+    try:
+        return arg.item()
+    except (RuntimeError, TypeError, ValueError) as error:
+        argument.refuse(arg, f", which gives no number: {error}", None, "argument-memory")
+
+
+# --------------------------------------------------------------------------------------------
+# NumPy's own
+# --------------------------------------------------------------------------------------------
+
+
+def _refuse_array(arg: Array, argument: Argument) -> None:
+    """Raise CallError for a subclass, but for those whose memory is known to be what they mean."""
+    kind: type[Any] = type(arg)
+    if kind in (np.ndarray, np.memmap, np.matrix, np.recarray):
+        return
+    name = argument.name
+    if isinstance(arg, np.ma.MaskedArray):
+        made = f"{name}.data" if argument.is_written else f"{name}.filled(0)"
+        why = ", and its memory does not tell which elements are masked"
+        argument.refuse(arg, why, f"pass {made}", "argument-memory")
+    why = ", a kind of array that may mean something else than its memory holds"
+    argument.refuse(arg, why, f"pass np.asarray({name})", "argument-memory")
+
+
+# --------------------------------------------------------------------------------------------
+# Tensors of other libraries, as PyTorch has them
+# --------------------------------------------------------------------------------------------
+
+
+def _refuse_tensor(arg: Any, argument: Argument) -> None:
+    """Raise CallError for a tensor that exports its memory, which does not hold its values."""
+    name = argument.name
+    if _redefines_ops(arg.__class__):
+        made = f"{name}.to_tensor(0)" if hasattr(arg, "to_tensor") else f"{name}.detach().clone()"
+        why = ", a kind of tensor that may mean something else than its memory holds"
+        argument.refuse_meaning(arg, why, made)
+    if _ask(arg, "is_neg"):
+        why = " whose negation is still to be done (its negative bit is set)"
+        argument.refuse_meaning(arg, why, f"{name}.resolve_neg()")
+    storage, address = _ask(arg, "untyped_storage"), _ask(arg, "data_ptr")
+    if storage is None or not arg.nbytes:
+        return
+    # Of a tensor with gaps this is too little, and its layout will be refused.
+    wanted: int = arg.nbytes + arg.storage_offset() * arg.itemsize
+    found: int = storage.nbytes() if address else 0
+    if found < wanted:
+        has = f"has {found} of the {wanted} bytes" if found else "has none of the bytes"
+        why = f" whose storage {has} that it needs"
+        hint = f"pass a tensor that has its memory: torch.empty({list(arg.shape)})"
+        argument.refuse(arg, why, hint, "argument-memory")
+
+
+def _made_usable(arg: Any, argument: Argument) -> str | None:
+    """Return a hint for a tensor that says itself that its memory is not to be used."""
+    if _ask(arg, "is_conj"):
+        return f"pass {argument.name}.resolve_conj()"
+    if getattr(arg, "is_meta", False) is True:
+        return f"pass a tensor that has its memory: torch.empty({list(arg.shape)})"
+    if getattr(arg, "requires_grad", False) is True:
+        return f"pass {argument.name}.detach()"
+    return None
+
+
+@functools.lru_cache(maxsize=64)
+def _redefines_ops(kind: type[Any]) -> bool:
+    """Return whether a class of tensors has ops of its own: fake, masked, distributed tensors."""
+    for base in kind.__mro__:
+        for hook in ("__torch_dispatch__", "__torch_function__"):
+            own = vars(base).get(hook)
+            if own is None or (base.__module__, base.__name__) == ("torch", "Tensor"):
+                continue
+            # What PyTorch gives classes that want none, such as Parameter.
+            if not getattr(own, "__name__", "").startswith("_disabled_"):
+                return True
+    return False
+
+
+def _ask(arg: Any, method: str) -> Any:
+    """Return what a method gives, None where there is none or it fails: there is no such answer."""
+    call = getattr(arg, method, None)
+    if call is None:
+        return None
+    try:
+        return call()
+    except (RuntimeError, TypeError, ValueError):
+        return None
