@@ -546,6 +546,7 @@ class P:
     def f(self, n: pl.INT64) -> pl.INT64:
         return n + odd.size
 """
+ODD = "class Odd:\n    size = property(len)\nodd = Odd()\n"
 BAD_OP = HEAD + "    y = pl.load(x)\n"
 BAD_OP_METHOD = """\
 @pl.program
@@ -569,11 +570,11 @@ ESCAPES: list[tuple[str, Callable[[], object], tuple[type[Exception], ...], str]
     ),
     (
         "pl.parse wraps",
-        lambda: pl.parse("class Odd:\n    size = property(len)\nodd = Odd()\n" + FUNCTION),
+        lambda: pl.parse(ODD + FUNCTION, trusted=True),
         (RuntimeError,),
         "running <string>:6:4 raises TypeError: object of type 'Odd' has no len()",
     ),
-    ("pl.parse, a statement", lambda: pl.parse("1 / 0\n"), (RuntimeError,),
+    ("pl.parse, a statement", lambda: pl.parse("1 / 0\n", trusted=True), (RuntimeError,),
      "running <string> raises ZeroDivisionError: division by zero"),
     ("pl.parse, no Python", lambda: pl.parse("def f(:\n"), (SyntaxError,), "invalid syntax"),
     ("pl.parse, nothing", lambda: pl.parse("x = 1\n"), (ValueError,),

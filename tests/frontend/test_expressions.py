@@ -121,6 +121,7 @@ def test_python_arithmetic_is_done_at_once() -> None:
         g = n + (1 if B > 32 else 2)
         """,
         before=before,
+        trusted=True,
     ) == lines("""
         a = n * 129
         c = n + 2
@@ -133,7 +134,8 @@ def test_python_arithmetic_is_done_at_once() -> None:
 def test_numpy_numbers_are_numbers() -> None:
     """NumPy's integers and floats around a kernel are used like Python's."""
     before = "import numpy as np\nSIZE = np.int64(8)\nHALF = np.float32(0.5)"
-    assert body("n: pl.INT64, h: pl.FP32", "a = n + SIZE\nb = h * HALF", before=before) == lines("""
+    params, code = "n: pl.INT64, h: pl.FP32", "a = n + SIZE\nb = h * HALF"
+    assert body(params, code, before=before, trusted=True) == lines("""
         a = n + 8
         b = h * 0.5
         """)

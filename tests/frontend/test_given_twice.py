@@ -56,12 +56,14 @@ def test_one_parameter_twice() -> None:
 
 
 def test_of_a_decorator() -> None:
-    """IR text refuses it; of other texts Python executes the decorator, and says so itself."""
+    """IR text refuses it; so do others. Of what is executed, Python says so itself."""
     text = TEXT.replace("InCore)", "InCore, type=pl.FunctionType.InCore)")
     with pytest.raises(ParserSyntaxError, match=r"pl\.function is given an argument twice"):
         ir.parse(text)
-    with pytest.raises(SyntaxError, match="keyword argument repeated: type"):
+    with pytest.raises(ParserSyntaxError, match="the argument 'type' is given twice"):
         pl.parse(text)
+    with pytest.raises(SyntaxError, match="keyword argument repeated: type"):
+        pl.parse(text, trusted=True)
 
 
 def test_on_a_line_of_its_own() -> None:

@@ -59,7 +59,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_python_around_kernels() -> None:
-    """Statements around kernels run in order; annotations are never evaluated by Python."""
+    """Statements of a trusted text run in order; annotations are never evaluated by Python."""
     text = f"""
 SIZE = 4
 def twice(n): return 2 * n
@@ -67,18 +67,19 @@ def twice(n): return 2 * n
 SIZE = 5
 class Other: pass
 """
-    found = pl.parse(text)
+    found = pl.parse(text, trusted=True)
     assert isinstance(found, Function)
     assert str(found.params[1].type) == "pl.Tensor[[8, n], pl.FP32]"
 
 
 def test_class_with_more_than_methods() -> None:
-    """A class with constants of its own is executed, and parsed like one in a file."""
+    """A class may have constants of its own; executed, it is parsed like one in a file."""
     text = PROGRAM.replace("class P:\n", "class P:\n    LIMIT = 3\n").replace(
         "return n\n", "return n + self.LIMIT\n"
     )
-    found = pl.parse_program(text)
-    assert str(found.functions_[0]).endswith("return n + 3")
+    for trusted in (False, True):
+        found = pl.parse_program(text, trusted=trusted)
+        assert str(found.functions_[0]).endswith("return n + 3")
 
 
 @pytest.mark.parametrize(

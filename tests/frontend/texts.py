@@ -21,10 +21,17 @@ def source(params: str, code: str, *, before: str = "", options: str = "", resul
 
 
 def kernel(
-    params: str, code: str, *, before: str = "", options: str = "", result: str = ""
+    params: str,
+    code: str,
+    *,
+    before: str = "",
+    options: str = "",
+    result: str = "",
+    trusted: bool = False,
 ) -> Function:
     """Return the parsed kernel, after checking that its printed text gives it again."""
-    found = pl.parse(source(params, code, before=before, options=options, result=result))
+    text = source(params, code, before=before, options=options, result=result)
+    found = pl.parse(text, trusted=trusted)
     assert isinstance(found, Function)
     again = pl.parse(str(found))
     assert_structural_equal(again, found)
@@ -32,9 +39,17 @@ def kernel(
     return found
 
 
-def body(params: str, code: str, *, before: str = "", options: str = "", result: str = "") -> str:
+def body(
+    params: str,
+    code: str,
+    *,
+    before: str = "",
+    options: str = "",
+    result: str = "",
+    trusted: bool = False,
+) -> str:
     """Return the printed statements of a kernel, without types of the variables."""
-    text = str(kernel(params, code, before=before, options=options, result=result))
+    text = str(kernel(params, code, before=before, options=options, result=result, trusted=trusted))
     lines = text[text.index("def f(") :].splitlines()[1:]
     return "\n".join(untyped(line[4:]) for line in lines)
 
@@ -54,17 +69,23 @@ def lines(text: str) -> str:
 
 
 def error(
-    params: str, code: str, *, before: str = "", options: str = "", result: str = ""
+    params: str,
+    code: str,
+    *,
+    before: str = "",
+    options: str = "",
+    result: str = "",
+    trusted: bool = False,
 ) -> ParserError:
     """Return the error of a kernel with mistakes."""
     text = source(params, code, before=before, options=options, result=result)
     with pytest.raises(ParserError) as caught:
-        pl.parse(text)
+        pl.parse(text, trusted=trusted)
     return caught.value
 
 
-def program(code: str) -> Program:
+def program(code: str, *, trusted: bool = False) -> Program:
     """Return the parsed program, after checking that its printed text gives it again."""
-    found = pl.parse_program(dedent(code))
+    found = pl.parse_program(dedent(code), trusted=trusted)
     assert_structural_equal(pl.parse_program(str(found)), found)
     return found

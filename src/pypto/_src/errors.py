@@ -298,6 +298,15 @@ class TextError(ParserError, ValueError):
     slug = "text"
 
 
+class NotExecutedError(ParserError):
+    """A text needs Python that is not executed: give the value, or say that the text is trusted.
+
+    ``pl.parse(text, names={"ROWS": 64})`` or ``pl.parse(text, trusted=True)``
+    """
+
+    slug = "not-executed"
+
+
 class TextRunError(ParserError, RuntimeError):
     """Python around the kernels of a text fails: the message says where and how."""
 

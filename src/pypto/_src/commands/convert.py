@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pypto._src import build_output
 from pypto._src.commands.cli_options import Commands
-from pypto._src.commands.programs import load_either
+from pypto._src.commands.programs import load_text
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.statement.printer import to_statement_text
@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
     convert.add_argument(
         "file",
         metavar="FILE[:NAME]",
-        help="a Python file, which is executed, and the program in it; or a text in statement form",
+        help="a text in either form, and the program in it; it is read, not executed",
     )
     convert.add_argument(
         "--to",
@@ -31,12 +31,18 @@ def add(commands: Commands) -> None:
         dest="form",
         help="the form to print: statements (docs/statement-form.md) or Python",
     )
+    convert.add_argument(
+        "--execute",
+        action="store_true",
+        help="execute the file, for programs that its Python makes; only if you trust it",
+    )
     convert.add_argument("-o", metavar="FILE", dest="output", help="the file to write to")
     convert.set_defaults(command=_convert)
 
 
 def _convert(args: argparse.Namespace) -> int:
-    program = load_either(args.file)
+    command = f"pypto convert {args.file} --to {args.form}"
+    program = load_text(args.file, command, execute=args.execute)
     is_python = args.form == "python"
     write = python_print if is_python else to_statement_text
     text = with_room(lambda: write(program), program)

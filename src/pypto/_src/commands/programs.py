@@ -1,4 +1,4 @@
-"""The programs that a command line names: files are executed, printed texts are read."""
+"""The programs that a command line names: in files that are executed, or in texts that are read."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import runpy
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pypto._src import demo
 from pypto._src.diagnostics import Span, spelled_like
 from pypto._src.errors import CallError, PyptoError
-from pypto._src.frontend.parse_text import is_printed_text, parse_program
+from pypto._src.frontend.parse_text import definitions, is_printed_text, parse_program
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.jit import JitFunction
 from pypto._src.statement.reader import from_statement_text, is_statement_text
@@ -44,11 +43,20 @@ def load_case(text: str) -> tuple[Program, demo.Case | None]:
     named = variables.get(name) if name is not None and found else None
     if name is not None and isinstance(named, Program | Function):
         found.setdefault(name, named)  # a second name of a program, or a function beside programs
+    if not found:
+        raise _no_program(path, variables)
+    if name is not None and name not in found and isinstance(variables.get(name), JitFunction):
+        raise _only_jitted(f"{path} defines no program {name!r}", [name])
+    program = _chosen(path, name, found)
+    cases: Sequence[demo.Case] = variables.get("CASES", ())
+    return program, next((case for case in cases if case.program is program), None)
+
+
+def _chosen(path: Path, name: str | None, found: Mapping[str, Program | Function]) -> Program:
+    """Return the program of a name among those of a file, or the only one."""
     names = ", ".join(found)
     if name is None and len(found) == 1:
         [name] = found
-    if not found:
-        raise _no_program(path, variables)
     if name is None:
         first = next(iter(found))
         raise CallError(
@@ -57,38 +65,43 @@ def load_case(text: str) -> tuple[Program, demo.Case | None]:
             slug="program-name",
         )
     if name not in found:
-        if isinstance(variables.get(name), JitFunction):
-            raise _only_jitted(f"{path} defines no program {name!r}", [name])
         near = spelled_like(name, found) or (names if len(found) == 1 else None)
         hint = None if near is None else f"name one that it defines: {path}:{near}"
         what = f"{path} defines no {name!r}; it defines {names}"
         raise CallError(what, hint=hint, slug="program-name")
     program = found[name]
-    if not isinstance(program, Program):
-        return Program([program], program.name), None
-    cases: Sequence[demo.Case] = variables.get("CASES", ())
-    return program, next((case for case in cases if case.program is program), None)
+    return program if isinstance(program, Program) else Program([program], program.name)
 
 
-def load_either(text: str) -> Program:
-    """Return the program of a printed text in either form, or else as `load` does.
+def load_text(text: str, command: str, *, execute: bool) -> Program:
+    """Return the program that ``FILE[:NAME]`` means, of a text in either form.
 
-    A file that `python_print` wrote is read, not executed: its header has entry and attributes.
+    A file in Python is read, not executed, unless that is asked for; then as `load` does, but for
+    a file with the header that `python_print` writes, which has entry and attributes. ``command``
+    is what a user would give the word ``--execute`` to.
 
     Raises:
-        PyptoError: the text is wrong, or the file fails or has no such program.
+        PyptoError: the text is wrong, or has no such program, or the file fails.
         OSError: the file cannot be read.
     """
-    path = Path(text)
-    if not path.is_file():
-        return load(text)
+    path, name = (Path(text), None) if Path(text).is_file() else split(text)
     source = text_of(path)
     if is_statement_text(source):
-        return from_statement_text(source, str(path))
-    if is_printed_text(source):
-        with suppress(SyntaxError):  # which `load` reports
-            return parse_program(source, str(path))
-    return load(text)
+        program = from_statement_text(source, str(path))
+        return _chosen(path, name, {program.name: program})
+    if execute and not is_printed_text(source):
+        return load(text)
+    try:
+        if execute:
+            return parse_program(source, str(path), trusted=True)
+        found = definitions(source, str(path), command)
+    except SyntaxError as error:
+        raise _failure(path, error) from error
+    if not found:
+        hint = f"programs that Python makes: {command} --execute"
+        raise CallError(f"{path} defines no program", hint=hint, slug="program-name")
+    programs = {name: each for name, each in found.items() if isinstance(each, Program)}
+    return _chosen(path, name, programs if programs and name not in found else found)
 
 
 def programs_in(path: Path) -> dict[str, Program | Function]:

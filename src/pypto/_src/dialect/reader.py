@@ -5,10 +5,11 @@ Owns where the parser of xDSL and that of the assembler differ. Checks nothing t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, cf, func, scf
@@ -64,6 +65,15 @@ _TYPE: Final = re.compile(r"!pto\.\w+<[^<>/\"]*>")
 """A type of the dialect in one piece, without comments: it ends at the first bracket."""
 
 
+_DIGITS: Final = re.compile(r"-?\s*(\d+)(.?)", re.DOTALL)
+_INTEGER: Final = re.compile(r"[su]?i(\d+)")
+_MOST_BITS: Final = 128
+_MOST_DIMENSIONS: Final = 16
+_LONG_SHAPE: Final = re.compile(rf"(?:(?:\d+|\?)\s*x\s*){{{_MOST_DIMENSIONS + 1}}}")
+_MOST_ELEMENTS: Final = 1 << 20
+"""Of all dense literals of a text: ``dense<1>`` may stand for as many as its type says."""
+
+
 class PtoParser(Parser):
     """The parser of xDSL, which also notes places and names, and reads a type's text once."""
 
@@ -74,6 +84,7 @@ class PtoParser(Parser):
         self.comments: dict[Operation, list[str]] = {}
         self.literals: dict[Operation, str] = {}
         self._literal = ""
+        self._elements = 0  # of dense literals so far
         self._types: dict[str, TypeAttribute] = {}
 
     def has_text(self) -> bool:
@@ -96,6 +107,7 @@ class PtoParser(Parser):
         """Parse a type, if there is one; a text that was read before is the type that it was."""
         written = _TYPE.match(self.lexer.input.content, self._current_token.span.start)
         if written is None:
+            self._check_width()
             return super().parse_optional_type()
         known = self._types.get(written[0])
         if known is not None:
@@ -106,13 +118,40 @@ class PtoParser(Parser):
             self._types[written[0]] = found
         return found
 
+    def _check_width(self) -> None:
+        """Refuse an integer type whose numbers fill the memory."""
+        token = self._current_token
+        width = _INTEGER.fullmatch(token.text)
+        if width is not None and (len(width[1]) > 3 or int(width[1]) > _MOST_BITS):
+            self.raise_error(f"an integer has at most {_MOST_BITS} bits", token.span)
+
+    def parse_shape_dimension(self, allow_dynamic: bool = True) -> int:
+        """Parse a size; a shape has no more of them than the rank that there may be."""
+        place = self._current_token.span
+        if _LONG_SHAPE.match(self.lexer.input.content, place.start):
+            self.raise_error(f"a shape has at most {_MOST_DIMENSIONS} dimensions", place)
+        return super().parse_shape_dimension(allow_dynamic)
+
+    def _parse_dense_literal_type(self) -> Any:
+        """Parse the type behind a literal; one number may stand for all elements that it names."""
+        place = self._current_token.span
+        found: Any = super()._parse_dense_literal_type()
+        self._elements += math.prod(found.get_shape())
+        if self._elements > _MOST_ELEMENTS:
+            self.raise_error(
+                f"the dense literals so far have more than {_MOST_ELEMENTS} elements", place
+            )
+        return found
+
     def _lines_above(self, begin: int) -> list[str]:
         """Return the comments and blank lines right above the line that begins at ``begin``."""
         text = self.lexer.input.content
         found: list[str] = []
-        end = text.rfind("\n", 0, begin)
-        if text[end + 1 : begin].strip():  # something stands before it on its line
-            return found
+        end = begin - 1
+        while end >= 0 and text[end] != "\n":
+            if not text[end].isspace():  # something stands before it on its line
+                return found
+            end -= 1
         while end >= 0:
             start = text.rfind("\n", 0, end)
             line = text[start + 1 : end].strip()
@@ -130,10 +169,11 @@ class PtoParser(Parser):
         number = super().parse_optional_builtin_int_or_float_attr()
         read = self.lexer.input.content[place.start : self._current_token.span.start]
         self._literal = "".join(read.partition("//")[0].partition(":")[0].split())
+        text = self.lexer.input.content
         if isinstance(number, builtin.FloatAttr) and re.fullmatch(r"-|\d+", place.text):
-            digits = self.lexer.input.content[place.start :].removeprefix("-").lstrip()
-            if not re.match(r"\d+(\.|0x)|0x", digits):
-                self.raise_error(f"a float has a point: {digits.split()[0]}.0", place)
+            digits = _DIGITS.match(text, place.start)
+            if digits is not None and digits[2] not in (".", "x"):
+                self.raise_error(f"a float has a point: {digits[1]}.0", place)
         return number
 
     def parse_identifier(self, context_msg: str = "") -> str:
@@ -188,7 +228,13 @@ def parse(text: str, filename: str = "<pto>") -> Source:
     except RecursionError:
         place = 0 if parser is None else parser.pos
         _refuse("regions are nested too deeply", text, filename, place, place)
-    except (DiagnosticException, ValueError, KeyError) as error:
+    except (
+        ArithmeticError,
+        DiagnosticException,
+        KeyError,
+        NotImplementedError,
+        ValueError,
+    ) as error:
         place = 0 if parser is None else parser.pos
         _refuse(str(error), text, filename, place, place)
     return Source(

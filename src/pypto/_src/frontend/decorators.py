@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from types import FunctionType as PythonFunction
 from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, TypeVar, overload
@@ -216,19 +216,19 @@ def _program(cls: type, strict_ssa: bool, frame: FrameType) -> Program:
         assert method is not None
         parser.add(method_source, method, _with_frame(environment, frame), options)
     if not parser.methods:
-        raise ParserSyntaxError(
-            f"class {cls.__name__!r} has no method decorated with @pl.function",
-            source.span(node),
-            hint=_above_methods(cls),
-            slug="empty-program",
-        )
+        names = [name for name, value in vars(cls).items() if isinstance(value, PythonFunction)]
+        raise no_methods(cls.__name__, source.span(node), names)
     return parser.finish(source.span(node))
 
 
-def _above_methods(cls: type) -> str:
-    """Return where a class without functions of the language lacks a decorator."""
-    names = [name for name, value in vars(cls).items() if isinstance(value, PythonFunction)]
-    return f"write @pl.function above def {names[0] if names else 'kernel(self, ...):'}"
+def no_methods(name: str, span: Span, functions: Sequence[str]) -> ParserSyntaxError:
+    """Return the error for a class with these functions, of which none is of the language."""
+    return ParserSyntaxError(
+        f"class {name!r} has no method decorated with @pl.function",
+        span,
+        hint=f"write @pl.function above def {functions[0] if functions else 'kernel(self, ...):'}",
+        slug="empty-program",
+    )
 
 
 def _with_frame(environment: Environment, frame: FrameType) -> Environment:

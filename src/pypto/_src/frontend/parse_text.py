@@ -1,7 +1,9 @@
 """Programs from text: ``pl.parse(text)`` reads what the printer writes, and kernels in general.
 
-The text is ordinary Python: statements between kernels are executed, kernels are parsed from the
-one syntax tree without being compiled first. Annotations are never evaluated by Python.
+The text is Python that is read, not executed: kernels are parsed from the syntax tree, constants
+and imports around them are understood as far as they go (`module_statements`). Only a text that the
+caller trusts is executed; its kernels, too, are parsed from the one tree, without being compiled
+first. Annotations are never evaluated by Python.
 """
 
 from __future__ import annotations
@@ -9,13 +11,16 @@ import __future__
 
 import ast
 import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from os import PathLike, fspath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import (
     KeywordError,
+    NotExecutedError,
     ParserSyntaxError,
     PyptoError,
     TextError,
@@ -30,16 +35,19 @@ from pypto._src.frontend.programs import (
     parse_function,
     refuse_twice,
 )
-from pypto._src.frontend.source.python_names import module_environment
-from pypto._src.frontend.source.source import TEXT_LINES, Source, syntax_tree, too_deep
-from pypto._src.frontend.state.context import place_of
+from pypto._src.frontend.source.python_names import Environment, module_environment
+from pypto._src.frontend.source.source import TEXT_LINES, Source, no_def, syntax_tree, too_deep
+from pypto._src.frontend.state.context import place_of, refuse_keyword_twice
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.name_rules import is_program_name
 from pypto._src.ir.stmts import Function, Program
 
+if TYPE_CHECKING:
+    from pypto._src.frontend.module_statements import ModuleStatements
+    from pypto._src.frontend.source.reading import Reading
+
 _HEADER: Final = re.compile(r"#\s*pypto\.(program|entry|attr):\s*(.*?)\s*$")
-_LANGUAGE: Final = "pypto.language"
 _MARK: Final = "# pypto.program:"
 _EXACT: Final = re.compile(
     r"\.(typed|call|results|expr|IterArg|logical_xor|bit_xor)\(|self\[|name=[\"']|\*\*\{"
@@ -51,43 +59,91 @@ def is_printed_text(code: str) -> bool:
     return code.startswith(_MARK)
 
 
-def parse(code: str, filename: str = "<string>") -> Function | Program:
+def parse(
+    code: str,
+    filename: str = "<string>",
+    *,
+    names: Mapping[str, Any] | None = None,
+    trusted: bool = False,
+) -> Function | Program:
     """Return the one function or program that a text defines; ``pl`` is predefined.
+
+    The text is read, not executed. Around its kernels may stand imports, constants (numbers, texts,
+    lists and dicts of them, arithmetic, element types, types, `dynamic` sizes), branches on these,
+    and definitions that no kernel reads. ``names`` gives the constants that the text does not
+    define; with ``trusted=True`` the text is executed, as Python that is imported.
 
     A text that starts with ``# pypto.program:`` is what `ir.python_print` wrote. It is read
     exactly, as `ir.parse` does, as long as it has that form; else as any other kernel.
 
     Raises:
         ParserError: the kernel has mistakes.
+        NotExecutedError: it would have to be executed.
         SyntaxError: the text is no Python.
         ValueError: it defines no function or program, or several.
-        RuntimeError: a statement of the text, or an object it uses, raises something else.
+        RuntimeError: a statement of a trusted text, or an object it uses, raises something else.
     """
-    text = _Text(code, filename)
-    found = text.printed() if is_printed_text(code) else text.run()
-    if len(found) != 1:
-        names = f": {', '.join(f.name for f in found)}" if found else ""
-        raise TextError(
-            f"{filename} defines {len(found)} functions and programs, 1 was wanted{names}",
-            hint="write @pl.program above a class with all of them" if found else None,
-        )
-    return found[0]
+    return _one(_Text(code, filename, names, trusted=trusted, call="pl.parse(text"))
 
 
-def loads(filepath: str | PathLike[str]) -> Function | Program:
+def loads(
+    filepath: str | PathLike[str],
+    *,
+    names: Mapping[str, Any] | None = None,
+    trusted: bool = False,
+) -> Function | Program:
     """Return the one function or program that a file defines, as `parse` does."""
     with open(filepath, encoding="utf-8") as file:  # noqa: PTH123  no need for pathlib
-        return parse(file.read(), fspath(filepath))
+        code = file.read()
+    return _one(_Text(code, fspath(filepath), names, trusted=trusted, call="pl.loads(path"))
 
 
-def parse_program(code: str, filename: str = "<string>") -> Program:
+def parse_program(
+    code: str,
+    filename: str = "<string>",
+    *,
+    names: Mapping[str, Any] | None = None,
+    trusted: bool = False,
+) -> Program:
     """Return the one program that a text defines, as `parse` does."""
-    return _program(parse(code, filename), filename)
+    return _program(parse(code, filename, names=names, trusted=trusted), filename)
 
 
-def loads_program(filepath: str | PathLike[str]) -> Program:
+def loads_program(
+    filepath: str | PathLike[str],
+    *,
+    names: Mapping[str, Any] | None = None,
+    trusted: bool = False,
+) -> Program:
     """Return the one program that a file defines, as `parse` does."""
-    return _program(loads(filepath), fspath(filepath))
+    return _program(loads(filepath, names=names, trusted=trusted), fspath(filepath))
+
+
+def definitions(code: str, filename: str, call: str) -> dict[str, Function | Program]:
+    """Return the functions and programs that a text defines, by name; it is read, not executed.
+
+    ``call`` is how the user had it read, for hints.
+
+    Raises:
+        ParserError: the text has mistakes, or would have to be executed.
+        SyntaxError: it is no Python.
+    """
+    text = _Text(code, filename, None, trusted=False, call=call)
+    found = {id(each): each for each in text.found()}
+    named = {name: value for name, value in text.names.items() if id(value) in found}
+    known = {id(value) for value in named.values()}
+    return named | {each.name: each for key, each in found.items() if key not in known}
+
+
+def _one(text: _Text) -> Function | Program:
+    found, filename = text.found(), text.filename
+    if len(found) == 1:
+        return found[0]
+    names = f": {', '.join(f.name for f in found)}" if found else ""
+    hint = "write @pl.program above a class with all of them" if found else text.hint
+    raise TextError(
+        f"{filename} defines {len(found)} functions and programs, 1 was wanted{names}", hint=hint
+    )
 
 
 def _program(found: Function | Program, filename: str) -> Program:
@@ -148,10 +204,30 @@ def _no_identifier(name: str, span: Span) -> ParserSyntaxError:
     )
 
 
-class _Text:
-    """A text while it is executed."""
+_DECORATORS: Final = (decorators.program, decorators.function, decorators.inline)
 
-    def __init__(self, code: str, filename: str) -> None:
+
+def _named(name: str) -> Any:
+    """Return a Python function of that name."""
+
+    def function() -> None: ...
+
+    function.__name__ = name
+    return function
+
+
+class _Text:
+    """A text while it is read or executed."""
+
+    def __init__(
+        self,
+        code: str,
+        filename: str,
+        names: Mapping[str, Any] | None,
+        *,
+        trusted: bool,
+        call: str,
+    ) -> None:
         self.filename = filename
         self.code = code
         if not isinstance(code, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -164,13 +240,28 @@ class _Text:
         self.tree = syntax_tree(code, filename)
         self.source = Source(filename, self.lines, 0, code.isascii())
         self.header: _Header
+        from pypto._src.frontend.source.reading import LANGUAGE, Reading, given_names
+
+        given = given_names(names)
+        self.given = {id(value) for value in given.values()}
         self.names: dict[str, Any] = {
             "__name__": filename,
-            "pl": import_module(_LANGUAGE),
+            "pl": import_module(LANGUAGE),
             TEXT_LINES: self.lines,
+            **given,
         }
-        self.environment = module_environment(self.names)
-        self.found: list[Function | Program] = []
+        self.reading = None if trusted else Reading(given, call)
+        self.environment = module_environment(self.names, self.reading)
+        self.plain: list[ast.stmt] = []  # statements that are executed before the next kernel
+
+    @property
+    def hint(self) -> str | None:
+        """What finds kernels that Python makes, if something of the text was not executed."""
+        return None if self.reading is None or not self.reading.unread else self.reading.trusting
+
+    def found(self) -> list[Function | Program]:
+        """Return the functions and programs that the text defines, in order."""
+        return self.printed() if is_printed_text(self.code) else self.run()
 
     def printed(self) -> list[Function | Program]:
         """Return what the printer wrote, or, where the text has been changed, what it defines.
@@ -197,14 +288,11 @@ class _Text:
         return found
 
     def run(self) -> list[Function | Program]:
-        """Execute the text; return the functions and programs it defines, in order."""
+        """Read or execute the text; return the functions and programs it defines, in order."""
         self.header = _Header(self.code, self.lines, self.filename)
-        plain: list[ast.stmt] = []
         try:
-            for node in self.tree.body:
-                if not self._kernel(node, plain):
-                    plain.append(node)
-            self._execute(plain)
+            self._statements(self.tree.body)
+            self._execute()
         except (KeywordError, UnknownNameError) as error:
             place, hint, slug = error.place, error.hint, error.slug
             raise TextRunError(error.message, place, hint, slug=slug) from error
@@ -216,30 +304,56 @@ class _Text:
             place = place_of(error) or self.filename
             message = f"running {place} raises {type(error).__name__}: {error}"
             raise TextRunError(message) from error
-        defined = {id(v): v for v in self.names.values() if isinstance(v, (Function, Program))}
+        kinds = (Function, Program)
+        values = [
+            v for v in self.names.values() if isinstance(v, kinds) and id(v) not in self.given
+        ]
+        defined = {id(v): v for v in values}
         programs = [v for v in defined.values() if isinstance(v, Program)]
         taken = {id(f) for p in programs for f in p.functions_}  # by programs of the text
         return [v for v in defined.values() if id(v) not in taken or isinstance(v, Program)]
 
-    def _execute(self, plain: list[ast.stmt]) -> None:
+    def _statements(self, nodes: Sequence[ast.stmt]) -> None:
+        """Read or execute statements, of the module or of a branch of it."""
+        for node in nodes:
+            if self._kernel(node):
+                continue
+            if self.reading is None:
+                self.plain.append(node)
+                continue
+            self._refuse_kernel(node, self.reading)
+            self._statements(self._around(self.reading).read(node))
+
+    def _around(self, reading: Reading) -> ModuleStatements:
+        return self._reader(self.names, self.environment, reading)
+
+    def _reader(
+        self, names: dict[str, Any], environment: Environment, reading: Reading, prefix: str = ""
+    ) -> ModuleStatements:
+        """Return what reads statements around kernels, which texts of kernels alone do without."""
+        from pypto._src.frontend.module_statements import ModuleStatements
+
+        return ModuleStatements(self.source, names, environment, reading, prefix)
+
+    def _execute(self) -> None:
         """Execute the statements collected so far, and forget them."""
-        if not plain:
+        if not self.plain:
             return
-        tree = ast.Module(list(plain), [])
-        plain.clear()
+        tree = ast.Module(list(self.plain), [])
+        self.plain.clear()
         flag = __future__.annotations.compiler_flag
         code = compile(tree, self.filename, "exec", flags=flag, dont_inherit=True)
         exec(code, self.names)
 
-    def _kernel(self, node: ast.stmt, plain: list[ast.stmt]) -> bool:
-        """Parse a decorated definition after executing ``plain``; False if it is not just that."""
+    def _kernel(self, node: ast.stmt) -> bool:
+        """Parse a decorated definition; False if it is not just that."""
         if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or len(node.decorator_list) > 1:
             return False
         # Document 003 writes the functions of a text with a header without decorators.
         bare = isinstance(node, ast.FunctionDef) and is_printed_text(self.code)
         if not node.decorator_list and not bare:
             return False
-        self._execute(plain)
+        self._execute()
         if node.decorator_list:
             made = self._decoration(node.decorator_list[0])
         else:
@@ -248,6 +362,59 @@ class _Text:
         if kernel is not None:
             self.names[node.name] = kernel
         return kernel is not None
+
+    def _refuse_kernel(self, node: ast.stmt, reading: Reading) -> None:
+        """Raise the error for a kernel that Python would have to make, or that is none.
+
+        Raises:
+            ParserError: as the decorator does, or for what stands beside it.
+        """
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return
+        for decorator in node.decorator_list:
+            target = self._target(decorator)
+            if target is None:
+                continue
+            if isinstance(node, ast.AsyncFunctionDef):
+                raise no_def(node.name, self.source, node)
+            call = decorator if isinstance(decorator, ast.Call) else None
+            if call is not None:
+                refuse_keyword_twice(self.source, call)
+            with self._at(decorator):
+                self._decorate(target, call, node, reading)
+            other = next((d for d in node.decorator_list if d is not decorator), None)
+            other = node.bases[0] if other is None and isinstance(node, ast.ClassDef) else other
+            place = decorator if other is None else other
+            what = f"{self.source.text(place)} is computed by Python"
+            raise reading.refused(what, self.source.span(place))
+
+    def _decorate(
+        self,
+        target: Any,
+        call: ast.Call | None,
+        node: ast.FunctionDef | ast.ClassDef,
+        reading: Reading,
+    ) -> None:
+        """Give a decorator its options and what stands below it, for what it says of these."""
+        words = [] if call is None else call.keywords
+        around = self._around(reading)
+        given = {word.arg: around.value(word.value) for word in words if word.arg}
+        made = target(**given) if call is not None else target
+        if isinstance(node, ast.ClassDef) and target is not decorators.program:
+            made(type(node.name, (), {}))
+        elif given or target is decorators.program:
+            made(_named(node.name))
+
+    @contextmanager
+    def _at(self, node: ast.expr) -> Generator[None]:
+        """Give errors of a decorator, which knows frames of Python, their place in the text."""
+        try:
+            yield
+        except NotExecutedError:
+            raise
+        except PyptoError as error:
+            span = self.source.span(node)
+            raise ParserSyntaxError(error.message, span, error.hint, slug=error.slug) from None
 
     def _made(
         self, node: ast.FunctionDef | ast.ClassDef, decorator: Any, options: Options
@@ -264,8 +431,8 @@ class _Text:
     def _decoration(self, node: ast.expr) -> tuple[Any, Options] | None:
         """Return a decorator of the language with its options, None for others."""
         call = node if isinstance(node, ast.Call) else None
-        target = self._object(node if call is None else call.func)
-        if target not in (decorators.program, decorators.function, decorators.inline):
+        target = self._target(node)
+        if target is None:
             return None
         options = Options(FunctionType.Opaque, strict_ssa=False)
         words = call.keywords if call else ()
@@ -281,28 +448,79 @@ class _Text:
                 return None
         return target, options
 
+    def _target(self, node: ast.expr) -> Any:
+        """Return which decorator of the language stands there, called or not; None for others."""
+        found = self._object(node.func if isinstance(node, ast.Call) else node)
+        return next((each for each in _DECORATORS if found is each), None)
+
     def _object(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):
             return self.environment.get(node.id)
         if isinstance(node, ast.Attribute):
-            return getattr(self._object(node.value), node.attr, None)
+            base = self._object(node.value)
+            if self.reading is not None and not self.reading.may_read(base, node.attr):
+                return None
+            return getattr(base, node.attr, None)
         return node.value if isinstance(node, ast.Constant) else None
 
     def _class(self, node: ast.ClassDef, options: Options) -> Program | None:
-        """Return the program that a class is, None if the class holds more than methods."""
+        """Return the program that a class is; None if it is Python's to make."""
+        if node.bases or node.keywords:
+            return None
+        if self.reading is not None:
+            return self._read_class(node, options, self.reading)
         methods = method_nodes(node.body)
-        if len(methods) != sum(not _is_filler(item) for item in node.body) or node.bases:
+        if len(methods) != sum(not _is_filler(item) for item in node.body):
             return None
         refuse_twice(node.name, self.source, node)
         parser = ProgramParser(self._name(node.name), {})
         environment = self.environment.again()
         for method in methods:
-            made = self._decoration(method.decorator_list[0]) if method.decorator_list else None
-            if made is None or made[0] is not decorators.function:
+            if not self._method(parser, method, environment, options):
                 return None
-            own = made[1]
-            own.strict_ssa = own.strict_ssa or options.strict_ssa
-            parser.add(self.source, method, environment, own)
+        return self._finished(parser, node)
+
+    def _read_class(self, node: ast.ClassDef, options: Options, reading: Reading) -> Program:
+        """Return the program that a class is which is not executed: it may have constants."""
+        refuse_twice(node.name, self.source, node)
+        attributes: dict[str, Any] = {}
+        parser = ProgramParser(self._name(node.name), attributes)
+        environment = self.environment.inside(attributes)
+        around = self._reader(attributes, environment, reading, "self.")
+        reading.forget("self.")
+        pending = [*reversed(node.body)]
+        while pending:
+            item = pending.pop()
+            if isinstance(item, ast.FunctionDef) and len(item.decorator_list) == 1:
+                if self._method(parser, item, environment, options):
+                    continue
+                if self._target(item.decorator_list[0]) is decorators.inline:
+                    attributes[item.name] = InlineFunction(self.source, item, environment)
+                    continue
+            self._refuse_kernel(item, reading)
+            pending += reversed(around.read(item))
+        if not parser.methods:
+            names = [item.name for item in node.body if isinstance(item, ast.FunctionDef)]
+            raise decorators.no_methods(node.name, self.source.span(node), names)
+        return self._finished(parser, node)
+
+    def _method(
+        self,
+        parser: ProgramParser,
+        node: ast.FunctionDef,
+        environment: Environment,
+        options: Options,
+    ) -> bool:
+        """Add a function of the language to a program; False if it is none."""
+        made = self._decoration(node.decorator_list[0]) if node.decorator_list else None
+        if made is None or made[0] is not decorators.function:
+            return False
+        own = made[1]
+        own.strict_ssa = own.strict_ssa or options.strict_ssa
+        parser.add(self.source, node, environment, own)
+        return True
+
+    def _finished(self, parser: ProgramParser, node: ast.ClassDef) -> Program:
         header = self.header
         return parser.finish(self.source.span(node), attrs=header.attrs, entry=header.entry)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FrameType
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src.frontend.markers import DynVar
+
+if TYPE_CHECKING:
+    from pypto._src.frontend.source.reading import Reading
 
 MISSING: Final = object()
 
@@ -18,13 +21,20 @@ class Environment:
     ``known`` is what names have been found to mean, for the functions of one program, which may
     share an environment. Who parses others makes a new one, and who calls something of Python,
     which may set names anew, clears it. ``has_symbols`` says that one of them was a symbolic size.
+    ``reading`` says what a text may use that is not executed; None stands for Python that runs.
     """
 
-    __slots__ = ("frame", "has_symbols", "known", "layers")
+    __slots__ = ("frame", "has_symbols", "known", "layers", "reading")
 
-    def __init__(self, layers: Iterable[Mapping[str, Any]], frame: FrameType | None = None) -> None:
+    def __init__(
+        self,
+        layers: Iterable[Mapping[str, Any]],
+        frame: FrameType | None = None,
+        reading: Reading | None = None,
+    ) -> None:
         self.layers = tuple(layers)
         self.frame = frame
+        self.reading = reading
         self.known: dict[str, Any] = {}
         self.has_symbols = False
 
@@ -66,11 +76,11 @@ class Environment:
 
     def again(self) -> Environment:
         """Return the same environment, of which nothing is known."""
-        return Environment(self.layers, self.frame)
+        return Environment(self.layers, self.frame, self.reading)
 
     def inside(self, layer: Mapping[str, Any]) -> Environment:
         """Return an environment in which the names of ``layer`` come first."""
-        return Environment((layer, *self.layers), self.frame)
+        return Environment((layer, *self.layers), self.frame, self.reading)
 
 
 def _encloses(outer: CodeType, inner: CodeType) -> bool:
@@ -110,6 +120,6 @@ def function_environment(function: Callable[..., Any], frame: FrameType) -> Envi
     return Environment((closure_of(function), frame.f_locals, names, vars(builtins)), frame)
 
 
-def module_environment(namespace: dict[str, Any]) -> Environment:
-    """Return the environment of text that runs in ``namespace``."""
-    return Environment((namespace, vars(builtins)))
+def module_environment(namespace: dict[str, Any], reading: Reading | None = None) -> Environment:
+    """Return the environment of a text that runs, or is read, in ``namespace``."""
+    return Environment((namespace, vars(builtins)), reading=reading)

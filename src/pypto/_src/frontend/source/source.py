@@ -186,7 +186,7 @@ def _no_source(name: str, filename: str) -> ParserSyntaxError:
     )
 
 
-def _no_def(name: str, source: Source, node: ast.stmt) -> ParserSyntaxError:
+def no_def(name: str, source: Source, node: ast.stmt) -> ParserSyntaxError:
     """Return the error for a function that Python made of something else than a ``def``."""
     if isinstance(node, ast.AsyncFunctionDef):
         what, hint = "an async function", f"write def {node.name}"
@@ -217,7 +217,7 @@ def function_source(function: Callable[..., Any]) -> tuple[Source, ast.FunctionD
         raise _no_source(code.co_name, code.co_filename)
     source, node = parse_definition(code.co_filename, lines, code.co_firstlineno - 1)
     if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
-        raise _no_def(code.co_name, source, node)
+        raise no_def(code.co_name, source, node)
     return source, node
 
 

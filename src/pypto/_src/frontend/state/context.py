@@ -224,6 +224,7 @@ class Context:
         "errors",
         "evaluated",
         "expanding",
+        "expansions",
         "forms",
         "func_type",
         "functions",
@@ -298,6 +299,7 @@ class Context:
         self.swapped: dict[Var, Swapped] = {}
         self.evaluated: dict[int, Expr] = {}  # by id: calls without a value that were made already
         self.expanding: tuple[Any, ...] = ()  # inline functions around this one
+        self.expansions = 0  # of inline functions in this one so far
         self.constants: dict[Var, int] = {}  # scalars that are one number wherever they are read
         self._assigned: Mapping[str, int] | None = None
         self.has_tile_ops = False  # True once a call of an op on tiles was made
@@ -400,10 +402,19 @@ class Context:
         if value is MISSING:
             value = self.lookup(node.id)
         while path:
-            value = MISSING if isinstance(value, Expr) else getattr(value, path.pop(), MISSING)
+            value = self.attribute(value, path.pop())
             if value is MISSING:
                 return MISSING
         return value
+
+    def attribute(self, base: Any, name: str) -> Any:
+        """Return an attribute of a Python object, `MISSING` if it has none that may be read."""
+        if isinstance(base, Expr):
+            return MISSING
+        reading = self.environment.reading
+        if reading is not None and not reading.may_read(base, name):
+            return MISSING
+        return getattr(base, name, MISSING)
 
     def is_outside(self, name: str) -> bool:
         """True if nothing in the function gives the name a meaning, here or elsewhere."""
@@ -451,6 +462,10 @@ class Context:
                 slug="undefined-name",
                 related=self._later(name, span),
             )
+        reading = self.environment.reading
+        unread = None if reading is None else reading.refused_name(name, span)
+        if unread is not None:
+            return unread
         if name == "self":
             header = f"def {self.node.name}(self{', ' if self.node.args.args else ''}...)"
             hint: str | None = f"make it the first parameter: {header}"
@@ -720,7 +735,7 @@ def as_parser_error(error: PyptoError) -> ParserError:
     )
 
 
-def refuse_keyword_twice(ctx: Context, node: ast.Call) -> None:
+def refuse_keyword_twice(source: Source | Context, node: ast.Call) -> None:
     """Raise the error for a keyword that stands twice, which Python sees only when it compiles.
 
     Raises:
@@ -732,10 +747,10 @@ def refuse_keyword_twice(ctx: Context, node: ast.Call) -> None:
         if first is not word and word.arg is not None:
             raise ParserSyntaxError(
                 f"the argument {word.arg!r} is given twice",
-                ctx.span(word),
+                source.span(word),
                 hint=f"leave this {word.arg}= out",
                 slug="argument-count",
-                related=(Label(ctx.span(first), "given here"),),
+                related=(Label(source.span(first), "given here"),),
             )
 
 

@@ -536,7 +536,31 @@ def _pure_call(
             hint=hint,
             slug="python-call",
         )
+    reading = ctx.environment.reading
+    if reading is not None:
+        from pypto._src.frontend.source.limits import is_huge_call
+
+        if not reading.may_call(callee):
+            raise reading.refused(f"{ctx.source.text(node.func)} is Python's", ctx.span(node))
+        for value, place in zip((*args, *kwargs.values()), _places(node), strict=True):
+            if not reading.may_pass(value):
+                raise reading.refused(f"{ctx.source.text(place)} is Python's", ctx.span(place))
+        if is_huge_call(callee, args, kwargs):
+            raise too_large(ctx, node)
     return _compute(ctx, callee, args, kwargs, node)
+
+
+def _places(node: ast.Call) -> list[ast.expr]:
+    return [*node.args, *(word.value for word in node.keywords)]
+
+
+def too_large(ctx: Context, node: ast.AST) -> ParserTypeError:
+    """Return the error for a Python value that would take minutes or gigabytes."""
+    return ParserTypeError(
+        f"the value of {ctx.source.text(node)!r} is too large",
+        ctx.span(node),
+        slug="constant-expression",
+    )
 
 
 def _on_kernel_values(ctx: Context, callee: Any, args: list[Any], node: ast.Call) -> Any:

@@ -33,7 +33,7 @@ from pypto._src.frontend.state.messages import (
     spell_apart,
 )
 from pypto._src.frontend.state.scope import BROKEN, Cascade, same_joined_type, same_value_type
-from pypto._src.frontend.syntax.calls import call, op_call
+from pypto._src.frontend.syntax.calls import call, op_call, too_large
 from pypto._src.frontend.syntax.operators import (
     binary_op,
     bool_op,
@@ -95,6 +95,9 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Any:
         base = ctx.forms[inner.__class__](ctx, inner)
     if isinstance(base, Expr):
         return _of_value(ctx, node, base)
+    reading = ctx.environment.reading
+    if reading is not None and not reading.may_read(base, node.attr):
+        raise reading.refused(f"{ctx.source.text(node)} is an attribute of Python", ctx.span(node))
     value = getattr(base, node.attr, MISSING)
     if value is not MISSING:
         return value
@@ -108,6 +111,10 @@ def _of_self(ctx: Context, node: ast.Attribute) -> Any:
     value = ctx.functions.attribute(node.attr)
     if value is not MISSING:
         return value
+    reading = ctx.environment.reading
+    unread = None if reading is None else reading.refused_name(f"self.{node.attr}", ctx.span(node))
+    if unread is not None:
+        raise unread
     raise UndefinedVariableError(
         f"the program has no function {node.attr!r}",
         ctx.span(node),
@@ -223,6 +230,12 @@ def _items(ctx: Context, node: ast.List | ast.Tuple) -> list[Any]:
         if len(ctx.block) > count:
             items = held_before(ctx, count, items, node)
         items.append(value)
+    # Lists in lists may share them, and so be far longer than their text.
+    if any(isinstance(item, list | tuple) for item in items):
+        from pypto._src.frontend.source.limits import MOST_ITEMS, item_count
+
+        if item_count(items) > MOST_ITEMS:
+            raise too_large(ctx, node)
     return items
 
 

@@ -17,6 +17,8 @@ from pypto._src.frontend.state.scope import Cascade
 from pypto._src.ir.nodes import Expr, Var
 
 _DEEPEST: Final = 50
+_MOST: Final = 1 << 14
+"""How often functions may expand in one: each that has two calls of the next doubles the text."""
 
 
 class InlineFunction:
@@ -92,6 +94,14 @@ def expand(ctx: Context, function: InlineFunction, args: Sequence[Any], node: as
             f"inline function {function.name!r} expands itself",
             ctx.span(node),
             hint="put a loop in its place",
+            slug="recursion",
+        )
+    ctx.home.expansions += 1
+    if ctx.home.expansions > _MOST:
+        raise UnsupportedFeatureError(
+            f"inline functions expand more than {_MOST} times in {ctx.home.node.name}",
+            ctx.span(node),
+            hint=f"write @pl.function above def {function.name}",
             slug="recursion",
         )
     inner = _inside(ctx, function)

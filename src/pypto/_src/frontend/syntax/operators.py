@@ -28,7 +28,7 @@ from pypto._src.frontend.state.messages import (
     number_in,
 )
 from pypto._src.frontend.state.scalar_promotion import combine
-from pypto._src.frontend.syntax.calls import op_call
+from pypto._src.frontend.syntax.calls import op_call, too_large
 from pypto._src.frontend.syntax.scalar_calls import is_scalar
 from pypto._src.frontend.syntax.zero_divisions import DIVIDING, is_zero
 from pypto._src.ir.nodes import (
@@ -117,8 +117,6 @@ UNARY: Final[dict[type[ast.unaryop], tuple[str, type[UnaryExpr] | None, Any, str
     ast.Not: ("not", Not, _Python.not_, ""),
     ast.Invert: ("~", BitNot, _Python.invert, "not_"),
 }
-_MOST_BITS: Final = 1 << 16  # of a Python integer computed in a kernel
-_MOST_ITEMS: Final = 1 << 20
 _MOST_LISTED: Final = 4  # items of a list that a hint writes out
 _CMP_TYPES: Final = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
 _MIRRORED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -191,12 +189,10 @@ def apply_binary(
     ):  # most are
         return _on_scalars(ctx, node, kind, symbol, left, right)
     if not on_left and not on_right:
-        if _is_huge(op, left, right):
-            raise ParserTypeError(
-                f"the value of {ctx.source.text(node)!r} is too large",
-                ctx.span(node),
-                slug="constant-expression",
-            )
+        from pypto._src.frontend.source.limits import is_huge_result
+
+        if is_huge_result(op, left, right):
+            raise too_large(ctx, node)
         left, right = held(ctx, left, node), held(ctx, right, node)
         return computed(ctx, node, python, left, right)  # pyright: ignore[reportArgumentType]
     if (on_left and isinstance(left.type, ShapedType)) or (
@@ -238,21 +234,6 @@ def _other_operator(ctx: Context, node: Any, symbol: str, left: Any, right: Any)
         elif right in _POWERS and isinstance(kind, TileType) and kind.dtype in _ROOTED:
             meant = f"pl.{_POWERS[right]}({a})"
     return None if meant is None else f"write {begin}{meant}"
-
-
-def _is_huge(op: type[ast.operator], left: Any, right: Any) -> bool:
-    """True if computing with Python values would take minutes or gigabytes."""
-    if not isinstance(right, int):
-        left, right = right, left
-    if not isinstance(right, int):
-        return False
-    if isinstance(left, list | tuple | str):
-        return op is ast.Mult and len(cast("Sequence[Any]", left)) * right > _MOST_ITEMS
-    if not isinstance(left, int):
-        return False
-    return (op is ast.LShift and right > _MOST_BITS) or (
-        op is ast.Pow and right * left.bit_length() > _MOST_BITS
-    )
 
 
 def _is_shaped(value: Any) -> bool:
