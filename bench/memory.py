@@ -21,7 +21,7 @@ from pypto._src.demo import cases  # noqa: E402
 from pypto._src.ir.roles import Role, role  # noqa: E402
 from pypto._src.ir.stmts import Function  # noqa: E402
 from pypto._src.passes.memory.init_mem_ref import with_memrefs  # noqa: E402
-from pypto._src.passes.memory.memory_reuse import Buffer, buffers, placed, total_bytes  # noqa: E402
+from pypto._src.passes.memory.memory_reuse import Buffer, allocated, buffers, total_bytes  # noqa: E402
 from pypto._src.passes.pass_manager import PassManager  # noqa: E402
 from pypto._src.targets import A2A3, Memory  # noqa: E402
 from tests.passes.build import random_kernel  # noqa: E402
@@ -65,9 +65,9 @@ def main() -> None:
         slowest = 0.0
         for name, found, memory in source:
             began = time.perf_counter()
-            best = placed(found, memory, exact=True)
+            best = allocated(found, memory, exact=True)
             taken = time.perf_counter() - began
-            first = placed(found, memory, exact=False)
+            first = allocated(found, memory, exact=False)
             if title == "examples":
                 apart = total_bytes([b.memref.size_ for b in found], memory)
                 figures = (len(found), apart, first.height, best.height, best.bound)

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from pypto._src import demo
 from pypto._src.analysis.accesses import Accesses, Instruction
 from pypto._src.analysis.affine import trip_count
-from pypto._src.analysis.stmt_tree import Block, Site, number, rewrite, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, number, points_in, rewrite
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import ForStmt, Function, Stmt, WhileStmt
 from pypto._src.passes.pass_manager import PassManager
@@ -52,13 +52,15 @@ class PerDependence:
         self.accesses = Accesses(function, self.root)
         self.history = History(self.accesses)
         self.count = [0] * 7  # by the number of the pipe
-        self.flags: dict[tuple[Site, Site, bool], tuple[int, int]] = {}  # to their pipes
-        self.barriers: set[Site] = set()
+        self.flags: dict[
+            tuple[ProgramPoint, ProgramPoint, bool], tuple[int, int]
+        ] = {}  # to their pipes
+        self.barriers: set[ProgramPoint] = set()
         self._block(self.root)
 
     def _block(self, block: Block) -> None:
-        for site in block.sites:
-            instruction = self.accesses.at.get(site)
+        for point in block.points:
+            instruction = self.accesses.at.get(point)
             if instruction is not None:
                 needs = earlier(self.history, instruction)
                 self._note(instruction, needs, carried=False)
@@ -67,16 +69,16 @@ class PerDependence:
                 self.history.record(instruction)
                 continue
             before = self.count[:]
-            for inner in site.blocks:
+            for inner in point.blocks:
                 self._block(inner)
-            if isinstance(site.stmt, ForStmt | WhileStmt):
-                trips = trip_count(site.stmt)
+            if isinstance(point.stmt, ForStmt | WhileStmt):
+                trips = trip_count(point.stmt)
                 if trips is None or trips > 1:
-                    self._again(site.blocks[0], before)
+                    self._again(point.blocks[0], before)
 
     def _again(self, body: Block, before: list[int]) -> None:
-        for site in sites_in(body):
-            instruction = self.accesses.at.get(site)
+        for point in points_in(body):
+            instruction = self.accesses.at.get(point)
             if instruction is not None:
                 needs = earlier_turn(self.history, instruction, body, before)
                 self._note(instruction, needs, carried=True)
@@ -84,10 +86,10 @@ class PerDependence:
     def _note(self, instruction: Instruction, needs: Iterable[Need], *, carried: bool) -> None:
         for need in needs:
             if need.queue == instruction.queue:
-                self.barriers.add(instruction.site)
+                self.barriers.add(instruction.point)
             else:
                 pair = (need.queue, instruction.queue)
-                self.flags[need.site, instruction.site, carried] = pair
+                self.flags[need.point, instruction.point, carried] = pair
 
     def counts(self) -> Plain:
         """Return the numbers of flags and barriers."""
@@ -106,11 +108,11 @@ class PerDependence:
 
 def earlier(history: History, instruction: Instruction) -> Iterator[Need]:
     """Yield all conflicts with instructions that come before in the same iteration of all loops."""
-    site = instruction.site
+    point = instruction.point
     own = instruction.queue if instruction.in_order else None
     for by_pipe in history.on_chip(instruction):
         for pipe in by_pipe:
-            need = None if pipe == own else by_pipe.reached(pipe, site)
+            need = None if pipe == own else by_pipe.reached(pipe, point)
             if need is not None:
                 yield need
     yield from _parts(history, instruction, None)
@@ -138,12 +140,12 @@ def _parts(history: History, instruction: Instruction, body: Block | None) -> It
             if (
                 (access.writes or writes)
                 and done.queue != own
-                and history.may_conflict(done.site, box, instruction.site, access.box, body)
+                and history.may_conflict(done.point, box, instruction.point, access.box, body)
             ):
                 yield done
 
 
-def _life(first: Site, second: Site, *, carried: bool) -> list[tuple[int, int]]:
+def _life(first: ProgramPoint, second: ProgramPoint, *, carried: bool) -> list[tuple[int, int]]:
     """Return when a flag takes an event and gives it back: a carried one through its loop."""
     met = meeting(first, second)
     if met is None or not carried:
@@ -180,7 +182,7 @@ def kernels(name: str | None) -> Iterator[tuple[str, Function, Function, SyncRep
 def removable(function: Function) -> int:
     """Return how many sets, waits and barriers, or whole flags, the kernel can do without."""
     root = number(function)
-    stmts = [site.stmt for site in sites_in(root) if is_sync(site.stmt)]
+    stmts = [point.stmt for point in points_in(root) if is_sync(point.stmt)]
     groups = [[stmt] for stmt in stmts]
     by_text: dict[str, list[Stmt]] = {}
     for stmt in stmts:
@@ -216,7 +218,7 @@ def main() -> None:
             plain.over,
             report.flags,
             ours,
-            report.answers,
+            report.acknowledgements,
             report.fallbacks,
             removable(after),
         ]

@@ -36,7 +36,7 @@ from pypto import ir
 from pypto._src import demo
 from pypto._src.analysis.accesses import Accesses
 from pypto._src.analysis.affine import trip_count
-from pypto._src.analysis.stmt_tree import call_of, number, rewrite, sites_in
+from pypto._src.analysis.stmt_tree import call_of, number, points_in, rewrite
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Env, Plan, Run
@@ -66,7 +66,7 @@ class Mutant(NamedTuple):
     what: str  # the statement
     found: bool  # the checker reports an error
     broken: str  # what the strict interpreter reports, "" for nothing
-    can_break: bool  # it does so on some way through the kernel
+    can_break: bool  # it does so on some path through the kernel
     early: bool = False  # the checker warns that a flag is raised again too early
 
 
@@ -76,7 +76,7 @@ class Kernel(NamedTuple):
     name: str
     function: Function
     traces: list[Queues]
-    ways: Callable[[], Iterator[Queues]]  # runs that need not follow the arguments
+    paths: Callable[[], Iterator[Queues]]  # runs that need not follow the arguments
 
 
 # --------------------------------------------------------------------------------------------
@@ -97,15 +97,15 @@ def random_program(seed: int) -> Kernel:
     evaluator.calls = []
     for count in COUNTS:
         evaluator.call(function.name, _arguments(function, count))
-    ways = Ways(program, function)
-    return Kernel(f"{make.__name__} {seed}", function, _different(evaluator.calls), ways.each)
+    paths = Paths(program, function)
+    return Kernel(f"{make.__name__} {seed}", function, _different(evaluator.calls), paths.each)
 
 
-WAYS = 4000
-"""How many ways through a kernel are tried at most to break a mutant that the checker reports."""
+CHOICES = 4000
+"""How many paths through a kernel are tried at most to break a mutant that the checker reports."""
 
 
-class Ways:
+class Paths:
     """Runs of a kernel that need not follow the arguments, made when somebody asks for them."""
 
     def __init__(self, program: ir.Program, function: Function) -> None:
@@ -114,13 +114,14 @@ class Ways:
         self.made: list[Queues] = []
         self.known: set[tuple[int, ...]] = set()
         self.seed = 0
-        if not any(site.blocks for site in sites_in(number(function))):
-            self.seed = WAYS if not moved_freely(function) else WAYS - 1  # there is one way only
+        if not any(point.blocks for point in points_in(number(function))):
+            # Without branches and loops there is one path only.
+            self.seed = CHOICES if not moved_freely(function) else CHOICES - 1
 
     def each(self) -> Iterator[Queues]:
         """Yield the runs, those made before first."""
         yield from self.made
-        while self.seed < WAYS:
+        while self.seed < CHOICES:
             run = self._next()
             if run is not None:
                 yield run
@@ -133,15 +134,15 @@ class Ways:
         with suppress(EvaluationError):
             self.evaluator.call(self.function.name, _arguments(self.function, self.seed % 4))
             [run] = self.evaluator.calls
-            way = _way(run)
-            if way not in self.known:
-                self.known.add(way)
+            path = _path(run)
+            if path not in self.known:
+                self.known.add(path)
                 self.made.append(run)
                 return run
         return None
 
 
-def _way(run: Queues) -> tuple[int, ...]:
+def _path(run: Queues) -> tuple[int, ...]:
     return tuple([id(entry.source) for entry in run.entries])
 
 
@@ -169,14 +170,14 @@ def moved_freely(function: Function) -> dict[Stmt, dict[int, None]]:
     """
     root = number(function)
     accesses = Accesses(function, root)
-    counters = {site.stmt.loop_var for site in sites_in(root) if isinstance(site.stmt, ForStmt)}
+    counters = {point.stmt.loop_var for point in points_in(root) if isinstance(point.stmt, ForStmt)}
     known = counters | set(function.params)
     found: dict[Stmt, dict[int, None]] = {}
-    for site, instruction in accesses.at.items():
+    for point, instruction in accesses.at.items():
         for access in instruction.tensors:
             for dim, offset in enumerate(() if access.box is None else access.box.offsets):
                 if any(not _among(atom, known) for atom in offset.terms):
-                    found.setdefault(site.stmt, {})[dim] = None
+                    found.setdefault(point.stmt, {})[dim] = None
     return found
 
 
@@ -184,13 +185,13 @@ def _among(atom: object, known: set[Var]) -> bool:
     return isinstance(atom, Var) and atom in known
 
 
-def ways(program: ir.Program, function: Function, known: Sequence[Queues]) -> list[Queues]:
-    """Return runs on other ways through a kernel than the known ones."""
-    if not any(site.blocks for site in sites_in(number(function))):
+def paths(program: ir.Program, function: Function, known: Sequence[Queues]) -> list[Queues]:
+    """Return runs on other paths through a kernel than the known ones."""
+    if not any(point.blocks for point in points_in(number(function))):
         return []
     evaluator = FreeEvaluator(program)
     evaluator.calls = []
-    for seed in range(WAYS):
+    for seed in range(CHOICES):
         evaluator.choose = Choice(seed)
         with suppress(EvaluationError):  # an index that no real run has
             evaluator.call(function.name, _arguments(function, seed % 4))
@@ -310,7 +311,7 @@ def _different(runs: Iterable[Queues]) -> list[Queues]:
     """Return one run for each sequence of statements."""
     found: dict[tuple[int, ...], Queues] = {}
     for run in runs:
-        found.setdefault(_way(run), run)
+        found.setdefault(_path(run), run)
     return list(found.values())
 
 
@@ -325,7 +326,7 @@ def mutants(kernel: Kernel) -> Iterator[Mutant]:
     for kind, what, edit in (*edits(kernel.function), *whole):
         rules, broken = findings(kernel.function, edit), breakage(kernel.traces, edit)
         found = DiagnosticSeverity.Error in rules.values()
-        can_break = bool(broken) or (found and bool(breakage(kernel.ways(), edit)))
+        can_break = bool(broken) or (found and bool(breakage(kernel.paths(), edit)))
         early = kind in ("removal", "flag") and "sync-overtake" in rules
         yield Mutant(kind, what, found, broken, can_break, early)
 
@@ -352,7 +353,7 @@ def flags(traces: Iterable[Queues]) -> list[list[Stmt]]:
 
 def edits(function: Function) -> Iterator[tuple[str, str, Edit]]:
     """Yield the changes of a kernel: kind, statement, and what to put in its place."""
-    stmts = [site.stmt for site in sites_in(number(function)) if is_sync(site.stmt)]
+    stmts = [point.stmt for point in points_in(number(function)) if is_sync(point.stmt)]
     flags: dict[tuple[int, int], dict[int, None]] = {}
     for stmt in stmts:
         yield "removal", _text(stmt), _without(stmt)
@@ -418,7 +419,7 @@ def findings(
 ) -> dict[str, DiagnosticSeverity]:
     """Return the rules that the checker finds broken by a mutant."""
 
-    def replace(_site: object, stmt: Stmt) -> Sequence[Stmt]:
+    def replace(_point: object, stmt: Stmt) -> Sequence[Stmt]:
         new = edit(stmt) if is_sync(stmt) else stmt
         return [] if new is None else [new]
 
@@ -502,7 +503,7 @@ class Tally:
             part = 100.0 if broken == 0 else 100 * found / broken
             rows.append(
                 f"{kind:<9} {broken + may + early + whole:>6} mutants: {broken} break, {found} of "
-                f"them found ({part:.2f} %); {may} more found that break on other ways; {early} "
+                f"them found ({part:.2f} %); {may} more found that break on other paths; {early} "
                 f"raise a flag too early; {whole} do not break, {alarms} of them reported"
             )
         return rows

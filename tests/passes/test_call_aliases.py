@@ -10,7 +10,7 @@ import pytest
 
 import pypto.language as pl
 from pypto import passes, runtime
-from pypto._src.analysis.accesses import tensor_roots
+from pypto._src.analysis.accesses import alias_bases
 from pypto._src.analysis.call_aliases import Alias, call_aliases
 from pypto._src.analysis.stmt_tree import number
 from pypto._src.diagnostics import Diagnostic, render
@@ -98,7 +98,7 @@ def aliases(body: str) -> dict[str, list[Alias]]:
     """Return which parameters share memory, by kernel."""
     found = lowered(body)
     kernels = [f for f in found.functions_ if role(f) is Role.KERNEL]
-    return call_aliases(found, {f.name: tensor_roots(f, number(f)) for f in kernels})
+    return call_aliases(found, {f.name: alias_bases(f, number(f)) for f in kernels})
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_what_a_kernel_touches(iterations: str, begin: int, wanted: list[object]
     program = pl.parse_program(MET.format(iterations=iterations, begin=begin))
     found = PassManager(OptimizationStrategy.Default).run_passes(program)
     kernels = [f for f in found.functions_ if role(f) is Role.KERNEL]
-    shared = call_aliases(found, {f.name: tensor_roots(f, number(f)) for f in kernels})
+    shared = call_aliases(found, {f.name: alias_bases(f, number(f)) for f in kernels})
     assert [(a.params.distance, a.is_sure) for a in shared.get("move", [])] == wanted
 
 

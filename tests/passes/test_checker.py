@@ -243,7 +243,7 @@ def test_findings_need_no_source() -> None:
 
 
 # --------------------------------------------------------------------------------------------
-# Ways through a kernel
+# Paths through a kernel
 # --------------------------------------------------------------------------------------------
 
 
@@ -415,7 +415,7 @@ def test_twenty_thousand_statements() -> None:
     function, report_ = with_sync(with_memrefs(block.function([x, out], [last])))
     assert report_.flags > 5000
     assert check_sync(function) == []
-    assert report_.answers == 50 * 12  # of V: whenever 8 of 100 loads are under way
+    assert report_.acknowledgements == 50 * 12  # of V: whenever 8 of 100 loads are under way
 
 
 def test_programs_before_the_passes_are_refused() -> None:

@@ -24,7 +24,7 @@ def judged(kernels: Iterable[Kernel]) -> Tally:
 def test_mutants_of_the_examples() -> None:
     """What breaks is found; and each set, wait, barrier and whole flag is needed: it breaks.
 
-    So are the answers without which another flag would be raised again too early.
+    So are the acknowledgements without which another flag would be raised again too early.
     """
     counts = judged(examples()).counts
     assert counts["removal", "whole"] == counts["flag", "whole"] == 0
@@ -45,6 +45,6 @@ def test_mutants_of_random_programs() -> None:
     assert counts["reuse", "whole"] > 50
 
 
-def test_answers_are_not_too_early_themselves() -> None:
-    """Two answers with one event in a loop: nothing told the pipe that its last wait was over."""
+def test_acknowledgements_are_not_too_early_themselves() -> None:
+    """Two acknowledgements with one event in a loop: nothing tells that its last wait was over."""
     assert check_sync(random_program(792).function) == []

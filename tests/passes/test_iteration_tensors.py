@@ -365,7 +365,7 @@ def test_uncovered() -> None:
 
 
 def test_a_condition_of_many_parts() -> None:
-    """What names another condition twice, and that again, is not gone through for all ways."""
+    """What names another condition twice, and that again, is not gone through for all paths."""
     whole = in_flat_form(program_of(KERNEL, WHOLE))
     assert whole is not None
     [function] = whole.functions_

@@ -324,7 +324,7 @@ def test_a_tile_of_no_constant_size_is_an_error(shape: str, hint: str) -> None:
     )
     with pytest.raises(PassError) as caught:
         PassManager.get_strategy().run_passes(source)
-    message = "the shape of tile 'tile' is not constant, so it has no place in memory"
+    message = "the shape of tile 'tile' is not constant, so it cannot be allocated"
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 

@@ -119,14 +119,14 @@ READ = "one writes elements of out that others read"
                      id="bounds inside that iterations change"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    if n > 0:\n"
                      "        out = pl.store(t, [0, 0], [16, 32], out)", [EACH],
-                     id="on one way"),
+                     id="on one path"),
         pytest.param("for i in pl.parallel(4):\n    t = pl.load(x, [0, 0], [16, 32])\n"
                      "    if n > 0:\n        t = pl.load(out, [48, 0], [16, 32])\n    if n <= 0:\n"
                      "        out = pl.store(t, [i * 16, 0], [16, 32], out)", [],
-                     id="on two ways that exclude each other"),
+                     id="on two paths that exclude each other"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    if i < n:\n"
                      "        out = pl.store(t, [0, 0], [16, 32], out)", [],
-                     id="on ways that iterations decide"),
+                     id="on paths that iterations decide"),
         pytest.param(f"{T}for i in pl.parallel(4):\n    if i % 2 == 0:\n"
                      "        out = pl.store(t, [0, 0], [16, 32], out)", [EACH],
                      id="in each other iteration"),

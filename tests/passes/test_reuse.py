@@ -21,9 +21,9 @@ from pypto._src.passes.memory.dynamic_storage_allocation import Item, Placement
 from pypto._src.passes.memory.init_mem_ref import with_memrefs
 from pypto._src.passes.memory.memory_reuse import (
     Buffer,
+    assign,
     buffers,
     peak_bytes,
-    place,
     total_bytes,
     with_shared_buffers,
 )
@@ -173,19 +173,19 @@ def test_parts_of_buffers_begin_at_cache_lines_where_that_fits() -> None:
     found = [Buffer(MemRef(VEC, -1, size, i), always, ()) for i, size in enumerate((96, 64))]
 
     def planned(usable_bytes: int) -> list[int | None]:
-        placed = place(found, Memory(usable_bytes, usable_bytes, 32))
-        return [] if placed is None else [const_value(placed[b.memref].addr_) for b in found]
+        allocated = assign(found, Memory(usable_bytes, usable_bytes, 32))
+        return [] if allocated is None else [const_value(allocated[b.memref].addr_) for b in found]
 
     assert planned(192) == [0, 128]
     assert planned(160) == [0, 96]
     assert planned(128) == []
 
 
-def test_place_gives_up_when_memory_is_too_small() -> None:
+def test_assignment_gives_up_when_memory_is_too_small() -> None:
     """The caller then reports the overflow."""
     kernel = mixed()
     found = buffers(kernel, number(kernel))[VEC]
-    assert place(found, Memory(8160, 8160, 32)) is None
+    assert assign(found, Memory(8160, 8160, 32)) is None
 
 
 @pytest.mark.parametrize("spare", [0, 512, 2048])
@@ -204,8 +204,8 @@ def test_random_kernels_survive_a_small_memory(
     expected = oracle.run(kernel, arguments(n), by_memory=False)
     assert oracle.run(shared, arguments(n), by_memory=True)[0].tobytes() == expected[0].tobytes()
     if total_bytes([b.memref.size_ for b in left], chip.memories[VEC]) <= needed + spare:
-        placed = with_addresses(shared, chip)
-        result = oracle.run(placed, arguments(n), by_memory=True)
+        allocated = with_addresses(shared, chip)
+        result = oracle.run(allocated, arguments(n), by_memory=True)
         assert result[0].tobytes() == expected[0].tobytes()
 
 
@@ -243,10 +243,10 @@ def too_many(count: int) -> Function:
 
 
 def test_no_plan_is_made_of_what_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More bytes at one moment than the memory has are seen before anything is placed."""
+    """More bytes at one moment than the memory has are seen before anything is allocated."""
 
     def refused(*_args: object, **_named: object) -> Placement:
-        raise AssertionError("buffers are placed")
+        raise AssertionError("buffers are allocated")
 
     monkeypatch.setattr(dynamic_storage_allocation, "plan", refused)
     kernel = too_many(100)

@@ -21,7 +21,7 @@ from pypto._src.passes.memory.dynamic_storage_allocation import (
     plan,
 )
 from pypto._src.passes.memory.init_mem_ref import with_memrefs
-from pypto._src.passes.memory.memory_reuse import buffers, peak_bytes, placed
+from pypto._src.passes.memory.memory_reuse import allocated, buffers, peak_bytes
 from pypto._src.targets import A2A3
 from tests.passes.build import random_kernel
 
@@ -112,7 +112,7 @@ def test_kernels_whose_buffers_meet_in_turn_are_proven(seed: int) -> None:
     """In these kernels a loop or a branch keeps more tiles apart than are live at any moment."""
     kernel = with_memrefs(random_kernel(Random(seed).randrange, 5 + seed % 96))
     [found] = buffers(kernel, number(kernel)).values()
-    best = placed(found, A2A3.memories[MemorySpace.Vec], exact=True)
+    best = allocated(found, A2A3.memories[MemorySpace.Vec], exact=True)
     assert best.height == best.bound == peak_bytes(found, A2A3.memories[MemorySpace.Vec])[0] + 512
 
 

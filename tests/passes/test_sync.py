@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pypto._src.analysis.accesses import Accesses
-from pypto._src.analysis.stmt_tree import Site, number, rewrite, sites_in
+from pypto._src.analysis.stmt_tree import ProgramPoint, number, points_in, rewrite
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.errors import VerificationError
 from pypto._src.ir.enums import ForKind, FunctionType, PipeType
@@ -44,7 +44,7 @@ from tests.passes.build import Block, index, listing, random_kernel, tensor
 from tests.passes.test_allocate import simple
 from tests.passes.test_memref import product
 
-Edit = Callable[[Site, Stmt], Sequence[Stmt]]
+Edit = Callable[[ProgramPoint, Stmt], Sequence[Stmt]]
 
 
 def errors(function: Function) -> list[str]:
@@ -123,15 +123,15 @@ def test_flags_stand_at_the_producer_and_the_consumer() -> None:
     )
 
 
-def sync_sites(function: Function) -> list[Site]:
-    return [site for site in sites_in(number(function)) if is_sync(site.stmt)]
+def sync_points(function: Function) -> list[ProgramPoint]:
+    return [point for point in points_in(number(function)) if is_sync(point.stmt)]
 
 
 def without(function: Function, place: int) -> Function:
     """Return the function without its flag or barrier number ``place``."""
     root = number(function)
-    dropped = [site for site in sites_in(root) if is_sync(site.stmt)][place]
-    return rewrite(function, root, lambda site, stmt: [] if site is dropped else [stmt])
+    dropped = [point for point in points_in(root) if is_sync(point.stmt)][place]
+    return rewrite(function, root, lambda point, stmt: [] if point is dropped else [stmt])
 
 
 @given(st.data(), st.integers(4, 30))
@@ -142,8 +142,8 @@ def test_nothing_can_be_left_out_of_straight_code(data: st.DataObject, size: int
         return data.draw(st.integers(0, below - 1 if below != 10 else 7))
 
     result = synchronised(with_memrefs(random_kernel(pick, size)))
-    for place, site in enumerate(sync_sites(result)):
-        assert errors(without(result, place)), listing(result) + f"\n{site.stmt}"
+    for place, point in enumerate(sync_points(result)):
+        assert errors(without(result, place)), listing(result) + f"\n{point.stmt}"
 
 
 @given(st.data(), st.integers(4, 40), st.booleans())
@@ -200,12 +200,12 @@ def parallel_loads(count: int) -> Function:
 
 
 def test_sets_move_down_when_all_events_are_taken() -> None:
-    """The ninth flag is set once the first wait is over, as V answers; no barrier is needed."""
+    """The ninth flag is set once the first wait is over, as V acknowledges: no barrier."""
     kernel = parallel_loads(9)
     result, report = with_sync(kernel)
     assert check_sync(result) == []
     assert (report.flags, report.fallbacks, report.full_barriers) == (10, 0, 1)
-    assert report.answers == 1
+    assert report.acknowledgements == 1
     lines = listing(result).splitlines()
     first = lines.index("wait MTE2->V 0")
     assert lines[first : first + 5] == [
@@ -388,14 +388,14 @@ def primed_in_a_loop(stores: int = 0) -> Function:
     return with_memrefs(block.function([x, out], [last]))
 
 
-def test_a_primed_flag_waits_for_an_answer_in_a_loop_around_its_own() -> None:
+def test_a_primed_flag_waits_for_an_acknowledgement_in_a_loop_around_its_own() -> None:
     """The last wait of one inner loop may be under way when the next one primes the same flag.
 
     In the inner loop itself nothing of that kind is needed: V hears from MTE3 in each iteration.
     """
     result, report = with_sync(primed_in_a_loop())
     assert check_sync(result) == []
-    assert (report.flags, report.carried, report.answers) == (4, 2, 1)
+    assert (report.flags, report.carried, report.acknowledgements) == (4, 2, 1)
     lines = listing(result).splitlines()
     assert lines[1:5] == [
         "  set V->MTE3 1",
@@ -406,26 +406,33 @@ def test_a_primed_flag_waits_for_an_answer_in_a_loop_around_its_own() -> None:
     assert [line for line in lines if "MTE3 1" in line] == lines[1:3]
 
 
-def test_a_barrier_stands_for_an_answer_without_an_event(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_barrier_stands_for_an_acknowledgement_without_an_event(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """If each pair has one event, that of the way back is taken; the report and the log say so."""
     target = A2A3._replace(event_ids=1)
     with caplog.at_level(0, logger="pypto"):
         result, report = with_sync(primed_in_a_loop(), target)
     assert check_sync(result, target) == []
-    assert (report.flags, report.answers, report.fallbacks, report.full_barriers) == (4, 0, 1, 2)
+    assert (report.flags, report.acknowledgements, report.fallbacks, report.full_barriers) == (
+        4,
+        0,
+        1,
+        2,
+    )
     assert listing(result).splitlines()[1:3] == ["  bar ALL", "  set MTE3->V 0"]
     [record] = caplog.records
     assert record.getMessage() == (
-        "kernel 'k': no event is free for answers before 1 flags (MTE3 -> V); a barrier of all "
-        "pipes stands for them: before the loop at line 2"
+        "kernel 'k': no event is free for acknowledgements before 1 flags (MTE3 -> V); a barrier "
+        "of all pipes stands for them: before the loop at line 2"
     )
 
 
-def test_flags_leave_an_event_to_answers() -> None:
-    """Nine flags would take all events by iterations, and a barrier would stand for the answer."""
+def test_flags_leave_an_event_to_acknowledgements() -> None:
+    """Nine flags would take all events, and a barrier would stand for the acknowledgement."""
     result, report = with_sync(primed_in_a_loop(stores=8))
     assert check_sync(result) == []
-    assert (report.answers, report.fallbacks, report.full_barriers) == (3, 0, 1)
+    assert (report.acknowledgements, report.fallbacks, report.full_barriers) == (3, 0, 1)
     lines = [line.strip() for line in listing(result).splitlines()]
     begin = next(i for i, line in enumerate(lines) if line.startswith("for i in 0, 4, 1 (o_it"))
     assert lines[begin + 1 : begin + 3] == ["set V->MTE3 7", "wait V->MTE3 7"]
@@ -467,7 +474,7 @@ def test_what_is_superfluous_is_left_out_of_long_kernels_too() -> None:
     def added(count: int) -> tuple[int, int]:
         result, report = with_sync(loops_in_a_row(count))
         assert check_sync(result) == []
-        return report.flags + report.answers, report.barriers + report.full_barriers
+        return report.flags + report.acknowledgements, report.barriers + report.full_barriers
 
     three, four, many = added(3), added(4), added(100)
     assert many[0] - four[0] == 96 * (four[0] - three[0])
@@ -521,7 +528,7 @@ def planned(function: Function) -> sync_plan.Planner:
 def test_one_way_is_not_tried() -> None:
     """What an arm of a branch needs of itself nothing else can order.
 
-    Where a branch stands between, or in another branch, ways may exclude each other.
+    Where a branch stands between, or in another branch, paths may exclude each other.
     """
     n, x, out = index("n"), tensor("x", [64, 128]), tensor("out", [64, 128])
 
@@ -541,7 +548,7 @@ def test_one_way_is_not_tried() -> None:
     first: list[Var] = []
     flat, nested = planned(kernel(arm)), planned(kernel(inside))
     assert (len(flat.flags), len(flat.bars)) == (3, 2)
-    assert [what for what in flat.suspects() if isinstance(what, Site)] == []
+    assert [what for what in flat.suspects() if isinstance(what, ProgramPoint)] == []
     assert len(flat.suspects()) == 1  # what the store needs of both arms
     assert len(nested.suspects()) > 3
 
@@ -776,12 +783,12 @@ def test_two_alternating_tiles_overlap() -> None:
 def test_nothing_can_be_left_out_of_two_alternating_tiles() -> None:
     """Without any set, wait or barrier, or any whole flag, the checker reports an error."""
     result = synchronised(two_alternating())
-    for place in range(len(sync_sites(result))):
+    for place in range(len(sync_points(result))):
         assert errors(without(result, place))
     root = number(result)
     flags: dict[str, list[Stmt]] = {}
-    for site in sync_sites(result):
-        flags.setdefault(str(site.stmt).partition("(")[2], []).append(site.stmt)
+    for point in sync_points(result):
+        flags.setdefault(str(point.stmt).partition("(")[2], []).append(point.stmt)
     for text, stmts in flags.items():
         gone = set(stmts)
         rest = rewrite(result, root, lambda _, stmt, gone=gone: [] if stmt in gone else [stmt])
@@ -913,7 +920,7 @@ def loop_with(around: Sequence[str], inside: Sequence[str]) -> Callable[[Block, 
 def test_flag_discipline_in_loops(
     around: Sequence[str], inside: Sequence[str], rules: list[str]
 ) -> None:
-    """Flags balance for zero, one and more iterations, or the way in which they do not is named."""
+    """Flags balance for any number of iterations, or the path on which they do not is told."""
     assert sorted(set(by_hand(loop_with(around, inside)))) == sorted(rules)
 
 

@@ -88,7 +88,7 @@ def test_text_of_a_tile() -> None:
 
 
 def test_text_of_a_way() -> None:
-    """A way without a write is a warning, with the condition that decides it."""
+    """A path without a write is a warning, with the condition that decides it."""
     body = (
         "t = pl.create_tile([64, 32], pl.FP32)\n"
         "if n > 0:\n"
@@ -249,7 +249,7 @@ END = "self.copy(x, out)"
         pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
                      f"    u = pl.exp(t)\n    if n > 0:\n        {MADE}{WHOLE}",
                      ["uninitialized-tile: pl.exp reads t, which is uninitialized where a "
-                      "condition holds"], id="made anew on one way"),
+                      "condition holds"], id="made anew on one path"),
         pytest.param(f"t = pl.load(x, [0, 0], [64, 32])\nfor i in pl.range(4):\n"
                      f"    u = pl.exp(t)\n    if i == 0:\n        {MADE}{WHOLE}",
                      ["uninitialized-tile: pl.exp reads t, which is uninitialized"],
@@ -292,12 +292,12 @@ END = "self.copy(x, out)"
                      "out = pl.store(t, [n, 0], [16, 32], out)", [], id="the caller's part"),
         pytest.param(f"if n > 0:\n    {WHOLE}",
                      ["out-not-always-written: output 'out' of kernel is not written where a "
-                      "condition does not hold"], id="on one way"),
-        pytest.param(f"if n > 0:\n    {WHOLE}\nif n <= 0:\n    {WHOLE}", [], id="on two ways"),
+                      "condition does not hold"], id="on one path"),
+        pytest.param(f"if n > 0:\n    {WHOLE}\nif n <= 0:\n    {WHOLE}", [], id="on two paths"),
         pytest.param(f"if n == 0:\n    {WHOLE}\nelif n == 1:\n    {WHOLE}",
                      ["out-not-always-written: output 'out' of kernel is not written where a "
                       "condition does not hold"], id="no else"),
-        pytest.param(f"if n == 0:\n    {WHOLE}\nelse:\n    {WHOLE}", [], id="on both ways"),
+        pytest.param(f"if n == 0:\n    {WHOLE}\nelse:\n    {WHOLE}", [], id="on both paths"),
         pytest.param(f"for i in pl.range(4):\n    if i == 3:\n        {WHOLE}", [], id="the last"),
         pytest.param(f"t = pl.load(out, [0, 0], [64, 32])\n{WHOLE}",
                      ["uninitialized-tensor: pl.load reads out, which is uninitialized"],
@@ -352,7 +352,7 @@ def test_kernels(body: str, wanted: list[str]) -> None:
                      "out = self.copy(c, out)", [], id="a copy that is read"),
         pytest.param(f"if n > 0:\n    {END}",
                      ["out-not-always-written: output 'out' of main is not written where a "
-                      "condition does not hold"], id="on one way"),
+                      "condition does not hold"], id="on one path"),
     ],
 )  # fmt: skip
 def test_hosts(body: str, wanted: list[str]) -> None:
@@ -413,7 +413,7 @@ def test_mutants_of_examples(name: str) -> None:
 
 @pytest.mark.parametrize("chunk", range(3))
 def test_mutants_of_random_programs(chunk: int) -> None:
-    """What is said of a random kernel without one write is so on some way through it."""
+    """What is said of a random kernel without one write is so on some path through it."""
     reported = 0
     for seed in range(chunk * 8, chunk * 8 + 8):
         for mutant, kernel in drawn(seed, 3):

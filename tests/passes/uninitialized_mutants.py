@@ -24,7 +24,7 @@ import numpy as np
 import pypto.language as pl
 from pypto import ir
 from pypto._src import demo
-from pypto._src.analysis.stmt_tree import Block, Site, call_of, number, rewrite, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, number, points_in, rewrite
 from pypto._src.diagnostics import Diagnostic
 from pypto._src.driver import compile_program
 from pypto._src.errors import EvaluationError, PyptoError
@@ -40,8 +40,8 @@ from tests.passes.build import random_kernel
 from tests.passes.mutants import COUNTS, Choice, FreeEvaluator
 from tests.properties.kernels import Pick, random_matrix_source, random_source
 
-WAYS = 300
-"""How many ways through a kernel are tried at most to break a mutant."""
+CHOICES = 300
+"""How many paths through a kernel are tried at most to break a mutant."""
 
 
 class Mutant(NamedTuple):
@@ -61,20 +61,20 @@ def mutants(program: ir.Program) -> Iterator[Mutant]:
     """Yield the program without each of its writes."""
     for function in program.functions_:
         root = number(function)
-        for site in sites_in(root):
-            for kind, stmts in _without(site, program):
-                new = _replaced(function, root, site, stmts)
+        for point in points_in(root):
+            for kind, stmts in _without(point, program):
+                new = _replaced(function, root, point, stmts)
                 others = [new if each is function else each for each in program.functions_]
-                yield Mutant(kind, site.stmt, program.with_functions(others))
+                yield Mutant(kind, point.stmt, program.with_functions(others))
 
 
-def _replaced(function: Function, root: Block, site: Site, stmts: list[Stmt]) -> Function:
-    return rewrite(function, root, lambda at, stmt: stmts if at is site else [stmt])
+def _replaced(function: Function, root: Block, point: ProgramPoint, stmts: list[Stmt]) -> Function:
+    return rewrite(function, root, lambda at, stmt: stmts if at is point else [stmt])
 
 
-def _without(site: Site, program: ir.Program) -> Iterator[tuple[str, list[Stmt]]]:
+def _without(point: ProgramPoint, program: ir.Program) -> Iterator[tuple[str, list[Stmt]]]:
     """Yield what stands in place of a statement that no longer writes; nothing for most."""
-    stmt, call = site.stmt, call_of(site.stmt)
+    stmt, call = point.stmt, call_of(point.stmt)
     op = None if call is None else op_of(call)
     if call is None:
         return
@@ -142,9 +142,9 @@ def verdict(case: demo.Case, program: ir.Program) -> str:
 
 
 def reads_poison(program: ir.Program, name: str) -> bool:
-    """True if a strict run of a kernel reads what nobody wrote, on arguments or any way through.
+    """True if a strict run of a kernel reads what nobody wrote, on arguments or any path through.
 
-    The ways take branches and the iterations of loops with open bounds as they like.
+    The paths take branches and the iterations of loops with open bounds as they like.
     """
     lowered = PassManager().run_passes(program)
     function = lowered.get_function(name)
@@ -152,7 +152,7 @@ def reads_poison(program: ir.Program, name: str) -> bool:
     for count in COUNTS:
         if _slug(StrictEvaluator(lowered), function, count) == "poison":
             return True
-    for seed in range(WAYS):
+    for seed in range(CHOICES):
         free = FreeEvaluator(lowered)
         free.calls, free.choose = [], Choice(seed)
         if _slug(free, function, 2) == "poison":

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from pypto._src.analysis.affine import Affine, Box, Integers, combine
 from pypto._src.analysis.liveness import Carried, carried
-from pypto._src.analysis.stmt_tree import Block, Site
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint
 from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
@@ -78,7 +78,7 @@ class Instruction:
     """A call that a pipe executes, with everything that it reads and writes.
 
     It is ``in_order`` if it starts when everything before it on its pipe is complete; ``queue`` is
-    the number of the pipe. A plan (`sync_plan`) numbers the instructions of each pipe from 1, and
+    the number of the pipe. A plan (`planner`) numbers the instructions of each pipe from 1, and
     notes what the pipe ``knows`` behind one.
     """
 
@@ -89,16 +89,16 @@ class Instruction:
         "knows",
         "number",
         "pipe",
+        "point",
         "queue",
         "reads",
-        "site",
         "tensors",
         "writes",
     )
 
     def __init__(
         self,
-        site: Site,
+        point: ProgramPoint,
         block: Block,
         call: Call,
         pipe: PipeType,
@@ -107,8 +107,8 @@ class Instruction:
         writes: tuple[Chunk, ...],
         tensors: Sequence[TensorAccess],
     ) -> None:
-        self.site = site
-        self.block = block  # that of the site
+        self.point = point
+        self.block = block  # that of the point
         self.call = call
         self.pipe = pipe
         self.queue = _NUMBERS[pipe]
@@ -170,17 +170,17 @@ def chunks(memrefs: Iterable[MemRef]) -> dict[MemRef, tuple[Chunk, ...]]:
 # Tensors
 # --------------------------------------------------------------------------------------------
 
-Roots: TypeAlias = "tuple[Var, ...]"
+AliasBases: TypeAlias = "tuple[Var, ...]"
 
 
-def tensor_roots(function: Function, root: Block) -> dict[Var, Roots]:
+def alias_bases(function: Function, root: Block) -> dict[Var, AliasBases]:
     """Return for each tensor variable the tensors whose memory it may name.
 
     These are parameters, and variables whose statement makes a tensor. Most variables have one; a
     branch or loop that hands on different tensors gives several.
     """
-    found: dict[Var, Roots] = {p: (p,) for p in function.params if _is_tensor(p)}
-    _roots_in(root, found)
+    found: dict[Var, AliasBases] = {p: (p,) for p in function.params if _is_tensor(p)}
+    _bases_in(root, found)
     return found
 
 
@@ -188,37 +188,37 @@ def _is_tensor(value: Expr) -> bool:
     return isinstance(value.type, TensorType)
 
 
-def _roots_in(block: Block, found: dict[Var, Roots]) -> None:
-    for site in block.sites:
-        stmt = site.stmt
+def _bases_in(block: Block, found: dict[Var, AliasBases]) -> None:
+    for point in block.points:
+        stmt = point.stmt
         if isinstance(stmt, AssignStmt):
             if isinstance(stmt.var.type, TensorType):
-                found[stmt.var] = _roots_of(stmt, found)
-        elif not site.blocks:
+                found[stmt.var] = _bases_of(stmt, found)
+        elif not point.blocks:
             continue
-        elif site.is_loop:
-            _roots_in_loop(site, found)
+        elif point.is_loop:
+            _bases_in_loop(point, found)
         else:
-            for inner in site.blocks:
-                _roots_in(inner, found)
-            _roots_of_branch(carried(site), found)
+            for inner in point.blocks:
+                _bases_in(inner, found)
+            _bases_of_branch(carried(point), found)
 
 
-def _roots_of_branch(values: Iterable[Carried], found: dict[Var, Roots]) -> None:
+def _bases_of_branch(values: Iterable[Carried], found: dict[Var, AliasBases]) -> None:
     for value in values:
         if _is_tensor(value.return_var):
             found[value.return_var] = _union(found, (e for _, e in value.yields))
 
 
-def _roots_in_loop(site: Site, found: dict[Var, Roots]) -> None:
-    values = [v for v in carried(site) if _is_tensor(v.return_var)]
+def _bases_in_loop(point: ProgramPoint, found: dict[Var, AliasBases]) -> None:
+    values = [v for v in carried(point) if _is_tensor(v.return_var)]
     for value in values:
         assert value.iter_arg is not None
         found[value.iter_arg] = _union(found, (value.iter_arg.initValue,))
     grown = True
     while grown:  # at most once for each tensor that joins; most loops carry one in place
-        for inner in site.blocks:
-            _roots_in(inner, found)
+        for inner in point.blocks:
+            _bases_in(inner, found)
         grown = False
         for value in values:
             assert value.iter_arg is not None
@@ -227,11 +227,11 @@ def _roots_in_loop(site: Site, found: dict[Var, Roots]) -> None:
             found[value.iter_arg] = found[value.return_var] = joined
 
 
-def _union(found: dict[Var, Roots], values: Iterable[Expr]) -> Roots:
+def _union(found: dict[Var, AliasBases], values: Iterable[Expr]) -> AliasBases:
     return tuple(dict.fromkeys(r for v in values if isinstance(v, Var) for r in found.get(v, ())))
 
 
-def _roots_of(stmt: AssignStmt, found: dict[Var, Roots]) -> Roots:
+def _bases_of(stmt: AssignStmt, found: dict[Var, AliasBases]) -> AliasBases:
     source = aliased(stmt.value)
     return (found.get(source) if isinstance(source, Var) else None) or (stmt.var,)
 
@@ -247,7 +247,7 @@ class _Shape:
     def __init__(self, op: OpDef[..., Any]) -> None:
         lists = {p.name: i for i, p in enumerate(op.operands) if p.kind == INTS}
         element = lists.get("indices")
-        place = lists.get("offsets") if "shapes" in lists else None
+        offsets = lists.get("offsets") if "shapes" in lists else None
         tiles = {index for index, p in enumerate(op.operands) if p.kind == TILE}
         self.op = op
         self.is_sync = op in SYNC_OPS
@@ -256,7 +256,7 @@ class _Shape:
         self.writes = tuple(sorted(op.writes & tiles))
         self.others = tuple(sorted((op.reads | op.writes) - tiles))  # that it reads or writes
         self.is_view = op.view_of is not None
-        self.place = place if element is None else element  # of its list of indices or offsets
+        self.begins = offsets if element is None else element  # of its list of indices or offsets
         self.sizes = lists.get("shapes") if element is None else None  # None for one element
         self.offset = lists.get("offset")  # where a view begins
 
@@ -279,7 +279,7 @@ _KEEPS_ORDER: Final = frozenset({PipeType.S, PipeType.M})
 
 
 class Accesses:
-    """The instructions of a function by site, with the facts to compare what they touch.
+    """The instructions of a function by point, with the facts to compare what they touch.
 
     ``syncs`` has the calls that set or wait for a flag or are barriers, ``jumps`` the statements
     that end a block or leave a loop early; both in textual order.
@@ -297,57 +297,59 @@ class Accesses:
         The memory references of its tiles are in ``memrefs``, or else in their types.
         """
         self.integers = Integers(function, root)
-        self._places = _places(function, shared, self.integers, root) if shared else {}
-        self.roots: dict[Var, Roots] = {p: (p,) for p in function.params if _is_tensor(p)}
+        self._shared_offsets = (
+            _shared_offsets(function, shared, self.integers, root) if shared else {}
+        )
+        self.roots: dict[Var, AliasBases] = {p: (p,) for p in function.params if _is_tensor(p)}
         self.windows: dict[Var, Window] = dict.fromkeys(function.params, ())
         self.written: set[Var] = set()  # tensors
-        self.at: dict[Site, Instruction] = {}
-        self.syncs: dict[Site, Call] = {}
-        self.jumps: list[Site] = []
+        self.at: dict[ProgramPoint, Instruction] = {}
+        self.syncs: dict[ProgramPoint, Call] = {}
+        self.jumps: list[ProgramPoint] = []
         # Of constants, by the identity of their lists, which stand behind them.
         self._boxes: dict[tuple[int, int], tuple[Box | None, object, object]] = {}
         self._memref_of: dict[Any, MemRef] = {**memrefs}
         self._stand_ins: dict[tuple[int, MemorySpace], Var] = {}
-        self._has_roots: bool = False  # of what is inside the open loop
+        self._has_bases: bool = False  # of what is inside the open loop
         self._block(root)
         self._cut()
 
     def _block(self, block: Block) -> None:
-        for site in block.sites:
-            stmt: Any = site.stmt
+        for point in block.points:
+            stmt: Any = point.stmt
             cls = stmt.__class__
             if cls is AssignStmt:
                 value, kind = stmt.value, stmt.var.type.__class__
                 if kind is not TileType:
                     self._define(stmt.var, value, block)
                 if value.__class__ is Call:
-                    self._call(site, block, value, stmt.var if kind is TileType else None)
+                    self._call(point, block, value, stmt.var if kind is TileType else None)
             elif cls is EvalStmt:
                 if stmt.expr.__class__ is Call:
-                    self._call(site, block, stmt.expr, None)
-            elif site.blocks:
-                self._compound(site)
+                    self._call(point, block, stmt.expr, None)
+            elif point.blocks:
+                self._compound(point)
             elif not isinstance(stmt, YieldStmt):
-                self.jumps.append(site)
+                self.jumps.append(point)
 
-    def _compound(self, site: Site) -> None:
-        self.integers.enter(site)
-        values = carried(site)
-        outermost = site.is_loop and not self._has_roots
+    def _compound(self, point: ProgramPoint) -> None:
+        self.integers.enter(point)
+        values = carried(point)
+        outermost = point.is_loop and not self._has_bases
         if outermost:
-            _roots_in_loop(site, self.roots)
-            self._has_roots = True
+            _bases_in_loop(point, self.roots)
+            self._has_bases = True
         for value in values:
             if value.iter_arg is not None:
                 self._hand_on(value.iter_arg, [value.iter_arg.initValue])
-        for inner in site.blocks:
+        for inner in point.blocks:
             self._block(inner)
         for value in values:
             self._hand_on(value.return_var, [e for _, e in value.yields])
         if outermost:
-            self._has_roots = False
-        elif not self._has_roots:
-            _roots_of_branch(values, self.roots)
+            self._has_bases = False
+        elif not self._has_bases:
+            _bases_of_branch(values, self.roots)
 
     def _define(self, var: Var, value: Expr, block: Block) -> None:
         """Take note of what a scalar or a tensor is."""
@@ -356,12 +358,12 @@ class Accesses:
             self.integers.assign(var, value, block)
         elif kind is TensorType:
             source = aliased(value)
-            if not self._has_roots:
+            if not self._has_bases:
                 roots = self.roots.get(source) if isinstance(source, Var) else None
                 self.roots[var] = roots or (var,)
             self.windows[var] = self._window(value, source, block)
 
-    def _call(self, site: Site, block: Block, call: Call, tile: Var | None) -> None:
+    def _call(self, point: ProgramPoint, block: Block, call: Call, tile: Var | None) -> None:
         """Take note of what a call does; ``tile`` is its result, if that is a tile."""
         op: Any = call.op
         shape = _SHAPES.get(op)
@@ -370,12 +372,12 @@ class Accesses:
             if shape is None:
                 return
         if shape.is_sync:
-            self.syncs[site] = call
+            self.syncs[point] = call
             return
         pipe = shape.pipe
         if pipe is None:
             op = shape.op
-            pipe = None if op.pipe_rule is None else op.pipe_of(self._in_places(call))
+            pipe = None if op.pipe_rule is None else op.pipe_of(self._in_spaces(call))
             if pipe is None:
                 return
         reads = self._on_chip(call, shape.reads) if shape.reads else ()
@@ -387,7 +389,7 @@ class Accesses:
         if not (reads or writes or tensors):
             return
         in_order = pipe in _KEEPS_ORDER and completes_in_order(call, pipe)
-        self.at[site] = Instruction(site, block, call, pipe, in_order, reads, writes, tensors)
+        self.at[point] = Instruction(point, block, call, pipe, in_order, reads, writes, tensors)
 
     def _on_chip(self, call: Call, indices: Sequence[int]) -> tuple[Chunk, ...]:
         """Return the memory references of some operands, which are tiles."""
@@ -406,7 +408,7 @@ class Accesses:
         memref = self._memref_of[tile] = memref_of(tile)
         return memref
 
-    def _in_places(self, call: Call) -> Call:
+    def _in_spaces(self, call: Call) -> Call:
         """Return a call whose tiles have types that say in which memory they are."""
         args: list[Expr] | None = None
         for at, arg in enumerate(call.args):
@@ -448,8 +450,8 @@ class Accesses:
             box = self._box(call, shape, arg, block)
             whole = box
             for root in self.roots.get(arg, (arg,)):
-                if self._places:
-                    root, box = _placed(root, whole, self._places)
+                if self._shared_offsets:
+                    root, box = _in_shared(root, whole, self._shared_offsets)
                 if index in shape.op.reads:
                     found.append(TensorAccess(root, box, False))
                 if index in shape.op.writes:
@@ -471,26 +473,26 @@ class Accesses:
         of a box. The same constants say the same wherever they stand.
         """
         base = self.windows.get(tensor)
-        if base is None or shape.place is None:
+        if base is None or shape.begins is None:
             return None
-        place = call.args[shape.place]
+        offsets = call.args[shape.begins]
         sizes = None if shape.sizes is None else call.args[shape.sizes]
-        begins = place.elements if isinstance(place, MakeTuple) else None
+        begins = offsets.elements if isinstance(offsets, MakeTuple) else None
         extents = sizes.elements if isinstance(sizes, MakeTuple) else () if sizes is None else None
         if base or begins is None or extents is None:
-            return self._box_of(base, place, sizes, block)
+            return self._box_of(base, offsets, sizes, block)
         known = self._boxes.get((id(begins), id(extents)))
         if known is not None:
             return known[0]
-        box = self._box_of(base, place, sizes, block)
+        box = self._box_of(base, offsets, sizes, block)
         if _INTS.issuperset(map(type, begins)) and _INTS.issuperset(map(type, extents)):
             self._boxes[id(begins), id(extents)] = box, begins, extents
         return box
 
     def _box_of(
-        self, base: tuple[Affine, ...], place: Expr, sizes: Expr | None, block: Block
+        self, base: tuple[Affine, ...], begins: Expr, sizes: Expr | None, block: Block
     ) -> Box | None:
-        offsets = self._ints(place, block)
+        offsets = self._ints(begins, block)
         if offsets is None:
             return None
         if base:
@@ -519,8 +521,8 @@ class Accesses:
         op = op_of(value)
         if op is None or op.view_of is None or op.writes:
             return base  # a store: its value is the whole tensor that it writes
-        place = _shape_of(op).offset
-        offsets = None if place is None else self._ints(value.args[place], block)
+        index = _shape_of(op).offset
+        offsets = None if index is None else self._ints(value.args[index], block)
         if offsets is None or (base and len(base) != len(offsets)):
             return None  # a reshape, whose elements have other indices
         if not base:
@@ -537,28 +539,32 @@ def heads(shared: Sequence[SharedParams]) -> dict[int, int]:
     return found
 
 
-_Places: TypeAlias = "dict[Var, tuple[Var, Sequence[Affine]]]"
+_SharedOffsets: TypeAlias = "dict[Var, tuple[Var, Sequence[Affine]]]"
 """By parameter the one whose memory it shares, and where it begins in that."""
 
 
-def _places(
+def _shared_offsets(
     function: Function, shared: Sequence[SharedParams], integers: Integers, root: Block
-) -> _Places:
+) -> _SharedOffsets:
     """Return the places of parameters that share memory; those of a group in its first one.
 
     What begins at different places in different calls, or at one that is not known, begins at
     numbers that are variables: two accesses through one parameter are told apart all the same.
     """
     params = function.params
-    found: _Places = {}
+    found: _SharedOffsets = {}
     for member, first in heads(shared).items():
         kind = params[member].type
         if member == first or not isinstance(kind, TensorType):
             continue
-        ways = [each.distance for each in shared if (each.first, each.second) == (first, member)]
+        distances = [
+            each.distance for each in shared if (each.first, each.second) == (first, member)
+        ]
         begins: list[Affine] = []
         for axis in range(len(kind.shape)):
-            known = [None if way is None else way[axis] for way in ways] or [None]
+            known = [None if distance is None else distance[axis] for distance in distances] or [
+                None
+            ]
             begins.append(_begin(f"begin_{axis}", known, integers, root))
         found[params[member]] = params[first], begins
     return found
@@ -577,12 +583,12 @@ def _begin(name: str, known: Sequence[int | None], integers: Integers, root: Blo
     return Affine(0, {var: 1})
 
 
-def _placed(root: Var, box: Box | None, places: _Places) -> tuple[Var, Box | None]:
+def _in_shared(root: Var, box: Box | None, shared: _SharedOffsets) -> tuple[Var, Box | None]:
     """Return a part of a parameter as a part of the one whose memory it shares."""
-    place = places.get(root)
-    if place is None:
+    known = shared.get(root)
+    if known is None:
         return root, box
-    first, begins = place
+    first, begins = known
     if box is None or len(box.offsets) != len(begins):
         return first, None
     offsets = tuple([combine(at, by, 1) for at, by in zip(box.offsets, begins, strict=True)])

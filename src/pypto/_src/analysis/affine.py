@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import inf
 from typing import Final
 
-from pypto._src.analysis.stmt_tree import Block, Site
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint
 from pypto._src.ir.nodes import (
     Add,
     Cast,
@@ -67,21 +67,21 @@ class Integers:
         self.home[var] = block
         self._unread.append((var, value, block))
 
-    def enter(self, site: Site) -> None:
+    def enter(self, point: ProgramPoint) -> None:
         """Take note of the integers that a compound statement defines, before those inside it."""
-        stmt = site.stmt
+        stmt = point.stmt
         match stmt:
             case ForStmt():
-                body = site.blocks[0]
+                body = point.blocks[0]
                 self.home.update(dict.fromkeys((stmt.loop_var, *stmt.iter_args), body))
-                self.home.update(dict.fromkeys(stmt.return_vars, site.block))
+                self.home.update(dict.fromkeys(stmt.return_vars, point.block))
                 self.counters[stmt.loop_var] = _counter(stmt)
                 self.of_body[body] = stmt.loop_var
             case WhileStmt():
-                self.home.update(dict.fromkeys(stmt.iter_args, site.blocks[0]))
-                self.home.update(dict.fromkeys(stmt.return_vars, site.block))
+                self.home.update(dict.fromkeys(stmt.iter_args, point.blocks[0]))
+                self.home.update(dict.fromkeys(stmt.return_vars, point.block))
             case IfStmt():
-                self.home.update(dict.fromkeys(stmt.return_vars, site.block))
+                self.home.update(dict.fromkeys(stmt.return_vars, point.block))
             case _:
                 pass
 

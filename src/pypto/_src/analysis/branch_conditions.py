@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from pypto._src.analysis.affine import Affine, Integers, combine
 from pypto._src.analysis.boolean_conditions import outcome, parts, resolved, truth
-from pypto._src.analysis.stmt_tree import Block, Site, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, points_in
 from pypto._src.ir.nodes import (
     ConstBool,
     ConstInt,
@@ -74,23 +74,23 @@ class Conditions:
         self.assumed: dict[object, bool] = {}
         self._decided: dict[tuple[object, ...], dict[Expr, bool | None]] = {}  # in the present
 
-    def counter(self, site: Site) -> Counter | None:
+    def counter(self, point: ProgramPoint) -> Counter | None:
         """Return the counter of a loop, None for one whose step is not constant."""
-        stmt = site.stmt
+        stmt = point.stmt
         step = const_value(stmt.step) if isinstance(stmt, ForStmt) else None
         if not isinstance(stmt, ForStmt) or not step:
             return None
-        start = self.integers.form(stmt.start, site.block)
-        return Counter(stmt.loop_var, start, self.integers.form(stmt.stop, site.block), step)
+        start = self.integers.form(stmt.start, point.block)
+        return Counter(stmt.loop_var, start, self.integers.form(stmt.stop, point.block), step)
 
     # ----- what a loop is asked ---------------------------------------------------------------
 
-    def questions(self, site: Site, counter: Counter) -> Questions:
+    def questions(self, point: ProgramPoint, counter: Counter) -> Questions:
         """Return what the conditions inside a loop ask about its iteration."""
         first = last = False
         modulus = 1
         seen = set[Expr]()
-        for inner in sites_in(site.blocks[0]):
+        for inner in points_in(point.blocks[0]):
             if not isinstance(inner.stmt, IfStmt):
                 continue
             for part in parts(inner.stmt.condition, self.values, seen):

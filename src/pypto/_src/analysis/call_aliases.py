@@ -13,13 +13,13 @@ from functools import cached_property
 from itertools import combinations
 from typing import Final, TypeAlias
 
-from pypto._src.analysis.accesses import Distance, Roots, SharedParams
+from pypto._src.analysis.accesses import AliasBases, Distance, SharedParams
 from pypto._src.analysis.affine import Affine, combine, may_overlap
 from pypto._src.analysis.affine import Box as Region
 from pypto._src.analysis.box_sets import MOST_BOXES, Box, add
 from pypto._src.analysis.iteration_accesses import IterationAccesses, box_of
-from pypto._src.analysis.stmt_tree import Block, Site, call_of, sites_in
-from pypto._src.analysis.tensor_regions import Key, TensorParts, TensorRoots, keys
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in
+from pypto._src.analysis.tensor_regions import Key, TensorAliasBases, TensorParts, keys
 from pypto._src.ir.nodes import Call, Expr, GlobalVar, TensorType, Var
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (
@@ -58,7 +58,7 @@ class Alias(NamedTuple):
 
 
 def call_aliases(
-    program: Program, roots: Mapping[str, Mapping[Var, Roots]]
+    program: Program, roots: Mapping[str, Mapping[Var, AliasBases]]
 ) -> dict[str, list[Alias]]:
     """Return by kernel which of its parameters are the same memory in some call.
 
@@ -75,7 +75,7 @@ def call_aliases(
     }
     shares = False
     for host in hosts:
-        each = TensorRoots(host, results)
+        each = TensorAliasBases(host, results)
         if len(hosts) > 1:  # they may call each other
             results[host.name] = each.results_in({param: i for i, param in enumerate(host.params)})
         shares = shares or any(_shares(call, each) for _, call in _calls(each))
@@ -186,7 +186,7 @@ def _may_share(host: Function) -> bool:
     )
 
 
-def _results(kernel: Function, roots: Mapping[Var, Roots]) -> tuple[tuple[int, ...], ...]:
+def _results(kernel: Function, roots: Mapping[Var, AliasBases]) -> tuple[tuple[int, ...], ...]:
     """Return for each result of a kernel the parameters that it may be."""
     positions = {param: i for i, param in enumerate(kernel.params)}
     found: list[tuple[int, ...]] = [() for _ in kernel.return_types]
@@ -199,18 +199,18 @@ def _results(kernel: Function, roots: Mapping[Var, Roots]) -> tuple[tuple[int, .
     return tuple(found)
 
 
-def _calls(tensors: TensorRoots) -> Iterator[tuple[Site, Call]]:
+def _calls(tensors: TensorAliasBases) -> Iterator[tuple[ProgramPoint, Call]]:
     """Yield the calls of functions."""
-    for site in sites_in(tensors.root):
-        call = call_of(site.stmt)
+    for point in points_in(tensors.root):
+        call = call_of(point.stmt)
         if call is not None and isinstance(call.op, GlobalVar):
-            yield site, call
+            yield point, call
 
 
-def _shares(call: Call, tensors: TensorRoots) -> bool:
+def _shares(call: Call, tensors: TensorAliasBases) -> bool:
     """True if two arguments of a call may be parts of one tensor."""
     args = [arg for arg in call.args if isinstance(arg.type, TensorType)]
-    roots = [root for arg in args for root in tensors.roots_of(arg)]
+    roots = [root for arg in args for root in tensors.bases_of(arg)]
     return len(set(roots)) < len(roots)
 
 
@@ -223,7 +223,7 @@ def _note(known: dict[object, Alias], alias: Alias) -> None:
         known[alias.params] = alias
 
 
-class _Way(NamedTuple):
+class _Sharing(NamedTuple):
     """How two arguments may be one tensor: where the second begins in the first, without views."""
 
     distance: Distance
@@ -239,27 +239,27 @@ class _Calls:
         self.parts = parts
         self.name = parts.function.name
         params = parts.function.params
-        self.known: dict[tuple[Var, Var], list[_Way]] = {}
+        self.known: dict[tuple[Var, Var], list[_Sharing]] = {}
         for (first, second, distance), is_sure, caller, call, _ in known:
             back = None if distance is None else tuple([d if d is None else -d for d in distance])
             a, b = params[first], params[second]
-            for pair, way in (((a, b), distance), ((b, a), back)):
-                self.known.setdefault(pair, []).append(_Way(way, is_sure, caller, call))
+            for pair, sharing in (((a, b), distance), ((b, a), back)):
+                self.known.setdefault(pair, []).append(_Sharing(sharing, is_sure, caller, call))
 
     def aliases(self) -> Iterator[tuple[str, Alias]]:
         """Yield the aliases among the arguments of each call, with the function's name."""
-        for site, call in _calls(self.parts):
+        for point, call in _calls(self.parts):
             if not self.known and not _shares(call, self.parts):
                 continue
             tensors = [i for i, arg in enumerate(call.args) if isinstance(arg.type, TensorType)]
             for first, second in combinations(tensors, 2):
-                for alias in self._of(call, first, second, site.block):
+                for alias in self._of(call, first, second, point.block):
                     yield call.op.name, alias
 
     def _of(self, call: Call, first: int, second: int, block: Block) -> Iterator[Alias]:
         """Yield how two arguments of a call may be the same memory."""
         a, b = call.args[first], call.args[second]
-        roots, others = self.parts.roots_of(a), self.parts.roots_of(b)
+        roots, others = self.parts.bases_of(a), self.parts.bases_of(b)
         pairs = [(r, o) for r in roots for o in others if r is o or (r, o) in self.known]
         if not pairs or not self._may_meet(keys(a), keys(b)):
             return
@@ -267,22 +267,26 @@ class _Calls:
             yield Alias(SharedParams(first, second, None), False, self.name, call)
             return
         [(root, other)] = pairs
-        ways = self.known.get((root, other), [])
+        sharings = self.known.get((root, other), [])
         if root is other:
             made = self.origins.get((root, -1))
             is_sure = made is None or made.block is None or self._is_outside(made.block)
-            ways = [_Way((0,) * len(_shape(root)), is_sure, self.name, call)]
-        for way in ways:
-            met = self._meeting(a, b, way, block)
+            sharings = [_Sharing((0,) * len(_shape(root)), is_sure, self.name, call)]
+        for sharing in sharings:
+            met = self._meeting(a, b, sharing, block)
             if met is not None:
-                yield Alias(SharedParams(first, second, met[0]), met[1], way.caller, way.call)
+                yield Alias(
+                    SharedParams(first, second, met[0]), met[1], sharing.caller, sharing.call
+                )
 
-    def _meeting(self, a: Expr, b: Expr, way: _Way, block: Block) -> tuple[Distance, bool] | None:
+    def _meeting(
+        self, a: Expr, b: Expr, sharing: _Sharing, block: Block
+    ) -> tuple[Distance, bool] | None:
         """Return where an argument begins in another one, and whether they surely meet.
 
         None if they do not.
         """
-        begin, other, apart = self._begin(a), self._begin(b), way.distance
+        begin, other, apart = self._begin(a), self._begin(b), sharing.distance
         if begin is None or other is None or apart is None:
             return None, False
         if not len(begin) == len(other) == len(apart) == len(_shape(a)) == len(_shape(b)):
@@ -301,7 +305,7 @@ class _Calls:
                 one, two, block, self.parts.iterations.integers, later_iteration=False
             ):
                 return None
-        return tuple(distance), way.is_sure and None not in (*distance, *sizes, *others)
+        return tuple(distance), sharing.is_sure and None not in (*distance, *sizes, *others)
 
     def _is_outside(self, block: Block) -> bool:
         """True if a block is in no loop."""
@@ -331,8 +335,8 @@ class _Calls:
                 return True
             of_a, of_b = self.origins.get(a, _PARAM), self.origins.get(b, _PARAM)
             if of_a.stmt is not None and of_a.stmt is of_b.stmt and of_a.begin == of_b.begin:
-                ways = zip(of_a.sources, of_b.sources, strict=True)
-                new = [(x, y) for xs, ys in ways for x in xs for y in ys]
+                alternatives = zip(of_a.sources, of_b.sources, strict=True)
+                new = [(x, y) for xs, ys in alternatives for x in xs for y in ys]
             elif of_a.begin < of_b.begin:
                 new = [(a, y) for ys in of_b.sources for y in ys]
             else:
@@ -346,25 +350,25 @@ class _Calls:
     def origins(self) -> Mapping[Key, _Origin]:
         """Where each variable comes from; parameters are not among them."""
         found: dict[Key, _Origin] = {}
-        for site in sites_in(self.parts.iterations.root):
-            stmt, block = site.stmt, site.block
+        for point in points_in(self.parts.iterations.root):
+            stmt, block = point.stmt, point.block
             match stmt:
                 case AssignStmt(var=var, value=value):
                     for index, sources in self.parts.sources(value).items():
-                        found[var, index] = _Origin(site.begin, None, [sources], block)
+                        found[var, index] = _Origin(point.begin, None, [sources], block)
                 case ForStmt() | WhileStmt():
                     ends = yielded(stmt.body)
                     for i, (arg, var) in enumerate(
                         zip(stmt.iter_args, stmt.return_vars, strict=True)
                     ):
                         sources = [keys(arg.initValue), keys(ends[i] if i < len(ends) else arg)]
-                        found[arg, -1] = _Origin(site.begin, stmt, sources, block)
-                        found[var, -1] = _Origin(site.end, stmt, sources, block)
+                        found[arg, -1] = _Origin(point.begin, stmt, sources, block)
+                        found[var, -1] = _Origin(point.end, stmt, sources, block)
                 case IfStmt():
                     arms = [yielded(stmt.then_body), yielded(stmt.else_body)]
                     for i, var in enumerate(stmt.return_vars):
                         sources = [keys(arm[i]) if i < len(arm) else [] for arm in arms]
-                        found[var, -1] = _Origin(site.end, stmt, sources, block)
+                        found[var, -1] = _Origin(point.end, stmt, sources, block)
                 case _:
                     pass
         return found

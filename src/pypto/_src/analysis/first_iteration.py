@@ -1,9 +1,9 @@
 """What surely happens when each loop of a function is in its first iteration.
 
-A thing that is so in the first iteration of all loops around it, and stands in no branch whose way
-is open, is so in every run that gets there. Open is a loop inside another one, too, unless it is
-sure to run in the first iteration of that one, or runs in all of its iterations if in any. Tells
-where that holds; says nothing of tiles or tensors.
+What holds in the first iteration of all loops around it, and stands in no branch whose outcome is
+open, holds in every run that gets there. An inner loop is open, too, unless it is sure to run in
+the first iteration of the outer one, or runs in all of its iterations if in any. Tells where that
+holds; says nothing of tiles or tensors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from pypto._src.analysis.affine import Affine, Integers, combine, trip_count
 from pypto._src.analysis.branch_conditions import Conditions, Iteration
-from pypto._src.analysis.stmt_tree import Block, Site, number, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, number, points_in
 from pypto._src.ir.nodes import Call, Expr, ScalarType, Var, const_value
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt
 from pypto._src.ir.traversal.queries import uses
@@ -23,11 +23,11 @@ _OUTSIDE: Final = 0
 
 
 class FirstIterations:
-    """The sites of a function in SSA form, and which of them are sure in first iterations.
+    """The points of a function in SSA form, and which of them are sure in first iterations.
 
     ``integers`` knows the function's integers. A block's *open* depth is that of the innermost
-    branch around it (or the block itself) whose way is not decided, or loop that may run in later
-    iterations only, `_OUTSIDE` for none.
+    branch around it (or the block itself) whose outcome is not decided, or loop that may run in
+    later iterations only, `_OUTSIDE` for none.
     """
 
     def __init__(self, function: Function, root: Block | None = None) -> None:
@@ -36,37 +36,38 @@ class FirstIterations:
         self.integers = Integers(function, self.root)
         self.conditions = Conditions(self.integers)
         self.open: dict[Block, int] = {self.root: _OUTSIDE}
-        self.loop: dict[Block, Site | None] = {self.root: None}  # the outermost around a block
+        # By block, the outermost loop around it.
+        self.loop: dict[Block, ProgramPoint | None] = {self.root: None}
         self.trips: dict[Block, int | None] = {self.root: 1}  # how often a block runs at most
-        self.ways: dict[Site, bool | None] = {}  # of branches, in the first iterations around them
+        # Of branches, in the first iterations of the loops around them.
+        self.outcomes: dict[ProgramPoint, bool | None] = {}
         self.starts: dict[Var, Affine] = {}  # of loop variables
-        self.uneven: set[Site] = (
-            set()
-        )  # loops that may run in some iterations of those around them only
-        for site in sites_in(self.root):
-            self._site(site)
+        # Loops that may run in some iterations of those around them only.
+        self.uneven: set[ProgramPoint] = set()
+        for point in points_in(self.root):
+            self._point(point)
 
-    def _site(self, site: Site) -> None:
-        stmt = site.stmt
+    def _point(self, point: ProgramPoint) -> None:
+        stmt = point.stmt
         if isinstance(stmt, AssignStmt):
             if isinstance(stmt.var.type, ScalarType):
-                self.integers.assign(stmt.var, stmt.value, site.block)
-        elif site.blocks:
-            self.integers.enter(site)
+                self.integers.assign(stmt.var, stmt.value, point.block)
+        elif point.blocks:
+            self.integers.enter(point)
             if isinstance(stmt, IfStmt):
-                self._branch(site, stmt)
+                self._branch(point, stmt)
             else:
-                self._inner(site)
+                self._inner(point)
 
-    def _inner(self, site: Site) -> None:
-        [body] = site.blocks
-        block, stmt = site.block, site.stmt
+    def _inner(self, point: ProgramPoint) -> None:
+        [body] = point.blocks
+        block, stmt = point.block, point.stmt
         self.open[body], self.loop[body] = self.open[block], self.loop[block]
         self.trips[body] = self.trips[block]
-        if not site.is_loop:
+        if not point.is_loop:
             return
-        self.loop[body] = self.loop[block] or site
-        counter = self.conditions.counter(site)
+        self.loop[body] = self.loop[block] or point
+        counter = self.conditions.counter(point)
         if isinstance(stmt, ForStmt):
             self.starts[stmt.loop_var] = self.integers.form(stmt.start, block)
         if counter is not None:
@@ -75,8 +76,8 @@ class FirstIterations:
         is_open = (count is None or outer is None) and 0 not in (count, outer)
         self.trips[body] = None if is_open else (count or 0) * (outer or 0)
         if self.loop[block] is not None and not self._is_even(stmt):
-            self.uneven.add(site)
-        if count == 0 or (site in self.uneven and not self._runs_first(stmt, block)):
+            self.uneven.add(point)
+        if count == 0 or (point in self.uneven and not self._runs_first(stmt, block)):
             self.open[body] = body.depth  # it never runs, or perhaps not yet
 
     def _count(self, stmt: Stmt, block: Block) -> int | None:
@@ -120,20 +121,20 @@ class FirstIterations:
         length = self.at_start(combine(stop, start, -1), block)
         return length is not None and not length.terms and length.constant * step > 0
 
-    def _branch(self, site: Site, stmt: IfStmt) -> None:
-        block = site.block
-        way = self.ways[site] = self.conditions.decide(stmt.condition, block)
-        always = None if way is None else self.conditions.always(stmt.condition, block)
-        for arm, taken in zip(site.blocks, (True, False), strict=False):
+    def _branch(self, point: ProgramPoint, stmt: IfStmt) -> None:
+        block = point.block
+        outcome = self.outcomes[point] = self.conditions.decide(stmt.condition, block)
+        always = None if outcome is None else self.conditions.always(stmt.condition, block)
+        for arm, taken in zip(point.blocks, (True, False), strict=False):
             self.loop[arm] = self.loop[block]
             self.trips[arm] = self.trips[block] if always in (None, taken) else 0
-            self.open[arm] = self.open[block] if way is taken else arm.depth
+            self.open[arm] = self.open[block] if outcome is taken else arm.depth
 
     def is_sure(self, block: Block, depth: int) -> bool:
-        """True if no way between a block at ``depth`` and ``block`` inside it is open."""
+        """True if no outcome between a block at ``depth`` and ``block`` inside it is open."""
         return self.open[block] <= depth
 
-    def later(self, loop: Site, branch: Site) -> bool | None:
+    def later(self, loop: ProgramPoint, branch: ProgramPoint) -> bool | None:
         """Return the arm that a branch takes in later iterations of a loop, None for either.
 
         Loops in between, and around it, are in their first iterations.
@@ -144,15 +145,15 @@ class FirstIterations:
         iterations = self.conditions.iterations
         now = iterations[counter.var]
         iterations[counter.var] = counter, Iteration(first=False)
-        way = self.conditions.decide(stmt.condition, branch.block)
+        outcome = self.conditions.decide(stmt.condition, branch.block)
         iterations[counter.var] = now
-        return way
+        return outcome
 
-    def until(self, site: Site) -> int:
-        """Return the last number that may have run before ``site``, in any iteration."""
-        loop = self.loop[site.block]
-        if loop is None or self.open[site.block] <= loop.block.depth:
-            return site.begin
+    def until(self, point: ProgramPoint) -> int:
+        """Return the last number that may have run before ``point``, in any iteration."""
+        loop = self.loop[point.block]
+        if loop is None or self.open[point.block] <= loop.block.depth:
+            return point.begin
         return loop.end
 
     def at_start(self, form: Affine, block: Block) -> Affine | None:
@@ -187,7 +188,7 @@ class FirstIterations:
         return found
 
 
-def inner_block(site: Site, block: Block) -> Block | None:
-    """Return the block of ``site`` that is or encloses ``block``, None if there is none."""
-    found: Sequence[Block] = [b for b in site.blocks if b.begin <= block.begin < b.end]
+def inner_block(point: ProgramPoint, block: Block) -> Block | None:
+    """Return the block of ``point`` that is or encloses ``block``, None if there is none."""
+    found: Sequence[Block] = [b for b in point.blocks if b.begin <= block.begin < b.end]
     return found[0] if found else None

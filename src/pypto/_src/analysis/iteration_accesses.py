@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, cast
 from pypto._src.analysis.affine import Affine, combine, encloses
 from pypto._src.analysis.box_sets import Box
 from pypto._src.analysis.iteration_values import Values
-from pypto._src.analysis.stmt_tree import Block, Site, call_of, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in
 from pypto._src.analysis.tensor_regions import TensorParts, moved
 from pypto._src.diagnostics import Span
 from pypto._src.ir.inspect.source_names import user_name
@@ -51,7 +51,7 @@ _MOST_INNER: Final = 256
 _MOST_CALLS: Final = 16
 """How deep calls nest that are gone through."""
 
-Ways: TypeAlias = "frozenset[tuple[Hashable, bool]]"
+Path: TypeAlias = "frozenset[tuple[Hashable, bool]]"
 """Conditions, and what they have to be."""
 
 
@@ -60,7 +60,7 @@ Iterations: TypeAlias = "tuple[tuple[Var, Affine], ...]"
 
 
 class Access(NamedTuple):
-    """Elements of a tensor that a call touches in an iteration, where ``ways`` are taken."""
+    """Elements of a tensor that a call touches in an iteration, where ``path`` is taken."""
 
     iteration: int
     order: int  # of the call, in the text
@@ -69,7 +69,7 @@ class Access(NamedTuple):
     sizes: tuple[int, ...]
     writes: bool
     span: Span
-    ways: Ways
+    path: Path
     reader: str = ""
     around: Iterations = ()  # the loops of the function
 
@@ -100,7 +100,7 @@ _Region: TypeAlias = "tuple[tuple[Affine, ...], tuple[Affine, ...]]"
 _Numbers: TypeAlias = "tuple[tuple[Affine, ...], tuple[int, ...]]"
 """Offsets and sizes as they are now."""
 
-_Place: TypeAlias = "tuple[Var, tuple[Affine, ...]]"
+_Location: TypeAlias = "tuple[Var, tuple[Affine, ...]]"
 """The tensor that a parameter is, and where it begins in that; no offsets for at its beginning."""
 
 
@@ -127,7 +127,8 @@ class IterationAccesses:
         self.steps = 0
         self.regions: dict[tuple[Call, int], _Region | None] = {}
         self.lost: dict[Block, Mapping[Var, bool]] = {}  # what blocks may touch, and if they write
-        self.jumps: dict[Site, frozenset[type[Stmt]]] = {}  # what may leave a loop or a function
+        # What may leave a loop or a function.
+        self.jumps: dict[ProgramPoint, frozenset[type[Stmt]]] = {}
         home, loop = parts.iterations.integers.home, parts.iterations.loop
         sizes = set(dimension_vars(parts.function))
 
@@ -137,7 +138,7 @@ class IterationAccesses:
             return loop[home[var]] is None if body is None else not encloses(body, home[var])
 
         self._values = Values(parts.iterations.integers, stays)
-        inside = () if body is None else sites_in(body)
+        inside = () if body is None else points_in(body)
         self._own = {s.stmt.var for s in inside if isinstance(s.stmt, AssignStmt)}
 
     @property
@@ -183,7 +184,7 @@ def iterations_text(around: Iterations) -> str:
 class _Function:
     """A function, or the loop's body, as it is gone through once.
 
-    ``params`` says which tensors its parameters are, ``at`` the call and its place in the text.
+    ``params`` says which tensors its parameters are, ``at`` the call and its offset in the text.
     """
 
     def __init__(
@@ -192,7 +193,7 @@ class _Function:
         iteration: int,
         parts: TensorParts,
         values: Values,
-        params: Mapping[Var, _Place] | None,
+        params: Mapping[Var, _Location] | None,
         at: tuple[int, Span, Iterations] | None,
         depth: int,
     ) -> None:
@@ -205,43 +206,43 @@ class _Function:
         self.depth = depth
         self.around: list[tuple[Var, Affine]] = []
 
-    def block(self, block: Block, ways: Ways) -> bool:
+    def block(self, block: Block, path: Path) -> bool:
         """Go through a block; False if it may be left before its end."""
-        for site in block.sites:
+        for point in block.points:
             self.whole.steps += 1
             if self.whole.is_exhausted:
                 self.whole.breaks()
                 return False
-            if not self._site(site, ways):
+            if not self._point(point, path):
                 return False
         return True
 
-    def _site(self, site: Site, ways: Ways) -> bool:
-        stmt: Stmt = site.stmt
+    def _point(self, point: ProgramPoint, path: Path) -> bool:
+        stmt: Stmt = point.stmt
         if isinstance(stmt, ScopeStmt):
-            return self.block(site.blocks[0], ways)
+            return self.block(point.blocks[0], path)
         if isinstance(stmt, ForStmt | WhileStmt):
             is_for = isinstance(stmt, ForStmt)
-            is_whole = self._loop(site, stmt, ways) if is_for else self._while(site, stmt, ways)
-            if is_whole or ReturnStmt not in self._jumps(site):
+            is_whole = self._loop(point, stmt, path) if is_for else self._while(point, stmt, path)
+            if is_whole or ReturnStmt not in self._jumps(point):
                 return True
             self.whole.breaks()
             return False
         if isinstance(stmt, IfStmt):
-            return self._branch(site, stmt, ways)
+            return self._branch(point, stmt, path)
         call = call_of(stmt)
         if call is not None:
-            self._call(site, call, ways)
+            self._call(point, call, path)
         if not isinstance(stmt, BreakStmt | ContinueStmt | ReturnStmt):
             return True
-        if site.block is not self.parts.iterations.root:
+        if point.block is not self.parts.iterations.root:
             self.whole.breaks()
         return False
 
-    def _loop(self, site: Site, stmt: ForStmt, ways: Ways) -> bool:
+    def _loop(self, point: ProgramPoint, stmt: ForStmt, path: Path) -> bool:
         """Go through a loop; False if it may have more iterations, or fewer."""
-        values, [body] = self.values, site.blocks
-        bounds = [values.of(each, site.block) for each in (stmt.start, stmt.stop, stmt.step)]
+        values, [body] = self.values, point.blocks
+        bounds = [values.of(each, point.block) for each in (stmt.start, stmt.stop, stmt.step)]
         iterations: Sequence[Affine] = []
         ends = False
         if None not in bounds:
@@ -252,25 +253,25 @@ class _Function:
                     start
                 ]  # it does run, or does not, in each iteration in which these are so
                 key = tuple([(x.constant, frozenset(x.terms.items())) for x in (length, step)])
-                ways |= {((ForStmt, *key), True)}
+                path |= {((ForStmt, *key), True)}
             else:
                 numbers = range(0, length.constant, step.constant)
                 most = self._most(len(numbers), body)
                 iterations = [combine(start, Affine(i, {}), 1) for i in numbers[:most]]
                 ends = len(iterations) == len(numbers)
-        carried = _Carried(self.values, site, stmt)
+        carried = _Carried(self.values, point, stmt)
         for value in iterations:
             values.let(stmt.loop_var, value)
             carried.begin()
             self.around.append((stmt.loop_var, value))
-            is_whole = self.block(body, ways)
+            is_whole = self.block(body, path)
             self.around.pop()
             if not is_whole:
                 ends = False
                 break
             carried.end()
         if not ends:
-            self._skip(site.blocks)
+            self._skip(point.blocks)
         carried.leave(is_known=ends)
         return ends
 
@@ -279,67 +280,67 @@ class _Function:
         whole = self.whole
         if count <= _MOST_INNER or whole.body is not None:
             return _MOST_INNER
-        is_room = count * (len(sites_in(body)) + 1) <= _MOST_STEPS - whole.steps
+        is_room = count * (len(points_in(body)) + 1) <= _MOST_STEPS - whole.steps
         return count if is_room else _MOST_INNER
 
-    def _while(self, site: Site, stmt: WhileStmt, ways: Ways) -> bool:
+    def _while(self, point: ProgramPoint, stmt: WhileStmt, path: Path) -> bool:
         """Go through a loop as long as its condition is known; False if that is not to its end."""
-        values, [body] = self.values, site.blocks
-        carried = _Carried(values, site, stmt)
+        values, [body] = self.values, point.blocks
+        carried = _Carried(values, point, stmt)
         runs: bool | None = None
         for _ in range(_MOST_INNER):
             carried.begin()
             runs = values.decide(stmt.condition, body)
-            if not runs or not self.block(body, ways):
+            if not runs or not self.block(body, path):
                 break
             carried.end()
         if runs is not False:
-            self._skip(site.blocks)
+            self._skip(point.blocks)
         carried.leave(is_known=runs is False)
         return runs is False
 
-    def _branch(self, site: Site, stmt: IfStmt, ways: Ways) -> bool:
+    def _branch(self, point: ProgramPoint, stmt: IfStmt, path: Path) -> bool:
         values = self.values
-        taken = values.decide(stmt.condition, site.block)
+        taken = values.decide(stmt.condition, point.block)
         ends = True
         if taken is not None:
             arm = 0 if taken else 1
             body = stmt.then_body if taken else stmt.else_body
-            ends = arm >= len(site.blocks) or self.block(site.blocks[arm], ways)
+            ends = arm >= len(point.blocks) or self.block(point.blocks[arm], path)
             for var, value in zip(stmt.return_vars, yielded(body), strict=False):
                 if isinstance(var.type, ScalarType):
-                    values.let(var, values.of(value, site.blocks[arm]))
+                    values.let(var, values.of(value, point.blocks[arm]))
             return ends
-        key = values.key(stmt.condition, site.block)
-        for block, way in zip(site.blocks, (True, False), strict=False):
-            if key is not None and (key, not way) in ways:
+        key = values.key(stmt.condition, point.block)
+        for block, outcome in zip(point.blocks, (True, False), strict=False):
+            if key is not None and (key, not outcome) in path:
                 continue  # it does not run
             if key is None:
                 self._skip([block])
-                if self._jumps(site):
+                if self._jumps(point):
                     self.whole.breaks()
                     ends = False
             else:
-                ends = self.block(block, ways | {(key, way)}) and ends
+                ends = self.block(block, path | {(key, outcome)}) and ends
         for var in stmt.return_vars:
             values.let(var, None)
         return ends
 
     # ----- calls --------------------------------------------------------------------------------
 
-    def _call(self, site: Site, call: Call, ways: Ways) -> None:
-        op, block = op_of(call), site.block
+    def _call(self, point: ProgramPoint, call: Call, path: Path) -> None:
+        op, block = op_of(call), point.block
         if isinstance(call.op, GlobalVar):
             callee = self.whole.known.get(call.op.name)
             if callee is None or self.depth >= _MOST_CALLS:
                 self._lose_all(call)
             else:
-                self._callee(site, call, callee, ways)
+                self._callee(point, call, callee, path)
             return
         if op is None:
             return
         if op.view_of is not None:
-            region = None if ways else self.parts.view_region(call, op, block)
+            region = None if path else self.parts.view_region(call, op, block)
             box = None if region is None else self._box(region, block)
             if box is not None:
                 self._inside(call, call.args[op.view_of], box, block)
@@ -348,14 +349,14 @@ class _Function:
             tensor = call.args[index]
             if not isinstance(tensor.type, TensorType):
                 continue
-            if not self._touch(site, call, op, index, ways):
+            if not self._touch(point, call, op, index, path):
                 self._lose(tensor, writes=index in op.writes)
 
     def _touch(
-        self, site: Site, call: Call, op: OpDef[..., object], index: int, ways: Ways
+        self, point: ProgramPoint, call: Call, op: OpDef[..., object], index: int, path: Path
     ) -> bool:
         """Take note of what a call touches of an operand; False if that is not known."""
-        tensor, block = call.args[index], site.block
+        tensor, block = call.args[index], point.block
         if (call, index) not in self.whole.regions:
             region = self.parts.region(call, op, index, block)
             if region is not None and index in op.writes:
@@ -365,20 +366,29 @@ class _Function:
         box = None if region is None else self._box(region, block)
         if box is None:
             return False
-        if not ways:
+        if not path:
             self._inside(call, tensor, box, block)
-        place = self._place(tensor, block)
-        offsets = None if place is None else moved(place[1], box[0])
-        if place is None or offsets is None or len(box[1]) != len(offsets):
+        location = self._location(tensor, block)
+        offsets = None if location is None else moved(location[1], box[0])
+        if location is None or offsets is None or len(box[1]) != len(offsets):
             return False
         writes, around = index in op.writes, tuple(self.around)
-        order, span, reader = site.begin, call.span, called(op)
+        order, span, reader = point.begin, call.span, called(op)
         if self.at is not None:
             order, span, around = self.at
             reader = self.parts.function.name
         self.whole.found.append(
             Access(
-                self.iteration, order, place[0], offsets, box[1], writes, span, ways, reader, around
+                self.iteration,
+                order,
+                location[0],
+                offsets,
+                box[1],
+                writes,
+                span,
+                path,
+                reader,
+                around,
             )
         )
         return True
@@ -431,26 +441,26 @@ class _Function:
     def _touched(self, block: Block) -> dict[Var, bool]:
         """Return the tensors that a block may touch, and which of them it may write."""
         found: dict[Var, bool] = {}
-        for call in [call_of(site.stmt) for site in sites_in(block)]:
+        for call in [call_of(point.stmt) for point in points_in(block)]:
             op = None if call is None else op_of(call)
             for index, arg in enumerate(() if call is None else call.args):
                 if isinstance(arg.type, TensorType) and (
                     op is None or index in op.reads | op.writes
                 ):
                     writes = op is None or index in op.writes
-                    for root in self.parts.roots_of(arg):
+                    for root in self.parts.bases_of(arg):
                         found[root] = found.get(root, False) or writes
         return found
 
-    def _jumps(self, site: Site) -> frozenset[type[Stmt]]:
-        """Return in which ways what is inside a statement may be left."""
+    def _jumps(self, point: ProgramPoint) -> frozenset[type[Stmt]]:
+        """Return how what is inside a statement may be left."""
         known = self.whole.jumps
-        if site not in known:
-            stmts = [inner.stmt for block in site.blocks for inner in sites_in(block)]
-            known[site] = frozenset(
+        if point not in known:
+            stmts = [inner.stmt for block in point.blocks for inner in points_in(block)]
+            known[point] = frozenset(
                 [type(s) for s in stmts if isinstance(s, BreakStmt | ContinueStmt | ReturnStmt)]
             )
-        return known[site]
+        return known[point]
 
     def _lose_all(self, call: Call) -> None:
         """Take note of a call that may be made, with any values."""
@@ -461,7 +471,7 @@ class _Function:
 
     def _lose(self, value: Expr, *, writes: bool) -> None:
         """Take note of a tensor of which any part may be read, or written."""
-        for root in self.parts.roots_of(value):
+        for root in self.parts.bases_of(value):
             self._lose_root(root, writes=writes)
 
     def _lose_root(self, root: Var, *, writes: bool) -> None:
@@ -475,9 +485,9 @@ class _Function:
         if writes:
             self.whole.loses(outer)
 
-    def _place(self, value: Expr, block: Block) -> _Place | None:
+    def _location(self, value: Expr, block: Block) -> _Location | None:
         """Return which tensor a value is now, and where it begins in that."""
-        roots, base = self.parts.roots_of(value), self.parts.base(value)
+        roots, base = self.parts.bases_of(value), self.parts.base(value)
         if len(roots) != 1 or base is None:
             return None
         at = [self.values.at(form, block) for form in base]
@@ -492,24 +502,24 @@ class _Function:
         offsets = moved(outer[1], known)
         return None if offsets is None else (outer[0], offsets)
 
-    def _callee(self, site: Site, call: Call, callee: TensorParts, ways: Ways) -> None:
+    def _callee(self, point: ProgramPoint, call: Call, callee: TensorParts, path: Path) -> None:
         """Go through a function that is called."""
-        params: dict[Var, _Place] = {}
+        params: dict[Var, _Location] = {}
         values = Values(callee.iterations.integers, lambda _: False)
         for param, arg in zip(callee.function.params, call.args, strict=False):
             if isinstance(param.type, TensorType):
-                self._size(values, param.type, arg, site.block)
-                place = self._place(arg, site.block)
-                if place is not None:
-                    params[param] = place
+                self._size(values, param.type, arg, point.block)
+                location = self._location(arg, point.block)
+                if location is not None:
+                    params[param] = location
                 else:
                     self._lose(arg, writes=True)
             elif isinstance(param.type, ScalarType):
-                number = self.values.of(arg, site.block) if param.type.dtype.is_int() else None
+                number = self.values.of(arg, point.block) if param.type.dtype.is_int() else None
                 values.let(param, number)
-        at = self.at or (site.begin, call.span, tuple(self.around))
+        at = self.at or (point.begin, call.span, tuple(self.around))
         inner = _Function(self.whole, self.iteration, callee, values, params, at, self.depth + 1)
-        inner.block(callee.iterations.root, ways)
+        inner.block(callee.iterations.root, path)
 
     def _size(self, values: Values, kind: TensorType, arg: Expr, block: Block) -> None:
         """Say what the named sizes of a parameter are in a call."""
@@ -522,12 +532,12 @@ class _Function:
 class _Carried:
     """The numbers that a loop hands on from one iteration to the next."""
 
-    def __init__(self, values: Values, site: Site, stmt: ForStmt | WhileStmt) -> None:
+    def __init__(self, values: Values, point: ProgramPoint, stmt: ForStmt | WhileStmt) -> None:
         self.values = values
-        self.body = site.blocks[0]
+        self.body = point.blocks[0]
         found = zip(stmt.iter_args, stmt.return_vars, yielded(stmt.body), strict=False)
         self.found = [each for each in found if isinstance(each[0].type, ScalarType)]
-        self.now = [values.of(arg.initValue, site.block) for arg, _, _ in self.found]
+        self.now = [values.of(arg.initValue, point.block) for arg, _, _ in self.found]
 
     def begin(self) -> None:
         """Begin an iteration, in which the numbers are what they are now."""

@@ -18,7 +18,7 @@ from pypto._src.analysis.iteration_accesses import (
     box_of,
     iterations_text,
 )
-from pypto._src.analysis.stmt_tree import call_of, sites_in
+from pypto._src.analysis.stmt_tree import call_of, points_in
 from pypto._src.analysis.tensor_regions import TensorParts
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
 from pypto._src.ir.enums import ParamDirection
@@ -69,9 +69,9 @@ def iteration_findings(
     told: set[tuple[Span, str]] = set()  # calls that stand in one place, as copies of one do
     for function in program.functions_:
         parts = known[function.name]
-        sites = sites_in(parts.iterations.root)
-        calls = [call_of(site.stmt) for site in sites]
-        if not any(site.is_loop for site in sites) and not any(map(_is_launch, calls)):
+        points = points_in(parts.iterations.root)
+        calls = [call_of(point.stmt) for point in points]
+        if not any(point.is_loop for point in points) and not any(map(_is_launch, calls)):
             continue
         whole = IterationAccesses(parts, known)
         whole.add_all()
@@ -163,7 +163,7 @@ def _reads(
                 done[root] = True
             else:
                 add(written.setdefault(root, []), box)
-        elif box is not None and not access.ways and (root, box) not in seen:
+        elif box is not None and not access.path and (root, box) not in seen:
             seen.add((root, box))
             left = uncovered(box, written.get(root, ()))
             if left is not None:

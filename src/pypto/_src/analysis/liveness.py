@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from pypto._src.analysis.stmt_tree import Block, Site, read_by, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, points_in, read_by
 from pypto._src.ir.nodes import (
     Call,
     ConstFloat,
@@ -151,34 +151,34 @@ _NOTHING: Final[frozenset[int]] = frozenset()
 class Carried:
     """One value that a loop carries or a branch hands on, with the places that write it.
 
-    ``iter_arg`` is None for a branch. ``yields`` holds the yielding site and value of each block,
+    ``iter_arg`` is None for a branch. ``yields`` holds the yielding point and value of each block,
     ``position`` is that of the value among all that are yielded.
     """
 
-    __slots__ = ("iter_arg", "position", "return_var", "site", "yields")
+    __slots__ = ("iter_arg", "point", "position", "return_var", "yields")
 
     def __init__(
-        self, site: Site, iter_arg: IterArg | None, return_var: Var, position: int
+        self, point: ProgramPoint, iter_arg: IterArg | None, return_var: Var, position: int
     ) -> None:
-        self.site = site
+        self.point = point
         self.position = position
         self.iter_arg = iter_arg
         self.return_var = return_var
-        self.yields: list[tuple[Site, Expr]] = []
-        for block in site.blocks:
+        self.yields: list[tuple[ProgramPoint, Expr]] = []
+        for block in point.blocks:
             last = block.last_yield
             if last is not None and isinstance(last.stmt, YieldStmt):
                 self.yields.append((last, last.stmt.value[position]))
 
 
-def carried(site: Site) -> list[Carried]:
+def carried(point: ProgramPoint) -> list[Carried]:
     """Return the tensors and tiles that a loop carries or a branch hands on, by position."""
-    stmt = site.stmt
+    stmt = point.stmt
     if isinstance(stmt, ForStmt | WhileStmt):
         pairs = zip(stmt.iter_args, stmt.return_vars, strict=True)
-        return [Carried(site, a, r, i) for i, (a, r) in enumerate(pairs) if is_data(a)]
+        return [Carried(point, a, r, i) for i, (a, r) in enumerate(pairs) if is_data(a)]
     if isinstance(stmt, IfStmt):
-        return [Carried(site, None, r, i) for i, r in enumerate(stmt.return_vars) if is_data(r)]
+        return [Carried(point, None, r, i) for i, r in enumerate(stmt.return_vars) if is_data(r)]
     return []
 
 
@@ -191,13 +191,13 @@ def definitions(function: Function, root: Block) -> Iterator[tuple[Var, Block, i
     for param in function.params:
         if is_data(param):
             yield param, root, 0
-    for site in sites_in(root):
-        stmt = site.stmt
+    for point in points_in(root):
+        stmt = point.stmt
         if isinstance(stmt, AssignStmt):
             if isinstance(stmt.var.type, ShapedType):
-                yield stmt.var, site.block, 2 * site.begin + 1
-        elif site.blocks:
-            yield from _carried_definitions(carried(site))
+                yield stmt.var, point.block, 2 * point.begin + 1
+        elif point.blocks:
+            yield from _carried_definitions(carried(point))
 
 
 def defined(function: Function) -> list[Var]:
@@ -220,10 +220,10 @@ def _handed_on(stmt: Stmt) -> Iterable[Var]:
 
 def _carried_definitions(values: Sequence[Carried]) -> Iterator[tuple[Var, Block, int]]:
     for value in values:
-        site = value.site
+        point = value.point
         if value.iter_arg is not None:
-            yield value.iter_arg, site.blocks[0], 2 * site.begin + 1
-        yield value.return_var, site.block, 2 * site.end + 1
+            yield value.iter_arg, point.blocks[0], 2 * point.begin + 1
+        yield value.return_var, point.block, 2 * point.end + 1
 
 
 class Lifetimes:
@@ -249,14 +249,14 @@ class Lifetimes:
             if param.type.__class__ is TileType:
                 self._define(param, root, 0)
         home, begins, last = self._home, self._begin, self._last
-        for site in sites_in(root):
-            stmt: Any = site.stmt
-            block, now = root if root.is_flat else site.block, 2 * site.begin
+        for point in points_in(root):
+            stmt: Any = point.stmt
+            block, now = root if root.is_flat else point.block, 2 * point.begin
             if stmt.__class__ is not AssignStmt:
                 for expr in read_by(stmt):
                     self._read(expr, block, now)
-                if site.blocks:
-                    self._carry(site)
+                if point.blocks:
+                    self._carry(point)
                 continue
             var = stmt.var
             source = self._read(stmt.value, block, now)
@@ -340,13 +340,13 @@ class Lifetimes:
         if time > self._last[var]:
             self._last[var] = time
 
-    def _carry(self, site: Site) -> None:
-        values = [v for v in carried(site) if v.return_var.type.__class__ is TileType]
+    def _carry(self, point: ProgramPoint) -> None:
+        values = [v for v in carried(point) if v.return_var.type.__class__ is TileType]
         for var, block, time in _carried_definitions(values):
             self._define(var, block, time)
         for value in values:
             holder = value.return_var if value.iter_arg is None else value.iter_arg
-            ends = [site.end if site.is_loop else last.block.end for last, _ in value.yields]
+            ends = [point.end if point.is_loop else last.block.end for last, _ in value.yields]
             self._extra[holder] = [
                 (2 * last.begin + 1, 2 * end + 1)
                 for (last, _), end in zip(value.yields, ends, strict=True)

@@ -1,10 +1,11 @@
 """The statements of one function as a numbered tree of blocks, and how to rewrite by it.
 
-A `Site` is one occurrence of a statement; a compound statement holds `Block`s. Every site and every
-end of a block has a number in textual order. What the statements mean is known elsewhere.
+A `ProgramPoint` is one occurrence of a statement: one statement object may occur several times. The
+point of a compound statement holds `Block`s. Every point and every end of a block has a number in
+textual order. What the statements mean is known elsewhere.
 
-A block holds its sites, and a site its blocks; what is around them they know by weak references, so
-that no tree is a cycle. Who asks what is around a site keeps the tree: the block of the function.
+A block holds its points, and a point its blocks. Parents are weak references, so that no tree is a
+cycle: to ask for a parent, keep the root alive, which is the block of the function.
 """
 
 from __future__ import annotations
@@ -48,24 +49,24 @@ from pypto._src.ir.traversal.walk import copy_with, rebuilt_fields
 from pypto._src.ir.unchecked import checked_var, with_args
 
 
-class Site:
-    """One statement at its place; ``begin`` and ``end`` differ for compound statements."""
+class ProgramPoint:
+    """One occurrence of a statement; ``begin`` and ``end`` differ for compound statements."""
 
     __slots__ = ("__weakref__", "begin", "blocks", "end", "home", "index", "stmt")
 
     def __init__(self, stmt: Stmt, home: ref[Block], index: int, begin: int) -> None:
         self.stmt = stmt
-        self.home = home  # of `block`; one object for all sites of a block
-        self.index = index  # in ``block.sites``
+        self.home = home  # of `block`; one object for all points of a block
+        self.index = index  # in ``block.points``
         self.begin = begin
         self.end = begin
         self.blocks: Sequence[Block] = ()
 
     @property
     def block(self) -> Block:
-        """The block that holds the site."""
+        """The block that holds the point."""
         block = self.home()
-        assert block is not None, "the tree of a site is gone"
+        assert block is not None, "the tree of a point is gone"
         return block
 
     @property
@@ -75,20 +76,20 @@ class Site:
 
 
 class Block:
-    """A straight line of sites: a function's body, a loop's body, or one arm of a branch."""
+    """A straight line of points: a function's body, a loop's body, or one arm of a branch."""
 
-    __slots__ = ("__weakref__", "_owner", "begin", "depth", "end", "is_flat", "sites")
+    __slots__ = ("__weakref__", "_owner", "begin", "depth", "end", "is_flat", "points")
 
-    def __init__(self, owner: Site | None, begin: int) -> None:
-        self.is_flat = True  # no site holds blocks
+    def __init__(self, owner: ProgramPoint | None, begin: int) -> None:
+        self.is_flat = True  # no point holds blocks
         self._owner = None if owner is None else ref(owner)
         self.begin = begin
         self.end = begin
         self.depth: int = 0 if owner is None else owner.block.depth + 1
-        self.sites: list[Site] = []
+        self.points: list[ProgramPoint] = []
 
     @property
-    def owner(self) -> Site | None:
+    def owner(self) -> ProgramPoint | None:
         """The statement that holds the block, None for the body of the function."""
         if self._owner is None:
             return None
@@ -103,14 +104,14 @@ class Block:
         return owner is not None and owner.is_loop
 
     @property
-    def last_yield(self) -> Site | None:
+    def last_yield(self) -> ProgramPoint | None:
         """The yield that ends the block, if one does."""
-        if self.sites and isinstance(self.sites[-1].stmt, YieldStmt):
-            return self.sites[-1]
+        if self.points and isinstance(self.points[-1].stmt, YieldStmt):
+            return self.points[-1]
         return None
 
 
-def owner_of(block: Block) -> Site:
+def owner_of(block: Block) -> ProgramPoint:
     """Return the statement that holds a block which is not the function's body."""
     owner = block.owner
     assert owner is not None
@@ -135,46 +136,46 @@ def number(function: Function) -> Block:
     return _block(function.body, None, 1)
 
 
-def _block(body: Stmt, owner: Site | None, now: int) -> Block:
+def _block(body: Stmt, owner: ProgramPoint | None, now: int) -> Block:
     block = Block(owner, now)
-    home, sites = ref(block), block.sites
+    home, points = ref(block), block.points
     now += 1
     for index, stmt in enumerate(statements(body)):
-        site = Site(stmt, home, index, now)
-        sites.append(site)
+        point = ProgramPoint(stmt, home, index, now)
+        points.append(point)
         if stmt.__class__ not in SIMPLE:
-            now = _number_below(site)
+            now = _number_below(point)
         now += 1
     block.end = now
     return block
 
 
-def _number_below(site: Site) -> int:
-    """Number what a site holds; return the number of its end."""
+def _number_below(point: ProgramPoint) -> int:
+    """Number what a point holds; return the number of its end."""
     found: list[Block] = []
-    now = site.begin
-    for inner in bodies(site.stmt):
-        found.append(_block(inner, site, now + 1))
+    now = point.begin
+    for inner in bodies(point.stmt):
+        found.append(_block(inner, point, now + 1))
         now = found[-1].end
     if found:
         now += 1
-        site.end = now
-        site.blocks = found
-        site.block.is_flat = False
+        point.end = now
+        point.blocks = found
+        point.block.is_flat = False
     return now
 
 
-def sites_in(block: Block) -> Sequence[Site]:
-    """Return all sites of a tree in textual order, a compound one before what it holds."""
+def points_in(block: Block) -> Sequence[ProgramPoint]:
+    """Return all points of a tree in textual order, a compound one before what it holds."""
     if block.is_flat:
-        return block.sites
-    found: list[Site] = []
-    stack = block.sites[::-1]
+        return block.points
+    found: list[ProgramPoint] = []
+    stack = block.points[::-1]
     while stack:
-        site = stack.pop()
-        found.append(site)
-        for inner in reversed(site.blocks):
-            stack += reversed(inner.sites)
+        point = stack.pop()
+        found.append(point)
+        for inner in reversed(point.blocks):
+            stack += reversed(inner.points)
     return found
 
 
@@ -207,15 +208,15 @@ def read_by(stmt: Stmt) -> Sequence[Expr]:
             return ()
 
 
-Edit = Callable[[Site, Stmt], Sequence[Stmt]]
+Edit = Callable[[ProgramPoint, Stmt], Sequence[Stmt]]
 
 
 def rewrite(
-    function: Function, root: Block, edit: Edit, only: Container[Site] | None = None
+    function: Function, root: Block, edit: Edit, only: Container[ProgramPoint] | None = None
 ) -> Function:
-    """Return ``function`` with each statement replaced by what ``edit(site, statement)`` returns.
+    """Return ``function`` with each statement replaced by what ``edit(point, statement)`` returns.
 
-    The statement given is that of the site with the bodies below it already replaced. Bodies in
+    The statement given is that of the point with the bodies below it already replaced. Bodies in
     which nothing changes keep their identity. ``edit`` is asked about the statements in ``only``,
     about all if that is None.
     """
@@ -223,28 +224,28 @@ def rewrite(
     return function if body is function.body else function.with_body(body)
 
 
-def _rewritten(body: Stmt, block: Block, edit: Edit, only: Container[Site] | None) -> Stmt:
+def _rewritten(body: Stmt, block: Block, edit: Edit, only: Container[ProgramPoint] | None) -> Stmt:
     out: list[Stmt] = []
     changed = False
-    for site in block.sites:
-        stmt = _with_bodies(site, edit, only) if site.blocks else site.stmt
-        if only is not None and site not in only:
-            changed = changed or stmt is not site.stmt
+    for point in block.points:
+        stmt = _with_bodies(point, edit, only) if point.blocks else point.stmt
+        if only is not None and point not in only:
+            changed = changed or stmt is not point.stmt
             out.append(stmt)
             continue
-        new = edit(site, stmt)
-        changed = changed or len(new) != 1 or new[0] is not site.stmt
+        new = edit(point, stmt)
+        changed = changed or len(new) != 1 or new[0] is not point.stmt
         out += new
     return seq(out, body.span) if changed else body
 
 
-def _with_bodies(site: Site, edit: Edit, only: Container[Site] | None) -> Stmt:
-    old = bodies(site.stmt)
-    new = [_rewritten(b, block, edit, only) for b, block in zip(old, site.blocks, strict=True)]
+def _with_bodies(point: ProgramPoint, edit: Edit, only: Container[ProgramPoint] | None) -> Stmt:
+    old = bodies(point.stmt)
+    new = [_rewritten(b, block, edit, only) for b, block in zip(old, point.blocks, strict=True)]
     if all(a is b for a, b in zip(old, new, strict=True)):
-        return site.stmt
-    names = ("then_body", "else_body") if isinstance(site.stmt, IfStmt) else ("body",)
-    return copy_with(site.stmt, dict(zip(names, new, strict=False)))
+        return point.stmt
+    names = ("then_body", "else_body") if isinstance(point.stmt, IfStmt) else ("body",)
+    return copy_with(point.stmt, dict(zip(names, new, strict=False)))
 
 
 _ATOMS: Final = CONSTANTS | {Var}

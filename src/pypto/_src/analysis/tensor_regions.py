@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from pypto._src.analysis.affine import Affine, combine
 from pypto._src.analysis.first_iteration import FirstIterations
-from pypto._src.analysis.stmt_tree import Block, Site, number, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, number, points_in
 from pypto._src.ir.nodes import (
     Call,
     Expr,
@@ -45,10 +45,10 @@ Results: TypeAlias = "Mapping[str, tuple[tuple[int, ...], ...]]"
 """By the name of a function, for each of its results the parameters that it may be."""
 
 
-class TensorRoots:
+class TensorAliasBases:
     """Which tensors the variables of one function name.
 
-    ``roots`` has the parameters and new tensors that a variable may be on any way, ``made`` the
+    ``roots`` has the parameters and new tensors that a variable may be on any path, ``made`` the
     new tensors that have no value yet, ``computed`` those that have one.
     """
 
@@ -61,7 +61,7 @@ class TensorRoots:
         self.computed: dict[Var, Call] = {}
         self.roots = self._roots()
 
-    def roots_of(self, value: Expr) -> tuple[Var, ...]:
+    def bases_of(self, value: Expr) -> tuple[Var, ...]:
         """Return the parameters and new tensors that a value may be."""
         found: list[Var] = []
         for key in keys(value):
@@ -71,10 +71,10 @@ class TensorRoots:
     def returned(self) -> list[tuple[Var, ...]]:
         """Return the tensors that each result may be."""
         found: list[tuple[Var, ...]] = [() for _ in self.function.return_types]
-        for site in sites_in(self.root):
-            if isinstance(site.stmt, ReturnStmt):
-                for i, value in enumerate(site.stmt.value[: len(found)]):
-                    found[i] += self.roots_of(value)
+        for point in points_in(self.root):
+            if isinstance(point.stmt, ReturnStmt):
+                for i, value in enumerate(point.stmt.value[: len(found)]):
+                    found[i] += self.bases_of(value)
         return found
 
     def results_in(self, positions: Mapping[Expr, int]) -> tuple[tuple[int, ...], ...]:
@@ -85,7 +85,7 @@ class TensorRoots:
         )
 
     def _roots(self) -> dict[Key, tuple[Var, ...]]:
-        """Return which parameters and new tensors each tensor may be, on any way."""
+        """Return which parameters and new tensors each tensor may be, on any path."""
         users: dict[Key, list[Key]] = {}
         found: dict[Key, tuple[Var, ...]] = {(p, -1): (p,) for p in self.params}
 
@@ -93,8 +93,8 @@ class TensorRoots:
             for source in sources:
                 users.setdefault(source, []).append(target)
 
-        for site in sites_in(self.root):
-            stmt = site.stmt
+        for point in points_in(self.root):
+            stmt = point.stmt
             match stmt:
                 case AssignStmt(var=var, value=value) if var.type.__class__ is not ScalarType:
                     for index, sources in self.sources(value).items():
@@ -140,15 +140,15 @@ class TensorRoots:
         return {-1: keys(value)}
 
 
-class TensorParts(TensorRoots):
+class TensorParts(TensorAliasBases):
     """Which tensors, and which parts of them, the variables of one function name."""
 
     def __init__(self, function: Function, results: Results) -> None:
         super().__init__(function, results)
         self.iterations = FirstIterations(function, self.root)
         self.windows: dict[Key, Window] = {(p, -1): () for p in self.params}
-        for site in sites_in(self.root):
-            self._note_window(site)
+        for point in points_in(self.root):
+            self._note_window(point)
 
     def bound(
         self, form: Affine, positions: Mapping[Expr, int], call: Call, block: Block
@@ -185,8 +185,8 @@ class TensorParts(TensorRoots):
                 return tuple([self.iterations.integers.form(e, block) for e in arg.elements])
         return None
 
-    def _note_window(self, site: Site) -> None:
-        stmt, block = site.stmt, site.block
+    def _note_window(self, point: ProgramPoint) -> None:
+        stmt, block = point.stmt, point.block
         if isinstance(stmt, AssignStmt):
             self.windows[stmt.var, -1] = self._window(stmt.value, block)
             if isinstance(stmt.value, Call) and isinstance(stmt.value.op, GlobalVar):

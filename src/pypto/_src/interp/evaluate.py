@@ -2,8 +2,8 @@
 
 A function is planned once: each statement and expression becomes a Python closure over a list of
 values, one slot a variable. Tensors are the caller's arrays, written in place by store. A tile
-without a memory reference is a new array; with one it is the bytes at its place (`memory`), so
-that two tiles wrongly given one place spoil each other. Nothing here knows an op by name: what a
+without a memory reference is a new array; with one it is the bytes at its address (`memory`), so
+that two tiles wrongly given one address spoil each other. Nothing here knows an op by name: what a
 call computes is the op's ``numpy``.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import EvaluationError, OpError
-from pypto._src.interp.memory import Layout, place_of, poison
+from pypto._src.interp.memory import Layout, address_of, poison
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
 from pypto._src.ir.common_parts import endless, named_parts
 from pypto._src.ir.inspect.source_names import size_text, user_call
@@ -187,8 +187,8 @@ class Plan:
         self.slots: dict[Var, int] = {}
         self.initial: Env = [UNSET]
         self.layout = Layout()
-        self.place_at: dict[int, int] = {}  # slot of a tile to the number of its place
-        self.places_slot = self._reserve()
+        self.address_at: dict[int, int] = {}  # slot of a tile to the number of its address
+        self.addresses_slot = self._reserve()
         try:
             tile_spaces(function)
         except OpError as error:
@@ -217,8 +217,8 @@ class Plan:
                 slug="argument",
             )
         env = self.initial.copy()
-        if self.layout.places:
-            env[self.places_slot] = self.layout.fresh()
+        if self.layout.addresses:
+            env[self.addresses_slot] = self.layout.fresh()
         for bind, value in zip(self.bind, args, strict=True):
             bind(env, value)
         for index, axis, size_slot, slot, solve in self.solved:
@@ -333,36 +333,36 @@ class Plan:
         if slot is None:
             slot = self.slots[var] = self._reserve()
             if isinstance(var.type, TileType):
-                place = self._place(var)
-                if place is not None:
-                    self.place_at[slot] = place
+                number = self._address(var)
+                if number is not None:
+                    self.address_at[slot] = number
         return slot
 
-    def _place(self, var: Var) -> int | None:
+    def _address(self, var: Var) -> int | None:
         assert isinstance(var.type, TileType)
         try:
-            place = place_of(var.type)
+            address = address_of(var.type)
         except EvaluationError as error:
             raise error.at(var.span) from None
-        return None if place is None else self.layout.index(place)
+        return None if address is None else self.layout.index(address)
 
     def _store(self, var: Var) -> Store:
         """Return what gives a variable its value."""
         slot = self._slot(var)
-        number = self.place_at.get(slot)
+        number = self.address_at.get(slot)
         if number is None:
 
             def assign(env: Env, value: Any) -> None:
                 env[slot] = value
 
             return assign
-        places_slot = self.places_slot
+        addresses_slot = self.addresses_slot
 
         def write(env: Env, value: Any) -> None:
-            place = env[places_slot][number]
-            if value is not place:
-                place[...] = value
-            env[slot] = place
+            tile = env[addresses_slot][number]
+            if value is not tile:
+                tile[...] = value
+            env[slot] = tile
 
         return write
 
@@ -417,7 +417,7 @@ class Plan:
         slot = self._slot(stmt.var)
         op = op_of(stmt.value)
         is_view = op is not None and op.view_of is not None  # its bytes are where they are
-        if is_view or slot not in self.place_at:
+        if is_view or slot not in self.address_at:
 
             def assign(env: Env) -> None:
                 try:
@@ -446,7 +446,7 @@ class Plan:
             self._slot(arg)
             for index, arg in enumerate(value.args)
             if index in op.writes and operands[index].kind == TILE and isinstance(arg, Var)
-            if self._slot(arg) in self.place_at
+            if self._slot(arg) in self.address_at
         ]
 
     def _evaluation(self, stmt: EvalStmt) -> Run:

@@ -27,7 +27,7 @@ POISON_BYTE: Final = 0xFF
 """Fills memory that nobody has written: NaN for every float type, -1 or the largest integer."""
 
 
-class Place(NamedTuple):
+class TileAddress(NamedTuple):
     """Where a tile lies: a region of a buffer, under a shape and element type."""
 
     buffer: MemorySpace | int  # a whole memory; id() of a reference that has no address yet
@@ -37,7 +37,7 @@ class Place(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def place_of(kind: TileType) -> Place | None:
+def address_of(kind: TileType) -> TileAddress | None:
     """Return where a tile of type ``kind`` lies, None if its type does not say.
 
     Raises:
@@ -56,7 +56,7 @@ def place_of(kind: TileType) -> Place | None:
                 f"a tile of {size} bytes lies in {memref.name}, which has {memref.size_}",
                 slug="memory-overflow",
             )
-        return Place(id(memref), 0, size, shape, kind.dtype.numpy)
+        return TileAddress(id(memref), 0, size, shape, kind.dtype.numpy)
     space = memref.memory_space_
     memory = A2A3.memories.get(space)
     if memory is None or address + size > memory.physical_bytes:
@@ -66,29 +66,29 @@ def place_of(kind: TileType) -> Place | None:
             f"has {limit} bytes",
             slug="memory-overflow",
         )
-    return Place(space, address, size, shape, kind.dtype.numpy)
+    return TileAddress(space, address, size, shape, kind.dtype.numpy)
 
 
 class Layout:
-    """The places of all tiles of a function, each once, and the buffers that they need."""
+    """The addresses of all tiles of a function, each once, and the buffers that they need."""
 
     def __init__(self) -> None:
-        self.places: list[Place] = []
-        self._index: dict[Place, int] = {}
+        self.addresses: list[TileAddress] = []
+        self._index: dict[TileAddress, int] = {}
         self._sizes: dict[MemorySpace | int, int] = {}
 
-    def index(self, place: Place) -> int:
-        """Return the number of a place; equal places have the same."""
-        number = self._index.get(place)
+    def index(self, tile: TileAddress) -> int:
+        """Return the number of an address; equal ones have the same."""
+        number = self._index.get(tile)
         if number is None:
-            number = self._index[place] = len(self.places)
-            self.places.append(place)
-            end = place.offset_bytes + place.size_bytes
-            self._sizes[place.buffer] = max(end, self._sizes.get(place.buffer, 0))
+            number = self._index[tile] = len(self.addresses)
+            self.addresses.append(tile)
+            end = tile.offset_bytes + tile.size_bytes
+            self._sizes[tile.buffer] = max(end, self._sizes.get(tile.buffer, 0))
         return number
 
     def fresh(self) -> list[Array]:
-        """Return one array a place, over new poisoned memory."""
+        """Return one array an address, over new poisoned memory."""
         memory: dict[MemorySpace | int, Array] = {}
         for buffer, size in self._sizes.items():
             memory[buffer] = np.full(size, POISON_BYTE, np.uint8)
@@ -96,7 +96,7 @@ class Layout:
             memory[p.buffer][p.offset_bytes : p.offset_bytes + p.size_bytes]
             .view(p.dtype)
             .reshape(p.shape)
-            for p in self.places
+            for p in self.addresses
         ]
 
 

@@ -120,18 +120,18 @@ class StrictPlan(Plan):
 
     def _store(self, var: Var) -> Store:
         slot = self._slot(var)
-        number = self.place_at.get(slot)
+        number = self.address_at.get(slot)
         if number is None:
             return super()._store(var)
-        places_slot = self.places_slot
+        addresses_slot = self.addresses_slot
 
         def write(env: Env, value: Any) -> None:
-            place = env[places_slot][number]
-            if value is not place and not _same_bytes(value, place):
+            tile = env[addresses_slot][number]
+            if value is not tile and not _same_bytes(value, tile):
                 raise EvaluationError(
                     f"{var.name} is handed a tile that lies elsewhere", slug="memory-place"
                 )
-            env[slot] = place
+            env[slot] = tile
 
         return write
 
@@ -160,18 +160,18 @@ class StrictPlan(Plan):
         if not isinstance(call, Call) or op is None:
             return self._view(super()._assign(stmt), call, slot)
         pipe = op.pipe_of(call)
-        number = self.place_at.get(slot)
+        number = self.address_at.get(slot)
         if pipe is not None:
             return self._issue(call, op, pipe, slot, number, stmt)
         if op.view_of is not None or number is None:
             source = call.args[op.view_of] if op.view_of is not None else None
             return self._view(super()._assign(stmt), source, slot)
-        places_slot = self.places_slot
+        addresses_slot = self.addresses_slot
 
         def undefine(env: Env) -> None:  # memory is set aside, and nothing is in it
-            place = env[places_slot][number]
-            self.core.undefine(place)
-            env[slot] = place
+            tile = env[addresses_slot][number]
+            self.core.undefine(tile)
+            env[slot] = tile
 
         return undefine
 
@@ -228,12 +228,12 @@ class StrictPlan(Plan):
         in_order = completes_in_order(call, pipe)
         padding = _valid_part(call.type)
         name, span = partial(user_call, call), stmt.span
-        places_slot = self.places_slot
+        addresses_slot = self.addresses_slot
 
         def run(env: Env) -> None:
             core = self.core
             entry = Entry(Kind.WORK, pipe, span, name, in_order=in_order, source=stmt)
-            target: Any = None if number is None else env[places_slot][number]
+            target: Any = None if number is None else env[addresses_slot][number]
             try:
                 args: Env = [each(env) for each in evals]
                 entry.hazards = access.hazards(core, args, target, [env[s] for s in scratch])
@@ -281,11 +281,11 @@ def _valid_part(kind: Type) -> tuple[slice, ...] | None:
     return tuple(slice(0, size) for size in sizes)
 
 
-def poison_outside(place: Array, part: tuple[slice, ...]) -> None:
-    """Fill all but a part of a place with poison."""
-    kept = place[part].copy()
-    poison(place)
-    place[part] = kept
+def poison_outside(tile: Array, part: tuple[slice, ...]) -> None:
+    """Fill all but a part of a tile with poison."""
+    kept = tile[part].copy()
+    poison(tile)
+    tile[part] = kept
 
 
 def _argument(index: int) -> Callable[[Env], Any]:
@@ -340,11 +340,11 @@ class Core:
             self.kept.append(owner)
         return marks
 
-    def keep_only(self, place: Array, part: tuple[slice, ...]) -> None:
-        """Let all of a place but a part hold nothing."""
-        self.undefine(place)
-        marks = self.marks(place)
-        marks.part(marks.valid, place[part])[...] = True
+    def keep_only(self, tile: Array, part: tuple[slice, ...]) -> None:
+        """Let all of a tile but a part hold nothing."""
+        self.undefine(tile)
+        marks = self.marks(tile)
+        marks.part(marks.valid, tile[part])[...] = True
 
     def own(self, slot: int, owner: int | None) -> None:
         """Say which entry has written the tile in a slot, None for not known."""
@@ -353,10 +353,10 @@ class Core:
         else:
             self.owners[slot] = owner
 
-    def undefine(self, place: Array) -> None:
-        """Let a place hold nothing; who has touched it stays known."""
-        marks = self.marks(place)
-        marks.part(marks.valid, place)[...] = False
+    def undefine(self, tile: Array) -> None:
+        """Let a tile hold nothing; who has touched it stays known."""
+        marks = self.marks(tile)
+        marks.part(marks.valid, tile)[...] = False
 
 
 class Marks:

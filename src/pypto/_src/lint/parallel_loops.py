@@ -3,8 +3,8 @@
 The passes rely on it that the iterations of ``pl.parallel`` may run in any order. What is reported
 is certain, if the loop has so many iterations at all: a value that one iteration hands on to the
 next, and parts of a tensor that meet in two of the first iterations, or of the last ones, on one
-way of all conditions. Looks at functions in SSA form whose calls stand alone, and through calls at
-what those functions touch.
+path through all conditions. Looks at functions in SSA form whose calls stand alone, and through
+calls at what those functions touch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 from pypto._src.analysis.affine import Affine, combine, trip_count
 from pypto._src.analysis.iteration_accesses import Access, IterationAccesses
-from pypto._src.analysis.stmt_tree import Block, Site, read_by, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, points_in, read_by
 from pypto._src.analysis.tensor_regions import TensorParts
 from pypto._src.diagnostics import UNKNOWN_SPAN, Diagnostic, DiagnosticSeverity, Label, Span
 from pypto._src.ir.enums import ForKind
@@ -79,13 +79,13 @@ def _in(
     if not _has_parallel(function):
         return
     read = _reads(parts.iterations.root)
-    for site in sites_in(parts.iterations.root):
-        stmt = site.stmt
+    for point in points_in(parts.iterations.root):
+        stmt = point.stmt
         if not isinstance(stmt, ForStmt) or stmt.kind is not ForKind.Parallel:
             continue
         if trip_count(stmt) not in (0, 1):
             yield from _carried(stmt, read)
-            yield from _meetings(parts, site, stmt, known)
+            yield from _meetings(parts, point, stmt, known)
 
 
 def _has_parallel(function: Function) -> bool:
@@ -113,8 +113,8 @@ def _error(stmt: ForStmt, why: str, span: Span, label: Label | None) -> Diagnost
 def _reads(root: Block) -> dict[Var, Span]:
     """Return where variables are read for more than to be handed on."""
     found: dict[Var, Span] = {}
-    for site in sites_in(root):
-        stmt = site.stmt
+    for point in points_in(root):
+        stmt = point.stmt
         if isinstance(stmt, YieldStmt):
             continue
         values: list[Expr] = [*read_by(stmt)]
@@ -146,7 +146,7 @@ def _carried(stmt: ForStmt, read: dict[Var, Span]) -> Iterator[Diagnostic]:
 
 
 def _meetings(
-    parts: TensorParts, loop: Site, stmt: ForStmt, known: Mapping[str, TensorParts]
+    parts: TensorParts, loop: ProgramPoint, stmt: ForStmt, known: Mapping[str, TensorParts]
 ) -> Iterator[Diagnostic]:
     """Yield an error for each tensor that one iteration writes and another one touches."""
     step = const_value(stmt.step)
@@ -167,10 +167,10 @@ def _meetings(
         touched.add_iteration(
             iteration, stmt.loop_var, combine(start, Affine(iteration * step, {}), 1)
         )
-    by_root: dict[Var, list[Access]] = {}
+    by_base: dict[Var, list[Access]] = {}
     for access in touched.found:
-        by_root.setdefault(access.root, []).append(access)
-    for accesses in by_root.values():
+        by_base.setdefault(access.root, []).append(access)
+    for accesses in by_base.values():
         found = _met(_distinct(accesses, looked[:2])) or _met(_distinct(accesses, looked))
         if found is not None:
             first, second = found
@@ -204,13 +204,13 @@ def _distinct(accesses: Sequence[Access], iterations: Sequence[int]) -> list[Acc
         if iteration in iterations:
             unlike: dict[Hashable, Access] = {}
             for access in each:
-                key = _place(access), access.sizes, access.writes, access.ways
+                key = _offsets(access), access.sizes, access.writes, access.path
                 unlike.setdefault(key, access)
             found += [*unlike.values()][:most]
     return found
 
 
-def _place(access: Access) -> Hashable:
+def _offsets(access: Access) -> Hashable:
     return tuple([(o.constant, frozenset(o.terms.items())) for o in access.offsets])
 
 
@@ -267,10 +267,10 @@ def _overlapping(group: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
 
 
 def _meet(first: Access, second: Access) -> bool:
-    """True if two iterations have to touch one element in order, on one way of all conditions."""
+    """True if two iterations have to touch one element in order, on one path."""
     if first.iteration == second.iteration or not (first.writes or second.writes):
         return False
-    if not (first.ways <= second.ways or second.ways <= first.ways):
+    if not (first.path <= second.path or second.path <= first.path):
         return False
-    places = zip(first.offsets, second.offsets, first.sizes, second.sizes, strict=True)
-    return all(-size < a.constant - b.constant < other for a, b, size, other in places)
+    extents = zip(first.offsets, second.offsets, first.sizes, second.sizes, strict=True)
+    return all(-size < a.constant - b.constant < other for a, b, size, other in extents)

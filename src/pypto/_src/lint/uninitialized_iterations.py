@@ -17,7 +17,7 @@ from pypto._src.analysis.affine import Affine, combine
 from pypto._src.analysis.first_iteration import FirstIterations
 from pypto._src.analysis.iteration_accesses import iterations_text
 from pypto._src.analysis.iteration_values import Values
-from pypto._src.analysis.stmt_tree import Block, Site, call_of, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in
 from pypto._src.diagnostics import Span
 from pypto._src.ir.nodes import Expr, ScalarType, TileType, Var
 from pypto._src.ir.opdef import aliased, op_of
@@ -48,7 +48,7 @@ class UninitializedRead(NamedTuple):
 
 
 class _State(NamedTuple):
-    """A tile that has no value on all ways since; as many of them were open then."""
+    """A tile that has no value on all paths since; as many of them were open then."""
 
     origin: AssignStmt
     open: int
@@ -78,7 +78,7 @@ def uninitialized_reads(iterations: FirstIterations) -> Reads:
 
 
 class _Walk:
-    """Goes through one function; ``open`` branches are around whose way is not known."""
+    """Goes through one function; ``open`` branches around have no known outcome."""
 
     def __init__(self, iterations: FirstIterations) -> None:
         self.iterations = iterations
@@ -93,9 +93,9 @@ class _Walk:
 
     def block(self, block: Block) -> bool:
         """Go through a block; False if it is left before its end, or may be."""
-        for site in block.sites:
+        for point in block.points:
             self._step()
-            if not self._site(site):
+            if not self._point(point):
                 return False
         return True
 
@@ -105,28 +105,28 @@ class _Walk:
             self.is_complete = False
             raise _Stop
 
-    def _site(self, site: Site) -> bool:
-        stmt = site.stmt
+    def _point(self, point: ProgramPoint) -> bool:
+        stmt = point.stmt
         match stmt:
             case ForStmt():
-                self._loop(site, stmt)
+                self._loop(point, stmt)
             case WhileStmt():
-                self._while(site, stmt)
+                self._while(point, stmt)
             case IfStmt():
-                return self._branch(site, stmt)
+                return self._branch(point, stmt)
             case BreakStmt() | ContinueStmt():
                 self.is_complete = False
                 return False
             case ReturnStmt():
                 raise _Stop
-            case _ if site.blocks:
-                return self.block(site.blocks[0])
+            case _ if point.blocks:
+                return self.block(point.blocks[0])
             case _:
-                self._simple(site)
+                self._simple(point)
         return True
 
-    def _simple(self, site: Site) -> None:
-        stmt, call = site.stmt, call_of(site.stmt)
+    def _simple(self, point: ProgramPoint) -> None:
+        stmt, call = point.stmt, call_of(point.stmt)
         op = None if call is None else op_of(call)
         if call is not None and op is not None and op.view_of is None:
             for index in sorted(op.reads):
@@ -169,10 +169,10 @@ class _Walk:
 
     # ----- loops --------------------------------------------------------------------------------
 
-    def _loop(self, site: Site, stmt: ForStmt) -> None:
-        [body] = site.blocks
-        begin, iterations, ends = self._iterations(site, stmt)
-        now = self._values_of([arg.initValue for arg in stmt.iter_args], site.block)
+    def _loop(self, point: ProgramPoint, stmt: ForStmt) -> None:
+        [body] = point.blocks
+        begin, iterations, ends = self._iterations(point, stmt)
+        now = self._values_of([arg.initValue for arg in stmt.iter_args], point.block)
         for distance in iterations:
             number = combine(begin, Affine(distance, {}), 1)
             self.values.let(stmt.loop_var, number)
@@ -184,11 +184,11 @@ class _Walk:
                 ends = False
                 break
             now = self._values_of(yielded(stmt.body), body)
-        self._leave(site, stmt, now if ends else None)
+        self._leave(point, stmt, now if ends else None)
 
-    def _while(self, site: Site, stmt: WhileStmt) -> None:
-        [body] = site.blocks
-        now = self._values_of([arg.initValue for arg in stmt.iter_args], site.block)
+    def _while(self, point: ProgramPoint, stmt: WhileStmt) -> None:
+        [body] = point.blocks
+        now = self._values_of([arg.initValue for arg in stmt.iter_args], point.block)
         while True:
             self._step()
             self._take_all(stmt.iter_args, now)
@@ -197,28 +197,28 @@ class _Walk:
                 break
             now = self._values_of(yielded(stmt.body), body)
         self.is_complete = self.is_complete and runs is not None
-        self._leave(site, stmt, now if runs is False else None)
+        self._leave(point, stmt, now if runs is False else None)
 
     def _take_all(self, variables: Sequence[Var], found: _Now) -> None:
         for var, each in zip(variables, found, strict=True):
             self._take(var, *each)
 
-    def _leave(self, site: Site, stmt: ForStmt | WhileStmt, now: _Now | None) -> None:
+    def _leave(self, point: ProgramPoint, stmt: ForStmt | WhileStmt, now: _Now | None) -> None:
         """Leave a loop with what it hands on, None where it may have ended elsewhere."""
-        if now is None and _holds(site, ReturnStmt):
+        if now is None and _holds(point, ReturnStmt):
             raise _Stop
         if now is None or len(now) != len(stmt.return_vars):
             self._forget(stmt.return_vars)
         else:
             self._take_all(stmt.return_vars, now)
 
-    def _iterations(self, site: Site, stmt: ForStmt) -> tuple[Affine, Sequence[int], bool]:
+    def _iterations(self, point: ProgramPoint, stmt: ForStmt) -> tuple[Affine, Sequence[int], bool]:
         """Return where the variable begins, how far it goes, and whether these are all iterations.
 
         A loop with bounds that no iteration changes is taken to run.
         """
         bounds = (stmt.start, stmt.stop, stmt.step)
-        start, stop, step = [self.values.of(each, site.block) for each in bounds]
+        start, stop, step = [self.values.of(each, point.block) for each in bounds]
         if start is None or stop is None or step is None:
             self.is_complete = False
             return Affine(0, {}), (), False
@@ -226,20 +226,20 @@ class _Walk:
         if not length.terms and not step.terms and step.constant:
             return start, range(0, length.constant, step.constant), True
         self.is_complete = False
-        is_even = site not in self.iterations.uneven
+        is_even = point not in self.iterations.uneven
         return start, (0,) if is_even else (), False
 
     # ----- branches -----------------------------------------------------------------------------
 
-    def _branch(self, site: Site, stmt: IfStmt) -> bool:
-        taken = self.values.decide(stmt.condition, site.block)
+    def _branch(self, point: ProgramPoint, stmt: IfStmt) -> bool:
+        taken = self.values.decide(stmt.condition, point.block)
         if taken is not None:
             body = stmt.then_body if taken else stmt.else_body
             arm = 0 if taken else 1
-            if arm < len(site.blocks) and not self.block(site.blocks[arm]):
+            if arm < len(point.blocks) and not self.block(point.blocks[arm]):
                 return False
             for var, found in zip(
-                stmt.return_vars, self._values_of(yielded(body), site.block), strict=False
+                stmt.return_vars, self._values_of(yielded(body), point.block), strict=False
             ):
                 self._take(var, *found)
             return True
@@ -247,7 +247,7 @@ class _Walk:
         self.is_complete = False
         arms: list[list[_State | None]] = []
         self.open += 1
-        for block, body in zip(site.blocks, (stmt.then_body, stmt.else_body), strict=False):
+        for block, body in zip(point.blocks, (stmt.then_body, stmt.else_body), strict=False):
             before = dict(self.states)
             ends = self.block(block) and ends
             arms.append([state for _, state in self._values_of(yielded(body), block)])
@@ -264,5 +264,7 @@ def _is_int(value: Expr) -> bool:
     return isinstance(value.type, ScalarType) and value.type.dtype.is_int()
 
 
-def _holds(site: Site, *kinds: type) -> bool:
-    return any(isinstance(inner.stmt, kinds) for block in site.blocks for inner in sites_in(block))
+def _holds(point: ProgramPoint, *kinds: type) -> bool:
+    return any(
+        isinstance(inner.stmt, kinds) for block in point.blocks for inner in points_in(block)
+    )

@@ -22,7 +22,7 @@ from pypto._src.analysis.iteration_tensors import (
     iteration_findings,
     region_text,
 )
-from pypto._src.analysis.stmt_tree import Block, Site, call_of, read_by, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in, read_by
 from pypto._src.analysis.tensor_regions import TensorParts, moved
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
 from pypto._src.ir.enums import ParamDirection
@@ -146,29 +146,30 @@ class _Tensors(TensorParts):
             for param, direction in zip(function.params, function.param_directions, strict=True)
             if isinstance(param.type, TensorType)
         }
-        self.users: dict[Var, dict[Site, str]] = {}  # where these are used, with what writes them
+        # Where these are used, with what writes them.
+        self.users: dict[Var, dict[ProgramPoint, str]] = {}
         self.writes: dict[Var, list[_Write]] = {}
         self.covers: dict[Var, list[list[Cover | None]]] = {}  # of the writes up to each
         self.first_reads: dict[Var, list[Read]] = {}
         self.found: dict[Var, Diagnostic] = {}
-        sites = sites_in(self.iterations.root)
+        points = points_in(self.iterations.root)
         for look in (self._note_writes, self._note_reads):
-            for site in sites:
-                look(site)
+            for point in points:
+                look(point)
 
     # ----- what is written ----------------------------------------------------------------------
 
-    def _note_writes(self, site: Site) -> None:
-        stmt, call, block = site.stmt, call_of(site.stmt), site.block
+    def _note_writes(self, point: ProgramPoint) -> None:
+        stmt, call, block = point.stmt, call_of(point.stmt), point.block
         if call is not None:
             if isinstance(call.op, GlobalVar):
-                self._written_by_callee(site, call)
+                self._written_by_callee(point, call)
             elif (op := op_of(call)) is not None:
                 for index in sorted(op.writes):
                     part = self._part(call, op, index, block)
-                    self._write(site, call.args[index], part)
+                    self._write(point, call.args[index], part)
         if isinstance(stmt, AssignStmt) and stmt.var in self.computed:
-            self.writes.setdefault(stmt.var, []).append(_Write(site.begin, block, _ALL))
+            self.writes.setdefault(stmt.var, []).append(_Write(point.begin, block, _ALL))
 
     def _part(self, call: Call, op: OpDef[..., object], index: int, block: Block) -> Part:
         """Return what of a tensor operand a call may touch."""
@@ -219,14 +220,14 @@ class _Tensors(TensorParts):
             return range(low, high + 1, counter.step)
         return range(high, low - 1, counter.step)
 
-    def _written_by_callee(self, site: Site, call: Call) -> None:
+    def _written_by_callee(self, point: ProgramPoint, call: Call) -> None:
         callee = self.known.get(call.op.name)
         for index, arg in enumerate(call.args):
             if callee is None:
-                self._write(site, arg, _ALL)
+                self._write(point, arg, _ALL)
                 continue
             for part in callee.writes.get(index, ()):
-                self._write(site, arg, self._translated(part, callee, call, arg, site.block))
+                self._write(point, arg, self._translated(part, callee, call, arg, point.block))
 
     def _translated(self, part: Part, callee: Summary, call: Call, arg: Expr, block: Block) -> Part:
         """Return what a callee touches of an argument, in terms of this function."""
@@ -247,16 +248,16 @@ class _Tensors(TensorParts):
             return Part(tuple(sides), None)
         return Part(tuple(sides), volume * trips)
 
-    def _write(self, site: Site, value: Expr, part: Part) -> None:
-        for root in self.roots_of(value):
-            self.writes.setdefault(root, []).append(_Write(site.begin, site.block, part))
+    def _write(self, point: ProgramPoint, value: Expr, part: Part) -> None:
+        for root in self.bases_of(value):
+            self.writes.setdefault(root, []).append(_Write(point.begin, point.block, part))
 
     # ----- what is read -------------------------------------------------------------------------
 
-    def _note_reads(self, site: Site) -> None:
-        call, block = call_of(site.stmt), site.block
+    def _note_reads(self, point: ProgramPoint) -> None:
+        call, block = call_of(point.stmt), point.block
         if self.computed:
-            self._note_users(site, call)
+            self._note_users(point, call)
         if call is None:
             return
         if isinstance(call.op, GlobalVar):
@@ -265,7 +266,7 @@ class _Tensors(TensorParts):
                 for index, reads in callee.reads.items():
                     for read in reads:
                         seen = self._seen(read, callee, call, index, block)
-                        self._read(site, call.args[index], seen)
+                        self._read(point, call.args[index], seen)
             return
         op = op_of(call)
         if op is None or op.view_of is not None:
@@ -276,17 +277,17 @@ class _Tensors(TensorParts):
                 base = self.base(call.args[index])
                 at = None if box is None or base is None else moved(base, box[0])
                 sides = self._sure(at, () if box is None else box[1], block)
-                self._read(site, call.args[index], Read(sides, called(op), call.span))
+                self._read(point, call.args[index], Read(sides, called(op), call.span))
 
-    def _note_users(self, site: Site, call: Call | None) -> None:
+    def _note_users(self, point: ProgramPoint, call: Call | None) -> None:
         """Take note of what a statement does with tensors that are computed."""
-        values: Sequence[Expr] = read_by(site.stmt) if call is None else call.args
+        values: Sequence[Expr] = read_by(point.stmt) if call is None else call.args
         for index, value in enumerate(values):
-            for root in self.roots_of(value):
+            for root in self.bases_of(value):
                 if root in self.computed:
                     writer = "" if call is None else self._writer(call, index)
                     users = self.users.setdefault(root, {})
-                    users[site] = writer if users.get(site, writer) else ""
+                    users[point] = writer if users.get(point, writer) else ""
 
     def _writer(self, call: Call, index: int) -> str:
         """Return what writes an operand and does no more with it, "" if nothing does."""
@@ -321,16 +322,16 @@ class _Tensors(TensorParts):
             found.append((form, size) if is_known and form is not None and size else None)
         return tuple(found)
 
-    def _read(self, site: Site, value: Expr, read: Read) -> None:
-        roots = self.roots_of(value)
-        until = self.iterations.until(site)
+    def _read(self, point: ProgramPoint, value: Expr, read: Read) -> None:
+        roots = self.bases_of(value)
+        until = self.iterations.until(point)
         if not roots:
             return
         if any(self._count(root, until) for root in roots):
             if len(roots) == 1:
                 self._read_part(roots[0], read, until)
             return
-        sure = self.iterations.is_sure(site.block, 0)
+        sure = self.iterations.is_sure(point.block, 0)
         for root in roots:
             if root in self.directions:
                 known = self.first_reads.setdefault(root, [])
@@ -339,7 +340,7 @@ class _Tensors(TensorParts):
         if all(self._has_no_value(root) for root in roots):
             while isinstance(value, IterArg):  # what it is in the first iteration
                 value = value.initValue
-            self._add((*self.roots_of(value), *roots)[0], read, "")
+            self._add((*self.bases_of(value), *roots)[0], read, "")
 
     def _count(self, root: Var, until: int) -> int:
         """Return how many of the writes of a tensor stand before a number."""
@@ -431,7 +432,7 @@ class _Tensors(TensorParts):
     def _lost(self) -> Iterator[Diagnostic]:
         """Yield an error for each tensor that is computed, written to, and then used no more."""
         for root, users in self.users.items():
-            [(site, writer), *more] = users.items()
+            [(point, writer), *more] = users.items()
             call, op = self.computed[root], op_of(self.computed[root])
             if more or not writer or op is None:
                 continue
@@ -442,7 +443,7 @@ class _Tensors(TensorParts):
                 0,
                 f"what {writer} writes is lost: {called(op)} makes a new tensor, and nothing "
                 "reads it afterwards",
-                site.stmt.span,
+                point.stmt.span,
                 related=(Label(call.span, f"a copy, not {source} itself"),),
                 hint=_kept(root, call),
             )
@@ -457,8 +458,8 @@ class _Tensors(TensorParts):
             return None
         branch = self._way_around({write.block for write in writes}, {w.begin for w in writes})
         if branch is not None:
-            site, holds = branch
-            assert isinstance(site.stmt, IfStmt)
+            point, holds = branch
+            assert isinstance(point.stmt, IfStmt)
             word = "holds" if holds else "does not hold"
             return Diagnostic(
                 DiagnosticSeverity.Warning,
@@ -466,7 +467,7 @@ class _Tensors(TensorParts):
                 0,
                 f"{what} is not written where a condition {word}",
                 span,
-                related=(Label(site.stmt.condition.span, "the condition"),),
+                related=(Label(point.stmt.condition.span, "the condition"),),
             )
         left = self._left(root, [write.part for write in writes])
         return None if left is None else self._part_of(root, left)
@@ -483,9 +484,11 @@ class _Tensors(TensorParts):
         text = f"{what} is written in part only: {left}"
         return Diagnostic(DiagnosticSeverity.Warning, PART, 0, text, span, hint=hint)
 
-    def _way_around(self, blocks: set[Block], begins: set[int]) -> tuple[Site, bool] | None:
-        """Return the branch at which a way around all writes begins, and what its condition is."""
-        pending: list[tuple[Block, tuple[Site, bool] | None]] = [(self.iterations.root, None)]
+    def _way_around(self, blocks: set[Block], begins: set[int]) -> tuple[ProgramPoint, bool] | None:
+        """Return the branch at which a path around all writes begins, and what its condition is."""
+        pending: list[tuple[Block, tuple[ProgramPoint, bool] | None]] = [
+            (self.iterations.root, None)
+        ]
         while pending:
             block, last = pending.pop()
             inside = [b for b in blocks if block.begin <= b.begin < block.end]
@@ -493,18 +496,18 @@ class _Tensors(TensorParts):
                 return last
             if any(b is block for b in inside):
                 continue
-            holding = [s for s in block.sites if s.blocks and _holds_any(s, inside)]
+            holding = [s for s in block.points if s.blocks and _holds_any(s, inside)]
             if len(holding) != 1:
                 continue
-            [site] = holding
-            if not isinstance(site.stmt, IfStmt):
-                pending.append((site.blocks[0], last))
-            elif self.iterations.ways[site] is None and self.iterations.is_free(
-                site.stmt.condition
+            [point] = holding
+            if not isinstance(point.stmt, IfStmt):
+                pending.append((point.blocks[0], last))
+            elif self.iterations.outcomes[point] is None and self.iterations.is_free(
+                point.stmt.condition
             ):
-                if len(site.blocks) == 1:
-                    return site, False
-                pending += [(b, (site, i == 0)) for i, b in enumerate(site.blocks)]
+                if len(point.blocks) == 1:
+                    return point, False
+                pending += [(b, (point, i == 0)) for i, b in enumerate(point.blocks)]
         return None
 
     def _left(self, root: Var, parts: Sequence[Part]) -> str | None:
@@ -527,8 +530,8 @@ class _Tensors(TensorParts):
         return f"at most {sum(known)} of its {prod(shape)} elements"
 
 
-def _holds_any(site: Site, blocks: Iterable[Block]) -> bool:
-    return any(site.begin < block.begin < site.end for block in blocks)
+def _holds_any(point: ProgramPoint, blocks: Iterable[Block]) -> bool:
+    return any(point.begin < block.begin < point.end for block in blocks)
 
 
 def _with(covers: Sequence[Cover | None], part: Part) -> list[Cover | None]:

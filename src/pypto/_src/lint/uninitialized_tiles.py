@@ -1,7 +1,7 @@
 """Reads of uninitialized tiles.
 
-A tile that ``create_tile`` makes has none. What is reported is certain: an error where no way to
-the read writes the tile, a warning where the way on which a condition does not hold leaves it
+A tile that ``create_tile`` makes is uninitialized. What is reported is certain: an error where no
+path to the read writes the tile, a warning where one outcome of a condition leaves it
 uninitialized. Looks at functions in SSA form whose calls stand alone. Knows no op but that which
 makes tiles: what an op reads is in its definition.
 """
@@ -14,7 +14,7 @@ from typing import Final
 from pypto._src.analysis.affine import trip_count
 from pypto._src.analysis.first_iteration import FirstIterations
 from pypto._src.analysis.liveness import carried
-from pypto._src.analysis.stmt_tree import Block, Site, call_of, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import Call, Expr, TileType, Var
@@ -40,15 +40,15 @@ _ALWAYS: Final = 1 << 30
 class _State(NamedTuple):
     """A tile that has no value: the statement that makes it, and when that is so.
 
-    It is so where no way is open from the block at depth ``since`` on; with ``branch`` only if its
-    condition is ``way``. A state of ``later`` iterations is so from the second iteration of a loop
-    on, whose body has that depth, where there is no branch in between.
+    It is so where no branch is open from the block at depth ``since`` on; with ``branch`` only if
+    its condition has that ``outcome``. A state of ``later`` iterations is so from the second
+    iteration of a loop on, whose body has that depth, where there is no branch in between.
     """
 
     origin: AssignStmt
     since: int = _ALWAYS
-    branch: Site | None = None
-    way: bool = True
+    branch: ProgramPoint | None = None
+    outcome: bool = True
     later: bool = False
 
 
@@ -58,18 +58,18 @@ def uninitialized_tiles(function: Function, names: Mapping[Call, str]) -> list[D
     ``names`` has what the source calls the values of calls.
     """
     iterations = FirstIterations(function)
-    makes_any = any(_makes(site) for site in sites_in(iterations.root))
+    makes_any = any(_makes(point) for point in points_in(iterations.root))
     if not makes_any:
         return []
     tiles = _Tiles(iterations, names)
     tiles.look()
-    if any(site.is_loop for site in sites_in(iterations.root)):
+    if any(point.is_loop for point in points_in(iterations.root)):
         tiles.look_at(uninitialized_reads(iterations))
     return list(tiles.found.values())
 
 
-def _makes(site: Site) -> bool:
-    call = call_of(site.stmt)
+def _makes(point: ProgramPoint) -> bool:
+    call = call_of(point.stmt)
     return call is not None and call.op is memory.create_tile
 
 
@@ -78,25 +78,27 @@ class _Tiles:
         self.iterations = iterations
         self.names = names
         self.states: dict[Var, _State] = {}
-        self.twice: dict[Site, bool] = {}
+        self.twice: dict[ProgramPoint, bool] = {}
         self.never = _never(iterations)
         self.found: dict[AssignStmt, Diagnostic] = {}
 
     def look(self) -> None:
         """Find what first iterations show, and what all iterations have in common."""
-        pending = [*reversed(self.iterations.root.sites)]
-        after: set[Site] = set()
+        pending = [*reversed(self.iterations.root.points)]
+        after: set[ProgramPoint] = set()
         while pending:
-            site = pending.pop()
-            if not site.blocks:
-                self._simple(site)
-            elif site in after:
-                self._leave(site)
+            point = pending.pop()
+            if not point.blocks:
+                self._simple(point)
+            elif point in after:
+                self._leave(point)
             else:
-                after.add(site)
-                self._enter(site)
-                pending.append(site)
-                pending += [inner for block in reversed(site.blocks) for inner in block.sites[::-1]]
+                after.add(point)
+                self._enter(point)
+                pending.append(point)
+                pending += [
+                    inner for block in reversed(point.blocks) for inner in block.points[::-1]
+                ]
 
     def look_at(self, reads: Reads) -> None:
         """Add what other iterations show; where all have been looked at, there is no more."""
@@ -116,17 +118,17 @@ class _Tiles:
                 text = f"{found.message} where {when}" if when else found.message
                 self.found[origin] = found._replace(message=text)
 
-    def _simple(self, site: Site) -> None:
-        stmt, call = site.stmt, call_of(site.stmt)
+    def _simple(self, point: ProgramPoint) -> None:
+        stmt, call = point.stmt, call_of(point.stmt)
         op = None if call is None else op_of(call)
         if call is not None and op is not None and op.view_of is None:
             for index in sorted(op.reads):
                 if index < len(call.args):
-                    self._read(site, call.args[index], called(op), call.span)
+                    self._read(point, call.args[index], called(op), call.span)
         if not isinstance(stmt, AssignStmt) or not isinstance(stmt.var.type, TileType):
             return
         source = aliased(stmt.value)
-        if _makes(site):
+        if _makes(point):
             self.states[stmt.var] = _State(stmt)
         elif isinstance(source, Var):
             self._hand_on(stmt.var, self.states.get(source))
@@ -137,60 +139,62 @@ class _Tiles:
         elif state is not None:
             self.states[var] = state
 
-    def _enter(self, site: Site) -> None:
-        for value in carried(site):
+    def _enter(self, point: ProgramPoint) -> None:
+        for value in carried(point):
             arg = value.iter_arg
             if arg is None or not isinstance(arg.type, TileType):
                 continue
             state = self._state(arg.initValue)
-            depth = site.block.depth + 1
+            depth = point.block.depth + 1
             if state is not None:
                 state = state._replace(since=min(state.since, depth))
-            elif value.yields and self._runs_twice(site):
-                made = self._made_in(site.blocks[0], value.yields[0][1])
+            elif value.yields and self._runs_twice(point):
+                made = self._made_in(point.blocks[0], value.yields[0][1])
                 state = None if made is None else made._replace(since=depth, later=True)
             self._hand_on(arg, state)
 
     def _made_in(self, body: Block, value: Expr, end: int | None = None) -> _State | None:
         """Return the tile that a loop's body hands on, if its first iteration makes it.
 
-        Looks at the first ``end`` statements of the body, and into branches whose way is decided
-        by the iteration, or by what the function is called with.
+        Looks at the first ``end`` statements of the body, and into branches whose outcome is
+        decided by the iteration, or by what the function is called with.
         """
         var = aliased(value)
-        for position in reversed(range(len(body.sites) if end is None else end)):
-            site = body.sites[position]
-            stmt = site.stmt
+        for position in reversed(range(len(body.points) if end is None else end)):
+            point = body.points[position]
+            stmt = point.stmt
             if isinstance(stmt, AssignStmt) and stmt.var is var:
-                if _makes(site):
+                if _makes(point):
                     return _State(stmt)
                 var = aliased(stmt.value)
             elif isinstance(stmt, IfStmt) and any(each is var for each in stmt.return_vars):
-                return self._made_in_branch(site, position, var)
+                return self._made_in_branch(point, position, var)
         return None
 
-    def _made_in_branch(self, site: Site, position: int, var: Expr | None) -> _State | None:
+    def _made_in_branch(
+        self, point: ProgramPoint, position: int, var: Expr | None
+    ) -> _State | None:
         """Return what a branch, number ``position`` of its block, makes of its result ``var``."""
-        [results] = [value.yields for value in carried(site) if value.return_var is var]
+        [results] = [value.yields for value in carried(point) if value.return_var is var]
         arms: list[_State | None] = [None, None]
         for last, value in results:
-            made = self._made_in(last.block, value) or self._made_in(site.block, value, position)
-            arms[site.blocks.index(last.block)] = made
-        way, stmt = self.iterations.ways[site], site.stmt
+            made = self._made_in(last.block, value) or self._made_in(point.block, value, position)
+            arms[point.blocks.index(last.block)] = made
+        outcome, stmt = self.iterations.outcomes[point], point.stmt
         assert isinstance(stmt, IfStmt)
-        if way is not None:
-            return arms[0 if way else 1]
+        if outcome is not None:
+            return arms[0 if outcome else 1]
         first, second = arms
         if first is not None and second is not None:
             return first if first.branch is None else second
         state = first or second
         if state is None or state.branch is not None or not self.iterations.is_free(stmt.condition):
             return None
-        return state._replace(branch=site, way=first is not None)
+        return state._replace(branch=point, outcome=first is not None)
 
-    def _leave(self, site: Site) -> None:
-        never_runs = isinstance(site.stmt, ForStmt) and trip_count(site.stmt) == 0
-        for value in carried(site):
+    def _leave(self, point: ProgramPoint) -> None:
+        never_runs = isinstance(point.stmt, ForStmt) and trip_count(point.stmt) == 0
+        for value in carried(point):
             var = value.return_var
             if not isinstance(var.type, TileType):
                 continue
@@ -200,41 +204,41 @@ class _Tiles:
                 state = self._state(ends[0]) if ends else None
                 if state is not None and not never_runs and state.since < _ALWAYS:
                     state = None  # as it is in the first iteration
-                if state is not None and not never_runs and site in self.iterations.uneven:
-                    state = None if self._in_later(site) else self._in_first(site, state)
-            elif isinstance(site.stmt, IfStmt):
+                if state is not None and not never_runs and point in self.iterations.uneven:
+                    state = None if self._in_later(point) else self._in_first(point, state)
+            elif isinstance(point.stmt, IfStmt):
                 yields = {last.block: self._present(e) for last, e in value.yields}
-                state = self._merged(site, [yields.get(block) for block in site.blocks])
+                state = self._merged(point, [yields.get(block) for block in point.blocks])
             self._hand_on(var, state)
 
-    def _in_later(self, loop: Site) -> bool:
+    def _in_later(self, loop: ProgramPoint) -> bool:
         """True if a loop may run in later iterations of those around it only."""
         [body] = loop.blocks
         return self.iterations.open[body] >= body.depth
 
-    def _in_first(self, loop: Site, state: _State) -> _State:
+    def _in_first(self, loop: ProgramPoint, state: _State) -> _State:
         """Return a state as it is where the loops around one are in their first iterations."""
         return state._replace(since=min(state.since, loop.block.depth))
 
-    def _merged(self, site: Site, arms: list[_State | None]) -> _State | None:
+    def _merged(self, point: ProgramPoint, arms: list[_State | None]) -> _State | None:
         """Return what the result of a branch is, given what its arms yield."""
-        way = self.iterations.ways[site]
-        loop = self.iterations.loop[site.block]
-        if way is not None:
-            state = arms[0 if way else 1]
+        outcome = self.iterations.outcomes[point]
+        loop = self.iterations.loop[point.block]
+        if outcome is not None:
+            state = arms[0 if outcome else 1]
             if state is None:
-                return self._otherwise(site, arms[1 if way else 0], not way)
+                return self._otherwise(point, arms[1 if outcome else 0], not outcome)
             if loop is None:
                 return state
             return state._replace(since=min(state.since, loop.block.depth + 1))
         uninitialized = [(i == 0, state) for i, state in enumerate(arms) if state is not None]
-        depth = site.block.depth
+        depth = point.block.depth
         if len(uninitialized) == 1:
-            [(way, state)] = uninitialized
+            [(outcome, state)] = uninitialized
             since = min(state.since, depth)
             if state.branch is None:
-                return state._replace(since=since, branch=site, way=way)
-            inside = state.branch.block.begin > site.begin
+                return state._replace(since=since, branch=point, outcome=outcome)
+            inside = state.branch.block.begin > point.begin
             return state._replace(since=since) if inside else None
         if uninitialized and all(state.branch is None for _, state in uninitialized):
             return uninitialized[0][1]._replace(
@@ -242,27 +246,28 @@ class _Tiles:
             )
         return None
 
-    def _runs_twice(self, site: Site) -> bool:
+    def _runs_twice(self, point: ProgramPoint) -> bool:
         """True if a loop is sure to have a second iteration."""
-        known = self.twice.get(site)
+        known = self.twice.get(point)
         if known is None:
-            count = trip_count(site.stmt) if isinstance(site.stmt, ForStmt) else None
-            known = self.twice[site] = (count or 0) > 1 and not any(
-                isinstance(inner.stmt, BreakStmt | ReturnStmt) for inner in sites_in(site.blocks[0])
+            count = trip_count(point.stmt) if isinstance(point.stmt, ForStmt) else None
+            known = self.twice[point] = (count or 0) > 1 and not any(
+                isinstance(inner.stmt, BreakStmt | ReturnStmt)
+                for inner in points_in(point.blocks[0])
             )
         return known
 
-    def _otherwise(self, site: Site, state: _State | None, way: bool) -> _State | None:
+    def _otherwise(self, point: ProgramPoint, state: _State | None, outcome: bool) -> _State | None:
         """Return the result of a branch where a later iteration of a loop takes the other arm.
 
         ``state`` is what that arm yields.
         """
         if state is None or state.branch is not None:
             return None
-        block = site.block
+        block = point.block
         while block.owner is not None and not isinstance(block.owner.stmt, IfStmt):
             loop = block.owner
-            if self._runs_twice(loop) and self.iterations.later(loop, site) is way:
+            if self._runs_twice(loop) and self.iterations.later(loop, point) is outcome:
                 return state._replace(since=min(state.since, block.depth), later=True)
             if loop in self.iterations.uneven:
                 return None
@@ -278,13 +283,13 @@ class _Tiles:
         state = self._state(value)
         return None if state is None or state.later else state
 
-    def _read(self, site: Site, value: Expr, reader: str, span: Span) -> None:
+    def _read(self, point: ProgramPoint, value: Expr, reader: str, span: Span) -> None:
         state = self.states.get(value) if isinstance(value, Var) else None
-        if state is None or not self.iterations.is_sure(site.block, state.since):
+        if state is None or not self.iterations.is_sure(point.block, state.since):
             return
-        if self.iterations.trips[site.block] == 0:
+        if self.iterations.trips[point.block] == 0:
             return  # it never does
-        if state.later and self._in_branch(site.block, state.since):
+        if state.later and self._in_branch(point.block, state.since):
             return
         known = self.found.get(state.origin)
         if known is None or (state.branch is None and known.severity is DiagnosticSeverity.Warning):
@@ -310,7 +315,7 @@ class _Tiles:
             )
         condition = state.branch.stmt
         assert isinstance(condition, IfStmt)
-        word = "holds" if state.way else "does not hold"
+        word = "holds" if state.outcome else "does not hold"
         return Diagnostic(
             DiagnosticSeverity.Warning,
             RULE,
@@ -336,17 +341,17 @@ def _hint(state: _State) -> str | None:
 
 
 def _never(iterations: FirstIterations) -> dict[Var, AssignStmt]:
-    """Return the tiles that have no value on any way, with a statement that makes them."""
+    """Return the tiles that are uninitialized on every path, with a statement that makes them."""
     sources: dict[Var, list[Expr]] = {}
     made: dict[Var, AssignStmt] = {}
-    for site in sites_in(iterations.root):
-        stmt = site.stmt
+    for point in points_in(iterations.root):
+        stmt = point.stmt
         if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TileType):
-            if _makes(site):
+            if _makes(point):
                 made[stmt.var] = stmt
             else:
                 sources[stmt.var] = [stmt.value]
-        for value in carried(site) if site.blocks else ():
+        for value in carried(point) if point.blocks else ():
             if isinstance(value.return_var.type, TileType):
                 ends = [e for _, e in value.yields]
                 if value.iter_arg is not None:
@@ -358,7 +363,7 @@ def _never(iterations: FirstIterations) -> dict[Var, AssignStmt]:
 
 
 def _written(made: Iterable[Var], sources: Mapping[Var, list[Expr]]) -> set[Var]:
-    """Return the tiles that are made by anything else on some way."""
+    """Return the tiles that anything else makes on some path."""
     users: dict[Var, list[Var]] = {}
     known = {*made, *sources}
     found: set[Var] = set()

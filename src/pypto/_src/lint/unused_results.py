@@ -1,7 +1,7 @@
 """Results that nothing reads: a variable is assigned what an op computes, and that is all.
 
 Looks at programs as they are written, before any pass. Knows no op: whether a computation could be
-left out is `values.has_effect`. A name that begins with ``_`` says that nobody is meant to read it.
+left out is `purity.has_effect`. A name that begins with ``_`` says that nobody is meant to read it.
 """
 
 from __future__ import annotations

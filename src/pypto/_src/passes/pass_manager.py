@@ -99,8 +99,8 @@ class PassManager:
             raise ValueError(f"strategy is {strategy!r}; it is one of {names}")
         self.strategy = strategy
         named = [(name, make()) for name, make in PIPELINES[strategy]]
-        place = next(i for i, (name, _) in enumerate(named) if name == "RunVerifier")
-        named[place:place] = [_optional(each) for each in optional]
+        index = next(i for i, (name, _) in enumerate(named) if name == "RunVerifier")
+        named[index:index] = [_optional(each) for each in optional]
         self.pass_names: list[str] = [name for name, _ in named]
         self.passes: list[Pass] = [pass_ for _, pass_ in named]
 

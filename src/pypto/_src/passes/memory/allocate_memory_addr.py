@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from pypto._src.analysis.liveness import definitions
-from pypto._src.analysis.stmt_tree import Block, number, sites_in
+from pypto._src.analysis.stmt_tree import Block, number, points_in
 from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import MemoryPlanError
@@ -58,11 +58,11 @@ class AllocateMemoryAddr(MemoryPass):
         Raises:
             MemoryPlanError: the tiles of a kernel do not fit a memory.
         """
-        placed = MemRefAssignment.of(given)
-        return placed.with_functions(
+        assigned = MemRefAssignment.of(given)
+        return assigned.with_functions(
             [
                 _with_addresses(each, self.target) if role(each.function) is Role.KERNEL else each
-                for each in placed.functions
+                for each in assigned.functions
             ]
         )
 
@@ -81,7 +81,7 @@ def with_addresses(function: Function, target: Target = A2A3) -> Function:
 
 
 def _with_addresses(given: MemRefs, target: Target) -> MemRefs:
-    placed: dict[MemRef, MemRef] = {}
+    assigned: dict[MemRef, MemRef] = {}
     for space, found in given.buffers.items():
         memory = target.memories[space]
         if _is_placed(found, memory):
@@ -93,10 +93,10 @@ def _with_addresses(given: MemRefs, target: Target) -> MemRefs:
         parts = [memref for memref, size in sizes.items() if size % LINE_BYTES]
         address = 0
         for old in (*whole, *parts):
-            place = checked_int(address, _INDEX, UNKNOWN_SPAN)
-            placed[old] = checked_memref(space, place, old.size_, old.id_, old.span)
+            addr = checked_int(address, _INDEX, UNKNOWN_SPAN)
+            assigned[old] = checked_memref(space, addr, old.size_, old.id_, old.span)
             address += sizes[old]
-    return given.replaced(placed)
+    return given.replaced(assigned)
 
 
 def _is_placed(found: Iterable[MemRef], memory: Memory) -> bool:
@@ -137,7 +137,9 @@ def _live_at(function: Function, root: Block, found: Sequence[Buffer], time: int
     """Return what is needed at ``time``, the largest first, each with its newest tile by then."""
     defined = {var: when for var, _, when in definitions(function, root)}
     makers = {
-        site.stmt.var: site.stmt for site in sites_in(root) if isinstance(site.stmt, AssignStmt)
+        point.stmt.var: point.stmt
+        for point in points_in(root)
+        if isinstance(point.stmt, AssignStmt)
     }
     live: list[Live] = []
     from pypto._src.passes.memory.overflow_hints import Live
@@ -154,7 +156,7 @@ def _live_at(function: Function, root: Block, found: Sequence[Buffer], time: int
 def _span_at(root: Block, time: int) -> Span:
     """Return the source range of the innermost statement that happens at ``time``."""
     span = UNKNOWN_SPAN
-    for site in sites_in(root):
-        if site.begin <= time // 2 <= site.end:
-            span = site.stmt.span
+    for point in points_in(root):
+        if point.begin <= time // 2 <= point.end:
+            span = point.stmt.span
     return span

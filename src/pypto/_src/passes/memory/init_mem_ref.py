@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from pypto._src.analysis.accesses import Roots, tensor_roots
+from pypto._src.analysis.accesses import AliasBases, alias_bases
 from pypto._src.analysis.liveness import Carried, Lifetimes, Range, carried, defined, is_data
-from pypto._src.analysis.stmt_tree import Block, Site, number, rewrite
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, number, rewrite
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.inspect.source_names import user_call, user_name
@@ -101,11 +101,11 @@ class _Copy(NamedTuple):
 
     source: Var
     value: Carried
-    last: Site | None  # the yield, None for the entry of a loop
+    last: ProgramPoint | None  # the yield, None for the entry of a loop
 
     @property
-    def site(self) -> Site:
-        return self.value.site if self.last is None else self.last
+    def point(self) -> ProgramPoint:
+        return self.value.point if self.last is None else self.last
 
     @property
     def target(self) -> Var:
@@ -125,7 +125,7 @@ class _Plan:
         self.parent: dict[Var, Var] = {}  # of those that are not the representative of their class
         self.space: dict[Var, MemorySpace] = {}  # of classes that are not in vector memory
         self.copies: list[_Copy] = []
-        self.order: list[Var | Site] = [p for p in function.params if is_data(p)]
+        self.order: list[Var | ProgramPoint] = [p for p in function.params if is_data(p)]
         """The tensors and tiles in the order in which their buffers are numbered.
 
         What a loop carries comes before what it holds, what a loop or branch hands on after it. In
@@ -196,7 +196,7 @@ class _Plan:
         products: list[AssignStmt] = []
         self._visit(self.root, candidates, products)
         self._join_updates(products)
-        candidates.sort(key=lambda c: (-c.site.block.depth, c.site.begin, c.value.position))
+        candidates.sort(key=lambda c: (-c.point.block.depth, c.point.begin, c.value.position))
         for copy in candidates:
             if copy.source not in self.lifetimes.parts and self.fits(copy.target, copy.source):
                 self.merge(copy.target, copy.source)
@@ -207,8 +207,8 @@ class _Plan:
     def _visit(self, block: Block, candidates: list[_Copy], products: list[AssignStmt]) -> None:
         """Join views with their tiles; collect copies, and what the matrix unit adds up."""
         order = self.order
-        for site in block.sites:
-            stmt: Any = site.stmt
+        for point in block.points:
+            stmt: Any = point.stmt
             if stmt.__class__ is AssignStmt:
                 var, value = stmt.var, stmt.value
                 kind = var.type.__class__
@@ -221,12 +221,14 @@ class _Plan:
                 elif kind is TensorType:
                     order.append(var)
             elif stmt.__class__ is not EvalStmt:
-                order.append(site)
-                if site.blocks:
-                    self._visit_below(site, candidates, products)
+                order.append(point)
+                if point.blocks:
+                    self._visit_below(point, candidates, products)
 
-    def _visit_below(self, site: Site, candidates: list[_Copy], products: list[AssignStmt]) -> None:
-        handed = carried(site)
+    def _visit_below(
+        self, point: ProgramPoint, candidates: list[_Copy], products: list[AssignStmt]
+    ) -> None:
+        handed = carried(point)
         values = [v for v in handed if isinstance(v.return_var.type, TileType)]
         for value in values:
             if value.iter_arg is not None:
@@ -235,7 +237,7 @@ class _Plan:
                 self.join(value.iter_arg, value.return_var)
                 candidates.append(_Copy(init, value, None))
         self.order += [value.iter_arg for value in handed if value.iter_arg is not None]
-        for inner in site.blocks:
+        for inner in point.blocks:
             self._visit(inner, candidates, products)
         self.order += [value.return_var for value in handed]
         for value in values:
@@ -302,20 +304,20 @@ class _Plan:
         space, other = self.space_of(copy.target), self.space_of(copy.source)
         if space is MemorySpace.Vec and other is MemorySpace.Vec:
             return
-        stmt = copy.value.site.stmt
+        stmt = copy.value.point.stmt
         source, target = user_name(copy.source), user_name(copy.target)
         what = "loop" if copy.value.iter_arg is not None else "branch"
         if space is not other:
             raise PassError(
                 f"the {what} hands on {target!r} in {space.name} memory, "
                 f"but {source!r} is in {other.name} memory",
-                copy.site.stmt.span,
+                copy.point.stmt.span,
                 hint=f"move {source!r} to {space.name} memory first",
             )
         raise PassError(
             f"{source!r} is needed beside {target!r}, which the {what} "
             f"hands on, and a tile in {space.name} memory cannot be copied",
-            copy.site.stmt.span if copy.last is not None else stmt.span,
+            copy.point.stmt.span if copy.last is not None else stmt.span,
             hint=f"make {source!r} a second time, for {target!r} alone",
         )
 
@@ -359,9 +361,9 @@ class _Writer:
 
     def __init__(self, plan: _Plan) -> None:
         self.plan = plan
-        self.before: dict[Site, list[AssignStmt]] = {}
+        self.before: dict[ProgramPoint, list[AssignStmt]] = {}
         self.inits: dict[Var, Var] = {}  # iter_arg to the copy it starts from
-        self.yielded: dict[tuple[Site, int], Var] = {}
+        self.yielded: dict[tuple[ProgramPoint, int], Var] = {}
         self.count = 0
 
     @cached_property
@@ -371,14 +373,14 @@ class _Writer:
 
     def write(self) -> MemRefs:
         """Return the function of the plan, with its copies, and the memory references."""
-        groups: dict[Site, list[_Copy]] = {}
+        groups: dict[ProgramPoint, list[_Copy]] = {}
         for copy in self.plan.copies:
-            groups.setdefault(copy.site, []).append(copy)
-        for site, copies in groups.items():
+            groups.setdefault(copy.point, []).append(copy)
+        for point, copies in groups.items():
             copies.sort(key=lambda c: c.value.position)
-            self._place(site, copies)
+            self._put_copies(point, copies)
         plan, function = self.plan, self.plan.function
-        roots = tensor_roots(function, plan.root)  # copies are of tiles
+        roots = alias_bases(function, plan.root)  # copies are of tiles
         found = _Buffers(plan, roots).memrefs(self._order())
         if self.before:
             function = rewrite(function, plan.root, self._edit)
@@ -403,7 +405,7 @@ class _Writer:
                 found += [stmt.var for stmt in before[item]]
         return found
 
-    def _place(self, site: Site, copies: Sequence[_Copy]) -> None:
+    def _put_copies(self, point: ProgramPoint, copies: Sequence[_Copy]) -> None:
         """Order the copies of one moment so that none overwrites what another still reads."""
         find = self.plan.find
         pending = [_Move(c, find(c.source), find(c.target)) for c in copies]
@@ -416,29 +418,29 @@ class _Writer:
                 if all(r is not m.writes for j, r in enumerate(read) if j != i)
             ]
             for each in free:
-                self._emit(site, each.copy, sources[each.copy])
+                self._emit(point, each.copy, sources[each.copy])
             pending = [m for m in pending if all(m is not f for f in free)]
             if pending and not free:
                 # A ring of exchanges: set the first one's source aside in a buffer of its own.
                 first = pending[0]
                 aside = self._variable(first.copy.source, first.copy.source.name, None)
-                self._append(site, aside, first.copy.source)
+                self._append(point, aside, first.copy.source)
                 sources[first.copy] = aside
                 pending[0] = _Move(first.copy, aside, first.writes)
 
-    def _emit(self, site: Site, copy: _Copy, source: Var) -> None:
+    def _emit(self, point: ProgramPoint, copy: _Copy, source: Var) -> None:
         result = self._variable(source, copy.target.name, self.plan.find(copy.target))
-        self._append(site, result, source)
+        self._append(point, result, source)
         if copy.last is None:
             assert copy.value.iter_arg is not None
             self.inits[copy.value.iter_arg] = result
         else:
             self.yielded[copy.last, copy.value.position] = result
 
-    def _append(self, site: Site, result: Var, source: Var) -> None:
-        span = site.stmt.span
+    def _append(self, point: ProgramPoint, result: Var, source: Var) -> None:
+        span = point.stmt.span
         call = move.build((source, MemorySpace.Vec), {}, span)
-        self.before.setdefault(site, []).append(AssignStmt(var=result, value=call, span=span))
+        self.before.setdefault(point, []).append(AssignStmt(var=result, value=call, span=span))
 
     def _variable(self, like: Var, name: str, class_: Var | None) -> Var:
         while (fresh := f"{name}_copy{self.count}") in self.names:
@@ -449,10 +451,10 @@ class _Writer:
             self.plan.parent[var] = class_
         return var
 
-    def _edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
-        added = self.before.get(site, [])
+    def _edit(self, point: ProgramPoint, stmt: Stmt) -> Sequence[Stmt]:
+        added = self.before.get(point, [])
         if isinstance(stmt, YieldStmt) and added:
-            values = [self.yielded.get((site, i), v) for i, v in enumerate(stmt.value)]
+            values = [self.yielded.get((point, i), v) for i, v in enumerate(stmt.value)]
             stmt = YieldStmt(values, stmt.span)
         return [*added, stmt]
 
@@ -460,11 +462,11 @@ class _Writer:
 class _Buffers:
     """The memory references of a plan, one for each class of tiles and each set of tensors."""
 
-    def __init__(self, plan: _Plan, roots: Mapping[Var, Roots]) -> None:
+    def __init__(self, plan: _Plan, roots: Mapping[Var, AliasBases]) -> None:
         self.plan = plan
         self.roots = roots
         self.tiles: dict[Var, MemRef] = {}  # by class
-        self.tensors: dict[Roots, MemRef] = {}
+        self.tensors: dict[AliasBases, MemRef] = {}
 
     def memrefs(self, order: Sequence[Var]) -> dict[Var, MemRef]:
         """Return the memory references of variables, numbered in that order."""
@@ -546,7 +548,7 @@ def _allocated_bytes(tile: Var, space: MemorySpace) -> int:
     size = _BYTES_IN.of(tile.type, space)
     if size is None:
         raise PassError(
-            f"the shape of tile {user_name(tile)!r} is not constant, so it has no place in memory",
+            f"the shape of tile {user_name(tile)!r} is not constant, so it cannot be allocated",
             tile.span,
             hint=_constant_sizes(tile.type.shape),
         )
@@ -578,5 +580,5 @@ class _Start(Mutator):
         return new
 
     def now(self, var: Var) -> Var:
-        """Return what has taken the place of a variable."""
+        """Return what has replaced a variable."""
         return self._redefined.get(var, var)

@@ -12,14 +12,14 @@ from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
 from pypto._src.analysis.liveness import Range
-from pypto._src.analysis.stmt_tree import Block, number, sites_in
+from pypto._src.analysis.stmt_tree import Block, number, points_in
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.nodes import TileType, const_value
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text.printer import python_print
-from pypto._src.passes.memory.memory_reuse import Buffer, aligned, buffers, placed
+from pypto._src.passes.memory.memory_reuse import Buffer, aligned, allocated, buffers
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Memory, Target
 
@@ -170,12 +170,12 @@ def _kernel_plan(function: Function, target: Target, planner: str) -> KernelPlan
 
 
 def _check_references(function: Function, root: Block) -> None:
-    for site in sites_in(root):
-        kind = getattr(getattr(site.stmt, "var", None), "type", None)
+    for point in points_in(root):
+        kind = getattr(getattr(point.stmt, "var", None), "type", None)
         if isinstance(kind, TileType) and kind.memref is None:
             raise MemoryPlanError(
                 f"the tiles of kernel {function.name!r} have no memory references yet",
-                site.stmt.span,
+                point.stmt.span,
                 hint="plan the compiled program: runtime.compile(program).memory_plan",
                 slug="no-plan",
             )
@@ -185,11 +185,11 @@ def _lines(function: Function, root: Block) -> list[_Line]:
     """Return file and source line of each statement number; line 0 where there is none."""
     lines: list[_Line] = [("", 0)] * (root.end + 2)
     own = function.span.filename
-    for site in sites_in(root):
-        span = site.stmt.span
+    for point in points_in(root):
+        span = point.stmt.span
         own = own or span.filename
         if span.begin_line > 0:
-            lines[site.begin] = ("" if span.filename == own else span.filename, span.begin_line)
+            lines[point.begin] = ("" if span.filename == own else span.filename, span.begin_line)
     return lines
 
 
@@ -204,7 +204,7 @@ def _space_plan(
     lines: Sequence[_Line],
 ) -> SpacePlan:
     held = [const_value(b.memref.addr_) for b in found]
-    best = placed(found, memory, exact=planner != "fast")
+    best = allocated(found, memory, exact=planner != "fast")
     addresses = best.addresses
     if not planner and all(a is not None and a >= 0 for a in held):
         addresses = tuple(int(a or 0) for a in held)

@@ -58,13 +58,13 @@ class MemoryReuse(MemoryPass):
 
     def go_on(self, given: AnyProgram) -> AnyProgram:
         """Return the program with fewer buffers where memory is short."""
-        placed = MemRefAssignment.of(given)
-        return placed.with_functions(
+        allocated = MemRefAssignment.of(given)
+        return allocated.with_functions(
             [
                 _with_shared(each, self.target, always=self.always)
                 if role(each.function) is Role.KERNEL
                 else each
-                for each in placed.functions
+                for each in allocated.functions
             ]
         )
 
@@ -103,7 +103,7 @@ def _with_shared(given: MemRefs, target: Target, *, always: bool) -> MemRefs:
 
 
 def _shared(found: Sequence[Buffer], memory: Memory, *, always: bool) -> dict[MemRef, MemRef]:
-    """Return what takes the place of which memory references so that the buffers fit.
+    """Return which memory references replace others so that the buffers fit.
 
     If even the peak does not fit, no sharing helps: AllocateMemoryAddr will report it. Then nothing
     is shared unless that is wanted ``always``.
@@ -116,7 +116,7 @@ def _shared(found: Sequence[Buffer], memory: Memory, *, always: bool) -> dict[Me
     shared = share(found, memory)
     left = dict.fromkeys(shared.get(b.memref, b.memref) for b in found)
     if total_bytes([m.size_ for m in left], memory) > memory.usable_bytes:
-        return place(found, memory) or shared
+        return assign(found, memory) or shared
     return shared
 
 
@@ -206,7 +206,7 @@ _MOST_SLOTS: Final = 512
 
 
 def share(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef]:
-    """Return the memory reference that takes the place of each one that joins another.
+    """Return the memory reference that replaces each one that joins another.
 
     The largest buffers come first, each into the first slot that is free whenever the buffer is
     needed; so a slot has the size of its first buffer. If that overflows, the order of definition
@@ -261,7 +261,7 @@ def _slots(found: Sequence[Buffer], order: Iterable[int], most: int | None = Non
     return slots
 
 
-def place(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | None:
+def assign(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | None:
     """Return addresses at which parts of buffers overlap when their lifetimes allow; None if none.
 
     For memories that whole buffers do not fit. The search is asked only when first fit fails. A
@@ -271,7 +271,7 @@ def place(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | Non
     for each, exact in ((lines, False), (memory, False), (lines, True), (memory, True)):
         if peak_bytes(found, each)[0] > each.usable_bytes:
             continue  # no plan fits
-        placement = placed(found, each, exact=exact)
+        placement = allocated(found, each, exact=exact)
         if placement.height <= memory.usable_bytes:
             return {
                 b.memref: MemRef(b.memref.memory_space_, a, b.memref.size_, b.memref.id_)
@@ -280,7 +280,7 @@ def place(found: Sequence[Buffer], memory: Memory) -> dict[MemRef, MemRef] | Non
     return None
 
 
-def placed(found: Sequence[Buffer], memory: Memory, *, exact: bool) -> Placement:
+def allocated(found: Sequence[Buffer], memory: Memory, *, exact: bool) -> Placement:
     """Return where the buffers of one memory may lie; see `storage.plan`."""
     from pypto._src.passes.memory.dynamic_storage_allocation import Item
 

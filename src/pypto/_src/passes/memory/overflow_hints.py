@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pypto._src.analysis.liveness import Range, is_data, peak
-from pypto._src.analysis.stmt_tree import Block, Site, call_of, read_by, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in, read_by
 from pypto._src.diagnostics import Span
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.inspect.source_names import resized, user_line, user_name, user_value
@@ -96,7 +96,7 @@ def _items(found: Sequence[Buffer], memory: Memory) -> list[Item]:
 # ----- a load moves down ----------------------------------------------------------------------
 
 _MOST_MOVED: Final = 64
-"""How many statements are tried at another place."""
+"""How many moves of statements are tried."""
 
 
 def _later(
@@ -107,7 +107,7 @@ def _later(
         for param, direction in zip(function.params, function.param_directions, strict=True)
         if direction is ParamDirection.In
     }
-    sites = {site.stmt: site for site in sites_in(root)}
+    points = {point.stmt: point for point in points_in(root)}
     items = _items(found, memory)
     index_of = {buffer.memref: index for index, buffer in enumerate(found)}
     # Where one goes from the fullest moment, the others still have to fit there.
@@ -127,7 +127,7 @@ def _later(
             continue
         if any(is_data(var) and var not in constant for var in uses(read_by(maker))):
             continue
-        user = _first_user(sites[maker], each.tile)
+        user = _first_user(points[maker], each.tile)
         if user is None:
             continue
         index = index_of[each.buffer.memref]
@@ -143,21 +143,21 @@ def _later(
     return None
 
 
-def _first_user(maker: Site, tile: Var) -> Site | None:
+def _first_user(maker: ProgramPoint, tile: Var) -> ProgramPoint | None:
     """Return the statement of the maker's block that first reads its tile.
 
     None if that is the very next one.
     """
-    for site in maker.block.sites[maker.index + 1 :]:
-        inside = (uses(read_by(inner.stmt)) for inner in (site, *_below(site)))
+    for point in maker.block.points[maker.index + 1 :]:
+        inside = (uses(read_by(inner.stmt)) for inner in (point, *_below(point)))
         if any(var is tile for found in inside for var in found):
-            return None if site.index == maker.index + 1 else site
+            return None if point.index == maker.index + 1 else point
     return None
 
 
-def _below(site: Site) -> Iterator[Site]:
-    for block in site.blocks:
-        yield from sites_in(block)
+def _below(point: ProgramPoint) -> Iterator[ProgramPoint]:
+    for block in point.blocks:
+        yield from points_in(block)
 
 
 # ----- smaller tiles --------------------------------------------------------------------------

@@ -37,8 +37,8 @@ class ConvertToSSA(Pass):
         """Return the program in SSA form.
 
         Raises:
-            PassError: a variable is read without being assigned on every way there, changes its
-                type from one way to another, or a kernel calls itself.
+            PassError: a variable is read without being assigned on every path there, changes its
+                type from one path to another, or a kernel calls itself.
         """
         lowered = lower_jumps(program)
         program = map_functions(lowered, split_tuples)

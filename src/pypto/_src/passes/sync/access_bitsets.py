@@ -1,6 +1,6 @@
 """Numbers for the instructions of a function, and which of them touch the same bytes.
 
-Gives every instruction the bits that `check_state` speaks of, and for each access the set of bits
+Gives every instruction the bits that `checker_state` speaks of, and for each access the set of bits
 that it conflicts with. Knows loops only by how deep they nest.
 """
 
@@ -15,7 +15,7 @@ from weakref import ref
 
 from pypto._src.analysis.accesses import Accesses, Chunk, Instruction, TensorAccess
 from pypto._src.analysis.affine import Box
-from pypto._src.analysis.stmt_tree import Block, Site
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint
 from pypto._src.ir.nodes import Var
 from pypto._src.passes.sync.checker_state import PIPES, Bits
 from pypto._src.records import NamedTuple
@@ -23,10 +23,10 @@ from pypto._src.records import NamedTuple
 Interval: TypeAlias = "tuple[int, int]"
 
 
-def loops_around(site: Site) -> tuple[Site, ...]:
+def loops_around(point: ProgramPoint) -> tuple[ProgramPoint, ...]:
     """Return the loops that hold a statement, the outermost first."""
-    found: list[Site] = []
-    owner = site.block.owner
+    found: list[ProgramPoint] = []
+    owner = point.block.owner
     while owner is not None:
         if owner.is_loop:
             found.append(owner)
@@ -39,7 +39,7 @@ class Bit(NamedTuple):
 
     instruction: Instruction
     plane: int
-    loops: tuple[Site, ...]
+    loops: tuple[ProgramPoint, ...]
 
 
 class _Iteration(NamedTuple):
@@ -58,15 +58,15 @@ class Numbering:
     """
 
     def __init__(self, accesses: Accesses, flags: int) -> None:
-        at: dict[ref[Block], tuple[Site, ...]] = {}
-        for site in accesses.at:
-            if site.home not in at:
-                at[site.home] = loops_around(site)
-        loops = {site: at[site.home] for site in accesses.at}
-        ordered = sorted(accesses.at, key=lambda site: -len(loops[site]))
-        self.instructions: list[Instruction] = [accesses.at[site] for site in ordered]
-        self.loops = [loops[site] for site in ordered]
-        self.index = {site: i for i, site in enumerate(ordered)}
+        at: dict[ref[Block], tuple[ProgramPoint, ...]] = {}
+        for point in accesses.at:
+            if point.home not in at:
+                at[point.home] = loops_around(point)
+        loops = {point: at[point.home] for point in accesses.at}
+        ordered = sorted(accesses.at, key=lambda point: -len(loops[point]))
+        self.instructions: list[Instruction] = [accesses.at[point] for point in ordered]
+        self.loops = [loops[point] for point in ordered]
+        self.index = {point: i for i, point in enumerate(ordered)}
         self.depths = [len(each) for each in self.loops]
         self.bases: list[int] = [0, *accumulate([depth + 1 for depth in self.depths])]
         self.instruction_bits: int = self.bases.pop()
@@ -76,18 +76,18 @@ class Numbering:
         for i, instruction in enumerate(self.instructions):
             pipes[instruction.pipe] += self.positions(i)
         self.of_pipe = [_bits(positions) for positions in pipes]
-        self.iterations: dict[Site, _Iteration] = self._iterations()
+        self.iterations: dict[ProgramPoint, _Iteration] = self._iterations()
 
-    def _iterations(self) -> dict[Site, _Iteration]:
+    def _iterations(self) -> dict[ProgramPoint, _Iteration]:
         """Return the bits of what each loop holds."""
-        inside: dict[Site, tuple[list[int], list[int]]] = {}
+        inside: dict[ProgramPoint, tuple[list[int], list[int]]] = {}
         for base, around in zip(self.bases, self.loops, strict=True):
             for earlier, loop in zip(count(base + len(around), -1), around, strict=False):
                 if loop not in inside:
                     inside[loop] = [], []
                 inside[loop][0].append(base)
                 inside[loop][1].append(earlier)
-        found: dict[Site, _Iteration] = {}
+        found: dict[ProgramPoint, _Iteration] = {}
         for loop, (bases, highest) in inside.items():
             present, earlier = _bits(bases), _bits(highest)
             found[loop] = _Iteration(present, earlier - present, ~earlier)
@@ -100,35 +100,35 @@ class Numbering:
         return new
 
     def positions(self, index: int) -> Sequence[int]:
-        """Return the places of all bits of an instruction."""
+        """Return the positions of all bits of an instruction."""
         base = self.bases[index]
         return range(base, base + self.depths[index] + 1)
 
-    def every(self, site: Site) -> Bits:
+    def every(self, point: ProgramPoint) -> Bits:
         """Return all bits of an instruction."""
-        return _bits(self.positions(self.index[site]))
+        return _bits(self.positions(self.index[point]))
 
-    def now(self, site: Site) -> int:
-        """Return the place of the bit about the present iteration of all loops."""
-        return self.bases[self.index[site]]
+    def now(self, point: ProgramPoint) -> int:
+        """Return the position of the bit about the present iteration of all loops."""
+        return self.bases[self.index[point]]
 
     def flag(self, number: int) -> Bits:
         """Return the bit about the last wait of flag ``number``."""
         return 1 << (self.instruction_bits + number)
 
     def meanings(self, bits: Bits) -> list[tuple[int, Bit]]:
-        """Return the places of a set of instructions' bits, and what they stand for.
+        """Return the positions of a set of instructions' bits, and what they stand for.
 
         What was done in earlier iterations of outer loops comes first.
         """
         found: list[tuple[int, Bit]] = []
-        for place in places(bits):
-            index = bisect_right(self.bases, place) - 1
-            plane = self.depths[index] - (place - self.bases[index])
-            found.append((place, Bit(self.instructions[index], plane, self.loops[index])))
+        for position in positions(bits):
+            index = bisect_right(self.bases, position) - 1
+            plane = self.depths[index] - (position - self.bases[index])
+            found.append((position, Bit(self.instructions[index], plane, self.loops[index])))
         return sorted(found, key=_plane)
 
-    def next_iteration(self, loop: Site, bits: Bits) -> Bits:
+    def next_iteration(self, loop: ProgramPoint, bits: Bits) -> Bits:
         """Return ``bits`` at the beginning of the next iteration of a loop.
 
         Nothing has been done in that iteration, so all that has been is complete. What earlier
@@ -147,7 +147,7 @@ def _plane(found: tuple[int, Bit]) -> int:
 
 
 def _bits(positions: Sequence[int]) -> Bits:
-    """Return the set of some places, in time linear in the largest."""
+    """Return the set of some positions, in time linear in the largest."""
     if not positions:
         return 0
     raw = bytearray(max(positions) // 8 + 1)
@@ -156,8 +156,8 @@ def _bits(positions: Sequence[int]) -> Bits:
     return int.from_bytes(raw, "little")
 
 
-def places(bits: Bits) -> Iterator[int]:
-    """Yield the places of a set, the lowest first."""
+def positions(bits: Bits) -> Iterator[int]:
+    """Yield the positions of a set, the lowest first."""
     while bits:
         low = bits & -bits
         yield low.bit_length() - 1

@@ -1,12 +1,12 @@
 """Checks the synchronisation of functions: races, and the discipline of flags and barriers.
 
 Two accesses of the same bytes, one of them a write, that nothing orders are a race (hardware sheet,
-3.1 and 3.2). The whole of a function is covered, every way and any number of iterations; the
-argument stands in `check_flow`. Works on any function with memory references, whoever put the flags
-there.
+3.1 and 3.2). The whole of a function is covered, every path, any number of iterations; the
+argument stands in `checker_dataflow`. Works on any function with memory references, whoever put the
+flags there.
 
-It decides the sheet's model exactly but for this: ways that conditions exclude may be reported; and
-distinct parameters are taken as distinct memory where no call in the program gives them one,
+It decides the sheet's model exactly but for this: paths that conditions exclude may be reported;
+and distinct parameters are taken as distinct memory where no call in the program gives them one,
 iterations of a parallel loop as independent.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
-from pypto._src.analysis.accesses import Accesses, SharedParams, tensor_roots
+from pypto._src.analysis.accesses import Accesses, SharedParams, alias_bases
 from pypto._src.analysis.call_aliases import Alias, call_aliases
 from pypto._src.analysis.stmt_tree import Block, number
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label
@@ -71,7 +71,7 @@ def check_sync(
     trees = {kernel: number(kernel) for kernel in kernels}
     aliases: Mapping[str, Sequence[Alias]] = {}
     if len(kernels) < len(program.functions_):
-        roots = {kernel.name: tensor_roots(kernel, root) for kernel, root in trees.items()}
+        roots = {kernel.name: alias_bases(kernel, root) for kernel, root in trees.items()}
         aliases = call_aliases(program, roots)
     for kernel, root in trees.items():
         findings = check.run(kernel, root)

@@ -1,9 +1,9 @@
-"""Follows every way through a function and finds what its flags and barriers leave open.
+"""Follows every path through a function and finds what its flags and barriers leave open.
 
-Ways are joined where they meet, and a loop is gone through until its state stays as it is. A join
+Paths are joined where they meet, and a loop is gone through until its state stays as it is. A join
 keeps only what holds on either way, and there are finitely many bits, so that this ends, and what
 holds then holds for any number of iterations: no race, deadlock or leak is missed. It can report
-one on a way that no run takes, when two conditions exclude it; those that depend on the iteration
+one on a path that no run takes, when two conditions exclude it; those that depend on the iteration
 of a loop, or are equal, are decided (`check_paths`).
 
 The time is that of one pass over a function's statements for each state that loops take, with sets
@@ -18,7 +18,7 @@ from typing import Final, cast
 from pypto._src.analysis.accesses import Accesses, Instruction, TensorAccess
 from pypto._src.analysis.affine import Affine, Box, combine, may_overlap, trip_count
 from pypto._src.analysis.branch_conditions import Conditions, Iteration
-from pypto._src.analysis.stmt_tree import Block, Site, sites_in
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, points_in
 from pypto._src.ir.enums import ForKind, PipeType
 from pypto._src.ir.nodes import Call, ConstInt, Op, Var, const_value
 from pypto._src.ir.stmts import (
@@ -85,8 +85,8 @@ class Flow:
         self.accesses = accesses
         self.findings = findings
         self.key_of = key_of
-        self.syncs: dict[Site, _Sync] = {}
-        self.sets: dict[Triple, list[Site]] = {}
+        self.syncs: dict[ProgramPoint, _Sync] = {}
+        self.sets: dict[Triple, list[ProgramPoint]] = {}
         self.flags: dict[Key, int] = {}  # numbers
         self._find_syncs()
         self.conditions = Conditions(accesses.integers)
@@ -103,35 +103,35 @@ class Flow:
         self.waits = self._wait_bits()
         self.splits: int = 0
         self.loops: list[OpenLoop] = []
-        self.iterations: dict[Site, Iterations] = {}  # of outermost loops
-        self.visits: dict[Site, dict[tuple[object, ...], _Visit]] = {}
+        self.iterations: dict[ProgramPoint, Iterations] = {}  # of outermost loops
+        self.visits: dict[ProgramPoint, dict[tuple[object, ...], _Visit]] = {}
         self.returns: list[State] = []
         self.in_loop: bool = False  # a loop is being gone through
         self.unsettled: bool = False  # one inside it has pending iterations
 
     def _find_syncs(self) -> None:
-        for site, call in self.accesses.syncs.items():
+        for point, call in self.accesses.syncs.items():
             sync = _read(call)
             if sync.triple is not None:
-                if not self.findings.exists(site, sync.triple):
+                if not self.findings.exists(point, sync.triple):
                     continue
                 self.findings.used.add(sync.triple)
                 key = self.key_of(sync.triple)
                 self.flags.setdefault(key, len(self.flags))
                 if sync.raises:
-                    self.sets.setdefault(sync.triple, []).append(site)
-            self.syncs[site] = sync
+                    self.sets.setdefault(sync.triple, []).append(point)
+            self.syncs[point] = sync
 
-    def _find_last_values(self) -> dict[Site, tuple[Var, int]]:
+    def _find_last_values(self) -> dict[ProgramPoint, tuple[Var, int]]:
         """Return each loop's variable with its value in the last iteration, where known."""
-        sites = list(sites_in(self.root))
-        if any(isinstance(site.stmt, BreakStmt) for site in sites):
+        points = list(points_in(self.root))
+        if any(isinstance(point.stmt, BreakStmt) for point in points):
             return {}
-        found: dict[Site, tuple[Var, int]] = {}
-        for site in sites:
-            value = _last_value(site.stmt) if isinstance(site.stmt, ForStmt) else None
-            if isinstance(site.stmt, ForStmt) and value is not None:
-                found[site] = (site.stmt.loop_var, value)
+        found: dict[ProgramPoint, tuple[Var, int]] = {}
+        for point in points:
+            value = _last_value(point.stmt) if isinstance(point.stmt, ForStmt) else None
+            if isinstance(point.stmt, ForStmt) and value is not None:
+                found[point] = (point.stmt.loop_var, value)
         return found
 
     def _wait_bits(self) -> list[int]:
@@ -149,16 +149,18 @@ class Flow:
         at, syncs = self.accesses.at, self.syncs
         seen: set[object] = set()
         again: set[object] = set()
-        for site in sites_in(self.root):
-            if isinstance(site.stmt, IfStmt) and any(
-                inner in at or inner in syncs for block in site.blocks for inner in sites_in(block)
+        for point in points_in(self.root):
+            if isinstance(point.stmt, IfStmt) and any(
+                inner in at or inner in syncs
+                for block in point.blocks
+                for inner in points_in(block)
             ):
-                key = self.conditions.key(site.stmt.condition, site.block)
+                key = self.conditions.key(point.stmt.condition, point.block)
                 if key is not None:
                     (again if key in seen else seen).add(key)
         return again
 
-    # ----- ways ---------------------------------------------------------------------------------
+    # ----- paths --------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Go through the function."""
@@ -169,84 +171,84 @@ class Flow:
 
     def block(self, block: Block, state: State | None, begin: int = 0) -> State | None:
         """Return what holds after the statements of a block from number ``begin`` on."""
-        for site in block.sites[begin:]:
+        for point in block.points[begin:]:
             if state is None:
                 return None
-            instruction = self.accesses.at.get(site)
+            instruction = self.accesses.at.get(point)
             if instruction is not None:
                 self.instruction(instruction, state)
-            elif site in self.syncs:
-                self._sync(site, self.syncs[site], state)
-            elif site.blocks:
-                key = self.split_key(site)
+            elif point in self.syncs:
+                self._sync(point, self.syncs[point], state)
+            elif point.blocks:
+                key = self.split_key(point)
                 if key is not None:
-                    return self._split(site, key, state)
-                state = self.compound(site, state)
-            elif isinstance(site.stmt, BreakStmt | ContinueStmt | ReturnStmt):
-                state = self._jump(site, state)
+                    return self._split(point, key, state)
+                state = self.compound(point, state)
+            elif isinstance(point.stmt, BreakStmt | ContinueStmt | ReturnStmt):
+                state = self._jump(point, state)
         return state
 
-    def compound(self, site: Site, state: State) -> State | None:
+    def compound(self, point: ProgramPoint, state: State) -> State | None:
         """Return what holds after a statement with bodies."""
-        stmt = site.stmt
+        stmt = point.stmt
         if isinstance(stmt, ForStmt | WhileStmt):
-            return self._loop(site, stmt, state)
+            return self._loop(point, stmt, state)
         if isinstance(stmt, IfStmt):
-            return self._branch(site, stmt, state)
+            return self._branch(point, stmt, state)
         after: State | None = state
-        for inner in site.blocks:
+        for inner in point.blocks:
             after = self.block(inner, after)
         return after
 
-    def _jump(self, site: Site, state: State) -> State | None:
-        match site.stmt:
+    def _jump(self, point: ProgramPoint, state: State) -> State | None:
+        match point.stmt:
             case BreakStmt() if self.loops:
                 self.loops[-1].breaks.append(state)
             case ContinueStmt() if self.loops:
                 self.loops[-1].continues.append(state)
             case _:
-                if site.block is self.root and site is self.root.sites[-1]:
+                if point.block is self.root and point is self.root.points[-1]:
                     return state
                 self.returns.append(state)
         return None
 
-    def _branch(self, site: Site, stmt: IfStmt, state: State) -> State | None:
-        taken = self.conditions.decide(stmt.condition, site.block)
+    def _branch(self, point: ProgramPoint, stmt: IfStmt, state: State) -> State | None:
+        taken = self.conditions.decide(stmt.condition, point.block)
         if taken is not None:
             arm = 0 if taken else 1
-            return self.block(site.blocks[arm], state) if arm < len(site.blocks) else state
-        first = self.block(site.blocks[0], state.copy())
-        second = self.block(site.blocks[1], state) if len(site.blocks) > 1 else state
-        return joined(first, second, site)
+            return self.block(point.blocks[arm], state) if arm < len(point.blocks) else state
+        first = self.block(point.blocks[0], state.copy())
+        second = self.block(point.blocks[1], state) if len(point.blocks) > 1 else state
+        return joined(first, second, point)
 
-    def split_key(self, site: Site) -> object:
+    def split_key(self, point: ProgramPoint) -> object:
         """Return the key of a condition that the rest of a block is to be held apart by."""
-        stmt = site.stmt
+        stmt = point.stmt
         if not self.repeated or not isinstance(stmt, IfStmt) or self.splits >= _MOST_SPLITS:
             return None
-        key = self.conditions.key(stmt.condition, site.block)
+        key = self.conditions.key(stmt.condition, point.block)
         if key is None or key not in self.repeated:
             return None
-        return key if self.conditions.decide(stmt.condition, site.block) is None else None
+        return key if self.conditions.decide(stmt.condition, point.block) is None else None
 
-    def rest(self, site: Site, state: State) -> State | None:
+    def rest(self, point: ProgramPoint, state: State) -> State | None:
         """Return what holds after a statement, now reached, and the rest of its block."""
-        return self.block(site.block, state, site.index)
+        return self.block(point.block, state, point.index)
 
-    def _split(self, site: Site, key: object, state: State) -> State | None:
+    def _split(self, point: ProgramPoint, key: object, state: State) -> State | None:
         """Go through the rest of a block for either value of a condition."""
         self.splits += 1
         results: list[State | None] = []
         for value in (True, False):
             self.conditions.assumed[key] = value
-            results.append(self.rest(site, state.copy()))
+            results.append(self.rest(point, state.copy()))
             del self.conditions.assumed[key]
         self.splits -= 1
-        return joined(results[0], results[1], site)
+        return joined(results[0], results[1], point)
 
     # ----- loops --------------------------------------------------------------------------------
 
-    def _loop(self, site: Site, stmt: ForStmt | WhileStmt, entry: State) -> State | None:
+    def _loop(self, point: ProgramPoint, stmt: ForStmt | WhileStmt, entry: State) -> State | None:
         """Return what holds after a loop.
 
         Each head is a join of what leads to the beginning of such an iteration, so it only loses
@@ -258,16 +260,16 @@ class Flow:
         trips = trip_count(stmt)
         if trips == 0:
             return entry
-        visits = self.visits.setdefault(site, {})
+        visits = self.visits.setdefault(point, {})
         context = self.conditions.present()
         known = visits.get(context)
         if known is not None and not known.pending and entry.same(known.entry):
             return None if known.result is None else known.result.copy()
-        iterations = self.iterations_of(site, trips)
+        iterations = self.iterations_of(point, trips)
         visit = _Visit(entry.copy(), {}, {}, {}, None)
-        if known is not None and _is_lower(entry, known.entry, site):
+        if known is not None and _is_lower(entry, known.entry, point):
             visit = known._replace(entry=visit.entry)
-        self._fix(site, iterations, visit)
+        self._fix(point, iterations, visit)
         ends = [end for each in visit.ends.values() for end in each]
         if isinstance(stmt, WhileStmt):
             ends += visit.heads.values()  # it ends where its condition is looked at
@@ -275,34 +277,34 @@ class Flow:
             ends.append(entry)
         result: State | None = None
         for state in ends:
-            result = state.copy() if result is None else joined(result, state, site)
+            result = state.copy() if result is None else joined(result, state, point)
         visits[context] = visit._replace(result=result)
         return None if result is None else result.copy()
 
-    def iterations_of(self, site: Site, trips: int | None) -> Iterations:
+    def iterations_of(self, point: ProgramPoint, trips: int | None) -> Iterations:
         """Return the iterations of a loop that are looked at, inside the loops that are open."""
         blind = self.every_way or len(self.loops) >= _MOST_TOLD_APART
         if self.loops:  # their iterations may decide what the conditions in this one ask
-            return Iterations(self.conditions, site, trips, blind=blind)
-        known = self.iterations.get(site)
+            return Iterations(self.conditions, point, trips, blind=blind)
+        known = self.iterations.get(point)
         if known is None:
-            known = self.iterations[site] = Iterations(self.conditions, site, trips, blind=blind)
+            known = self.iterations[point] = Iterations(self.conditions, point, trips, blind=blind)
         return known
 
-    def _fix(self, site: Site, iterations: Iterations, visit: _Visit) -> None:
+    def _fix(self, point: ProgramPoint, iterations: Iterations, visit: _Visit) -> None:
         """Go through the iterations of a loop whose heads have changed, until that ends or once."""
         heads, pending = visit.heads, visit.pending
         for iteration in iterations.first():
-            self._lead(site, visit.entry, iteration, heads, pending)
+            self._lead(point, visit.entry, iteration, heads, pending)
         outermost, unsettled = not self.in_loop, self.unsettled
         self.in_loop = True
         done = set[Iteration]()
         while iteration := next((t for t in pending if t not in done), None):
             del pending[iteration]
             self.unsettled = False
-            for last in iterations.ways(iteration):
+            for last in iterations.endings(iteration):
                 after, ends = self._iteration(
-                    site, iteration._replace(last=last), heads[iteration], iterations
+                    point, iteration._replace(last=last), heads[iteration], iterations
                 )
                 visit.ends[iteration._replace(last=last)] = ends
                 if after is None:
@@ -310,8 +312,8 @@ class Flow:
                 if last is not False and iterations.may_end(iteration):
                     ends.append(after)
                 if last is not True and iterations.trips != 1:
-                    state = self._in_next_iteration(site, after)
-                    self._lead(site, state, iterations.next(iteration), heads, pending)
+                    state = self._in_next_iteration(point, after)
+                    self._lead(point, state, iterations.next(iteration), heads, pending)
             if self.unsettled:
                 pending[iteration] = None
             if not outermost:
@@ -319,15 +321,15 @@ class Flow:
         self.in_loop = not outermost
         self.unsettled = unsettled or bool(pending)
 
-    def _in_next_iteration(self, site: Site, after: State) -> State:
+    def _in_next_iteration(self, point: ProgramPoint, after: State) -> State:
         """Return what holds after an iteration, in the terms of the next one."""
         state = after.copy()
-        state.each(lambda bits: self.numbering.next_iteration(site, bits))
+        state.each(lambda bits: self.numbering.next_iteration(point, bits))
         return state
 
     def _lead(
         self,
-        site: Site,
+        point: ProgramPoint,
         state: State,
         iteration: Iteration,
         heads: dict[Iteration, State],
@@ -335,26 +337,26 @@ class Flow:
     ) -> None:
         """Let a state lead to the beginning of an iteration."""
         known = heads.get(iteration)
-        new = state if known is None else joined(known, state, site)
+        new = state if known is None else joined(known, state, point)
         assert new is not None
         if known is None or not new.same(known):
             heads[iteration] = new
             pending[iteration] = None
 
     def _iteration(
-        self, site: Site, iteration: Iteration, head: State, iterations: Iterations
+        self, point: ProgramPoint, iteration: Iteration, head: State, iterations: Iterations
     ) -> tuple[State | None, list[State]]:
         """Return what holds after one iteration, and where it leaves the loop."""
         loop = OpenLoop([], [])
         self.loops.append(loop)
         if iterations.counter is not None:
             self.conditions.iterations[iterations.counter.var] = (iterations.counter, iteration)
-        state = self.block(site.blocks[0], head.copy())
+        state = self.block(point.blocks[0], head.copy())
         if iterations.counter is not None:
             del self.conditions.iterations[iterations.counter.var]
         self.loops.pop()
         for early in loop.continues:
-            state = joined(state, early, site)
+            state = joined(state, early, point)
         return state, loop.breaks
 
     # ----- instructions -------------------------------------------------------------------------
@@ -372,19 +374,19 @@ class Flow:
         for conflict in found.parts:
             if conflict.candidates & unknown:
                 self._races(instruction, conflict, conflict.candidates & unknown)
-        state.forget(~(1 << self.numbering.now(instruction.site)))
+        state.forget(~(1 << self.numbering.now(instruction.point)))
 
     def _races(self, instruction: Instruction, conflict: Conflict, open_: int) -> None:
-        for place, bit in self.numbering.meanings(open_):
+        for position, bit in self.numbering.meanings(open_):
             loop = _common_loop(bit, instruction)
-            wrote = bool(conflict.written >> place & 1)
+            wrote = bool(conflict.written >> position & 1)
             if self.findings.knows_race(bit.instruction, instruction, loop):
                 continue
             if conflict.access is None or self._meets(bit, instruction, conflict, loop):
                 self.findings.race(bit.instruction, instruction, wrote, conflict.writes, loop)
 
     def _meets(
-        self, bit: Bit, instruction: Instruction, conflict: Conflict, loop: Site | None
+        self, bit: Bit, instruction: Instruction, conflict: Conflict, loop: ProgramPoint | None
     ) -> bool:
         """True if an earlier access to the same tensor may touch the same elements."""
         if loop is not None:
@@ -392,7 +394,7 @@ class Flow:
             if isinstance(stmt, ForStmt) and stmt.kind is ForKind.Parallel:
                 return False  # the user said that its iterations touch different parts
         else:
-            met = meeting(bit.instruction.site, instruction.site)
+            met = meeting(bit.instruction.point, instruction.point)
             block = None if met is None else met[0].block
         if not conflict.moves:
             return True
@@ -417,45 +419,45 @@ class Flow:
         offsets = box.offsets
         for loop in bit.loops[: bit.plane]:
             last = self.last_values.get(loop)
-            if last is not None and not loop.begin < instruction.site.begin <= loop.end:
+            if last is not None and not loop.begin < instruction.point.begin <= loop.end:
                 offsets = tuple(_pinned(offset, *last) for offset in offsets)
         return Box(offsets, box.sizes)
 
     # ----- flags and barriers -------------------------------------------------------------------
 
-    def _sync(self, site: Site, sync: _Sync, state: State) -> None:
+    def _sync(self, point: ProgramPoint, sync: _Sync, state: State) -> None:
         if sync.barrier is PipeType.ALL:
             state.known = [self.numbering.all] * PIPES
         elif sync.barrier is not None:
             state.known[sync.barrier] |= self.numbering.of_pipe[sync.barrier]
         elif sync.triple is not None:
             key = self.key_of(sync.triple)
-            (self._raise if sync.raises else self._wait)(site, sync.triple, key, state)
+            (self._raise if sync.raises else self._wait)(point, sync.triple, key, state)
 
-    def _raise(self, site: Site, triple: Triple, key: Key, state: State) -> None:
+    def _raise(self, point: ProgramPoint, triple: Triple, key: Key, state: State) -> None:
         mask = state.flag(key)
         if mask != DOWN:
-            self.findings.double_set(site, triple, state.origin.get(key))
+            self.findings.double_set(point, triple, state.origin.get(key))
         known = state.known[triple.source]
         if not known & self.numbering.flag(self.flags[key]):
-            self.findings.overtake(site, triple)
+            self.findings.overtake(point, triple)
         state.tokens[key] = (
             known | self.numbering.of_pipe[triple.source] | self.waits[triple.source]
         )
         state.flags[key] = UP if mask == DOWN else (TWICE | (UP if mask & DOWN else 0))
-        state.origin[key] = site
+        state.origin[key] = point
 
-    def _wait(self, site: Site, triple: Triple, key: Key, state: State) -> None:
+    def _wait(self, point: ProgramPoint, triple: Triple, key: Key, state: State) -> None:
         mask = state.flag(key)
         if mask & DOWN:
             split = state.split.get(key) if mask != DOWN else None
             last = state.origin.get(key)
-            self.findings.deadlock(site, triple, self.sets.get(triple, ()), split, last)
+            self.findings.deadlock(point, triple, self.sets.get(triple, ()), split, last)
         raised = state.origin.get(key)
         if raised is not None and mask != DOWN:
             meant = self.syncs[raised].triple
             if meant is not None and self.syncs[raised].raises and meant != triple:
-                self.findings.taken(site, triple, raised, meant)
+                self.findings.taken(point, triple, raised, meant)
         token = state.tokens.get(key, self.numbering.all)
         bit = self.numbering.flag(self.flags[key])
         state.forget(~bit)
@@ -464,7 +466,7 @@ class Flow:
         state.flags[key] = left
         if left == DOWN:
             state.tokens.pop(key, None)
-        state.origin[key] = site
+        state.origin[key] = point
         state.split.pop(key, None)
 
     # ----- the end ------------------------------------------------------------------------------
@@ -472,11 +474,11 @@ class Flow:
     def _end(self, state: State) -> None:
         """Report what the function leaves behind."""
         name = self.function.name
-        for triple, sites in self.sets.items():
+        for triple, points in self.sets.items():
             key = self.key_of(triple)
             if state.flag(key) & (UP | TWICE):
                 origin = state.origin.get(key)
-                raised = origin if origin is not None and self.syncs[origin].raises else sites[-1]
+                raised = origin if origin is not None and self.syncs[origin].raises else points[-1]
                 self.findings.leak(raised, triple, name)
         work = 0
         for bits in self.numbering.of_pipe[: PipeType.S] + self.numbering.of_pipe[PipeType.S + 1 :]:
@@ -485,7 +487,7 @@ class Flow:
         for _, bit in self.numbering.meanings(work & ~state.known[PipeType.S]):
             instruction = bit.instruction
             known = last.get(instruction.pipe)
-            if known is None or known.site.begin < instruction.site.begin:
+            if known is None or known.point.begin < instruction.point.begin:
                 last[instruction.pipe] = instruction
         for pipe in sorted(last):
             self.findings.tail(last[pipe], name)
@@ -505,9 +507,9 @@ class _Visit(NamedTuple):
     result: State | None
 
 
-def _is_lower(state: State, other: State, place: Site) -> bool:
+def _is_lower(state: State, other: State, point: ProgramPoint) -> bool:
     """True if ``other`` knows all that ``state`` does."""
-    both = joined(other, state, place)
+    both = joined(other, state, point)
     return both is not None and both.same(state)
 
 
@@ -515,16 +517,16 @@ class Iterations:
     """The iterations of one loop that are looked at on their own."""
 
     def __init__(
-        self, conditions: Conditions, site: Site, trips: int | None, *, blind: bool
+        self, conditions: Conditions, point: ProgramPoint, trips: int | None, *, blind: bool
     ) -> None:
-        self.counter = None if blind else conditions.counter(site)
+        self.counter = None if blind else conditions.counter(point)
         self.trips = trips
         self.asks_first = not blind and trips is not None and trips > 1  # it does not end then
         self.asks_last = False
         self.modulus = 1
         self.start: int | None = None
         if self.counter is not None:
-            asked = conditions.questions(site, self.counter)
+            asked = conditions.questions(point, self.counter)
             self.asks_first = self.asks_first or asked.first
             self.asks_last, self.modulus = asked.last, asked.modulus
             if not self.counter.start.terms:
@@ -539,7 +541,7 @@ class Iterations:
         starts = range(self.modulus) if self.start is None else [self.start % self.modulus]
         return [Iteration(first, None, remainder, self.modulus) for remainder in starts]
 
-    def ways(self, iteration: Iteration) -> tuple[bool | None, ...]:
+    def endings(self, iteration: Iteration) -> tuple[bool | None, ...]:
         """Return whether an iteration is looked at as the last one, as another, or as either."""
         if not self.asks_last:
             return (None,)
@@ -564,13 +566,13 @@ class Iterations:
         return Iteration(False if self.asks_first else None, None, remainder, iteration.modulus)
 
 
-def _common_loop(bit: Bit, instruction: Instruction) -> Site | None:
+def _common_loop(bit: Bit, instruction: Instruction) -> ProgramPoint | None:
     """Return the loop around both instructions of which they are in different iterations."""
     if bit.plane >= len(bit.loops):
         return None
     loop = bit.loops[bit.plane]
     begin, end = loop.begin, loop.end
-    return loop if begin < instruction.site.begin <= end else None
+    return loop if begin < instruction.point.begin <= end else None
 
 
 def _pinned(form: Affine, var: Var, value: int) -> Affine:

@@ -1,4 +1,4 @@
-"""What the sync checker reports, in words: message, places, and the flag or barrier to add.
+"""What the sync checker reports, in words: message, lines, and the flag or barrier to add.
 
 Keeps each finding once. Knows nothing of how findings are made.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
 from pypto._src.analysis.accesses import Instruction
-from pypto._src.analysis.stmt_tree import Site, owner_of
+from pypto._src.analysis.stmt_tree import ProgramPoint, owner_of
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span, line_at, lines_at
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.inspect.source_names import statement_lines, user_call
@@ -43,11 +43,11 @@ class _Race(NamedTuple):
     second: Instruction
     wrote: bool
     writes: bool
-    loop: Site | None
+    loop: ProgramPoint | None
     more: int
 
 
-Skips: TypeAlias = Callable[[Site, Site, Site | None], bool]
+Skips: TypeAlias = Callable[[ProgramPoint, ProgramPoint, ProgramPoint | None], bool]
 """True for races that are not to be reported: earlier and later statement, and the loop."""
 
 
@@ -62,7 +62,8 @@ class Findings:
         self.skips = skips
         self._calls: dict[Call, str] = {}  # as the user wrote them
         self.found: dict[tuple[object, ...], Diagnostic | _Race] = {}
-        self._pairs: set[tuple[Site, Site, Site | None]] = set()  # those whose race is known
+        # Those whose race is known.
+        self._pairs: set[tuple[ProgramPoint, ProgramPoint, ProgramPoint | None]] = set()
         self.event_ids = event_ids
         self.used: set[Triple] = set()
 
@@ -94,29 +95,38 @@ class Findings:
 
     # ----- races --------------------------------------------------------------------------------
 
-    def knows_race(self, first: Instruction, second: Instruction, loop: Site | None) -> bool:
+    def knows_race(
+        self, first: Instruction, second: Instruction, loop: ProgramPoint | None
+    ) -> bool:
         """True if this race has been reported, or is not to be."""
-        if self.has_race(first.site, second.site, loop):
+        if self.has_race(first.point, second.point, loop):
             return True
-        return self.skips is not None and self.skips(first.site, second.site, loop)
+        return self.skips is not None and self.skips(first.point, second.point, loop)
 
-    def has_race(self, first: Site, second: Site, loop: Site | None) -> bool:
+    def has_race(
+        self, first: ProgramPoint, second: ProgramPoint, loop: ProgramPoint | None
+    ) -> bool:
         """True if the race of two statements is reported, or counted with another one."""
         return (first, second, loop) in self._pairs
 
     def race(
-        self, first: Instruction, second: Instruction, wrote: bool, writes: bool, loop: Site | None
+        self,
+        first: Instruction,
+        second: Instruction,
+        wrote: bool,
+        writes: bool,
+        loop: ProgramPoint | None,
     ) -> None:
         """Report two accesses that nothing orders, in two iterations of ``loop`` if there is one.
 
         Of the earlier ones on a pipe the last in the text stands for all: what makes the later one
         wait for it orders the others, too.
         """
-        self._pairs.add((first.site, second.site, loop))
-        key = "sync-race", second.site, second.pipe, first.pipe, loop
+        self._pairs.add((first.point, second.point, loop))
+        key = "sync-race", second.point, second.pipe, first.pipe, loop
         race, known = _Race(first, second, wrote, writes, loop, 0), self.found.get(key)
         if isinstance(known, _Race):
-            last = race if first.site.begin > known.first.site.begin else known
+            last = race if first.point.begin > known.first.point.begin else known
             race = last._replace(more=known.more + 1)
         self.found[key] = race
 
@@ -131,7 +141,7 @@ class Findings:
         notes = [f"{more} more {others} with it on {a}"] if more else []
         if self._function is not None:
             self._shared = self._shared or SharedBytes(self._function)
-            shared = self._shared.between(first.site.stmt, second.site.stmt)
+            shared = self._shared.between(first.point.stmt, second.point.stmt)
             notes += [] if shared is None else [shared]
         return Diagnostic(
             DiagnosticSeverity.Error,
@@ -139,9 +149,9 @@ class Findings:
             0,
             f"{kind} race: {later} on {b} {now} what {earlier} on {a} {was}{when}, and nothing "
             f"makes {b} wait",
-            second.site.stmt.span,
+            second.point.stmt.span,
             f"{now} it on {b}",
-            (Label(first.site.stmt.span, f"{was} it on {a}"),),
+            (Label(first.point.stmt.span, f"{was} it on {a}"),),
             self._order(first, second, loop),
             "; ".join(notes) or None,
         )
@@ -152,23 +162,23 @@ class Findings:
             self._calls[call] = user_call(call)
         return self._calls[call]
 
-    def _order(self, first: Instruction, second: Instruction, loop: Site | None) -> str:
+    def _order(self, first: Instruction, second: Instruction, loop: ProgramPoint | None) -> str:
         """Return the flag or barrier that orders two instructions, and where it stands."""
-        apart = None if loop is not None else _apart(first.site.stmt.span, second.site.stmt.span)
+        apart = None if loop is not None else _apart(first.point.stmt.span, second.point.stmt.span)
         if apart is not None:
             return apart
         if first.pipe is second.pipe:
             pipe = first.pipe.name.lower() if first.pipe in OWN_BARRIER else "all"
-            return f"pl.system.bar_{pipe}() before {_place(second.site)}"
+            return f"pl.system.bar_{pipe}() before {_line(second.point)}"
         if loop is not None:
-            source, end = lifted(first.site, loop.blocks[0]), "at the end of the loop's body"
+            source, end = lifted(first.point, loop.blocks[0]), "at the end of the loop's body"
         else:
-            met = meeting(first.site, second.site)
-            source, target = met if met is not None else (first.site, second.site)
-            end = f"before {_place(target)}"
+            met = meeting(first.point, second.point)
+            source, target = met if met is not None else (first.point, second.point)
+            end = f"before {_line(target)}"
         words = _words(self._unused(first.pipe, second.pipe))
         return (
-            f"pl.system.sync_src({words}) after {_place(source, after=True)}, "
+            f"pl.system.sync_src({words}) after {_line(source, after=True)}, "
             f"pl.system.sync_dst({words}) {end}"
         )
 
@@ -179,7 +189,7 @@ class Findings:
 
     # ----- flags --------------------------------------------------------------------------------
 
-    def exists(self, site: Site, triple: Triple) -> bool:
+    def exists(self, point: ProgramPoint, triple: Triple) -> bool:
         """Report a flag that the hardware does not have; True if it has it."""
         pipes = range(len(PipeType) - 1)
         if (
@@ -192,93 +202,95 @@ class Findings:
         what = "a pipe does not wait for itself: use a barrier"
         if triple.source != triple.target:
             what = f"pipes are 0 to {len(pipes) - 1}, events 0 to {self.event_ids - 1}"
-        self.report("sync-flag", (triple,), f"no flag {tuple(triple)}: {what}", site.stmt.span)
+        self.report("sync-flag", (triple,), f"no flag {tuple(triple)}: {what}", point.stmt.span)
         return False
 
     def deadlock(
         self,
-        site: Site,
+        point: ProgramPoint,
         triple: Triple,
-        sets: Iterable[Site],
-        split: Site | None,
-        last: Site | None,
+        sets: Iterable[ProgramPoint],
+        split: ProgramPoint | None,
+        last: ProgramPoint | None,
     ) -> None:
-        """Report a wait for a flag that is down, on some way here at least."""
-        later = [s for s in sets if s.begin > site.begin]
-        earlier = [s for s in sets if s.begin < site.begin]
+        """Report a wait for a flag that is down, on some path here at least."""
+        later = [s for s in sets if s.begin > point.begin]
+        earlier = [s for s in sets if s.begin < point.begin]
         labels: list[Label] = []
         hint = None
         if split is not None:
-            why = f"is not raised {_way(split, site)}"
-            labels.append(Label(split.stmt.span, "the ways part here"))
-        elif last is not None and last.begin != site.begin:
+            why = f"is not raised {_path(split, point)}"
+            labels.append(Label(split.stmt.span, "the paths part here"))
+        elif last is not None and last.begin != point.begin:
             why = "was taken by the wait before"
             labels.append(Label(last.stmt.span, "taken here"))
         elif later and not earlier:
             why = "is raised only later"
             labels.append(Label(later[0].stmt.span, "raised here"))
-            hint = f"move pl.system.sync_src({_words(triple)}) up, before {_place(site)}"
+            hint = f"move pl.system.sync_src({_words(triple)}) up, before {_line(point)}"
         else:
             why = "is not raised before"
-            hint = f"pl.system.sync_src({_words(triple)}) before {_place(site)}"
+            hint = f"pl.system.sync_src({_words(triple)}) before {_line(point)}"
         self.report(
             "sync-deadlock",
-            (triple, site),
+            (triple, point),
             f"{PipeType(triple.target).name} waits for ever: {triple} {why}",
-            site.stmt.span,
+            point.stmt.span,
             *labels,
             hint=hint,
         )
 
-    def double_set(self, site: Site, triple: Triple, first: Site | None) -> None:
+    def double_set(self, point: ProgramPoint, triple: Triple, first: ProgramPoint | None) -> None:
         """Report a set of a flag that is up."""
         labels = [Label(first.stmt.span, "raised here, and not waited for")] if first else []
-        if first is site:
-            labels = [Label(site.stmt.span, "the iteration before raised it, too")]
+        if first is point:
+            labels = [Label(point.stmt.span, "the iteration before raised it, too")]
         self.report(
             "sync-double-set",
-            (triple, site),
+            (triple, point),
             f"{triple} is raised again before anything waits for it",
-            site.stmt.span,
+            point.stmt.span,
             *labels,
-            hint=f"pl.system.sync_dst({_words(triple)}) before {_place(site)}",
+            hint=f"pl.system.sync_dst({_words(triple)}) before {_line(point)}",
         )
 
-    def taken(self, site: Site, triple: Triple, raised: Site, meant: Triple) -> None:
+    def taken(
+        self, point: ProgramPoint, triple: Triple, raised: ProgramPoint, meant: Triple
+    ) -> None:
         """Report a wait that takes a flag raised for another pipe."""
         self.report(
             "sync-taken",
-            (triple, site),
+            (triple, point),
             f"{PipeType(triple.target).name} takes event {triple.event} of "
             f"{PipeType(triple.source).name}, which is raised for {PipeType(meant.target).name}: "
             "a flag is its source and event here, whoever waits",
-            site.stmt.span,
+            point.stmt.span,
             Label(raised.stmt.span, f"raised here for {PipeType(meant.target).name}"),
             hint="give the flags of one source different events, or insert_sync(by_source=True)",
         )
 
-    def overtake(self, site: Site, triple: Triple) -> None:
+    def overtake(self, point: ProgramPoint, triple: Triple) -> None:
         """Warn of a set that may reach its flag before the wait has lowered it, once a flag."""
         other = self._unused(triple.source, triple.target)
         hint = f"use event {other.event} here and where it is waited for"
-        if _repeats(site) or other in self.used:  # each iteration raises the same event again
-            hint = f"pl.system.bar_all() before {_place(site)}"
+        if _repeats(point) or other in self.used:  # each iteration raises the same event again
+            hint = f"pl.system.bar_all() before {_line(point)}"
         self.report(
             "sync-overtake",
             (triple,),
             f"{triple} may be raised again while its last wait is still under way",
-            site.stmt.span,
+            point.stmt.span,
             hint=hint,
             severity=DiagnosticSeverity.Warning,
         )
 
-    def leak(self, site: Site, triple: Triple, name: str) -> None:
-        """Report a flag that is up when the function ends, on some way at least."""
+    def leak(self, point: ProgramPoint, triple: Triple, name: str) -> None:
+        """Report a flag that is up when the function ends, on some path at least."""
         self.report(
             "sync-leak",
-            (triple, site),
+            (triple, point),
             f"{triple} is still raised when {name!r} ends",
-            site.stmt.span,
+            point.stmt.span,
             label="raised here",
             hint=f"pl.system.sync_dst({_words(triple)}) before the end",
         )
@@ -290,7 +302,7 @@ class Findings:
             (instruction.pipe,),
             f"{self._call(instruction)} on {instruction.pipe.name} may still be under way when "
             f"{name!r} ends",
-            instruction.site.stmt.span,
+            instruction.point.stmt.span,
             hint="pl.system.bar_all() before the end",
         )
 
@@ -312,16 +324,16 @@ def _apart(first: Span, second: Span) -> str | None:
     return f"write {name} = {text} on a line before, and {name} here"
 
 
-def _fresh(place: Span) -> str:
-    """Return a name for a tile that the line of ``place`` does not have."""
-    words = re.findall(r"\w+", line_at(place))
+def _fresh(span: Span) -> str:
+    """Return a name for a tile that the line of ``span`` does not have."""
+    words = re.findall(r"\w+", line_at(span))
     names = ("tile", *(f"tile{number}" for number in range(2, len(words) + 3)))
     return next(name for name in names if name not in words)
 
 
-def _repeats(site: Site) -> bool:
+def _repeats(point: ProgramPoint) -> bool:
     """True if a statement stands in a loop."""
-    block = site.block
+    block = point.block
     while block.depth:
         owner = owner_of(block)
         if owner.is_loop:
@@ -335,25 +347,25 @@ def _words(triple: Triple) -> str:
     return f"set_pipe=pl.PipeType.{source}, wait_pipe=pl.PipeType.{target}, event_id={triple.event}"
 
 
-def _place(site: Site, *, after: bool = False) -> str:
+def _line(point: ProgramPoint, *, after: bool = False) -> str:
     """Return where a statement stands, in the words of a hint: its first line, or its last."""
     what = "line"
-    if site.is_loop:
+    if point.is_loop:
         what = "the loop at line"
-    elif isinstance(site.stmt, IfStmt):
+    elif isinstance(point.stmt, IfStmt):
         what = "the branch at line"
-    line = statement_lines(site.stmt.span)[after]
+    line = statement_lines(point.stmt.span)[after]
     return f"{what} {line}" if line > 0 else "it"
 
 
-def _way(split: Site, site: Site) -> str:
-    """Return which way past a statement leaves a flag down at a wait."""
+def _path(split: ProgramPoint, point: ProgramPoint) -> str:
+    """Return which path past a statement leaves a flag down at a wait."""
     line = split.stmt.span.begin_line
     at = f" at line {line}" if line > 0 else ""
     if isinstance(split.stmt, IfStmt):
         return f"by one arm of the branch{at}"
     if isinstance(split.stmt, WhileStmt) or split.is_loop:
-        if split.begin < site.begin < split.end:
+        if split.begin < point.begin < split.end:
             return f"again in the next iteration of the loop{at}"
         return f"by some number of iterations of the loop{at}"
-    return f"on every way past the statement{at}"
+    return f"on every path past the statement{at}"

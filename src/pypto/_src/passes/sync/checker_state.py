@@ -1,8 +1,8 @@
-"""What holds at one point of a function, on every way there: the state of the sync checker.
+"""What holds at one point of a function, on every path there: the state of the sync checker.
 
 One bit says of one instruction: all its executions so far are complete. A pipe knows a set of such
 bits, namely what is complete before its next instruction starts; a raised flag carries one. So the
-rules of happens-before (hardware sheet, 3.1) are unions of sets, and a join of ways is their
+rules of happens-before (hardware sheet, 3.1) are unions of sets, and a join of paths is their
 intersection. An instruction in d loops has d + 1 bits: bit k < d is about the executions in earlier
 iterations of its k-th loop (and in the present iterations of the loops around that one), bit d
 about the execution in the present iterations of all.
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Final, TypeAlias
 
-from pypto._src.analysis.stmt_tree import Site
+from pypto._src.analysis.stmt_tree import ProgramPoint
 from pypto._src.ir.enums import PipeType
 
 PIPES: Final = 7
@@ -27,7 +27,7 @@ Key: TypeAlias = Hashable
 DOWN: Final = 1
 UP: Final = 2
 TWICE: Final = 4
-"""What a flag may be, on one way or another; TWICE is raised again before a wait."""
+"""What a flag may be, on some path; TWICE is raised again before a wait."""
 
 
 class State:
@@ -39,8 +39,9 @@ class State:
         self.known = known
         self.tokens: dict[Key, Bits] = {}  # of flags that may be up
         self.flags: dict[Key, int] = {}  # what a flag may be; DOWN if it is missing
-        self.origin: dict[Key, Site] = {}  # the last set or wait of a flag
-        self.split: dict[Key, Site] = {}  # where ways meet that leave a flag in different states
+        self.origin: dict[Key, ProgramPoint] = {}  # the last set or wait of a flag
+        # Where paths meet that leave a flag in different states.
+        self.split: dict[Key, ProgramPoint] = {}
 
     def copy(self) -> State:
         """Return a state that changes on its own."""
@@ -87,10 +88,10 @@ def _without_down(flags: Mapping[Key, int]) -> dict[Key, int]:
     return {key: mask for key, mask in flags.items() if mask != DOWN}
 
 
-def joined(first: State | None, second: State | None, place: Site) -> State | None:
-    """Return what holds after either way; None is a way that nothing takes.
+def joined(first: State | None, second: State | None, point: ProgramPoint) -> State | None:
+    """Return what holds after either path; None is a path that nothing takes.
 
-    ``place`` is noted for flags that the ways leave in different states.
+    ``point`` is noted for flags that the paths leave in different states.
     """
     if first is None or second is None:
         return first if second is None else second
@@ -106,7 +107,7 @@ def joined(first: State | None, second: State | None, place: Site) -> State | No
         mask, other = first.flag(key), second.flag(key)
         new.flags[key] = mask | other
         if mask != other:
-            new.split.setdefault(key, place)
+            new.split.setdefault(key, point)
             raised = first if mask > other else second
             if key in raised.origin:
                 new.origin[key] = raised.origin[key]

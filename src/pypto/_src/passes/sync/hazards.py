@@ -11,13 +11,13 @@ from typing import Final, Protocol, TypeAlias
 
 from pypto._src.analysis.accesses import Accesses, Chunk, Instruction, TensorAccess
 from pypto._src.analysis.affine import Box, encloses, may_overlap
-from pypto._src.analysis.stmt_tree import Block, Site, owner_of
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, owner_of
 from pypto._src.ir.nodes import Var
 from pypto._src.records import NamedTuple
 
 
-def meeting(first: Site, second: Site) -> tuple[Site, Site] | None:
-    """Return the statements of one block that hold two sites; None for two arms of a branch."""
+def meeting(first: ProgramPoint, second: ProgramPoint) -> tuple[ProgramPoint, ProgramPoint] | None:
+    """Return the statements of one block that hold two points; None for two arms of a branch."""
     a, b = first, second
     if a.home is b.home:
         return a, b
@@ -33,18 +33,18 @@ def meeting(first: Site, second: Site) -> tuple[Site, Site] | None:
     return a, b
 
 
-def lifted(site: Site, block: Block) -> Site:
-    """Return the statement of ``block`` that holds ``site``."""
-    while site.block is not block:
-        site = owner_of(site.block)
-    return site
+def lifted(point: ProgramPoint, block: Block) -> ProgramPoint:
+    """Return the statement of ``block`` that holds ``point``."""
+    while point.block is not block:
+        point = owner_of(point.block)
+    return point
 
 
 class Need(Protocol):
-    """What a pipe must have completed: its instruction ``number``, which stands at ``site``."""
+    """What a pipe must have completed: its instruction ``number``, which stands at ``point``."""
 
     @property
-    def site(self) -> Site: ...
+    def point(self) -> ProgramPoint: ...
 
     @property
     def queue(self) -> int: ...
@@ -56,7 +56,7 @@ class Need(Protocol):
 class Taken(NamedTuple):
     """Stands for accesses of one pipe: the number of the newest, and the statement around them."""
 
-    site: Site
+    point: ProgramPoint
     queue: int
     number: int
 
@@ -91,10 +91,10 @@ class ByPipe(dict[int, Instruction]):
             self.older[pipe] = older
         self[pipe] = instruction
 
-    def reached(self, pipe: int, site: Site) -> Instruction | None:
-        """Return the newest access of a pipe that does not stand in another arm than ``site``."""
+    def reached(self, pipe: int, point: ProgramPoint) -> Instruction | None:
+        """Return the newest access of a pipe that does not stand in another arm than ``point``."""
         found: _Older = self[pipe], self.older.get(pipe)
-        while found is not None and meeting(found[0].site, site) is None:
+        while found is not None and meeting(found[0].point, point) is None:
             found = found[1]
         return None if found is None else found[0]
 
@@ -160,7 +160,7 @@ class History:
             if writes:
                 parts.newest_write[pipe] = number
             if len(parts.listed) > _LISTED:
-                parts.listed = _condensed(parts.listed, instruction.site)
+                parts.listed = _condensed(parts.listed, instruction.point)
 
     def latest(self, instruction: Instruction, known: Sequence[int]) -> dict[int, Need]:
         """Return by pipe the last conflict that comes before in the same iteration of all loops.
@@ -168,14 +168,14 @@ class History:
         ``known`` has, for each pipe, the number of its last instruction that is complete by then:
         conflicts with these are left out.
         """
-        site, block = instruction.site, instruction.block
+        point, block = instruction.point, instruction.block
         ordered = instruction.queue if instruction.in_order else None
         found: dict[int, Need] = {}
         for by_pipe in self.on_chip(instruction):
             for pipe, newest in by_pipe.items():
                 if newest.number <= known[pipe] or pipe == ordered:
                     continue
-                need = newest if newest.block is block else by_pipe.reached(pipe, site)
+                need = newest if newest.block is block else by_pipe.reached(pipe, point)
                 if need is not None:
                     old = found.get(pipe)
                     if need.number > (known[pipe] if old is None else old.number):
@@ -227,19 +227,19 @@ class History:
                 if number > known[pipe] and pipe != ordered:
                     left.append(pipe)
             if left:
-                self._add_entries(parts.listed, left, access, instruction.site, known, found, body)
+                self._add_entries(parts.listed, left, access, instruction.point, known, found, body)
 
     def _add_entries(
         self,
         listed: Sequence[PartEntry],
         left: list[int],
         access: TensorAccess,
-        site: Site,
+        point: ProgramPoint,
         known: Sequence[int],
         found: dict[int, Need],
         body: Block | None,
     ) -> None:
-        """Add the last conflicts of an access at ``site`` with those ``listed`` of some pipes."""
+        """Add the last conflicts of an access at ``point`` with those ``listed`` of some pipes."""
         _, box, writes = access
         for done, other, wrote in reversed(listed):
             pipe = done.queue
@@ -247,7 +247,7 @@ class History:
                 continue
             old = found.get(pipe)
             if done.number > (known[pipe] if old is None else old.number):
-                if not self.may_conflict(done.site, other, site, box, body):
+                if not self.may_conflict(done.point, other, point, box, body):
                     continue
                 found[pipe] = done
             left.remove(pipe)  # its others come before
@@ -255,15 +255,20 @@ class History:
                 return
 
     def may_conflict(
-        self, done: Site, other: Box | None, site: Site, box: Box | None, body: Block | None
+        self,
+        done: ProgramPoint,
+        other: Box | None,
+        point: ProgramPoint,
+        box: Box | None,
+        body: Block | None,
     ) -> bool:
-        """True unless an access at ``site`` touches other elements, or stands in another arm.
+        """True unless an access at ``point`` touches other elements, or stands in another arm.
 
         It is taken in a later iteration of the loop that has ``body``, or in the same iteration.
         """
         block = body
         if block is None:
-            met = meeting(done, site)
+            met = meeting(done, point)
             if met is None:
                 return False
             block = met[0].block
@@ -314,7 +319,7 @@ class StraightHistory(History):
         return found
 
 
-def _condensed(listed: list[PartEntry], now: Site) -> list[PartEntry]:
+def _condensed(listed: list[PartEntry], now: ProgramPoint) -> list[PartEntry]:
     """Return the list with the older half taken together, one for each pipe and open block.
 
     What stands in a statement that is finished ``now`` counts as the whole of that statement, so
@@ -323,8 +328,8 @@ def _condensed(listed: list[PartEntry], now: Site) -> list[PartEntry]:
     half = len(listed) // 2
     old: dict[tuple[int, bool, Block], PartEntry] = {}
     for done, _, writes in listed[:half]:
-        site = done.site
-        while not encloses(site.block, now.block):
-            site = owner_of(site.block)
-        old[done.queue, writes, site.block] = Taken(site, done.queue, done.number), None, writes
+        point = done.point
+        while not encloses(point.block, now.block):
+            point = owner_of(point.block)
+        old[done.queue, writes, point.block] = Taken(point, done.queue, done.number), None, writes
     return [*sorted(old.values(), key=lambda entry: entry[0].number), *listed[half:]]

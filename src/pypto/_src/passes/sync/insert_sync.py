@@ -1,13 +1,13 @@
 """InsertSync: flags and barriers, so that no pipe overtakes what it depends on.
 
 A flag orders what one pipe did before it is set before what another pipe does after it waits. Which
-flags and barriers a function needs is decided in `sync_plan`; this module gives the flags their
+flags and barriers a function needs is decided in `planner`; this module gives the flags their
 event numbers and writes them down. Eight events exist for each ordered pair of pipes. A set moves
-down to where one is free; if there is no such place the flag becomes a barrier for all pipes, which
+down to where one is free; if there is none the flag becomes a barrier for all pipes, which
 the report counts.
 
 What others may have made superfluous is left out if the checker then still finds nothing, and a
-flag that might be raised again too early waits for an answer (`sync_prune`, `sync_answers`).
+flag that might be raised again too early waits to be acknowledged (`prune`, `acknowledge`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from pypto._src.analysis.accesses import SYNC_OPS, Accesses
-from pypto._src.analysis.stmt_tree import Block, Site, call_of, number, owner_of
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, number, owner_of
 from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.nodes import Call
@@ -48,7 +48,7 @@ from pypto._src.targets import A2A3, Target
 from pypto._src.usage_errors import check_kind, users_frame
 
 _P: Final = IRProperty
-_ALL: Final = PipeType.ALL  # see `sync_plan.FORWARD`
+_ALL: Final = PipeType.ALL  # see `planner.FORWARD`
 
 
 class SyncReport(NamedTuple):
@@ -58,8 +58,8 @@ class SyncReport(NamedTuple):
     carried: int  # flags from one iteration of a loop to the next, those included
     barriers: int  # of one pipe
     full_barriers: int  # of all pipes, with the one at the end
-    fallbacks: int  # flags for which, or for answers to which, no event was free: full barriers
-    answers: int = 0  # more flags: a pipe hears that the last wait for an event is over
+    fallbacks: int  # flags that have, or whose acknowledgement has, no free event: full barriers
+    acknowledgements: int = 0  # more flags: a pipe hears that the last wait for an event is over
 
 
 class InsertSync(MemoryPass):
@@ -83,20 +83,20 @@ class InsertSync(MemoryPass):
     def go_on(self, given: AnyProgram) -> AnyProgram:
         """Return the program with flags and barriers in its kernels."""
         self.reports = {}
-        placed = MemRefAssignment.of(given)
-        kernels = [each for each in placed.functions if role(each.function) is Role.KERNEL]
+        assigned = MemRefAssignment.of(given)
+        kernels = [each for each in assigned.functions if role(each.function) is Role.KERNEL]
         found = {each: Accesses(each.function, each.root, (), each.of) for each in kernels}
-        if len(kernels) < len(placed.functions):
+        if len(kernels) < len(assigned.functions):
             roots = {each.function.name: accesses.roots for each, accesses in found.items()}
             from pypto._src.analysis.call_aliases import call_aliases
 
-            aliases = call_aliases(placed.program, roots)
+            aliases = call_aliases(assigned.program, roots)
             for each in kernels:
                 shared = [alias.params for alias in aliases.get(each.function.name, ())]
                 if shared and not found[each].syncs:
                     found[each] = Accesses(each.function, each.root, shared, each.of)
-        return placed.with_functions(
-            [self._function(each, found.get(each)) for each in placed.functions]
+        return assigned.with_functions(
+            [self._function(each, found.get(each)) for each in assigned.functions]
         )
 
     def _function(self, given: MemRefs, accesses: Accesses | None) -> MemRefs:
@@ -134,7 +134,9 @@ def _with_sync(
     if not accesses.at:
         return normal_function(function), SyncReport(0, 0, 0, 0, 0)
     planner = Planner(root, accesses)
-    if any(site is not root.sites[-1] for site in accesses.jumps):  # leaves a block before its end
+    if any(
+        point is not root.points[-1] for point in accesses.jumps
+    ):  # leaves a block before its end
         planner.barriers_only()
         return _Writer(root, planner, target, by_source).write(function)
     planner.plan()
@@ -148,21 +150,21 @@ def _with_sync(
     if replaced:
         _say(function, replaced)
         writer = _with_barriers(writer, planner, function, target, by_source)
-    unanswered: Sequence[Flag] = ()
+    unacknowledged: Sequence[Flag] = ()
     if writer.may_overtake:
-        writer = _with_answers(writer, function)
-        unanswered = writer.unanswered()
-    if unanswered:
-        _say(function, unanswered, answers=True)
+        writer = _with_acks(writer, function)
+        unacknowledged = writer.unacknowledged()
+    if unacknowledged:
+        _say(function, unacknowledged, acknowledgements=True)
     result, report = writer.write(function)
-    return result, report._replace(fallbacks=len(replaced) + len(unanswered))
+    return result, report._replace(fallbacks=len(replaced) + len(unacknowledged))
 
 
 def _with_barriers(
     writer: _Writer, planner: Planner, function: Function, target: Target, by_source: bool
 ) -> _Writer:
     """Return the writer of a plan with barriers for flags that found no event."""
-    fresh: list[Site] = []
+    fresh: list[ProgramPoint] = []
     while writer.replaced:
         fresh += _settle(writer.replaced, planner)
         writer = _Writer(planner.root, planner, target, by_source)
@@ -175,46 +177,46 @@ def _with_barriers(
         writer = _Writer(planner.root, planner, target, by_source)
         if not writer.replaced:
             return writer
-    planner.barriers_only()  # there is a way on which another flag relied on them
+    planner.barriers_only()  # there is a pair on which another flag relied on them
     return _Writer(planner.root, planner, target, by_source)
 
 
-def _with_answers(writer: _Writer, function: Function) -> _Writer:
-    """Return the writer with answers where an event might be raised too early.
+def _with_acks(writer: _Writer, function: Function) -> _Writer:
+    """Return the writer with acknowledgements where an event might be raised too early.
 
     Where no event is free for some, flags share fewer if they can.
     """
-    _answer(writer, function)
-    found = writer.unanswered()
+    _acknowledge(writer, function)
+    found = writer.unacknowledged()
     wanted = Counter((flag.target, flag.source) for flag in found)
-    kept = {way: min(wanted[way], writer.free(way)) for way in wanted}
+    kept = {pair: min(wanted[pair], writer.free(pair)) for pair in wanted}
     if not any(kept.values()):
         return writer
     other = writer.again(kept)
     if not other.replaced:
-        _answer(other, function)
-        if len(other.unanswered()) < len(found):
+        _acknowledge(other, function)
+        if len(other.unacknowledged()) < len(found):
             return other
     writer = writer.again({})  # the flags are the same objects: they have to get their events back
-    _answer(writer, function)
+    _acknowledge(writer, function)
     return writer
 
 
-def _answer(writer: _Writer, function: Function) -> None:
-    writer.has_answers = True
-    from pypto._src.passes.sync.acknowledge import answer
+def _acknowledge(writer: _Writer, function: Function) -> None:
+    writer.has_acks = True
+    from pypto._src.passes.sync.acknowledge import acknowledge
 
-    writer.leave_out(answer(writer.planner, function, writer.flags, writer.spare()))
+    writer.leave_out(acknowledge(writer.planner, function, writer.flags, writer.spare()))
 
 
-def _say(function: Function, flags: Sequence[Flag], *, answers: bool = False) -> None:
-    """Log the flags, or those before which pipes should answer, for which no event was free."""
-    places = dict.fromkeys(_place(flag, answer=answers) for flag in flags)
+def _say(function: Function, flags: Sequence[Flag], *, acknowledgements: bool = False) -> None:
+    """Log the flags, or their acknowledgements, for which no event was free."""
+    lines = dict.fromkeys(_where(flag, acknowledgement=acknowledgements) for flag in flags)
     pairs = dict.fromkeys((PipeType(f.source).name, PipeType(f.target).name) for f in flags)
     names = ", ".join(f"{source} -> {target}" for source, target in pairs)
-    listed = ", ".join(list(places)[:_LISTED])
-    more = f" and {len(places) - _LISTED} more" if len(places) > _LISTED else ""
-    what = "for answers before" if answers else "for"
+    listed = ", ".join(list(lines)[:_LISTED])
+    more = f" and {len(lines) - _LISTED} more" if len(lines) > _LISTED else ""
+    what = "for acknowledgements before" if acknowledgements else "for"
     from pypto._src.logs import log_event
 
     log_event(
@@ -224,16 +226,16 @@ def _say(function: Function, flags: Sequence[Flag], *, answers: bool = False) ->
 
 
 _LISTED: Final = 4
-"""How many places a record of the log names."""
+"""How many found a record of the log names."""
 
 
-def _place(flag: Flag, *, answer: bool) -> str:
-    """Return where the barrier stands that takes the place of a flag, or of the answer to it."""
-    if answer and flag.back != BARRIER:
+def _where(flag: Flag, *, acknowledgement: bool) -> str:
+    """Return where the barrier stands that replaces a flag or its acknowledgement."""
+    if acknowledgement and flag.ack != BARRIER:
         return f"before the loop at line {owner_of(flag.block).stmt.span.begin_line}"
-    if answer and flag.late is None:
+    if acknowledgement and flag.late is None:
         return f"after line {flag.set_after.stmt.span.begin_line}"
-    if answer and flag.late is not None:
+    if acknowledgement and flag.late is not None:
         return f"before line {flag.late.stmt.span.begin_line}"
     if flag.form is not FORWARD:
         line = owner_of(flag.block).stmt.span.begin_line
@@ -241,16 +243,16 @@ def _place(flag: Flag, *, answer: bool) -> str:
     return f"before line {flag.wait_before.stmt.span.begin_line}"
 
 
-def _settle(replaced: Sequence[Flag], planner: Planner) -> list[Site]:
+def _settle(replaced: Sequence[Flag], planner: Planner) -> list[ProgramPoint]:
     """Let barriers of all pipes stand for flags; return the statements before which they do.
 
     One at the end of a loop's body does for all that an iteration leaves for the next.
     """
     bodies = {flag.block for flag in replaced if flag.form is not FORWARD}
     planner.closing_bars.update((flag.block, None) for flag in replaced if flag.form is not FORWARD)
-    sites = [flag.wait_before for flag in replaced if flag.form is FORWARD]
-    for site in sites:
-        planner.bars.setdefault(site, []).append(PipeType.ALL)
+    points = [flag.wait_before for flag in replaced if flag.form is FORWARD]
+    for point in points:
+        planner.bars.setdefault(point, []).append(PipeType.ALL)
     gone = set(replaced)
     planner.has_lost = True
     planner.flags = {
@@ -258,7 +260,7 @@ def _settle(replaced: Sequence[Flag], planner: Planner) -> list[Site]:
         for key, flag in planner.flags.items()
         if flag not in gone and (flag.form is FORWARD or flag.block not in bodies)
     }
-    return sites
+    return points
 
 
 # --------------------------------------------------------------------------------------------
@@ -298,7 +300,7 @@ class _Writer:
         self.planner = planner
         self.by_source = by_source
         self.may_overtake = False  # a flag may be raised again before its last wait is over
-        self.has_answers = False  # where that is so, pipes may answer
+        self.has_acks = False  # where that is so, pipes may acknowledge
         self.flags = [f for pair in pairs for f in self._numbered(pairs[pair], events[pair])]
 
     def again(self, kept: Mapping[tuple[int, int], int]) -> _Writer:
@@ -309,15 +311,15 @@ class _Writer:
         """Return how many events of two pipes no flag needs, whatever it has taken."""
         return 0 if self.by_source else self.target.event_ids - _at_once(self.pairs.get(pair, ()))
 
-    def unanswered(self) -> list[Flag]:
-        """Return the flags before which a barrier stands for an answer."""
-        return [flag for flag in self.flags if BARRIER in (flag.back, flag.back_first)]
+    def unacknowledged(self) -> list[Flag]:
+        """Return the flags before which a barrier stands for an acknowledgement."""
+        return [flag for flag in self.flags if BARRIER in (flag.ack, flag.ack_first)]
 
-    def leave_out(self, dropped: Collection[Flag | Site]) -> None:
+    def leave_out(self, dropped: Collection[Flag | ProgramPoint]) -> None:
         """Do without some flags, and without the barriers before some statements."""
         if dropped:
             self.flags = [flag for flag in self.flags if flag not in dropped]
-            self.bars = {site: kinds for site, kinds in self.bars.items() if site not in dropped}
+            self.bars = {point: kinds for point, kinds in self.bars.items() if point not in dropped}
 
     def _numbered(self, flags: Sequence[Flag], events: Sequence[int]) -> list[Flag]:
         """Give event numbers to the flags of one pair of pipes; return those that got one.
@@ -356,16 +358,16 @@ class _Writer:
 
     def _delay(self, flag: Flag, earlier: Flag) -> bool:
         """Set ``flag`` only when ``earlier`` has been waited for, if that is in its block."""
-        site = earlier.wait_before
+        point = earlier.wait_before
         if (
             flag.form is not FORWARD
             or earlier.form is not FORWARD
-            or site.block is not flag.wait_before.block
-            or not flag.set_after.index < site.index < flag.wait_before.index
+            or point.block is not flag.wait_before.block
+            or not flag.set_after.index < point.index < flag.wait_before.index
         ):
             return False
-        flag.late = site
-        flag.place()
+        flag.late = point
+        flag.locate()
         return True
 
     def _replace(self, flag: Flag) -> None:
@@ -373,18 +375,18 @@ class _Writer:
         self.replaced.append(flag)
 
     def spare(self) -> dict[tuple[int, int], list[int]]:
-        """Return for the ways back of the flags the events that no flag has."""
+        """Return for the acknowledgements of the flags the events that no flag has."""
         used: dict[tuple[int, int], set[int]] = {}
         for flag in self.flags:
             used.setdefault(self._pool(flag.source, flag.target), set()).add(flag.event)
-        ways = list(dict.fromkeys((flag.target, flag.source) for flag in self.flags))
+        pairs = list(dict.fromkeys((flag.target, flag.source) for flag in self.flags))
         found: dict[tuple[int, int], list[int]] = {}
         for event in range(self.target.event_ids):
-            for way in sorted(ways, key=lambda way: len(found.get(way, ()))):
-                taken = used.setdefault(self._pool(*way), set())
+            for pair in sorted(pairs, key=lambda pair: len(found.get(pair, ()))):
+                taken = used.setdefault(self._pool(*pair), set())
                 if event not in taken:
                     taken.add(event)
-                    found.setdefault(way, []).append(event)
+                    found.setdefault(pair, []).append(event)
         return found
 
     def _pool(self, source: int, target: int) -> tuple[int, int]:
@@ -393,25 +395,27 @@ class _Writer:
 
     def write(self, function: Function) -> tuple[Function, SyncReport]:
         """Return the function with flags and barriers, and what they are."""
-        bars = {site: strongest(kinds) for site, kinds in self.bars.items()}
+        bars = {point: strongest(kinds) for point, kinds in self.bars.items()}
         text = _Text(self.root, as_written(self.flags), bars, self.closing_bars)
         kinds = [kind for each in bars.values() for kind in each]
         full = kinds.count(_ALL)
-        answers: list[int] = []
-        if self.has_answers:
-            answers = [back for f in self.flags for back in (f.back, f.back_first) if back != NONE]
+        acknowledgements: list[int] = []
+        if self.has_acks:
+            acknowledgements = [
+                ack for f in self.flags for ack in (f.ack, f.ack_first) if ack != NONE
+            ]
         report = SyncReport(
             flags=len(self.flags),
             carried=sum([flag.form is not FORWARD for flag in self.flags]),
             barriers=len(kinds) - full,
-            full_barriers=full + answers.count(BARRIER) + len(self.closing_bars) + 1,
+            full_barriers=full + acknowledgements.count(BARRIER) + len(self.closing_bars) + 1,
             fallbacks=len(self.replaced),
-            answers=len(answers) - answers.count(BARRIER),
+            acknowledgements=len(acknowledgements) - acknowledgements.count(BARRIER),
         )
         return text.write(function), report
 
 
-_Beside: TypeAlias = "defaultdict[Site, list[Stmt]]"
+_Beside: TypeAlias = "defaultdict[ProgramPoint, list[Stmt]]"
 """New statements by the one beside which they stand."""
 
 
@@ -426,7 +430,7 @@ class _Text:
         self,
         root: Block,
         flags: Sequence[Flag],
-        bars: Mapping[Site, Sequence[PipeType]],
+        bars: Mapping[ProgramPoint, Sequence[PipeType]],
         closing_bars: Iterable[Block],
     ) -> None:
         self.root = root
@@ -437,31 +441,31 @@ class _Text:
         primed = [flag for flag in flags if flag.form is PRIMED]
         for flag in primed:
             self._wait(after, flag, owner_of(flag.block))
-        moved: list[tuple[Flag, Site]] = []
+        moved: list[tuple[Flag, ProgramPoint]] = []
         for flag in flags:
             raised, awaited = _flag(flag.source, flag.target, flag.event)
             if flag.form is CLOSING:
-                self._put(self.closing, flag.block.sites[-1], awaited)
+                self._put(self.closing, flag.block.points[-1], awaited)
             else:
-                site = flag.wait_before
-                before[site].append(checked_eval(awaited, site.stmt.span))
+                point = flag.wait_before
+                before[point].append(checked_eval(awaited, point.stmt.span))
             if flag.late is not None:
                 moved.append((flag, flag.late))
-            elif flag.back == NONE:
-                site = flag.set_after
-                after[site].append(checked_eval(raised, site.stmt.span))
+            elif flag.ack == NONE:
+                point = flag.set_after
+                after[point].append(checked_eval(raised, point.stmt.span))
             else:
-                self._set(after, flag, flag.back, flag.set_after)
-        for site, kinds in bars.items():
+                self._set(after, flag, flag.ack, flag.set_after)
+        for point, kinds in bars.items():
             for kind in kinds:
-                before[site].append(checked_eval(_BARRIERS[kind], site.stmt.span))
+                before[point].append(checked_eval(_BARRIERS[kind], point.stmt.span))
         for flag, late in moved:
-            self._set(before, flag, flag.back, late)
+            self._set(before, flag, flag.ack, late)
         for flag in primed:
-            self._set(before, flag, flag.back_first, owner_of(flag.block))
+            self._set(before, flag, flag.ack_first, owner_of(flag.block))
         for block in (*closing_bars, root):
             # At the end of the function nothing may be in flight when the next kernel starts.
-            self._put(self.closing, block.sites[-1], _BARRIERS[_ALL])
+            self._put(self.closing, block.points[-1], _BARRIERS[_ALL])
 
     def write(self, function: Function) -> Function:
         """Return the function with these statements, every body of it normal."""
@@ -471,44 +475,44 @@ class _Text:
     def _body(self, body: Stmt, block: Block) -> Stmt:
         before, after = self.before, self.after
         out: list[Stmt] = []
-        for site in block.sites:
-            if site in before:
-                out += before[site]
-            out.append(self._with_bodies(site) if site.blocks else site.stmt)
-            if site in after:
-                out += after[site]
-        if block.sites and block.sites[-1] in self.closing:
+        for point in block.points:
+            if point in before:
+                out += before[point]
+            out.append(self._with_bodies(point) if point.blocks else point.stmt)
+            if point in after:
+                out += after[point]
+        if block.points and block.points[-1] in self.closing:
             end = len(out) - isinstance(out[-1], YieldStmt | ReturnStmt)
-            out[end:end] = self.closing[block.sites[-1]]
+            out[end:end] = self.closing[block.points[-1]]
         return normal_body(body, out)
 
-    def _with_bodies(self, site: Site) -> Stmt:
-        blocks = iter(site.blocks)
-        return map_bodies(site.stmt, lambda body: self._body(body, next(blocks)))
+    def _with_bodies(self, point: ProgramPoint) -> Stmt:
+        blocks = iter(point.blocks)
+        return map_bodies(point.stmt, lambda body: self._body(body, next(blocks)))
 
-    def _wait(self, where: _Beside, flag: Flag, site: Site) -> None:
-        self._put(where, site, _flag(flag.source, flag.target, flag.event)[1])
+    def _wait(self, where: _Beside, flag: Flag, point: ProgramPoint) -> None:
+        self._put(where, point, _flag(flag.source, flag.target, flag.event)[1])
 
-    def _set(self, where: _Beside, flag: Flag, back: int, site: Site) -> None:
-        """Put what raises a flag, behind an answer of the target or the barrier for it."""
-        if back == BARRIER:
-            self._put(where, site, _BARRIERS[_ALL])
-        elif back != NONE:
-            for like in _flag(flag.target, flag.source, back):
-                self._put(where, site, like)
-        self._put(where, site, _flag(flag.source, flag.target, flag.event)[0])
+    def _set(self, where: _Beside, flag: Flag, ack: int, point: ProgramPoint) -> None:
+        """Put what raises a flag, behind its acknowledgement or the barrier for that."""
+        if ack == BARRIER:
+            self._put(where, point, _BARRIERS[_ALL])
+        elif ack != NONE:
+            for like in _flag(flag.target, flag.source, ack):
+                self._put(where, point, like)
+        self._put(where, point, _flag(flag.source, flag.target, flag.event)[0])
 
-    def _put(self, where: _Beside, site: Site, call: Call) -> None:
+    def _put(self, where: _Beside, point: ProgramPoint, call: Call) -> None:
         """Put a statement that makes a call beside another one.
 
         Statements share their calls: where they stand they say themselves.
         """
-        where[site].append(checked_eval(call, site.stmt.span))
+        where[point].append(checked_eval(call, point.stmt.span))
 
 
 @cache
 def _flag(source: int, target: int, event: int) -> tuple[Call, Call]:
-    """Return the set and the wait of a flag, at no place."""
+    """Return the set and the wait of a flag, at no program point."""
     pipes = {"set_pipe": PipeType(source), "wait_pipe": PipeType(target), "event_id": event}
     return sync_src.call((), pipes, UNKNOWN_SPAN), sync_dst.call((), pipes, UNKNOWN_SPAN)
 
@@ -517,7 +521,7 @@ _BARRIERS: Final = {
     kind: op.call((), {}, UNKNOWN_SPAN)
     for kind, op in ((PipeType.V, bar_v), (PipeType.M, bar_m), (PipeType.ALL, bar_all))
 }
-"""The barriers, at no place."""
+"""The barriers, at no program point."""
 
 
 def _covers(first: Flag | None, second: Flag) -> bool:
@@ -551,7 +555,7 @@ def _shared_out(
 
 
 _KEPT: Final = 2
-"""How many events of a source are kept for answers, where there are enough."""
+"""How many events of a source are kept for acknowledgements, where there are enough."""
 
 
 def _at_once(flags: Sequence[Flag]) -> int:

@@ -1,7 +1,7 @@
 """Goes through a function with the flags and barriers of a plan, before they are written down.
 
-Each flag of a plan is one of its own, raised and waited for alternately on every way; so a state is
-what pipes know and what raised flags tell. Event numbers come in `sync_answers`.
+Each flag of a plan is one of its own, raised and waited for alternately on every path; so a state
+is what pipes know and what raised flags tell. Event numbers come in `acknowledge`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.analysis.accesses import Instruction
-from pypto._src.analysis.stmt_tree import Block, Site, owner_of
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, owner_of
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.stmts import ForStmt, Function
@@ -36,7 +36,12 @@ class _Alarm(Findings):
             raise RaceError
 
     def race(
-        self, first: Instruction, second: Instruction, wrote: bool, writes: bool, loop: Site | None
+        self,
+        first: Instruction,
+        second: Instruction,
+        wrote: bool,
+        writes: bool,
+        loop: ProgramPoint | None,
     ) -> None:
         raise RaceError
 
@@ -44,7 +49,7 @@ class _Alarm(Findings):
 class Act(NamedTuple):
     """What a pipe does beside a statement: it sets a flag, waits for one, or has a barrier."""
 
-    of: Flag | Site | None  # None for what nobody suspects
+    of: Flag | ProgramPoint | None  # None for what nobody suspects
     flag: Flag | None = None
     sets: bool = False
     primes: bool = False  # for the first iteration of a loop
@@ -54,24 +59,26 @@ class Act(NamedTuple):
 class PlanFlow(Flow):
     """Goes through a function with the flags and barriers of a plan, but for those dropped.
 
-    Each flag of a plan is one of its own, raised and waited for alternately on every way; so a
+    Each flag of a plan is one of its own, raised and waited for alternately on every path; so a
     state is what pipes know and what raised flags tell.
     """
 
     def __init__(self, planner: Planner, function: Function) -> None:
-        self.before: dict[Site, list[Act]] = {}
-        self.after: dict[Site, list[Act]] = {}
+        self.before: dict[ProgramPoint, list[Act]] = {}
+        self.after: dict[ProgramPoint, list[Act]] = {}
         self.closing: dict[Block, list[Act]] = {}
-        self.dropped: set[Flag | Site] = set()
+        self.dropped: set[Flag | ProgramPoint] = set()
         self.steps: int = 0
-        self.look: Callable[[Site, State], None] | None = None  # at states before acts in blocks
+        self.look: Callable[[ProgramPoint, State], None] | None = (
+            None  # at states before acts in blocks
+        )
         self.look_on: Callable[[Block, State], None] | None = None  # before those that close blocks
-        self._place(planner, list(planner.flags.values()))
+        self._add_acts(planner, list(planner.flags.values()))
         like, root = planner.flow, planner.root
         super().__init__(function, root, planner.accesses, _Alarm(0), _itself, like=like)
         planner.flow = self
 
-    def _place(self, planner: Planner, flags: Sequence[Flag], *, late: bool = False) -> None:
+    def _add_acts(self, planner: Planner, flags: Sequence[Flag], *, late: bool = False) -> None:
         """File the plan by statements: waits before barriers before sets.
 
         With ``late`` sets stand where they have been moved to make an event free.
@@ -81,9 +88,9 @@ class PlanFlow(Flow):
                 self.closing.setdefault(flag.block, []).append(Act(flag, flag))
             else:
                 self.before.setdefault(flag.wait_before, []).append(Act(flag, flag))
-        for site, kinds in planner.bars.items():
-            acts = self.before.setdefault(site, [])
-            acts += [Act(site, barrier=kind) for kind in strongest(kinds)]
+        for point, kinds in planner.bars.items():
+            acts = self.before.setdefault(point, [])
+            acts += [Act(point, barrier=kind) for kind in strongest(kinds)]
         for flag in flags:
             if late and flag.late is not None:
                 self.before.setdefault(flag.late, []).append(Act(flag, flag, sets=True))
@@ -102,38 +109,38 @@ class PlanFlow(Flow):
     ) -> State | None:
         """As `Flow.block`; ``entered`` if the acts before the first statement are done."""
         assert state is not None  # nothing leaves a block early
-        for index in range(begin, len(block.sites)):
-            site = block.sites[index]
-            if site in self.before and not (entered and index == begin):
+        for index in range(begin, len(block.points)):
+            point = block.points[index]
+            if point in self.before and not (entered and index == begin):
                 if self.look is not None:
-                    self.look(site, state)
-                self.act(self.before[site], state)
-            if site.blocks:
-                key = self.split_key(site)
+                    self.look(point, state)
+                self.act(self.before[point], state)
+            if point.blocks:
+                key = self.split_key(point)
                 if key is not None:
-                    return self._split(site, key, state)
-            state = self.step(site, state)
+                    return self._split(point, key, state)
+            state = self.step(point, state)
         if block in self.closing:
             if self.look_on is not None:
                 self.look_on(block, state)
             self.act(self.closing[block], state)
         return state
 
-    def rest(self, site: Site, state: State) -> State | None:
-        return self.block(site.block, state, site.index, entered=True)
+    def rest(self, point: ProgramPoint, state: State) -> State | None:
+        return self.block(point.block, state, point.index, entered=True)
 
-    def step(self, site: Site, state: State) -> State:
+    def step(self, point: ProgramPoint, state: State) -> State:
         """Return what holds after a statement and the acts behind it."""
         self.steps += 1
-        instruction = self.accesses.at.get(site)
+        instruction = self.accesses.at.get(point)
         if instruction is not None:
             self.instruction(instruction, state)
-        elif site.blocks:
-            after = self.compound(site, state)
+        elif point.blocks:
+            after = self.compound(point, state)
             assert after is not None
             state = after
-        if site in self.after:
-            self.act(self.after[site], state)
+        if point in self.after:
+            self.act(self.after[point], state)
         return state
 
     def act(self, acts: Sequence[Act], state: State) -> None:
@@ -155,9 +162,11 @@ class PlanFlow(Flow):
             elif barrier is not None:
                 state.known[barrier] |= of_pipe[barrier]
 
-    def told(self, site: Site, pipe: int, state: State, suspect: Flag | Site) -> Bits:
+    def told(
+        self, point: ProgramPoint, pipe: int, state: State, suspect: Flag | ProgramPoint
+    ) -> Bits:
         """Return what a pipe knows behind the acts before a statement, but for a suspect's."""
-        acts = self.before.get(site, ())
+        acts = self.before.get(point, ())
         return self._told(acts, pipe, state.known[pipe], state.tokens, suspect)
 
     def told_next(self, flag: Flag, state: State) -> Bits | None:
@@ -166,17 +175,17 @@ class PlanFlow(Flow):
         That is without the flag, from a state at the end of the body. None if the pipe may learn
         more on the way there, or no iteration follows.
         """
-        block, place, pipe = flag.block, flag.wait_before, flag.target
-        loop, sites = owner_of(block), block.sites[: place.index]
-        acts = self.before.get(place, ())
+        block, point, pipe = flag.block, flag.wait_before, flag.target
+        loop, points = owner_of(block), block.points[: point.index]
+        acts = self.before.get(point, ())
         told = [act for act in acts if act.of not in self.dropped and _tells(act, pipe)]
         sources = [act.flag.source for act in told if act.flag is not None]
-        own = [site for site in sites if site in self.accesses.at]
-        if any(self.accesses.at[site].queue == pipe for site in own) or self._is_last_iteration(
+        own = [point for point in points if point in self.accesses.at]
+        if any(self.accesses.at[point].queue == pipe for point in own) or self._is_last_iteration(
             loop
         ):
             return None
-        if not all(self._is_plain(sites, each) for each in (pipe, *sources)):
+        if not all(self._is_plain(points, each) for each in (pipe, *sources)):
             return None
 
         def known(pipe: int) -> Bits:
@@ -192,15 +201,15 @@ class PlanFlow(Flow):
                 raised[act.flag] = known(source) | self.numbering.of_pipe[source]
         return self._told(told, pipe, known(pipe), raised, flag)
 
-    def _is_plain(self, sites: Sequence[Site], pipe: int) -> bool:
+    def _is_plain(self, points: Sequence[ProgramPoint], pipe: int) -> bool:
         """True if nothing tells a pipe anything while statements are gone through."""
-        for site in sites:
-            acts = (*self.before.get(site, ()), *self.after.get(site, ()))
-            if site.blocks or any(_tells(act, pipe) for act in acts):
+        for point in points:
+            acts = (*self.before.get(point, ()), *self.after.get(point, ()))
+            if point.blocks or any(_tells(act, pipe) for act in acts):
                 return False
         return True
 
-    def _is_last_iteration(self, loop: Site) -> bool:
+    def _is_last_iteration(self, loop: ProgramPoint) -> bool:
         stmt = loop.stmt
         known = self.conditions.iterations.get(stmt.loop_var) if isinstance(stmt, ForStmt) else None
         return known is not None and known[1].last is True
@@ -211,7 +220,7 @@ class PlanFlow(Flow):
         pipe: int,
         known: Bits,
         tokens: Mapping[Any, Bits],
-        suspect: Flag | Site,
+        suspect: Flag | ProgramPoint,
     ) -> Bits:
         for act in acts:
             if act.of is suspect or act.of in self.dropped or not _tells(act, pipe):

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from pypto._src.analysis.accesses import Accesses, Instruction
 from pypto._src.analysis.affine import trip_count
 from pypto._src.analysis.branch_conditions import Conditions
-from pypto._src.analysis.stmt_tree import Block, Site, owner_of
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, owner_of
 from pypto._src.ir.enums import ForKind, PipeType
 from pypto._src.ir.stmts import ForStmt, IfStmt, WhileStmt
 from pypto._src.passes.sync.hazards import History, Need, StraightHistory, lifted, meeting
@@ -111,17 +111,17 @@ _ALL: Final = PipeType.ALL
 
 
 NONE: Final = -1
-"""For the event of an answer: none is needed."""
+"""For the event of an acknowledgement: none is needed."""
 BARRIER: Final = -2
-"""For the event of an answer: none is free, and a barrier of all pipes stands for it."""
+"""For the event of an acknowledgement: none is free, and a barrier of all pipes stands for it."""
 
 
 class Flag:
     """One set and its wait, before an event number is chosen."""
 
     __slots__ = (
-        "back",
-        "back_first",
+        "ack",
+        "ack_first",
         "begin",
         "end",
         "event",
@@ -136,20 +136,25 @@ class Flag:
     )
 
     def __init__(
-        self, form: Form, source: int, target: int, set_after: Site, wait_before: Site
+        self,
+        form: Form,
+        source: int,
+        target: int,
+        set_after: ProgramPoint,
+        wait_before: ProgramPoint,
     ) -> None:
         self.form = form
         self.source = source
         self.target = target
         self.set_after = set_after
         self.wait_before = wait_before  # of a CLOSING flag: where the next iteration needs it
-        self.late: Site | None = None  # set before this statement instead
+        self.late: ProgramPoint | None = None  # set before this statement instead
         self.begin = self.end = 0
         self.event = -1
         # The event by which the source hears from the target before it sets this, and the same
         # before it raises a PRIMED flag for the first iteration.
-        self.back: int = NONE
-        self.back_first: int = NONE
+        self.ack: int = NONE
+        self.ack_first: int = NONE
         self.known = 0  # the last instruction of the target complete when this is set
         self.number = 0  # the first instruction of the target behind the wait; 0 in a loop
 
@@ -160,13 +165,13 @@ class Flag:
 
     def reset(self) -> None:
         """Forget what an earlier attempt to number the flags has found."""
-        self.late, self.back, self.back_first = None, NONE, NONE
-        self.place()
+        self.late, self.ack, self.ack_first = None, NONE, NONE
+        self.locate()
 
-    def place(self) -> None:
+    def locate(self) -> None:
         """Find where the flag begins and ends in the text, once it is known where its ends stand.
 
-        ``begin`` is the place of the first set: 8 times the number of its statement, and a bit
+        ``begin`` is the position of the first set: 8 times the number of its statement, and a bit
         more; ``end`` is that of the last wait.
         """
         form, late = self.form, self.late
@@ -202,7 +207,7 @@ class _Added(NamedTuple):
     Places are twice the numbers of statements.
     """
 
-    what: Flag | Site
+    what: Flag | ProgramPoint
     acts: int  # from where on in the text
     since: int  # where the instruction stands that it waits for
     after: int  # what stands from there on may order the two: 0 if they are of two iterations
@@ -211,7 +216,7 @@ class _Added(NamedTuple):
     apart: bool  # the two stand in different blocks, or in a branch
 
 
-_Choice: TypeAlias = "tuple[Need, Site, Site, Token]"
+_Choice: TypeAlias = "tuple[Need, ProgramPoint, ProgramPoint, Token]"
 """A need, the statements behind which a set and before which a wait stands, what the flag tells."""
 
 
@@ -223,7 +228,7 @@ _Choice: TypeAlias = "tuple[Need, Site, Site, Token]"
 class _Frame(NamedTuple):
     """An open compound statement, with the clocks of its paths that are set aside."""
 
-    site: Site
+    point: ProgramPoint
     clocks: list[Clock]
 
 
@@ -238,24 +243,25 @@ class Planner:
         self.clock: Clock = [[0] * PIPES for _ in range(PIPES)]
         self.count: Row = [0] * PIPES
         self.frames: list[_Frame] = []
-        self.behind: dict[Site, list[Token]] = {}  # behind a compound one what flags of pipes tell
+        # Behind a compound one what flags of pipes tell.
+        self.behind: dict[ProgramPoint, list[Token]] = {}
         self.first: dict[Block, dict[int, int]] = {}  # pipe to its first statement in the block
-        self.flags: dict[tuple[int, bool, Site | Block], Flag] = {}
+        self.flags: dict[tuple[int, bool, ProgramPoint | Block], Flag] = {}
         self.loops: int = 0  # that are open
         self.finished: int = 0  # where the last compound statement ends that is planned
-        self.waits: dict[Site, list[Flag]] = {}  # of flags in loops
-        self.sets: dict[Site, dict[Flag, None]] = {}
+        self.waits: dict[ProgramPoint, list[Flag]] = {}  # of flags in loops
+        self.sets: dict[ProgramPoint, dict[Flag, None]] = {}
         self.carried: dict[Block, list[Flag]] = {}  # by the body of their loop
         self.conditions = Conditions(accesses.integers)
         self.arms: dict[Block, bool] = {}
         self.log: list[_Added] = []
-        # The instructions right in a block, by pipe, with their places and numbers.
+        # The instructions right in a block, by pipe, with their positions and numbers.
         self.always: dict[Block, dict[int, list[tuple[int, int]]]] = {}
         self.late: int = (
             0  # twice the end of the last loop to which a second iteration added something
         )
         self.now: Instruction = next(iter(accesses.at.values()))
-        self.bars: dict[Site, list[PipeType]] = {}  # before a statement
+        self.bars: dict[ProgramPoint, list[PipeType]] = {}  # before a statement
         self.closing_bars: dict[Block, None] = {}  # of all pipes, at the end of a loop's body
         self.flow: Flow | None = None  # one that has gone through the function, for others
         self.has_lost: bool = False  # flags or barriers that what is known elsewhere relied on
@@ -263,8 +269,8 @@ class Planner:
     def barriers_only(self) -> None:
         """Let all pipes finish before each instruction, and do without flags."""
         self.flags, self.bars, self.closing_bars = {}, {}, {}
-        for site in self.accesses.at:
-            self.bars[site] = [_ALL]
+        for point in self.accesses.at:
+            self.bars[point] = [_ALL]
 
     def plan(self) -> None:
         """Walk the function."""
@@ -275,30 +281,30 @@ class Planner:
             self._block(self.root)
 
     def _block(self, block: Block) -> None:
-        for site in block.sites:
-            instruction = self.accesses.at.get(site)
+        for point in block.points:
+            instruction = self.accesses.at.get(point)
             if instruction is not None:
                 self._instruction(instruction)
-            elif isinstance(site.stmt, ForStmt | WhileStmt):
-                self._loop(site, site.stmt)
-            elif isinstance(site.stmt, IfStmt):
-                self._branch(site)
-            elif site.blocks:
-                self.frames.append(_Frame(site, []))
-                for inner in site.blocks:
+            elif isinstance(point.stmt, ForStmt | WhileStmt):
+                self._loop(point, point.stmt)
+            elif isinstance(point.stmt, IfStmt):
+                self._branch(point)
+            elif point.blocks:
+                self.frames.append(_Frame(point, []))
+                for inner in point.blocks:
                     self._block(inner)
                 self.frames.pop()
-            if site.blocks:
-                self.behind[site] = [_token(self.clock, self.count, p) for p in range(PIPES)]
-                self.finished = site.end
+            if point.blocks:
+                self.behind[point] = [_token(self.clock, self.count, p) for p in range(PIPES)]
+                self.finished = point.end
 
-    def token(self, site: Site, pipe: int) -> Token:
+    def token(self, point: ProgramPoint, pipe: int) -> Token:
         """Return what a flag tells that ``pipe`` sets behind a statement."""
-        done = self.accesses.at.get(site)
-        return self.behind[site][pipe] if done is None else _with(done.knows, pipe, done.number)
+        done = self.accesses.at.get(point)
+        return self.behind[point][pipe] if done is None else _with(done.knows, pipe, done.number)
 
     def _instruction(self, instruction: Instruction) -> None:
-        site, pipe = instruction.site, instruction.queue
+        point, pipe = instruction.point, instruction.queue
         clock, count = self.clock, self.count
         self.now = instruction
         latest = self.history.latest(instruction, clock[pipe])
@@ -306,51 +312,51 @@ class Planner:
         if same is not None:
             self.bar(instruction, clock, count)
             if not self.is_straight:
-                self._note(site, site, same)
+                self._note(point, point, same)
         if instruction.in_order:  # it starts when all before it on its pipe is complete
             clock[pipe] = _with(clock[pipe], pipe, count[pipe])
         count[pipe] += 1
         instruction.number, instruction.knows = count[pipe], clock[pipe]
         self.history.record(instruction)
         if self.loops:
-            inner: Site | None = site
+            inner: ProgramPoint | None = point
             while inner is not None and pipe not in self.first.setdefault(inner.block, {}):
                 self.first[inner.block][pipe] = inner.index
                 inner = inner.block.owner
 
-    def _branch(self, site: Site) -> None:
-        taken = self.taken(site)
+    def _branch(self, point: ProgramPoint) -> None:
+        taken = self.taken(point)
         if taken is not None:
-            for arm in site.blocks[taken : taken + 1]:
+            for arm in point.blocks[taken : taken + 1]:
                 self._block(arm)
             return
         before = self.count[:]
         entry = self.clock
         done: list[tuple[Clock, Row]] = []
-        frame = _Frame(site, [entry])
+        frame = _Frame(point, [entry])
         self.frames.append(frame)
-        for arm in site.blocks:
+        for arm in point.blocks:
             self.clock = _skipped(entry, before, self.count)
             self._block(arm)
             done.append((self.clock, self.count[:]))
             frame.clocks.append(self.clock)
         self.frames.pop()
-        if len(site.blocks) == 1:
+        if len(point.blocks) == 1:
             done.append((entry, before))
         self.clock = _lowest([_skipped(clock, count, self.count) for clock, count in done])
 
-    def taken(self, site: Site) -> int | None:
+    def taken(self, point: ProgramPoint) -> int | None:
         """Return the arm that a branch always takes, None if it may be either."""
-        assert isinstance(site.stmt, IfStmt)
-        value = self.conditions.decide(site.stmt.condition, site.block)
+        assert isinstance(point.stmt, IfStmt)
+        value = self.conditions.decide(point.stmt.condition, point.block)
         return None if value is None else 0 if value else 1
 
-    def _loop(self, site: Site, stmt: ForStmt | WhileStmt) -> None:
-        body, trips = site.blocks[0], trip_count(stmt)
+    def _loop(self, point: ProgramPoint, stmt: ForStmt | WhileStmt) -> None:
+        body, trips = point.blocks[0], trip_count(stmt)
         if trips == 0:
             return
         before, entry = self.count[:], self.clock[:]
-        self.frames.append(_Frame(site, [entry]))
+        self.frames.append(_Frame(point, [entry]))
         self.loops += 1
         self._block(body)
         self.frames.pop()
@@ -394,17 +400,17 @@ class Planner:
             if _orders(choices, same):
                 same = None  # the flags order it too
             elif instruction.pipe not in _BARRIERS:
-                return min((same, *latest.values()), key=lambda n: n.site.begin)  # for all pipes
+                return min((same, *latest.values()), key=lambda n: n.point.begin)  # for all pipes
         for choice in choices:
             chooser.accept(choice)
         return same
 
     def choose(self, need: Need) -> _Choice:
         """Return where a flag from an earlier statement stands."""
-        site = self.now.site
+        point = self.now.point
         if isinstance(need, Instruction) and need.block is self.now.block:
-            return need, need.site, site, _with(need.knows, need.queue, need.number)
-        met = meeting(need.site, site)
+            return need, need.point, point, _with(need.knows, need.queue, need.number)
+        met = meeting(need.point, point)
         assert met is not None
         return need, *met, self.token(met[0], need.queue)
 
@@ -419,26 +425,26 @@ class Planner:
         self._note(flag, wait_before, need)
         learn_inside(self.clock, self.frames, target, token, wait_before.block.depth)
 
-    def _note(self, what: Flag | Site, place: Site, need: Need) -> None:
-        """Note what is added before ``place`` for the present instruction."""
-        acts, since, needed = 2 * place.begin, 2 * need.site.begin, 2 * self.now.site.begin
-        apart = self._is_apart(need.site, self.now.block)
+    def _note(self, what: Flag | ProgramPoint, point: ProgramPoint, need: Need) -> None:
+        """Note what is added before ``point`` for the present instruction."""
+        acts, since, needed = 2 * point.begin, 2 * need.point.begin, 2 * self.now.point.begin
+        apart = self._is_apart(need.point, self.now.block)
         self.log.append(_Added(what, acts, since, since, needed, self.late, apart))
 
-    def _is_apart(self, site: Site, block: Block) -> bool:
-        """True if several ways, or perhaps none, lead from a statement to one in ``block``.
+    def _is_apart(self, point: ProgramPoint, block: Block) -> bool:
+        """True if several paths, or perhaps none, lead from a statement to one in ``block``.
 
-        One way leads on in an arm of a branch in the function's own block, if no other branch or
+        One path leads on in an arm of a branch in the function's own block, if no other branch or
         loop is between: arms that nothing goes through are not planned. Not so from before the
         branch: an earlier statement of the arm may need a flag that waits there, too.
         """
-        if site.block is not block:
+        if point.block is not block:
             return True
         if not self.in_arm(block):
             return False
         branch = owner_of(block)
         is_alone = isinstance(branch.stmt, IfStmt) and branch.block is self.root
-        return not is_alone or site.begin < self.finished
+        return not is_alone or point.begin < self.finished
 
     def in_arm(self, block: Block) -> bool:
         """True if a block is an arm of a branch, or inside one: perhaps nothing goes there."""
@@ -451,10 +457,12 @@ class Planner:
             self.arms[block] = known
         return known
 
-    def add_flag(self, form: Form, choice: _Choice, target: int, place: Site | Block) -> Flag:
-        """Return the flag of this form with a wait at ``place``, set late enough for ``choice``."""
+    def add_flag(
+        self, form: Form, choice: _Choice, target: int, where: ProgramPoint | Block
+    ) -> Flag:
+        """Return the flag of this form with a wait at ``where``, set late enough for ``choice``."""
         need, set_after, wait_before, token = choice
-        key = (need.queue * PIPES + target, form is PRIMED, place)
+        key = (need.queue * PIPES + target, form is PRIMED, where)
         flag = self.flags.get(key)
         if flag is None:
             flag = self.flags[key] = Flag(form, need.queue, target, set_after, wait_before)
@@ -475,53 +483,53 @@ class Planner:
         """True if the wait for a flag is over for sure when another one of its pipes is set."""
         if not earlier.number or not flag.number or self.has_lost:
             return False
-        number, site = earlier.number, earlier.wait_before
-        if site.blocks:  # perhaps the instruction behind the wait does not happen
-            number = self._next_sure(site, earlier.target)
+        number, point = earlier.number, earlier.wait_before
+        if point.blocks:  # perhaps the instruction behind the wait does not happen
+            number = self._next_sure(point, earlier.target)
         return flag.known >= number
 
-    def _next_sure(self, site: Site, pipe: int) -> float:
+    def _next_sure(self, point: ProgramPoint, pipe: int) -> float:
         """Return the number of the first instruction that a pipe has behind a statement for sure.
 
         One that does not happen is known to be complete by who knows all before it, so that this
         says nothing of waits before it. Infinity if there is none.
         """
-        block = site.block
+        block = point.block
         while True:
             of_pipe = self.always.get(block)
             if of_pipe is None:
                 of_pipe = self.always[block] = {}
-                for inner in block.sites:
+                for inner in block.points:
                     if (found := self.accesses.at.get(inner)) is not None:
                         of_pipe.setdefault(found.queue, []).append((inner.index, found.number))
             listed = of_pipe.get(pipe, ())
-            at = bisect_right(listed, (site.index, inf))
+            at = bisect_right(listed, (point.index, inf))
             if at < len(listed):
                 return listed[at][1]
             if block.owner is None:
                 return inf
-            site, block = block.owner, block.owner.block
+            point, block = block.owner, block.owner.block
 
     def bar(self, instruction: Instruction, clock: Clock, count: Row) -> None:
         """Add a barrier before an instruction: of its pipe, if that has one."""
         kind = instruction.pipe if instruction.pipe in _BARRIERS else _ALL
-        site = instruction.site
-        if site in self.bars:
-            self.bars[site].append(kind)
+        point = instruction.point
+        if point in self.bars:
+            self.bars[point].append(kind)
         else:
-            self.bars[site] = [kind]
+            self.bars[point] = [kind]
         pass_bar(clock, kind, count)
 
-    def suspects(self) -> list[Flag | Site]:
-        """Return the flags, and the places of barriers, that others may make superfluous.
+    def suspects(self) -> list[Flag | ProgramPoint]:
+        """Return the flags, and the program points of barriers, that others may make superfluous.
 
         An instruction is met when what stands before it in the text is planned. But some of what
         is planned later acts earlier: flags that wait before a branch or loop for an instruction
         inside it, and what the second iteration of a loop adds. Nor does the plan count on what
         that does behind the loop, or on what statements inside a loop do for its next iteration.
         """
-        suspects: dict[Flag | Site, None] = {}
-        needed: set[Flag | Site] = set()
+        suspects: dict[Flag | ProgramPoint, None] = {}
+        needed: set[Flag | ProgramPoint] = set()
         acts: list[int] = []  # of what is planned later, negative: they fall in the text, mostly
         for added in reversed(self.log):
             last = bisect_right(acts, -added.needed)  # of those before the instruction
@@ -568,7 +576,7 @@ def learn_inside(
     """Let ``pipe`` know ``token`` since before the open statement in a block of ``depth``."""
     _learn(clock, pipe, token)
     for frame in reversed(frames):
-        if frame.site.block.depth < depth:
+        if frame.point.block.depth < depth:
             return
         for other in frame.clocks:
             _learn(other, pipe, token)
@@ -622,27 +630,27 @@ class _Replay:
 
     def run(self, block: Block) -> None:
         """Walk a block with the flags and barriers that it has so far."""
-        for site in block.sites:
-            for flag in self.planner.waits.get(site, ()):
+        for point in block.points:
+            for flag in self.planner.waits.get(point, ()):
                 if flag.form is not CLOSING and flag in self.tokens:
                     _learn(self.clock, flag.target, self.tokens[flag])
-            for kind in self.planner.bars.get(site, ()):
+            for kind in self.planner.bars.get(point, ()):
                 pass_bar(self.clock, kind, self.count)
-            self._site(site)
-            for flag in self.planner.sets.get(site, ()):
+            self._point(point)
+            for flag in self.planner.sets.get(point, ()):
                 if flag.form is not PRIMED:
                     self.tokens[flag] = _token(self.clock, self.count, flag.source)
 
-    def _site(self, site: Site) -> None:
-        instruction = self.planner.accesses.at.get(site)
+    def _point(self, point: ProgramPoint) -> None:
+        instruction = self.planner.accesses.at.get(point)
         if instruction is not None:
             self._instruction(instruction)
-        elif isinstance(site.stmt, ForStmt | WhileStmt):
-            self._loop(site, site.stmt)
-        elif isinstance(site.stmt, IfStmt):
-            self._branch(site)
+        elif isinstance(point.stmt, ForStmt | WhileStmt):
+            self._loop(point, point.stmt)
+        elif isinstance(point.stmt, IfStmt):
+            self._branch(point)
         else:
-            for inner in site.blocks:
+            for inner in point.blocks:
                 self.run(inner)
 
     def _instruction(self, instruction: Instruction) -> None:
@@ -655,15 +663,15 @@ class _Replay:
         same = self.planner.order(instruction, latest, self) if latest else None
         if same is not None:
             self.planner.bar(instruction, self.clock, self.count)
-            self._note(instruction.site, instruction.site, same)
+            self._note(instruction.point, instruction.point, same)
         if instruction.in_order:
             self.clock[pipe] = _with(self.clock[pipe], pipe, self.count[pipe])
 
     def choose(self, need: Need) -> _Choice:
         """Return where a flag from the iteration before stands."""
         assert self.instruction is not None
-        set_after = lifted(need.site, self.body)
-        wait_before = lifted(self.instruction.site, self.body)
+        set_after = lifted(need.point, self.body)
+        wait_before = lifted(self.instruction.point, self.body)
         token = self.planner.token(set_after, need.queue)
         return need, set_after, wait_before, token
 
@@ -681,48 +689,50 @@ class _Replay:
         self._note(flag, wait, need)
         learn_inside(self.clock, self.frames, target, token, self.body.depth)
 
-    def _note(self, what: Flag | Site, place: Site, need: Need) -> None:
-        """Note what is added before ``place``, or at the end of the body."""
+    def _note(self, what: Flag | ProgramPoint, point: ProgramPoint, need: Need) -> None:
+        """Note what is added before ``point``, or at the end of the body."""
         assert self.instruction is not None
         closing = isinstance(what, Flag) and what.form is CLOSING
-        acts = 2 * (self.body.end if closing else place.begin) - 1
-        since, needed = 2 * need.site.begin, 2 * self.body.end + 1
+        acts = 2 * (self.body.end if closing else point.begin) - 1
+        since, needed = 2 * need.point.begin, 2 * self.body.end + 1
         block = self.instruction.block
-        apart = block is not self.body or need.site.block is not block or self.planner.in_arm(block)
+        apart = (
+            block is not self.body or need.point.block is not block or self.planner.in_arm(block)
+        )
         self.planner.log.append(_Added(what, acts, since, 0, needed, self.planner.late, apart))
         self.planner.late = max(self.planner.late, needed)
 
-    def _branch(self, site: Site) -> None:
-        taken = self.planner.taken(site)
+    def _branch(self, point: ProgramPoint) -> None:
+        taken = self.planner.taken(point)
         if taken is not None:
-            for arm in site.blocks[taken : taken + 1]:
+            for arm in point.blocks[taken : taken + 1]:
                 self.run(arm)
             return
         entry = self.clock
         done: list[Clock] = []
-        frame = _Frame(site, [entry])
+        frame = _Frame(point, [entry])
         self.frames.append(frame)
-        for arm in site.blocks:
+        for arm in point.blocks:
             self.clock = entry[:]
             self.run(arm)
             done.append(self.clock)
             frame.clocks.append(self.clock)
         self.frames.pop()
-        if len(site.blocks) == 1:
+        if len(point.blocks) == 1:
             done.append(entry)
         self.clock = _lowest(done)
 
-    def _loop(self, site: Site, stmt: ForStmt | WhileStmt) -> None:
+    def _loop(self, point: ProgramPoint, stmt: ForStmt | WhileStmt) -> None:
         trips = trip_count(stmt)
         if trips == 0:
             return
-        body = site.blocks[0]
+        body = point.blocks[0]
         carried = self.planner.carried.get(body, ())
         for flag in carried:
             if flag.form is PRIMED:
                 self.tokens[flag] = _token(self.clock, self.count, flag.source)
         entry = self.clock[:]
-        self.frames.append(_Frame(site, [entry]))
+        self.frames.append(_Frame(point, [entry]))
         self.run(body)
         self.frames.pop()
         for flag in carried:

@@ -10,7 +10,7 @@ with states that can only know too much, so it proves the need in any case. Most
 by the very instruction before which they act, which shows without a trial when a statement is gone
 through.
 
-Knows plans, states and ways; event numbers are given later.
+Knows plans, states and paths; event numbers are given later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias
 from pypto._src.analysis.accesses import Instruction
 from pypto._src.analysis.affine import trip_count
 from pypto._src.analysis.branch_conditions import Counter, Iteration
-from pypto._src.analysis.stmt_tree import Block, Site, owner_of
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, owner_of
 from pypto._src.ir.nodes import Var
 from pypto._src.ir.stmts import ForStmt, Function, IfStmt, WhileStmt
 from pypto._src.passes.sync.checker_dataflow import OpenLoop
@@ -32,7 +32,7 @@ from pypto._src.passes.sync.plan_dataflow import PlanFlow, RaceError
 from pypto._src.passes.sync.planner import CLOSING, FORWARD, NONE, PRIMED, Flag, Planner
 from pypto._src.records import NamedTuple
 
-Suspect: TypeAlias = "Flag | Site"
+Suspect: TypeAlias = "Flag | ProgramPoint"
 """A flag, or the barriers before a statement."""
 
 _WORK: Final = 24
@@ -47,7 +47,9 @@ def prune(planner: Planner, function: Function, suspects: Sequence[Suspect]) -> 
     if dropped:
         planner.has_lost = True
         planner.flags = {key: flag for key, flag in planner.flags.items() if flag not in dropped}
-        planner.bars = {site: kinds for site, kinds in planner.bars.items() if site not in dropped}
+        planner.bars = {
+            point: kinds for point, kinds in planner.bars.items() if point not in dropped
+        }
 
 
 def superfluous(flow: PlanFlow, suspects: Iterable[Suspect]) -> set[Suspect]:
@@ -58,8 +60,8 @@ def superfluous(flow: PlanFlow, suspects: Iterable[Suspect]) -> set[Suspect]:
         return set()  # the plan itself is not sufficient
 
 
-class _Way(NamedTuple):
-    """What is decided on a way to a statement."""
+class _Path(NamedTuple):
+    """What is decided on a path to a statement."""
 
     iterations: dict[Var, tuple[Counter, Iteration]]
     assumed: dict[object, bool]
@@ -68,9 +70,9 @@ class _Way(NamedTuple):
 
 
 class _Front(NamedTuple):
-    """A way to a statement, and what holds there."""
+    """A path to a statement, and what holds there."""
 
-    way: _Way
+    path: _Path
     state: State
 
 
@@ -80,35 +82,34 @@ class _Verdict(Enum):
     OPEN = "the block ends before that is known"
 
 
-class _Places:
+class _OneKind:
     """Suspects of one kind by where they act."""
 
     def __init__(self) -> None:
-        self.local: dict[Site, list[Suspect]] = {}  # by the statement before which they act
-        self.carried: dict[
-            Site, list[Suspect]
-        ] = {}  # from one iteration to the next, by their loop
-        self.sites: set[Site] = set()  # those statements, and what holds them
+        self.local: dict[ProgramPoint, list[Suspect]] = {}  # by the statement before which they act
+        # From one iteration to the next, by their loop.
+        self.carried: dict[ProgramPoint, list[Suspect]] = {}
+        self.points: set[ProgramPoint] = set()  # those statements, and what holds them
         self.last: dict[Block, int] = {}  # the number of the last of them in a block
         # How many in a block may be superfluous.
         self.open: dict[Block, int] = defaultdict(int)
 
     def add(self, suspect: Suspect) -> None:
         """File a suspect."""
-        site = _acts_at(suspect)
+        point = _acts_at(suspect)
         if isinstance(suspect, Flag) and suspect.form is not FORWARD:
             self.carried.setdefault(owner_of(suspect.block), []).append(suspect)
         if not isinstance(suspect, Flag) or suspect.form is not CLOSING:
-            self.local.setdefault(site, []).append(suspect)
-        for each in (site, *_around(site)):
-            self.sites.add(each)
+            self.local.setdefault(point, []).append(suspect)
+        for each in (point, *_around(point)):
+            self.points.add(each)
             self.last[each.block] = max(self.last.get(each.block, 0), each.index)
             self.open[each.block] += 1
 
     def close(self, suspect: Suspect) -> None:
         """Take note that a suspect is needed where it acts."""
-        site = _acts_at(suspect)
-        for each in (site, *_around(site)):
+        point = _acts_at(suspect)
+        for each in (point, *_around(point)):
             self.open[each.block] -= 1
 
 
@@ -121,12 +122,12 @@ class _Trials:
 
     def __init__(self, flow: PlanFlow, suspects: Iterable[Suspect]) -> None:
         self.flow = flow
-        self.kinds = [_Places() for _ in range(3)]
+        self.kinds = [_OneKind() for _ in range(3)]
         self.closing: dict[Block, list[Flag]] = defaultdict(list)  # by the body of their loop
         for suspect in suspects:
             if isinstance(suspect, Flag) and suspect.form is CLOSING:
                 self.closing[suspect.block].append(suspect)
-            kind = 0 if isinstance(suspect, Site) else 1 if suspect.form is FORWARD else 2
+            kind = 0 if isinstance(suspect, ProgramPoint) else 1 if suspect.form is FORWARD else 2
             self.kinds[kind].add(suspect)
         self.needed: set[Suspect] = set()
         self.most = _WORK * len(flow.accesses.at) + _LEAST
@@ -134,44 +135,44 @@ class _Trials:
     def run(self) -> set[Suspect]:
         """Return the superfluous suspects."""
         flow = self.flow
-        last = max(places.last.get(flow.root, -1) for places in self.kinds)
-        fronts = [_Front(_Way({}, {}, 0, 0), State([flow.numbering.all] * PIPES))]
-        for site in flow.root.sites[: last + 1]:
-            behind, dropped = self._ahead(site, fronts), len(flow.dropped)
-            for places in self.kinds:
-                if site in places.sites:
-                    self._at(site, places, fronts)
+        last = max(kind.last.get(flow.root, -1) for kind in self.kinds)
+        fronts = [_Front(_Path({}, {}, 0, 0), State([flow.numbering.all] * PIPES))]
+        for point in flow.root.points[: last + 1]:
+            behind, dropped = self._ahead(point, fronts), len(flow.dropped)
+            for kind in self.kinds:
+                if point in kind.points:
+                    self._at(point, kind, fronts)
             if flow.steps > self.most:
                 break
-            if site.index < last:
+            if point.index < last:
                 if behind is None or len(flow.dropped) > dropped:
-                    behind = self._advance(site, fronts)
+                    behind = self._advance(point, fronts)
                 fronts = behind
         return flow.dropped
 
-    def _ahead(self, site: Site, fronts: Sequence[_Front]) -> list[_Front] | None:
-        """Return the ways behind a compound statement; see at once what is needed inside it.
+    def _ahead(self, point: ProgramPoint, fronts: Sequence[_Front]) -> list[_Front] | None:
+        """Return the paths behind a compound statement; see at once what is needed inside it.
 
         None if nothing in it is suspected.
         """
         flow = self.flow
-        if not site.blocks or flow.steps > self.most:
+        if not point.blocks or flow.steps > self.most:
             return None
-        if not any(places.open[block] for places in self.kinds for block in site.blocks):
+        if not any(kind.open[block] for kind in self.kinds for block in point.blocks):
             return None
         flow.look, flow.look_on = self._look, self._look_on
         try:
-            return self._advance(site, [_copied(front) for front in fronts])
+            return self._advance(point, [_copied(front) for front in fronts])
         finally:
             flow.look = flow.look_on = None
 
-    def _look(self, site: Site, state: State) -> None:
+    def _look(self, point: ProgramPoint, state: State) -> None:
         """Find what is needed in a state before a statement, one of those or of more knowledge."""
-        for places in self.kinds:
-            for suspect in places.local.get(site, ()):
-                if suspect not in self.needed and self._races(suspect, site, [state]):
+        for kind in self.kinds:
+            for suspect in kind.local.get(point, ()):
+                if suspect not in self.needed and self._races(suspect, point, [state]):
                     self.needed.add(suspect)
-                    places.close(suspect)
+                    kind.close(suspect)
 
     def _look_on(self, block: Block, state: State) -> None:
         """Find what the next iteration of a loop needs, in such a state at the end of its body.
@@ -187,79 +188,81 @@ class _Trials:
             if known is not None and self._unknown(instruction, known):
                 self.needed.add(suspect)
 
-    def _block(self, block: Block, places: _Places, fronts: list[_Front]) -> list[Suspect]:
+    def _block(self, block: Block, kind: _OneKind, fronts: list[_Front]) -> list[Suspect]:
         """Try what acts in a block; return what is open at its end."""
         undecided: list[Suspect] = []
-        last = places.last.get(block, -1)
-        for site in block.sites[: last + 1]:
-            if site in places.sites:
-                undecided += self._at(site, places, fronts)
+        last = kind.last.get(block, -1)
+        for point in block.points[: last + 1]:
+            if point in kind.points:
+                undecided += self._at(point, kind, fronts)
             if self.flow.steps > self.most:
                 break
-            if site.index < last:
-                fronts = self._advance(site, fronts)
+            if point.index < last:
+                fronts = self._advance(point, fronts)
         return undecided
 
-    def _at(self, site: Site, places: _Places, fronts: Sequence[_Front]) -> list[Suspect]:
+    def _at(self, point: ProgramPoint, kind: _OneKind, fronts: Sequence[_Front]) -> list[Suspect]:
         """Try what acts at a statement; return what is open at the end of its block."""
         suspects: list[Suspect] = []
         undecided: list[Suspect] = []
-        if any(places.open[block] for block in site.blocks):
-            suspects += self._inside(site, places, fronts)
-        for suspect in places.local.get(site, ()):
+        if any(kind.open[block] for block in point.blocks):
+            suspects += self._inside(point, kind, fronts)
+        for suspect in kind.local.get(point, ()):
             if suspect in self.needed:
                 continue
             if not isinstance(suspect, Flag) or suspect.form is not PRIMED:
                 suspects.append(suspect)
-            elif self._try(suspect, site, fronts) is _Verdict.NEEDED:  # here, whatever else it does
+            elif (
+                self._try(suspect, point, fronts) is _Verdict.NEEDED
+            ):  # here, whatever else it does
                 self.needed.add(suspect)
-        suspects += [s for s in places.carried.get(site, ()) if s not in self.needed]
+        suspects += [s for s in kind.carried.get(point, ()) if s not in self.needed]
         for suspect in suspects:
-            verdict = self._try(suspect, site, fronts)
+            verdict = self._try(suspect, point, fronts)
             if verdict is _Verdict.OPEN:
                 undecided.append(suspect)
             elif verdict is _Verdict.SUPERFLUOUS:
-                self._drop(suspect, site, fronts)
+                self._drop(suspect, point, fronts)
         return undecided
 
-    def _try(self, suspect: Suspect, begin: Site, fronts: Sequence[_Front]) -> _Verdict:
+    def _try(self, suspect: Suspect, begin: ProgramPoint, fronts: Sequence[_Front]) -> _Verdict:
         """Go on from a statement with and without a suspect."""
         flow, block = self.flow, begin.block
         if self._races(suspect, begin, [front.state for front in fronts]):
             return _Verdict.NEEDED
         trial, base = [_copied(f, suspect) for f in fronts], None
         visits = flow.visits
-        without: dict[Site, dict[tuple[object, ...], Any]] = {}
-        for index in range(begin.index, len(block.sites)):
-            site = block.sites[index]
+        without: dict[ProgramPoint, dict[tuple[object, ...], Any]] = {}
+        for index in range(begin.index, len(block.points)):
+            point = block.points[index]
             if flow.steps > self.most:
                 return _Verdict.NEEDED
             flow.dropped.add(suspect)
             flow.visits = without
             try:
-                trial = self._advance(site, trial)
+                trial = self._advance(point, trial)
             except RaceError:
                 return _Verdict.NEEDED
             finally:
                 flow.visits = visits
                 flow.dropped.discard(suspect)
-            base = self._advance(site, base or [_copied(front) for front in fronts])
+            base = self._advance(point, base or [_copied(front) for front in fronts])
             if all(a.state.same(b.state) for a, b in zip(trial, base, strict=True)):
                 return _Verdict.SUPERFLUOUS
         return _Verdict.SUPERFLUOUS if block is flow.root else _Verdict.OPEN
 
-    def _races(self, suspect: Suspect, site: Site, states: Sequence[State]) -> bool:
+    def _races(self, suspect: Suspect, point: ProgramPoint, states: Sequence[State]) -> bool:
         """True if the instruction before which a suspect acts races without it, on the chip.
 
         That spares most of what is needed its trial.
         """
         flow = self.flow
-        instruction = flow.accesses.at.get(site)
-        if instruction is None or site is not _acts_at(suspect):
+        instruction = flow.accesses.at.get(point)
+        if instruction is None or point is not _acts_at(suspect):
             return False
         flow.steps += 1
         pipe = instruction.queue
-        told = (flow.told(site, pipe, state, suspect) for state in states)
+        told = (flow.told(point, pipe, state, suspect) for state in states)
         return any(self._unknown(instruction, known) for known in told)
 
     def _unknown(self, instruction: Instruction, known: Bits) -> bool:
@@ -269,7 +272,7 @@ class _Trials:
             candidates &= ~self.flow.numbering.of_pipe[instruction.queue]
         return bool(candidates & ~known)
 
-    def _drop(self, suspect: Suspect, begin: Site, fronts: Sequence[_Front]) -> None:
+    def _drop(self, suspect: Suspect, begin: ProgramPoint, fronts: Sequence[_Front]) -> None:
         """Leave out what is superfluous from a statement on."""
         self.flow.dropped.add(suspect)
         if isinstance(suspect, Flag):
@@ -279,108 +282,112 @@ class _Trials:
             if begin.begin <= loop.begin <= begin.end:
                 self.flow.visits.pop(loop, None)  # they were of the loop with the suspect
 
-    def _advance(self, site: Site, fronts: list[_Front]) -> list[_Front]:
-        """Return the ways behind a statement; the states given change."""
+    def _advance(self, point: ProgramPoint, fronts: list[_Front]) -> list[_Front]:
+        """Return the paths behind a statement; the states given change."""
         flow = self.flow
-        if site.blocks:
+        if point.blocks:
             out: list[_Front] = []
-            for way, state in self._entered(site, fronts):
-                self._go(way)
-                out.append(_Front(way, flow.step(site, state)))
+            for path, state in self._entered(point, fronts):
+                self._go(path)
+                out.append(_Front(path, flow.step(point, state)))
             return out
-        acts = flow.before.get(site, ())
+        acts = flow.before.get(point, ())
         for _, state in fronts:
             flow.act(acts, state)
-            flow.step(site, state)
+            flow.step(point, state)
         return fronts
 
-    def _entered(self, site: Site, fronts: Sequence[_Front]) -> Iterator[_Front]:
-        """Yield the ways into a compound statement, behind the acts before it."""
+    def _entered(self, point: ProgramPoint, fronts: Sequence[_Front]) -> Iterator[_Front]:
+        """Yield the paths into a compound statement, behind the acts before it."""
         flow = self.flow
-        for way, state in fronts:
-            if site in flow.before:
-                flow.act(flow.before[site], state)
-            self._go(way)
-            key = flow.split_key(site)
+        for path, state in fronts:
+            if point in flow.before:
+                flow.act(flow.before[point], state)
+            self._go(path)
+            key = flow.split_key(point)
             if key is None:
-                yield _Front(way, state)
+                yield _Front(path, state)
                 continue
             for value in (True, False):
-                assumed = {**way.assumed, key: value}
-                yield _Front(way._replace(assumed=assumed, splits=way.splits + 1), state.copy())
+                assumed = {**path.assumed, key: value}
+                yield _Front(path._replace(assumed=assumed, splits=path.splits + 1), state.copy())
 
-    def _go(self, way: _Way) -> None:
-        """Let conditions be decided as on a way."""
-        self.flow.conditions.iterations = dict(way.iterations)
-        self.flow.conditions.assumed = dict(way.assumed)
-        self.flow.splits = way.splits
-        self.flow.loops = [OpenLoop([], [])] * way.depth
+    def _go(self, path: _Path) -> None:
+        """Let conditions be decided as on a path."""
+        self.flow.conditions.iterations = dict(path.iterations)
+        self.flow.conditions.assumed = dict(path.assumed)
+        self.flow.splits = path.splits
+        self.flow.loops = [OpenLoop([], [])] * path.depth
         self.flow.in_loop = False
 
     # ----- bodies -------------------------------------------------------------------------------
 
-    def _inside(self, site: Site, places: _Places, fronts: Sequence[_Front]) -> list[Suspect]:
+    def _inside(
+        self, point: ProgramPoint, kind: _OneKind, fronts: Sequence[_Front]
+    ) -> list[Suspect]:
         """Try what acts inside a compound statement; return what is open then."""
-        into: list[list[_Front]] = [[] for _ in site.blocks]
-        for front in self._entered(site, [_copied(front) for front in fronts]):
-            self._go(front.way)
-            stmt = site.stmt
+        into: list[list[_Front]] = [[] for _ in point.blocks]
+        for front in self._entered(point, [_copied(front) for front in fronts]):
+            self._go(front.path)
+            stmt = point.stmt
             if isinstance(stmt, ForStmt | WhileStmt):
-                into[0] += self._iterations(site, stmt, front)
+                into[0] += self._iterations(point, stmt, front)
                 continue
             taken = None
             if isinstance(stmt, IfStmt):
-                taken = self.flow.conditions.decide(stmt.condition, site.block)
-            for arm, ways in enumerate(into):
+                taken = self.flow.conditions.decide(stmt.condition, point.block)
+            for arm, paths in enumerate(into):
                 if taken is None or taken is (arm == 0):
-                    ways.append(_copied(front))
+                    paths.append(_copied(front))
         undecided: list[Suspect] = []
-        for block, ways in zip(site.blocks, into, strict=True):
-            undecided += self._block(block, places, ways)
+        for block, paths in zip(point.blocks, into, strict=True):
+            undecided += self._block(block, kind, paths)
         return undecided
 
-    def _iterations(self, site: Site, stmt: ForStmt | WhileStmt, front: _Front) -> Iterator[_Front]:
+    def _iterations(
+        self, point: ProgramPoint, stmt: ForStmt | WhileStmt, front: _Front
+    ) -> Iterator[_Front]:
         """Yield the iterations of a loop with what holds at their start, whichever went before."""
         flow, trips = self.flow, trip_count(stmt)
         if trips == 0:
             return
         context = flow.conditions.present()
-        flow.compound(site, front.state.copy())
-        iterations = flow.iterations_of(site, trips)
-        for iteration, head in flow.visits[site][context].heads.items():
-            for last in iterations.ways(iteration):
-                known = dict(front.way.iterations)
+        flow.compound(point, front.state.copy())
+        iterations = flow.iterations_of(point, trips)
+        for iteration, head in flow.visits[point][context].heads.items():
+            for last in iterations.endings(iteration):
+                known = dict(front.path.iterations)
                 if iterations.counter is not None:
                     known[iterations.counter.var] = (
                         iterations.counter,
                         iteration._replace(last=last),
                     )
-                way = front.way._replace(iterations=known, depth=front.way.depth + 1)
-                yield _Front(way, head.copy())
+                path = front.path._replace(iterations=known, depth=front.path.depth + 1)
+                yield _Front(path, head.copy())
 
 
 def _copied(front: _Front, without: Suspect | None = None) -> _Front:
     """Return a front whose state changes on its own, without the token of a flag."""
     state = front.state.copy()
     state.tokens.pop(without, None)
-    return _Front(front.way, state)
+    return _Front(front.path, state)
 
 
-def _acts_at(suspect: Suspect) -> Site:
+def _acts_at(suspect: Suspect) -> ProgramPoint:
     """Return the statement from which on it matters whether a suspect is there.
 
     That of a flag is its wait, unless its set is answered.
     """
-    if isinstance(suspect, Site):
+    if isinstance(suspect, ProgramPoint):
         return suspect
-    if suspect.form is not FORWARD or suspect.back == NONE:
+    if suspect.form is not FORWARD or suspect.ack == NONE:
         return suspect.wait_before
     return suspect.set_after if suspect.late is None else suspect.late
 
 
-def _around(site: Site) -> Iterator[Site]:
+def _around(point: ProgramPoint) -> Iterator[ProgramPoint]:
     """Yield the statements that hold one, the innermost first."""
-    owner = site.block.owner
+    owner = point.block.owner
     while owner is not None:
         yield owner
         owner = owner.block.owner

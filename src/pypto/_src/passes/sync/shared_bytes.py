@@ -38,11 +38,11 @@ class SharedBytes:
         """Return which two tiles of two statements share which bytes by the plan, if two do."""
         for a in _tiles(first):
             for b in _tiles(second):
-                place = _common(a, b)
+                span = _common(a, b)
                 one, other = user_name(a), user_name(b)
-                if place is not None and one != other and self._root(a) is not self._root(b):
+                if span is not None and one != other and self._root(a) is not self._root(b):
                     return (
-                        f"the memory plan gives {place} to {one} and {other}, which are not needed "
+                        f"the memory plan gives {span} to {one} and {other}, which are not needed "
                         "at once in the order of the text; smaller tiles would not share"
                     )
         return None
@@ -95,7 +95,7 @@ def _common(a: Var, b: Var) -> str | None:
 
 
 def _bytes(var: Var) -> tuple[MemorySpace, int, int] | None:
-    """Return the place of a tile: its memory, its first byte and the one behind its last."""
+    """Return the bytes of a tile: its memory, its first byte and the one behind its last."""
     memref: MemRef | None = var.type.memref if isinstance(var.type, TileType) else None
     begin = None if memref is None else const_value(memref.addr_)
     if memref is None or begin is None or begin < 0:

@@ -9,7 +9,7 @@ A tensor that a kernel returns and did not get is a new Out parameter ``out_<N>`
 in between a new parameter ``tmp_<N>``; callers create both.
 
 This module goes through statements, control flow and callers. Which ops make one loop nest, and
-what lies where, is decided by `tensor_groups` and `tensor_places`.
+what lies where, is decided by `fusion_groups` and `tensor_buffers`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-from pypto._src.analysis.accesses import SharedParams, tensor_roots
+from pypto._src.analysis.accesses import SharedParams, alias_bases
 from pypto._src.analysis.stmt_tree import call_of, number
 from pypto._src.diagnostics import Span
 from pypto._src.ir.enums import CoreType, ParamDirection
@@ -106,7 +106,7 @@ def _shared(program: Program) -> dict[str, list[SharedParams]]:
     kernels = [f for f in flat.functions_ if role(f) is Role.KERNEL]
     from pypto._src.analysis.call_aliases import call_aliases
 
-    aliases = call_aliases(flat, {f.name: tensor_roots(f, number(f)) for f in kernels})
+    aliases = call_aliases(flat, {f.name: alias_bases(f, number(f)) for f in kernels})
     return {name: [alias.params for alias in found] for name, found in aliases.items()}
 
 
@@ -207,18 +207,18 @@ class _Lowering:
 
         check_merges(function)
         self.function = function
-        from pypto._src.passes.tensors.tensor_buffers import Places
+        from pypto._src.passes.tensors.tensor_buffers import TensorBuffers
 
-        self.places = Places(function, shared)
+        self.buffers = TensorBuffers(function, shared)
         from pypto._src.passes.tensors.fusion_groups import Waiting
 
-        self.waiting = Waiting(function, self.places)
+        self.waiting = Waiting(function, self.buffers)
 
     def run(self) -> _Lowered:
         """Return the kernel with block ops."""
         stmts = self.block(self.function.body, None)
         function = self.function
-        added = (*self.places.added, *self.places.temporaries)
+        added = (*self.buffers.added, *self.buffers.temporaries)
         params = [
             *zip(function.params, function.param_directions, strict=True),
             *((param, ParamDirection.Out) for param in added),
@@ -240,7 +240,7 @@ class _Lowering:
             if isinstance(stmt, YieldStmt) and end is not None:
                 values = end(stmt)
                 self.waiting.flush()
-                self.write(YieldStmt([self.places.named(v) for v in values], stmt.span))
+                self.write(YieldStmt([self.buffers.named(v) for v in values], stmt.span))
             else:
                 self.statement(stmt)
         self.waiting.flush()
@@ -260,7 +260,7 @@ class _Lowering:
                 self.tensor_op(Var("_", call.type, stmt.span), call, stmt)
             case AssignStmt(var=var, value=Var() as source) if isinstance(var.type, TensorType):
                 self.waiting.in_memory(source)
-                self.places.rename(var, self.places.at(source), self.places.at(source))
+                self.buffers.rename(var, self.buffers.at(source), self.buffers.at(source))
             case AssignStmt() if isinstance(stmt.var.type, ScalarType) and not _has_call(stmt):
                 self.write(stmt)
             case IfStmt():
@@ -277,7 +277,7 @@ class _Lowering:
 
     def plain(self, stmt: Stmt) -> None:
         """Rewrite a statement that stays what it is, but for the names of tensors."""
-        new: Any = self.places.named(stmt)
+        new: Any = self.buffers.named(stmt)
         self.write(new)
         if isinstance(new, AssignStmt) and isinstance(new.var.type, TensorType):
             call = call_of(new)
@@ -285,7 +285,7 @@ class _Lowering:
             target = None
             if call is not None and op is not None and len(op.writes) == 1:
                 target = call.args[min(op.writes)]
-            self.places.buffer[new.var] = self.places.buffer.get(cast("Var", target), new.var)
+            self.buffers.buffer[new.var] = self.buffers.buffer.get(cast("Var", target), new.var)
 
     def tensor_op(self, var: Var, call: Call, stmt: Stmt) -> None:
         """Rewrite a tensor op."""
@@ -295,7 +295,7 @@ class _Lowering:
         from pypto._src.passes.tensors.fusion_groups import COPIES
 
         if op is tensor.create:
-            self.places.rename(var, self.places.home(var), self.places.home(var))
+            self.buffers.rename(var, self.buffers.home(var), self.buffers.home(var))
         elif op is tensor.view:
             self.view(var, call, stmt)
         elif op is tensor_math.assemble:
@@ -315,9 +315,9 @@ class _Lowering:
         source = call.args[0]
         assert isinstance(source, Var)
         self.waiting.in_memory(source)
-        name = self.places.at(source)
-        self.write(AssignStmt(var, self.places.named(call), stmt.span))
-        self.places.rename(var, var, name, part=True)
+        name = self.buffers.at(source)
+        self.write(AssignStmt(var, self.buffers.named(call), stmt.span))
+        self.buffers.rename(var, var, name, part=True)
 
     def assemble(self, var: Var, call: Call, span: Span) -> None:
         """Let a value go to a region of a tensor."""
@@ -326,14 +326,14 @@ class _Lowering:
         assert isinstance(source, Var)
         assert isinstance(offset, MakeTuple)
         self.waiting.in_memory(target)
-        at = tuple(self.places.named(each) for each in offset.elements)
+        at = tuple(self.buffers.named(each) for each in offset.elements)
         self.waiting.sink(source, target, at, var, span)
 
     # Control flow -----------------------------------------------------------------------------
 
     def branch(self, stmt: IfStmt) -> None:
         """Rewrite a branch; what its arms merge is copied to one place in each."""
-        merged = [self.places.merged(v) for v in stmt.return_vars]
+        merged = [self.buffers.merged(v) for v in stmt.return_vars]
 
         def end(last: YieldStmt) -> list[Expr]:
             return [
@@ -347,10 +347,10 @@ class _Lowering:
         if stmt.else_body is not None:
             other = seq(self.block(stmt.else_body, end), stmt.span)
         results = [
-            Var(self.places.name(v.name), v.type, v.span) if is_tensor else v
+            Var(self.buffers.name(v.name), v.type, v.span) if is_tensor else v
             for v, is_tensor in zip(stmt.return_vars, tensors, strict=True)
         ]
-        condition = self.places.named(stmt.condition)
+        condition = self.buffers.named(stmt.condition)
         self.write(IfStmt(condition, seq(then, stmt.span), other, results, stmt.span))
         self._after(stmt.return_vars, results, yielded)
 
@@ -358,23 +358,23 @@ class _Lowering:
         for var, name, value in zip(old, new, values, strict=False):
             if isinstance(var.type, TensorType):
                 assert isinstance(value, Var)
-                self.places.rename(var, name, value)
+                self.buffers.rename(var, name, value)
 
     def loop(self, stmt: ForStmt | WhileStmt) -> None:
         """Rewrite a loop; what it carries of several tensors lies in one place."""
-        homes = [self.places.merged(r) for r in stmt.return_vars]
+        homes = [self.buffers.merged(r) for r in stmt.return_vars]
         inits: list[Expr] = []
         for arg, home in zip(stmt.iter_args, homes, strict=True):
             init = arg.initValue
             inits.append(init if home is None else self.waiting.copied(init, home, stmt.span))
         self.waiting.flush()
-        inits = [self.places.named(init) for init in inits]
+        inits = [self.buffers.named(init) for init in inits]
         args: list[IterArg] = []
         for arg, init in zip(stmt.iter_args, inits, strict=True):
             if isinstance(arg.type, TensorType):
-                new = IterArg(self.places.name(arg.name), arg.type, init, arg.span)
+                new = IterArg(self.buffers.name(arg.name), arg.type, init, arg.span)
                 assert isinstance(init, Var)
-                self.places.rename(arg, new, init)
+                self.buffers.rename(arg, new, init)
                 args.append(new)
             else:
                 args.append(arg if init is arg.initValue else copy_with(arg, {"initValue": init}))
@@ -385,7 +385,7 @@ class _Lowering:
 
         body = seq(self.block(stmt.body, end), stmt.span)
         results = [
-            Var(self.places.name(v.name), v.type, v.span) if isinstance(v.type, TensorType) else v
+            Var(self.buffers.name(v.name), v.type, v.span) if isinstance(v.type, TensorType) else v
             for v in stmt.return_vars
         ]
         changes: dict[str, Any] = {
@@ -401,18 +401,18 @@ class _Lowering:
     ) -> list[Expr]:
         """Copy what an iteration hands on to where the loop carries it; return the names."""
         values = list(last.value)
-        places = {
-            self.places.buffer[new]: index
+        buffers = {
+            self.buffers.buffer[new]: index
             for index, (_, new, home) in enumerate(carried)
             if home is not None
         }
         for index, ((_, _, home), value) in enumerate(zip(carried, values, strict=True)):
             if home is None or not isinstance(value, Var) or value in self.waiting.values():
                 continue
-            at = places.get(self.places.buffer_of(value))
+            at = buffers.get(self.buffers.buffer_of(value))
             if at is not None and at != index:  # would be overwritten before it is copied
                 kept = Var(value.name, value.type, last.span)
-                self.places.homes[kept] = home = self.places.home(kept)
+                self.buffers.homes[kept] = home = self.buffers.home(kept)
                 self.waiting.sink(value, home, None, kept, last.span)
                 self.waiting.flush()
                 values[index] = kept
@@ -421,8 +421,8 @@ class _Lowering:
                 continue
             assert isinstance(value, Var)
             is_same = value not in self.waiting.values() and (
-                self.places.buffer_of(value) is self.places.buffer[new]
-                and self.places.at(value) not in self.places.part
+                self.buffers.buffer_of(value) is self.buffers.buffer[new]
+                and self.buffers.at(value) not in self.buffers.part
             )
             values[index] = value if is_same else self.waiting.copied(value, new, last.span)
         return values
@@ -431,17 +431,17 @@ class _Lowering:
         """Rewrite the return; what is no parameter yet becomes one."""
         values: list[Expr] = []
         for value in stmt.value:
-            home = self.places.homes.get(value) if isinstance(value, Var) else None
+            home = self.buffers.homes.get(value) if isinstance(value, Var) else None
             if home is None or not isinstance(value, Var):
                 values.append(value)
                 continue
             waits = value in self.waiting.values()
-            if waits or self.places.buffer_of(value) is self.places.buffer[home]:
+            if waits or self.buffers.buffer_of(value) is self.buffers.buffer[home]:
                 values.append(value)
             else:
                 values.append(self.waiting.copied(value, home, stmt.span))
         self.waiting.flush()
-        self.write(ReturnStmt([self.places.named(v) for v in values], stmt.span))
+        self.write(ReturnStmt([self.buffers.named(v) for v in values], stmt.span))
 
 
 class _Flat(Mutator):

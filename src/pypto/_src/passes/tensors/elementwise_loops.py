@@ -7,7 +7,7 @@ room for a second set; the last tile of a dimension that tiles do not fill overl
 Where rows are too long for reductions to have them whole, the group falls into several, and a
 reduction adds up its parts.
 
-Which ops make a group is decided by `tensor_groups`, where results lie by `tensor_places`.
+Which ops make a group is decided by `fusion_groups`, where results lie by `tensor_buffers`.
 """
 
 from __future__ import annotations

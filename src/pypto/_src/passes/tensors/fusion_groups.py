@@ -2,7 +2,7 @@
 
 Ops are taken in one after another, in the order of the program. A run of them whose tensors fit
 together is one `tile_tensors.Group`: what only its own ops use never goes to memory. What crosses a
-branch, a loop or the border of a group does, to its place in `tensor_places`. The order of reads
+branch, a loop or the border of a group does, to its place in `tensor_buffers`. The order of reads
 and writes stays.
 
 Knows single ops and the names of tensors, nothing of statements and control flow. The loops over
@@ -42,7 +42,7 @@ from pypto._src.passes.tensors.matmul_and_reshape_loops import (
     write_reshape,
     write_transpose,
 )
-from pypto._src.passes.tensors.tensor_buffers import Places, shape_of
+from pypto._src.passes.tensors.tensor_buffers import TensorBuffers, shape_of
 from pypto._src.records import NamedTuple
 
 COPIES: Final = {tensor_math.reshape: write_reshape, tensor_math.transpose: write_transpose}
@@ -75,8 +75,8 @@ class Waiting:
     ``stmts`` are the statements of the body that is being written; what waits is not among them.
     """
 
-    def __init__(self, function: Function, places: Places) -> None:
-        self.places = places
+    def __init__(self, function: Function, buffers: TensorBuffers) -> None:
+        self.buffers = buffers
         self.stmts: list[Stmt] = []
         self.pending: _Pending | None = None
         self.product: _Product | None = None
@@ -127,7 +127,9 @@ class Waiting:
     def _add(self, pending: _Pending, var: Var, call: Call) -> None:
         sources = _tensors(call)
         made = pending.group.shapes
-        args = [self.places.at(a) if isinstance(a, Var) and a not in made else a for a in call.args]
+        args = [
+            self.buffers.at(a) if isinstance(a, Var) and a not in made else a for a in call.args
+        ]
         member = Member(var, copy_with(call, {"args": tuple(args)}), tuple(sources))
         space = pending.group.joined([*(shape_of(s) for s in sources), aligned_shape(member)])
         assert space is not None
@@ -138,9 +140,9 @@ class Waiting:
         pending.calls.append((var, call))
 
     def _note_read(self, pending: _Pending, source: Var) -> None:
-        name = self.places.at(source)
-        buffer = self.places.buffer[name]
-        in_place = name not in self.places.part
+        name = self.buffers.at(source)
+        buffer = self.buffers.buffer[name]
+        in_place = name not in self.buffers.part
         pending.read[buffer] = pending.read.get(buffer, True) and in_place
 
     def _fits(self, var: Var, call: Call) -> bool:
@@ -156,7 +158,7 @@ class Waiting:
                 dropped = len(pending.group.shapes[source]) != len(shape_of(source))
                 if dropped:
                     return False
-            elif self.places.buffer_of(source) in pending.written:
+            elif self.buffers.buffer_of(source) in pending.written:
                 return False
         shapes = [*(shape_of(s) for s in sources), aligned_shape(Member(var, call, ()))]
         space = pending.group.joined(shapes)
@@ -169,16 +171,16 @@ class Waiting:
         self, source: Var, target: Var, offset: tuple[Expr, ...] | None, after: Var, span: Span
     ) -> None:
         """Let ``source`` go to ``target`` at ``offset``, which is called ``after`` then."""
-        name = self.places.at(target)
-        buffer = self.places.buffer[name]
+        name = self.buffers.at(target)
+        buffer = self.buffers.buffer[name]
         sink = Sink(source, name, offset, span)
         product = self.product
         if product is not None and source is product.var:
-            read = {self.places.buffer_of(s) for s in _tensors(product.call)}
+            read = {self.buffers.buffer_of(s) for s in _tensors(product.call)}
             if buffer not in read:
                 product.sinks.append(sink)
                 product.results.append(after)
-                self.places.rename(after, name, name)
+                self.buffers.rename(after, name, name)
                 return
         if product is not None:
             self.flush()
@@ -193,13 +195,13 @@ class Waiting:
             space = pending.group.joined([shape_of(source)])
             assert space is not None
             self._note_read(pending, source)
-            pending.group.add_input(self.places.at(source), space)
-            sink = sink._replace(value=self.places.at(source))
+            pending.group.add_input(self.buffers.at(source), space)
+            sink = sink._replace(value=self.buffers.at(source))
         if buffer in pending.read:
             pending.group.exact = True
         pending.sinks.append((sink, after))
         pending.written.add(buffer)
-        self.places.rename(after, name, name)
+        self.buffers.rename(after, name, name)
 
     def copied(self, value: Expr, place: Var, span: Span) -> Expr:
         """Let ``value`` go to ``place``; return the name of that."""
@@ -222,7 +224,7 @@ class Waiting:
         made = pending.group.shapes
         if source not in made:
             # What an earlier copy reads may be overwritten a tile too early.
-            if self.places.buffer_of(source) in pending.written or buffer in pending.read:
+            if self.buffers.buffer_of(source) in pending.written or buffer in pending.read:
                 return False
             return (
                 not pending.group.members and pending.group.joined([shape_of(source)]) is not None
@@ -237,7 +239,7 @@ class Waiting:
             pending.read[buffer]
             and zero
             and whole
-            and name not in self.places.part
+            and name not in self.buffers.part
             and not pending.group.reduced
         )
 
@@ -276,14 +278,14 @@ class Waiting:
                 inside[source] = inside.get(source, 0) + 1
         for sink, _ in pending.sinks:
             inside[sink.value] = inside.get(sink.value, 0) + 1
-        homes = {self.places.buffer[sink.target] for sink, _ in pending.sinks}
+        homes = {self.buffers.buffer[sink.target] for sink, _ in pending.sinks}
         for var, call in pending.calls:
-            if self.places.homes.get(var) in homes:
+            if self.buffers.homes.get(var) in homes:
                 continue
             if self.uses.get(var, 0) > inside.get(var, 0):
-                home = self.places.home(var)
+                home = self.buffers.home(var)
                 pending.sinks.append((Sink(var, home, None, call.span), var))
-                self.places.rename(var, home, home)
+                self.buffers.rename(var, home, home)
         return pending
 
     def _write(self, pending: _Pending) -> None:
@@ -291,14 +293,14 @@ class Waiting:
         if not pending.sinks:
             return
         first = pending.calls[0][1].span if pending.calls else pending.sinks[0][0].span
-        builder = Builder(self.places.name, first)
+        builder = Builder(self.buffers.name, first)
         try:
             names = write_group(pending.group, builder)
         except PyptoError as error:
             raise error.at(builder.span) from None
         self.stmts += builder.stmts
         for (sink, after), name in zip(pending.sinks, names, strict=True):
-            self.places.rename(after, name, sink.target)
+            self.buffers.rename(after, name, sink.target)
 
     def _write_one_by_one(self, pending: _Pending) -> None:
         """Write a group that does not fit as several: each ends with its reductions."""
@@ -325,16 +327,16 @@ class Waiting:
         """Write copies within a tensor, which tile by tile would read what they have written."""
         for sink, after in pending.sinks:
             value = sink.value
-            if self.places.buffer[value] is self.places.buffer[sink.target]:
+            if self.buffers.buffer[value] is self.buffers.buffer[sink.target]:
                 copy = Var(value.name, value.type, sink.span)
-                self.sink(value, self.places.home(copy), None, copy, sink.span)
+                self.sink(value, self.buffers.home(copy), None, copy, sink.span)
                 self.flush()
                 value = copy
             self.sink(value, sink.target, sink.offset, after, sink.span)
             self.flush()
 
     def _waits(self, sink: Sink, pending: _Pending) -> bool:
-        return self.places.buffer[sink.target] in pending.read
+        return self.buffers.buffer[sink.target] in pending.read
 
     def _joins(self, current: _Pending, var: Var, call: Call) -> bool:
         sums = {v for v, c in current.calls if is_reduction(c)}
@@ -365,41 +367,41 @@ class Waiting:
     def multiply(self, var: Var, call: Call) -> None:
         """Let a product of matrices wait for where it goes."""
         self.flush()
-        args = [self.places.at(arg) if isinstance(arg, Var) else arg for arg in call.args]
+        args = [self.buffers.at(arg) if isinstance(arg, Var) else arg for arg in call.args]
         self.product = _Product(var, copy_with(call, {"args": tuple(args)}), [], [])
 
     def _write_product(self, product: _Product) -> None:
         var, call = product.var, product.call
         sinks, results = list(product.sinks), list(product.results)
         if self.uses.get(var, 0) > len(sinks):
-            home = self.places.home(var)
+            home = self.buffers.home(var)
             sinks.append(Sink(var, home, None, call.span))
             results.append(var)
         if not sinks:
             return
-        builder = Builder(self.places.name, call.span)
+        builder = Builder(self.buffers.name, call.span)
         try:
             names = write_product(builder, call, [(s.target, s.offset) for s in sinks])
         except PyptoError as error:
             raise error.at(call.span) from None
         self.stmts += builder.stmts
         for after, name, sink in zip(results, names, sinks, strict=True):
-            self.places.rename(after, name, sink.target)
+            self.buffers.rename(after, name, sink.target)
 
     def copy(self, var: Var, call: Call) -> None:
         """Write a tensor in another order to its home."""
         self._only_vector(call)
         self.flush()
         op = op_of(call)
-        home = self.places.home(var)
-        builder = Builder(self.places.name, call.span)
+        home = self.buffers.home(var)
+        builder = Builder(self.buffers.name, call.span)
         assert op is not None
         try:
-            name = COPIES[op](builder, self.places.named(call), home)
+            name = COPIES[op](builder, self.buffers.named(call), home)
         except PyptoError as error:
             raise error.at(call.span) from None
         self.stmts += builder.stmts
-        self.places.rename(var, name, home)
+        self.buffers.rename(var, name, home)
 
     def _only_vector(self, call: Call) -> None:
         if self.is_cube:

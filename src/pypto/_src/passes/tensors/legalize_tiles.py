@@ -21,7 +21,7 @@ from functools import cached_property
 from operator import is_
 from typing import Any, Final, cast
 
-from pypto._src.analysis.stmt_tree import Block, Site, number, rewrite
+from pypto._src.analysis.stmt_tree import Block, ProgramPoint, number, rewrite
 from pypto._src.diagnostics import Span
 from pypto._src.errors import OpError, PassError
 from pypto._src.ir.enums import MemorySpace
@@ -202,11 +202,11 @@ class _Rows:
         """Names for what is added; few functions need new ones."""
         return NewNames(variable_names(self._function))
 
-    def edit(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
+    def edit(self, point: ProgramPoint, stmt: Stmt) -> Sequence[Stmt]:
         """Return what stands in place of a statement."""
-        if site.stmt not in self._concerned:
+        if point.stmt not in self._concerned:
             return (stmt,)
-        return [legal for each in self._expanded(stmt) for legal in self._on_target(site, each)]
+        return [legal for each in self._expanded(stmt) for legal in self._on_target(point, each)]
 
     def _expanded(self, stmt: Stmt) -> Sequence[Stmt]:
         """Return what a call of a decomposed op stands for, down to ops that targets execute."""
@@ -248,7 +248,7 @@ class _Rows:
             self.spaces[var] = space
         return _assign(var, value, stmt.span)
 
-    def _on_target(self, site: Site, stmt: Stmt) -> Sequence[Stmt]:
+    def _on_target(self, point: ProgramPoint, stmt: Stmt) -> Sequence[Stmt]:
         if not isinstance(stmt, AssignStmt) or not isinstance(stmt.value, Call):
             return [stmt]
         call = stmt.value
@@ -269,9 +269,11 @@ class _Rows:
         length = lengths.get(RESULT)
         if op.columns or length is None or {*lengths.values()} != {length}:
             raise _refused(call, [kind for _, kind in tiles], stmt.span)
-        return self._on_rows(site, stmt, call, length)
+        return self._on_rows(point, stmt, call, length)
 
-    def _on_rows(self, site: Site, stmt: AssignStmt, call: Call, length: int) -> list[Stmt]:
+    def _on_rows(
+        self, point: ProgramPoint, stmt: AssignStmt, call: Call, length: int
+    ) -> list[Stmt]:
         out: list[Stmt] = []
         shape = self._row_shape(length)
         args: list[Expr] = []
@@ -279,7 +281,7 @@ class _Rows:
         assert op is not None
         for param, arg in zip(op.operands, call.args, strict=True):
             if isinstance(arg, Var) and isinstance(arg.type, TileType):
-                args.append(self._row(site, arg, out, stmt.span))
+                args.append(self._row(point, arg, out, stmt.span))
             elif param.kind == INTS and param.name == "shape":
                 args.append(shape)
             else:
@@ -291,22 +293,22 @@ class _Rows:
         if not isinstance(on_rows.type, TileType) or static_shape(on_rows.type) != (1, length):
             raise _refused(call, (), stmt.span)
         row = self._name(stmt.var, on_rows.type)
-        self.rows.setdefault(stmt.var, []).append((site.block, row))
+        self.rows.setdefault(stmt.var, []).append((point.block, row))
         self.candidates[stmt.var] = None
         assert isinstance(stmt.var.type, TileType)
         back = reshape.call([row, MakeTuple(stmt.var.type.shape)], {}, stmt.span)
         return [*out, _assign(row, on_rows, stmt.span), _assign(stmt.var, back, stmt.span)]
 
-    def _row(self, site: Site, column: Var, out: list[Stmt], span: Span) -> Var:
+    def _row(self, point: ProgramPoint, column: Var, out: list[Stmt], span: Span) -> Var:
         """Return the row of a column's bytes, reshaped in this block unless one is visible."""
         known = self.rows.setdefault(column, [])
         for block, row in known:
-            if block.begin <= site.begin <= block.end:
+            if block.begin <= point.begin <= block.end:
                 return row
         shape = self._row_shape(_COLUMN_LENGTH.of(column.type) or 0)
         call = reshape.call([column, shape], {}, span)
         row = self._name(column, call.type)
-        known.append((site.block, row))
+        known.append((point.block, row))
         out.append(_assign(row, call, span))
         return row
 

@@ -111,17 +111,17 @@ def _run(shape: Sequence[int]) -> int:
     return max((axis for axis, size in enumerate(shape) if size != 1), default=len(shape) - 1)
 
 
-def _place(linear: Expr, shape: Sequence[int], run: int) -> list[Expr]:
+def _indices(linear: Expr, shape: Sequence[int], run: int) -> list[Expr]:
     """Return the index of element ``linear`` of a tensor of ``shape``."""
-    place: list[Expr] = [ConstInt(0)] * len(shape)
+    indices: list[Expr] = [ConstInt(0)] * len(shape)
     rest = linear
     for axis in range(run, -1, -1):
         if shape[axis] == 1:
             continue
         is_outer = math.prod(shape[:axis]) == 1
-        place[axis] = rest if is_outer else _fold(FloorMod, rest, shape[axis])
+        indices[axis] = rest if is_outer else _fold(FloorMod, rest, shape[axis])
         rest = _fold(FloorDiv, rest, shape[axis])
-    return place
+    return indices
 
 
 def _fold(kind: Any, value: Expr, by: int) -> Expr:
@@ -169,10 +169,10 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
     def body(b: Builder, offsets: Sequence[Expr], now: list[Var]) -> list[Var]:
         (at,) = offsets
         sizes = [length if axis == from_axis else 1 for axis in range(len(old))]
-        tile = load_tile(b, source, _place(at, old, from_axis), sizes)
+        tile = load_tile(b, source, _indices(at, old, from_axis), sizes)
         sizes = [length if axis == to_axis else 1 for axis in range(len(new))]
         tile = shaped(b, tile, sizes if len(sizes) > 1 else [1, *sizes])
-        return [store_tile(b, tile, _place(at, new, to_axis), sizes, now[0])]
+        return [store_tile(b, tile, _indices(at, new, to_axis), sizes, now[0])]
 
     return nest(b, [ConstInt(total)], [length], [target], body, ["run"])[0]
 
@@ -397,12 +397,12 @@ class _Product:
             (acc,) = b.loop("k", (self.depth, self.inner, self.depth), [acc], iteration)
         rows = slice(0 if self.has_rows else 1, None)
         sizes = (*[1] * len(self.stack), *valid[rows])
-        place = (*offsets[: len(self.stack)], *offsets[-2:][rows])
+        indices = (*offsets[: len(self.stack)], *offsets[-2:][rows])
         out: list[Var] = []
         for target, (_, offset) in zip(now, self.sinks, strict=True):
-            at = list(place)
+            at = list(indices)
             if offset is not None:
-                at = [plus(o, each) for o, each in zip(offset, place, strict=True)]
+                at = [plus(o, each) for o, each in zip(offset, indices, strict=True)]
             operands = (acc, MakeTuple(at), MakeTuple(sizes), target)
             out.append(b.let(target.name, memory.store.build(operands, {}, b.span)))
         return out

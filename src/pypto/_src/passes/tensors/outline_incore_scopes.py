@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from pypto._src.analysis.accesses import tensor_roots
-from pypto._src.analysis.stmt_tree import Block, call_of, number, sites_in
+from pypto._src.analysis.accesses import alias_bases
+from pypto._src.analysis.stmt_tree import Block, call_of, number, points_in
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import CoreType, FunctionType, ParamDirection
@@ -182,7 +182,7 @@ class _Outliner(Mutator):
         self._function_names = names
         self._names = NewNames(variable_names(function))
         self._uses = _counted(_used_by([function.body]))
-        self._roots = tensor_roots(function, number(function))
+        self._roots = alias_bases(function, number(function))
         self._made = {
             stmt.var: stmt for stmt in stmts_in(function.body) if isinstance(stmt, AssignStmt)
         }
@@ -462,7 +462,7 @@ def _copying_core(stmt: Stmt, makers: Mapping[Var, CoreType | None]) -> CoreType
 
 
 def check_merges(function: Function) -> None:
-    """Check that no variable is, by the way taken, a tensor that is written or another one.
+    """Check that no variable is, depending on the path, a tensor that is written or another one.
 
     What it is then would have to be seen through it; a tensor of its own would not show it.
 
@@ -470,7 +470,7 @@ def check_merges(function: Function) -> None:
         PassError: there is such a variable.
     """
     root = number(function)
-    roots = tensor_roots(function, root)
+    roots = alias_bases(function, root)
     merged = {var: names for var, names in roots.items() if len(names) > 1}
     if not merged:
         return
@@ -491,8 +491,8 @@ def _accessed(root: Block, roots: Mapping[Var, Sequence[Var]]) -> tuple[set[Var]
     """Return the tensors that ops read, and those that they write."""
     read: set[Var] = set()
     written: set[Var] = set()
-    for site in sites_in(root):
-        for node in _calls_of(site.stmt):
+    for point in points_in(root):
+        for node in _calls_of(point.stmt):
             op = op_of(node)
             if op is None:
                 continue
@@ -509,7 +509,7 @@ def with_directions(kernel: Function) -> Function:
     A tensor that ops write is Out, one that they read as well InOut; all else is In.
     """
     root = number(kernel)
-    read, written = _accessed(root, tensor_roots(kernel, root))
+    read, written = _accessed(root, alias_bases(kernel, root))
     pairs = [(p, _direction(p in read, p in written)) for p in kernel.params]
     return Function(
         kernel.name, pairs, kernel.return_types, kernel.body, kernel.span, kernel.func_type

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pypto._src.analysis.accesses import SharedParams, heads, tensor_roots
+from pypto._src.analysis.accesses import SharedParams, alias_bases, heads
 from pypto._src.analysis.stmt_tree import number
 from pypto._src.errors import PassError
 from pypto._src.ir.fresh_names import NewNames
@@ -21,7 +21,7 @@ from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import uses, variable_names
 
 
-class Places:
+class TensorBuffers:
     """Where the tensors of one kernel lie, and what they are called at present.
 
     ``added`` and ``temporaries`` are the new parameters; of the old ones some may be ``shared``
@@ -36,7 +36,7 @@ class Places:
         self._mapped = _Names(self._now)
         self.added: list[Var] = []
         self.temporaries: list[Var] = []
-        self._roots = tensor_roots(function, number(function))
+        self._roots = alias_bases(function, number(function))
         self.homes: dict[Var, Var] = {}
         self._params = set(function.params)
         self._symbols = self._params | {
@@ -54,9 +54,13 @@ class Places:
             if member == head:
                 continue
             self.buffer[params[member]] = params[head]
-            ways = [each.distance for each in shared if each[:2] == (head, member)]
+            distances = [each.distance for each in shared if each[:2] == (head, member)]
             is_same = same_dims(shape_of(params[head]), shape_of(params[member]))
-            if not is_same or not ways or any(way is None or any(way) for way in ways):
+            if (
+                not is_same
+                or not distances
+                or any(distance is None or any(distance) for distance in distances)
+            ):
                 self.part.add(params[member])
 
     def _results(self, function: Function) -> None:
