@@ -118,6 +118,7 @@ class Generator:
         ops = list(self.define.BY_PYTHON_NAME.items())
         names = {op.overload for _, op in ops if op.level in _LEVELS}
         names |= {name for (level, name), _ in ops if level == "block"}
+        names |= self.unified.ON_SCALARS
         return {name: self.unified.unified(name) for name in sorted(names)}
 
     def singles(self, short: Mapping[str, Any]) -> dict[str, dict[str, str]]:
@@ -204,11 +205,12 @@ class Generator:
 
     def on_scalars(self, name: str) -> Iterator[str]:
         """Yield the overload for scalars, if the name is one of theirs."""
-        if name in self.unified.SCALAR_BINARY:
-            text = self.unified.SCALAR_BINARY[name].__doc__.lower().rstrip(".")
+        scalars = import_module("pypto._src.ir.scalar_ops")
+        if name in scalars.BINARY_FUNCTIONS:
+            text = scalars.BINARY_FUNCTIONS[name].__doc__.lower().rstrip(".")
             yield stub(name, "lhs: Scalar, rhs: Scalar", "Scalar", f"Return {text} of two scalars.")
-        elif name in self.unified.SCALAR_UNARY:
-            text = self.unified.SCALAR_UNARY[name].__doc__.lower().rstrip(".")
+        elif name in scalars.UNARY_FUNCTIONS:
+            text = scalars.UNARY_FUNCTIONS[name].__doc__.lower().rstrip(".")
             yield stub(name, "scalar: Scalar", "Scalar", f"Return {text} of a scalar.")
         elif name == "cast":
             doc = "Return a scalar as a value of ``target_type``."

@@ -29,7 +29,7 @@ ir.static_names
 ir.node_base ir.enums ir.fresh_names ir.name_rules
 ir.inspect ir.inspect.highlight
 ir.nodes
-ir.unchecked ir.stmts ir.interning
+ir.unchecked ir.stmts ir.interning ir.scalar_ops
 ir.annotations ir.result_type_cache ir.emit_sites
 ir.opdef
 ir.inspect.source_names

@@ -8,44 +8,13 @@ a division by zero.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError
-from pypto._src.ir.nodes import (
-    Abs,
-    Add,
-    And,
-    BinaryExpr,
-    BitAnd,
-    BitNot,
-    BitOr,
-    BitShiftLeft,
-    BitShiftRight,
-    BitXor,
-    Cast,
-    Eq,
-    FloatDiv,
-    FloorDiv,
-    FloorMod,
-    Ge,
-    Gt,
-    Le,
-    Lt,
-    Max,
-    Min,
-    Mul,
-    Ne,
-    Neg,
-    Not,
-    Or,
-    Pow,
-    Sub,
-    UnaryExpr,
-    Xor,
-)
+from pypto._src.ir.nodes import SHIFT, BinaryExpr, Cast, UnaryExpr
+from pypto._src.ir.scalar_ops import BINARY, UNARY
 from pypto._src.lazy import lazy_module
 
 if TYPE_CHECKING:
@@ -93,57 +62,6 @@ def _float_wrapper(dtype: DataType) -> Wrap:
     return wrap
 
 
-def _no_zero(value: Any, symbol: str) -> None:
-    if value == 0:
-        raise EvaluationError(f"'{symbol}' by zero", slug="division-by-zero")
-
-
-def _int_divide(a: int, b: int) -> int:
-    _no_zero(b, "/")
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
-
-def _int_floor_divide(a: int, b: int) -> int:
-    _no_zero(b, "//")
-    return a // b
-
-
-def _int_modulo(a: int, b: int) -> int:
-    _no_zero(b, "%")
-    return a % b
-
-
-def _divide(a: float, b: float) -> float:
-    if b != 0:
-        return a / b
-    if a == 0 or math.isnan(a):
-        return math.nan
-    return math.copysign(math.inf, a) * math.copysign(1.0, b)
-
-
-def _floor_divide(a: float, b: float) -> float:
-    quotient = _divide(a, b)
-    return float(math.floor(quotient)) if math.isfinite(quotient) else quotient
-
-
-def _modulo(a: float, b: float) -> float:
-    if b == 0 or math.isinf(a) or math.isnan(a) or math.isnan(b):
-        return math.nan
-    return a % b
-
-
-def _int_power(a: int, b: int) -> int:
-    if b < 0:
-        raise EvaluationError(f"'**' of integers with exponent {b}", slug="negative-exponent")
-    return pow(a, b, 1 << 64) if a >= 0 else pow(-a, b, 1 << 64) * (-1 if b % 2 else 1)
-
-
-def _power(a: float, b: float) -> float:
-    with np.errstate(all="ignore"):
-        return float(np.float64(a) ** np.float64(b))
-
-
 def _shift(move: Callable[[int, int], int], dtype: DataType) -> Callable[[int, int], int]:
     bits = dtype.get_bit()
 
@@ -155,76 +73,17 @@ def _shift(move: Callable[[int, int], int], dtype: DataType) -> Callable[[int, i
     return shift
 
 
-def _float_min(a: float, b: float) -> float:
-    return math.nan if math.isnan(a) or math.isnan(b) else min(a, b)
-
-
-def _float_max(a: float, b: float) -> float:
-    return math.nan if math.isnan(a) or math.isnan(b) else max(a, b)
-
-
-def _both(a: Any, b: Any) -> bool:
-    return bool(a) and bool(b)
-
-
-def _either(a: Any, b: Any) -> bool:
-    return bool(a) or bool(b)
-
-
-def _one(a: Any, b: Any) -> bool:
-    return bool(a) != bool(b)
-
-
-_COMMON: Final[dict[type, Any]] = {
-    Add: operator.add,
-    Sub: operator.sub,
-    Mul: operator.mul,
-    Eq: operator.eq,
-    Ne: operator.ne,
-    Lt: operator.lt,
-    Le: operator.le,
-    Gt: operator.gt,
-    Ge: operator.ge,
-    BitAnd: int.__and__,
-    BitOr: int.__or__,
-    BitXor: int.__xor__,
-    And: _both,
-    Or: _either,
-    Xor: _one,
-}
-_INTEGER: Final[dict[type, Callable[[Any, Any], Any]]] = {
-    FloatDiv: _int_divide,
-    FloorDiv: _int_floor_divide,
-    FloorMod: _int_modulo,
-    Pow: _int_power,
-    Min: min,
-    Max: max,
-}
-_FLOAT: Final[dict[type, Callable[[Any, Any], Any]]] = {
-    FloatDiv: _divide,
-    FloorDiv: _floor_divide,
-    FloorMod: _modulo,
-    Pow: _power,
-    Min: _float_min,
-    Max: _float_max,
-}
-_SHIFTS: Final[dict[type, Any]] = {
-    BitShiftLeft: int.__lshift__,
-    BitShiftRight: int.__rshift__,
-}
-
-
 def binary_function(kind: type[BinaryExpr], dtype: DataType) -> Callable[[Any, Any], Any]:
     """Return what ``kind`` computes on operands of ``dtype``, before wrapping.
 
     Raises:
         EvaluationError: the operator is not one on scalars.
     """
-    found = _COMMON.get(kind) or (_FLOAT if dtype.is_float() else _INTEGER).get(kind)
-    if found is not None:
-        return found
-    if kind in _SHIFTS:
-        return _shift(_SHIFTS[kind], dtype)
+    row = BINARY.get(kind)
+    if row is not None:
+        own = row.on_floats if dtype.is_float() else row.on_integers
+        meaning = own or row.python or kind.fold
+        return _shift(meaning, dtype) if kind.precedence == SHIFT else meaning
     raise EvaluationError(f"the operator {kind.__name__} has no meaning on numbers")
 
 
@@ -236,14 +95,9 @@ def unary_function(kind: type[UnaryExpr], source: DataType, target: DataType) ->
     """
     if kind is Cast:
         return _cast(source, target)
-    functions: dict[type, Wrap] = {
-        Neg: operator.neg,
-        Abs: abs,
-        Not: operator.not_,
-        BitNot: operator.invert,
-    }
-    if kind in functions:
-        return functions[kind]
+    row = UNARY.get(kind)
+    if row is not None:
+        return (row.on_floats if source.is_float() else row.on_integers) or row.python or kind.fold
     raise EvaluationError(f"the operator {kind.__name__} has no meaning on numbers")
 
 

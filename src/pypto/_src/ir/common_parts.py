@@ -14,23 +14,18 @@ from typing import Final
 from pypto._src.ir.nodes import (
     And,
     BinaryExpr,
-    BitShiftLeft,
-    BitShiftRight,
     Call,
     ConstInt,
     Expr,
-    FloatDiv,
-    FloorDiv,
-    FloorMod,
     IRNode,
     MakeTuple,
     Or,
-    Pow,
     ScalarType,
     TupleGetItemExpr,
     UnaryExpr,
     Var,
 )
+from pypto._src.ir.scalar_ops import ROWS
 from pypto._src.ir.stmts import AssignStmt, Function, Program, Stmt, WhileStmt
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import held_by, is_flat, stmts_in
@@ -41,7 +36,7 @@ from pypto._src.ir.unchecked import checked_tuple
 _USUAL: Final = frozenset({Var, ConstInt})
 _MOST_PARTS: Final = 512  # of a statement that is left as it is
 _MOST_WRITTEN: Final = 1 << 18  # parts of an expression that is written out
-_CAN_FAIL: Final = (FloorDiv, FloorMod, FloatDiv, Pow, BitShiftLeft, BitShiftRight)
+_CAN_FAIL: Final = tuple(row.node for row in ROWS if row.can_fail)
 _FIELDS: Final = ("value", "expr", "condition", "start", "stop", "step")
 
 

@@ -703,9 +703,13 @@ class Cast(UnaryExpr, metaclass=NodeMeta, symbol="cast", precedence=CALL, fold=l
     """The operand as another element type."""
 
 
-COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
-LOGICAL: Final = (And, Or, Xor)
-BITWISE: Final = (BitAnd, BitOr, BitXor, BitShiftLeft, BitShiftRight)
+def _with_precedence(*levels: int) -> tuple[type[BinaryExpr], ...]:
+    return tuple(cls for cls in BinaryExpr.__subclasses__() if cls.precedence in levels)
+
+
+COMPARISONS: Final = _with_precedence(COMPARE)
+LOGICAL: Final = _with_precedence(AND, OR, XOR)
+BITWISE: Final = _with_precedence(BIT_AND, BIT_OR, BIT_XOR, SHIFT)
 
 
 class MakeTuple(Expr, metaclass=NodeMeta):

@@ -14,18 +14,13 @@ from pypto._src.dtypes import fits, holds
 from pypto._src.errors import OpError
 from pypto._src.ir.annotations import unwrapped
 from pypto._src.ir.nodes import (
-    Abs,
-    BinaryExpr,
     Cast,
     ConstFloat,
     ConstInt,
     Expr,
-    Max,
-    Min,
     ScalarType,
     TensorType,
     TileType,
-    UnaryExpr,
     binary,
     caller_span,
     unary,
@@ -45,11 +40,8 @@ from pypto._src.ir.opdef import (
     shown,
     with_span,
 )
+from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
-
-SCALAR_BINARY: Final[dict[str, type[BinaryExpr]]] = {"min": Min, "max": Max}
-SCALAR_UNARY: Final[dict[str, type[UnaryExpr]]] = {"abs": Abs}
-"""Unified names that also work on scalars."""
 
 _OPERAND: Final = "input"
 """What the first operand of every unified name is also called, whatever it is."""
@@ -133,11 +125,11 @@ class Unified:
         """Return the expression on scalars that the call means, None if it means an op."""
         if not args or not _is_scalar(args[0]) or kwargs.keys() - {"target_type"}:
             return None
-        if self.name in SCALAR_BINARY and len(args) == 2 and _is_scalar(args[1]):
+        if self.name in BINARY_FUNCTIONS and len(args) == 2 and _is_scalar(args[1]):
             lhs, rhs = _typed(args[0], args[1], span), _typed(args[1], args[0], span)
-            return binary(SCALAR_BINARY[self.name], lhs, rhs, span)
-        if self.name in SCALAR_UNARY and len(args) == 1:
-            return unary(SCALAR_UNARY[self.name], args[0], span)
+            return binary(BINARY_FUNCTIONS[self.name], lhs, rhs, span)
+        if self.name in UNARY_FUNCTIONS and len(args) == 1:
+            return unary(UNARY_FUNCTIONS[self.name], args[0], span)
         if self.name == "cast" and isinstance(args[0], Expr):
             dtype = [*args[1:], *kwargs.values()]
             return Cast(args[0], dtype[0], span) if len(dtype) == 1 else None
@@ -274,9 +266,11 @@ def _takes(op: OpDef[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) 
 def unified(name: str) -> OpDef[..., Any] | Unified | None:
     """Return what ``pl.<name>`` is: the op itself if it is the only one, None if there is none."""
     found = [op for op in OVERLOADS.get(name, []) if op.level in ("block", "tensor")]
+    if not found and name in ON_SCALARS:
+        return Unified(name)
     if not found:
         return BY_PYTHON_NAME.get(("block", name)) or BY_PYTHON_NAME.get(("tensor", name))
-    alone = len(found) == 1 and name not in _ON_SCALARS
+    alone = len(found) == 1 and name not in ON_SCALARS
     return found[0] if alone else Unified(name)
 
 
@@ -296,4 +290,5 @@ def named(level: str, name: str) -> OpDef[..., Any] | Unified | None:
     return BY_PYTHON_NAME.get((level, name))
 
 
-_ON_SCALARS: Final = {*SCALAR_BINARY, *SCALAR_UNARY, "cast"}
+ON_SCALARS: Final = {*BINARY_FUNCTIONS, *UNARY_FUNCTIONS, "cast"}
+"""Unified names that also work on scalars."""

@@ -13,45 +13,9 @@ from typing import Any, Final
 
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.enums import FunctionType, ParamDirection
-from pypto._src.ir.nodes import (
-    Abs,
-    Add,
-    And,
-    BinaryExpr,
-    BitAnd,
-    BitNot,
-    BitOr,
-    BitShiftLeft,
-    BitShiftRight,
-    BitXor,
-    Cast,
-    Eq,
-    Expr,
-    FloatDiv,
-    FloorDiv,
-    FloorMod,
-    Ge,
-    Gt,
-    Le,
-    Lt,
-    Max,
-    Min,
-    Mul,
-    Ne,
-    Neg,
-    Not,
-    Op,
-    Or,
-    Pow,
-    Sub,
-    TensorType,
-    TileType,
-    Type,
-    UnaryExpr,
-    UnknownType,
-    Xor,
-)
+from pypto._src.ir.nodes import Expr, Op, TensorType, TileType, Type, UnknownType
 from pypto._src.ir.opdef import ATTR, AXIS, INTS, KIND_TYPES, REQUIRED, TILE, OpDef, Param
+from pypto._src.ir.scalar_ops import ROWS
 from pypto._src.ops.lookup import REGISTRY
 from pypto._src.records import NamedTuple
 
@@ -91,38 +55,7 @@ MARKS: Final = {word: direction for direction, word in MARK.items()}
 # --------------------------------------------------------------------------------------------
 
 SCALAR_PREFIX: Final = "tensor.OP_SCALAR_"
-_SCALARS: Final[dict[str, type[BinaryExpr] | type[UnaryExpr]]] = {
-    "NOT": Not,
-    "NEG": Neg,
-    "ADD": Add,
-    "SUB": Sub,
-    "MUL": Mul,
-    "DIV": FloatDiv,
-    "MOD": FloorMod,
-    "BITAND": BitAnd,
-    "BITOR": BitOr,
-    "BITXOR": BitXor,
-    "EQ": Eq,
-    "NE": Ne,
-    "LT": Lt,
-    "LE": Le,
-    "GT": Gt,
-    "GE": Ge,
-    "AND": And,
-    "OR": Or,
-    "MIN": Min,
-    "MAX": Max,
-    # Ours, for operators that document 004 does not list.
-    "FLOORDIV": FloorDiv,
-    "POW": Pow,
-    "XOR": Xor,
-    "BITNOT": BitNot,
-    "BITSHIFTLEFT": BitShiftLeft,
-    "BITSHIFTRIGHT": BitShiftRight,
-    "ABS": Abs,
-    "CAST": Cast,
-}
-SCALARS: Final = {SCALAR_PREFIX + word: cls for word, cls in _SCALARS.items()}
+SCALARS: Final = {SCALAR_PREFIX + row.mnemonic: row.node for row in ROWS}
 SCALAR_WORD: Final[dict[type, str]] = {cls: word for word, cls in SCALARS.items()}
 
 SELECT: Final = SCALAR_PREFIX + "ITE"

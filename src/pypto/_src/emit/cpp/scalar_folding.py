@@ -16,27 +16,22 @@ from pypto._src.interp.scalars import binary_function, unary_function, wrapper
 from pypto._src.ir.nodes import (
     Add,
     BinaryExpr,
-    BitAnd,
-    BitOr,
-    BitXor,
     ConstBool,
     ConstFloat,
     ConstInt,
     Expr,
     FloorDiv,
-    FloorMod,
-    Max,
-    Min,
     Mul,
     Sub,
     UnaryExpr,
     Var,
     dtype_of,
 )
+from pypto._src.ir.scalar_ops import BINARY
 from pypto._src.ir.traversal.walk import copy_with
 
 _Const = ConstInt | ConstFloat | ConstBool
-_SHARED: Final = (Add, Sub, Mul, FloorDiv, FloorMod, Min, Max, BitAnd, BitOr, BitXor)
+_SHARED: Final = frozenset({node for node, row in BINARY.items() if row.is_shared})
 
 
 def folded(root: Expr, known: Mapping[Var, Expr]) -> Expr:
@@ -159,7 +154,7 @@ class Sharing:
 
         ``define`` writes the definition of a new one and returns its name.
         """
-        if self.paused or not isinstance(expr, _SHARED) or dtype_of(expr) is not DataType.INT64:
+        if self.paused or type(expr) not in _SHARED or dtype_of(expr) is not DataType.INT64:
             return None
         number = self._number(expr)
         if not self._naming:

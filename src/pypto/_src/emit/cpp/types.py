@@ -12,45 +12,33 @@ from pypto._src.emit.writer import RUN_PASSES
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import MemorySpace, PipeType, TileLayout, TilePad
 from pypto._src.ir.nodes import (
+    SHIFT,
     Abs,
     Add,
     And,
     BinaryExpr,
-    BitAnd,
     BitNot,
-    BitOr,
-    BitShiftLeft,
-    BitShiftRight,
-    BitXor,
     Call,
     Cast,
     ConstBool,
     ConstFloat,
     ConstInt,
-    Eq,
     Expr,
     FloatDiv,
     FloorDiv,
-    FloorMod,
-    Ge,
-    Gt,
-    Le,
-    Lt,
     Max,
     Min,
     Mul,
-    Ne,
     Neg,
     Not,
     Or,
-    Pow,
     Sub,
     TileType,
     UnaryExpr,
     Var,
-    Xor,
     dtype_of,
 )
+from pypto._src.ir.scalar_ops import BINARY, DECOMPOSED, UNARY, decomposed
 from pypto._src.ops.layout import effective_view
 
 TILE_TYPES: Final = {
@@ -164,44 +152,17 @@ def pipe_text(pipe: PipeType) -> str:
 _ATOM, _UNARY, _MUL, _ADD, _SHIFT, _ORDER, _EQUAL, _BAND, _BXOR, _BOR, _LAND, _LOR, _COND = range(
     13, 0, -1
 )
-_INFIX: Final[dict[type[BinaryExpr], tuple[str, int]]] = {
-    Mul: ("*", _MUL),
-    FloatDiv: ("/", _MUL),
-    Add: ("+", _ADD),
-    Sub: ("-", _ADD),
-    BitShiftLeft: ("<<", _SHIFT),
-    BitShiftRight: (">>", _SHIFT),
-    Lt: ("<", _ORDER),
-    Le: ("<=", _ORDER),
-    Gt: (">", _ORDER),
-    Ge: (">=", _ORDER),
-    Eq: ("==", _EQUAL),
-    Ne: ("!=", _EQUAL),
-    Xor: ("!=", _EQUAL),
-    BitAnd: ("&", _BAND),
-    BitXor: ("^", _BXOR),
-    BitOr: ("|", _BOR),
-    And: ("&&", _LAND),
-    Or: ("||", _LOR),
-}
-
-_SAME: Final = {
-    **dict.fromkeys((Eq, Le, Ge), "true"),
-    **dict.fromkeys((Ne, Lt, Gt), "false"),
-}
-"""What comparing an integer with itself gives."""
-
-_HELPER_NAMES: Final[dict[type[BinaryExpr], str]] = {
-    FloorDiv: "floor_div",
-    FloorMod: "floor_mod",
-    Pow: "int_pow",
-}
-_FLOAT_NAMES: Final[dict[type[BinaryExpr], str]] = {
-    FloorDiv: "float_floor_div",
-    FloorMod: "float_floor_mod",
-    Pow: "float_pow",
-    Min: "float_min",
-    Max: "float_max",
+_LEVELS: Final = {
+    **dict.fromkeys(("*", "/", "%"), _MUL),
+    **dict.fromkeys(("+", "-"), _ADD),
+    **dict.fromkeys(("<<", ">>"), _SHIFT),
+    **dict.fromkeys(("<", "<=", ">", ">="), _ORDER),
+    **dict.fromkeys(("==", "!="), _EQUAL),
+    "&": _BAND,
+    "^": _BXOR,
+    "|": _BOR,
+    "&&": _LAND,
+    "||": _LOR,
 }
 _INNER: Final = {
     **dict.fromkeys((_SHIFT, _BAND, _BXOR, _BOR), _UNARY),
@@ -390,6 +351,8 @@ class ScalarText:
         pending: list[tuple[Expr, bool, bool]] = [(root, False, True)]
         while pending:
             expr, ready, always = pending.pop()
+            if expr.__class__ in DECOMPOSED:
+                expr = decomposed(expr)
             if isinstance(expr, BinaryExpr):
                 if not ready:
                     right = always and not isinstance(expr, _SKIPPING)
@@ -416,19 +379,20 @@ class ScalarText:
 
     def _binary(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
         kind = type(expr)
-        if dtype_of(expr).is_float() and kind in _FLOAT_NAMES:
+        row = BINARY[kind]
+        if dtype_of(expr).is_float() and row.cpp_floats:
             return self._float_helper(expr, left, right)
-        if kind in (FloorDiv, FloorMod, Pow):
+        if kind in (Min, Max):
+            return self._one_of(expr, left, right)
+        if row.cpp_integers:
             return self._helper(expr, left, right)
         if self._checked and kind is FloatDiv and dtype_of(expr).is_int():
             return self._divide("int_div", expr, left, right)
-        if self._checked and kind in (BitShiftLeft, BitShiftRight):
+        if self._checked and kind.precedence == SHIFT:
             right = self._shift_count(expr, right)
-        if kind in (Min, Max):
-            return self._one_of(expr, left, right)
-        if kind in _SAME and left == right and not dtype_of(expr.left).is_float():
-            return _SAME[kind], _ATOM  # compilers warn of a value compared with itself
-        symbol, level = _INFIX[kind]
+        if row.on_itself and left == right and not dtype_of(expr.left).is_float():
+            return row.on_itself, _ATOM  # compilers warn of a value compared with itself
+        symbol, level = row.cpp, _LEVELS[row.cpp]
         chained = level if _chains(kind, expr.left) else _inner(level)
         text = (
             f"{_wrapped(left, chained)} {symbol} {_wrapped(right, max(level + 1, _inner(level)))}"
@@ -444,19 +408,19 @@ class ScalarText:
         if _is_short(expr.left, left) and _is_short(expr.right, right):
             a, b = left[0], right[0]
             return f"{a} {'<' if is_min else '>'} {b} ? {a} : {b}", _COND
-        name = "int_min" if is_min else "int_max"
+        name = BINARY[type(expr)].cpp_integers
         self.helpers[name] = None
         return f"{name}<{c_type(dtype_of(expr))}>({left[0]}, {right[0]})", _ATOM
 
     def _helper(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
         dtype, kind = dtype_of(expr), type(expr)
-        if dtype.is_unsigned_int() and kind is not Pow:
+        row = BINARY[kind]
+        if dtype.is_unsigned_int() and row.cpp:
             if self._checked and not _is_positive(expr.right):
                 name = "unsigned_div" if kind is FloorDiv else "unsigned_mod"
                 return self._divide(name, expr, left, right)
-            symbol = "/" if kind is FloorDiv else "%"
-            return f"{_wrapped(left, _MUL)} {symbol} {_wrapped(right, _MUL + 1)}", _MUL
-        name = _HELPER_NAMES[kind]
+            return f"{_wrapped(left, _MUL)} {row.cpp} {_wrapped(right, _MUL + 1)}", _MUL
+        name = row.cpp_integers
         self.helpers[name] = None
         call = f"{name}({left[0]}, {right[0]})"
         return (call if dtype is DataType.INT64 else f"static_cast<{c_type(dtype)}>({call})"), _ATOM
@@ -475,7 +439,7 @@ class ScalarText:
 
     def _float_helper(self, expr: BinaryExpr, left: _Parts, right: _Parts) -> _Parts:
         """Return a call that computes in double, as the meaning of scalars does."""
-        name, dtype = _FLOAT_NAMES[type(expr)], dtype_of(expr)
+        name, dtype = BINARY[type(expr)].cpp_floats, dtype_of(expr)
         self.helpers[name] = None
         call = f"{name}({left[0]}, {right[0]})"
         if dtype is DataType.FP64:
@@ -501,12 +465,10 @@ class ScalarText:
                 return f"float_to_int<{c_type(expr.dtype)}>({operand[0]})", _ATOM
             case Cast():
                 return f"static_cast<{c_type(expr.dtype)}>({operand[0]})", _ATOM
-            case Neg():
+            case Neg():  # two are no decrement
                 return f"-{_wrapped(operand, _UNARY + 1)}", _UNARY
-            case Not():
-                return f"!{_wrapped(operand, _UNARY)}", _UNARY
-            case BitNot():
-                return f"~{_wrapped(operand, _UNARY)}", _UNARY
+            case Not() | BitNot():
+                return f"{UNARY[type(expr)].cpp}{_wrapped(operand, _UNARY)}", _UNARY
             case Abs() if dtype_of(expr).is_unsigned_int():
                 return operand
             case Abs():

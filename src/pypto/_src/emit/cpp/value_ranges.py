@@ -6,43 +6,18 @@ it. What is not seen to be smaller has all numbers of its type; nothing is assum
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.types import Size
-from pypto._src.ir.nodes import (
-    Add,
-    BinaryExpr,
-    Cast,
-    ConstInt,
-    Expr,
-    FloorDiv,
-    FloorMod,
-    Max,
-    Min,
-    Mul,
-    ScalarType,
-    Sub,
-    Var,
-    dtype_of,
-)
+from pypto._src.ir.nodes import BinaryExpr, Cast, ConstInt, Expr, ScalarType, Var, dtype_of
+from pypto._src.ir.scalar_ops import BINARY, Interval
 from pypto._src.ir.stmts import ForStmt
-from pypto._src.records import NamedTuple
-
-
-class Range(NamedTuple):
-    """The least and the greatest number that a value can be."""
-
-    low: int
-    high: int
 
 
 class Ranges:
     """The ranges of a function's scalars, told in the order of its text."""
 
     def __init__(self) -> None:
-        self._known: dict[Expr, Range] = {}
+        self._known: dict[Expr, Interval] = {}
         self._ends: dict[Expr, Size] = {}  # loop variables that count up from 0 on, and to what
 
     def enter(self, loop: ForStmt, stop: str) -> None:
@@ -53,11 +28,11 @@ class Ranges:
             last = end.high - 1
             if start.low == start.high and end.low == end.high:
                 last -= (last - start.low) % step
-            self._known[loop.loop_var] = Range(start.low, max(start.low, last))
+            self._known[loop.loop_var] = Interval(start.low, max(start.low, last))
             if start.low >= 0:
                 self._ends[loop.loop_var] = stop
         elif step < 0:
-            self._known[loop.loop_var] = Range(min(start.high, end.low + 1), start.high)
+            self._known[loop.loop_var] = Interval(min(start.high, end.low + 1), start.high)
 
     def assign(self, var: Var, value: Expr) -> None:
         """Take note of a scalar's definition."""
@@ -83,25 +58,26 @@ class Ranges:
         found = self.of(begin)
         return found.low >= 0 and found.high <= last
 
-    def of(self, root: Expr) -> Range:
+    def of(self, root: Expr) -> Interval:
         """Return the range of an integer expression."""
-        done: list[Range] = []
+        done: list[Interval] = []
         pending: list[tuple[Expr, bool]] = [(root, False)]
         while pending:
             expr, ready = pending.pop()
-            if isinstance(expr, BinaryExpr) and type(expr) in _OPERATIONS:
+            row = BINARY.get(type(expr)) if isinstance(expr, BinaryExpr) else None
+            if isinstance(expr, BinaryExpr) and row is not None and row.interval is not None:
                 if not ready:
                     pending += [(expr, True), (expr.right, False), (expr.left, False)]
                     continue
                 right = done.pop()
-                done.append(_fitting(_OPERATIONS[type(expr)](done.pop(), right), dtype_of(expr)))
+                done.append(_fitting(row.interval(done.pop(), right), dtype_of(expr)))
             elif isinstance(expr, Cast) and _is_int(expr) and _is_int(expr.operand):
                 if not ready:
                     pending += [(expr, True), (expr.operand, False)]
                     continue
                 done.append(_fitting(done.pop(), dtype_of(expr)))
             elif isinstance(expr, ConstInt):
-                done.append(Range(expr.value, expr.value))
+                done.append(Interval(expr.value, expr.value))
             else:
                 done.append(self._known.get(expr) or _all(dtype_of(expr)))
         return done.pop()
@@ -111,43 +87,17 @@ def _is_int(expr: Expr) -> bool:
     return isinstance(expr.type, ScalarType) and expr.type.dtype.is_int()
 
 
-def _all(dtype: DataType) -> Range:
+def _all(dtype: DataType) -> Interval:
     """Return the range of a type."""
     bits = dtype.get_bit()
     if dtype.is_unsigned_int():
-        return Range(0, (1 << bits) - 1)
-    return Range(-(1 << bits - 1), (1 << bits - 1) - 1)
+        return Interval(0, (1 << bits) - 1)
+    return Interval(-(1 << bits - 1), (1 << bits - 1) - 1)
 
 
-def _fitting(found: Range | None, dtype: DataType) -> Range:
+def _fitting(found: Interval | None, dtype: DataType) -> Interval:
     """Return a range, that of the type where numbers may wrap."""
     whole = _all(dtype)
     if found is None or found.low < whole.low or found.high > whole.high:
         return whole
     return found
-
-
-def _product(a: Range, b: Range) -> Range:
-    corners = [x * y for x in a for y in b]
-    return Range(min(corners), max(corners))
-
-
-def _quotient(a: Range, b: Range) -> Range | None:
-    return Range(a.low // b.low, a.high // b.low) if b.low == b.high > 0 else None
-
-
-def _remainder(a: Range, b: Range) -> Range | None:
-    if b.low <= 0:
-        return None
-    return a if a.low >= 0 and a.high < b.low else Range(0, b.high - 1)
-
-
-_OPERATIONS: Final[dict[type[Expr], Callable[[Range, Range], Range | None]]] = {
-    Add: lambda a, b: Range(a.low + b.low, a.high + b.high),
-    Sub: lambda a, b: Range(a.low - b.high, a.high - b.low),
-    Mul: _product,
-    FloorDiv: _quotient,
-    FloorMod: _remainder,
-    Min: lambda a, b: Range(min(a.low, b.low), min(a.high, b.high)),
-    Max: lambda a, b: Range(max(a.low, b.low), max(a.high, b.high)),
-}

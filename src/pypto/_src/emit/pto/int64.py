@@ -12,30 +12,19 @@ from typing import Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.nodes import (
-    COMPARISONS,
-    LOGICAL,
     BinaryExpr,
-    BitAnd,
-    BitNot,
-    BitOr,
-    BitShiftRight,
-    BitXor,
     Call,
     Cast,
     ConstInt,
     Expr,
-    FloorDiv,
-    FloorMod,
     MakeTuple,
-    Max,
-    Min,
-    Not,
     ScalarType,
     TupleGetItemExpr,
     TupleType,
     UnaryExpr,
     Var,
 )
+from pypto._src.ir.scalar_ops import ROWS
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt, yielded
 from pypto._src.ir.traversal.queries import held_by, is_flat, stmts_in
 
@@ -165,15 +154,10 @@ def _wanted(stmt: Stmt) -> list[Expr]:
     return [value for value in found if is_int64(value)]
 
 
-_WANTING: Final = frozenset(
-    {Call, Cast, Not, *COMPARISONS, *LOGICAL} | {FloorDiv, FloorMod, Min, Max, BitShiftRight}
-)
+_WANTING: Final = frozenset({Call, *(row.node for row in ROWS if row.high_bits)})
 """What takes an integer for its value: the lower bits do not tell those of the result."""
 
-_NOT_GROWING: Final = (
-    *(FloorDiv, FloorMod, Min, Max),
-    *(BitAnd, BitOr, BitXor, BitNot, BitShiftRight),
-)
+_NOT_GROWING: Final = tuple(row.node for row in ROWS if not row.grows)
 """Operators whose results have no more bits than their operands."""
 
 _NARROW: Final = (

@@ -21,70 +21,26 @@ from pypto._src.ir.nodes import (
     Add,
     And,
     BinaryExpr,
-    BitAnd,
     BitNot,
-    BitOr,
-    BitShiftLeft,
-    BitShiftRight,
-    BitXor,
     Call,
     Cast,
     ConstBool,
     ConstFloat,
     ConstInt,
-    Eq,
     Expr,
-    FloatDiv,
     FloorDiv,
     FloorMod,
-    Ge,
-    Gt,
-    Le,
-    Lt,
-    Max,
-    Min,
-    Mul,
     Ne,
     Neg,
     Not,
     Or,
     Pow,
-    Sub,
     UnaryExpr,
     Var,
 )
+from pypto._src.ir.scalar_ops import BINARY, DECOMPOSED, decomposed
 from pypto._src.records import NamedTuple
 
-_MODULAR: Final[dict[type[BinaryExpr], str]] = {
-    Add: "addi",
-    Sub: "subi",
-    Mul: "muli",
-    BitAnd: "andi",
-    BitOr: "ori",
-    BitXor: "xori",
-    BitShiftLeft: "shli",
-}
-_SIGNED: Final[dict[type[BinaryExpr], tuple[str, str]]] = {
-    FloorDiv: ("floordivsi", "divui"),
-    Min: ("minsi", "minui"),
-    Max: ("maxsi", "maxui"),
-    BitShiftRight: ("shrsi", "shrui"),
-}
-_FLOAT: Final[dict[type[BinaryExpr], str]] = {
-    Sub: "subf",
-    Mul: "mulf",
-    FloatDiv: "divf",
-    Min: "minimumf",
-    Max: "maximumf",
-}
-_PREDICATES: Final[dict[type[BinaryExpr], tuple[str, str, str]]] = {
-    Eq: ("eq", "eq", "oeq"),
-    Ne: ("ne", "ne", "une"),
-    Lt: ("slt", "ult", "olt"),
-    Le: ("sle", "ule", "ole"),
-    Gt: ("sgt", "ugt", "ogt"),
-    Ge: ("sge", "uge", "oge"),
-}
 _KEEP_NATURAL: Final = ("addi", "muli", "floordivsi")
 _MAX_UNROLLED_POWER: Final = 64
 
@@ -118,6 +74,7 @@ class Scalars:
         # Shared subexpressions of the current statement: as they are, and those that are i64.
         self._known: tuple[dict[Expr, str], dict[Expr, str]] = {}, {}
         self._has_long: dict[Expr, bool] = {}  # of the same
+        self._stands_for: dict[Expr, Expr] = {}  # decomposed operators
         self._unsigned: set[str] = set()  # values that the generated C++ holds as unsigned
         self._natural: set[str] = set()  # values known not to be negative
 
@@ -190,6 +147,8 @@ class Scalars:
 
     def _operands(self, node: Expr, long: bool) -> list[tuple[Expr, bool]]:
         """Return the operands of an operator, and which are i64; ``long``: the result is."""
+        if node.__class__ in DECOMPOSED:
+            return [(self._decomposed(node), long)]
         match node:
             case BinaryExpr():
                 # The operands of a constant power are numbers of its own type.
@@ -229,7 +188,16 @@ class Scalars:
     # Expressions
     # ---------------------------------------------------------------------------------------
 
+    def _decomposed(self, node: Expr) -> Expr:
+        """Return what an operator stands for, one object for each node."""
+        found = self._stands_for.get(node)
+        if found is None:
+            found = self._stands_for[node] = decomposed(node)
+        return found
+
     def _compute(self, node: Expr, long: bool, operands: Sequence[_Operand]) -> str:
+        if node.__class__ in DECOMPOSED:
+            return operands[0].name
         match node:
             case Var():
                 name = self._variable(node)
@@ -326,23 +294,20 @@ class Scalars:
         if dtype is DataType.BOOL:
             different = self._select(left, self._not(right), right, "i1")
             return different if kind is Ne else self._not(different)
-        signed, unsigned, real = _PREDICATES[kind]
+        form = BINARY[kind].arith
+        assert form is not None
         if dtype.is_float():
-            return self._op(f"cmpf {real},", left, right, value_type(dtype))
-        predicate = unsigned if dtype.is_unsigned_int() else signed
+            return self._op(f"cmpf {form.real},", left, right, value_type(dtype))
+        predicate = form.unsigned if dtype.is_unsigned_int() else form.signed
         return self._op(f"cmpi {predicate},", left, right, _type(dtype, long))
 
     def _int_op(self, node: BinaryExpr, left: str, right: str, dtype: DataType, type_: str) -> str:
-        kind = type(node)
-        if kind in _MODULAR:
-            return self._modular(_MODULAR[kind], left, right, type_)
-        if kind in _SIGNED:
-            signed, unsigned = _SIGNED[kind]
-            name = unsigned if dtype.is_unsigned_int() else signed
-            # The assembler expands a floor division into wrapping arithmetic.
-            emit = self._modular if kind is FloorDiv else self._op
+        form = BINARY[type(node)].arith
+        if form is not None and form.signed:
+            name = form.unsigned if dtype.is_unsigned_int() else form.signed
+            emit = self._modular if form.wraps else self._op
             return emit(name, left, right, type_)
-        if kind is FloorMod:
+        if isinstance(node, FloorMod):
             if dtype.is_unsigned_int():
                 return self._op("remui", left, right, type_)
             quotient = self._modular("floordivsi", left, right, type_)
@@ -359,8 +324,9 @@ class Scalars:
         type_ = value_type(dtype)
         if kind is Add:
             return self._add_floats(left, right, type_)
-        if kind in _FLOAT:
-            return self._op(_FLOAT[kind], left, right, type_)
+        form = BINARY[kind].arith
+        if form is not None and form.real:
+            return self._op(form.real, left, right, type_)
         if kind is FloorDiv:
             return self._floor(self._op("divf", left, right, type_), dtype)
         assert kind is FloorMod

@@ -15,50 +15,30 @@ from typing import Any, Final, TypeAlias, cast
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.frontend.source.source import Source
-from pypto._src.ir import enums
+from pypto._src.ir import enums, scalar_ops
 from pypto._src.ir.interning import unique
 from pypto._src.ir.name_rules import is_function_name, is_op_name
 from pypto._src.ir.nodes import (
-    Abs,
-    Add,
+    COMPARISONS,
+    LOGICAL,
     And,
     BinaryExpr,
-    BitAnd,
-    BitNot,
-    BitOr,
-    BitShiftLeft,
-    BitShiftRight,
     BitXor,
     Call,
     Cast,
     ConstBool,
     ConstFloat,
     ConstInt,
-    Eq,
     Expr,
-    FloatDiv,
-    FloorDiv,
-    FloorMod,
-    Ge,
     GlobalVar,
-    Gt,
     IterArg,
-    Le,
-    Lt,
     MakeTuple,
-    Max,
     MemRef,
     MemRefType,
-    Min,
-    Mul,
-    Ne,
-    Neg,
     Not,
     Op,
     Or,
-    Pow,
     ScalarType,
-    Sub,
     TensorType,
     TensorView,
     TileType,
@@ -74,6 +54,7 @@ from pypto._src.ir.nodes import (
     scalar_type,
 )
 from pypto._src.ir.opdef import ATTR, ROUND_MODES, SCALAR, OpDef, space_number
+from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
 from pypto._src.ir.text.grammar import (
     LEVELS,
     NO_FUNCTIONS,
@@ -89,29 +70,16 @@ MISSING: Final = object()
 _OpDef: TypeAlias = "OpDef[..., Any]"
 
 _BINARY: Final[dict[type, type[BinaryExpr]]] = {
-    ast.Add: Add,
-    ast.Sub: Sub,
-    ast.Mult: Mul,
-    ast.Div: FloatDiv,
-    ast.FloorDiv: FloorDiv,
-    ast.Mod: FloorMod,
-    ast.Pow: Pow,
-    ast.BitAnd: BitAnd,
-    ast.BitOr: BitOr,
-    ast.BitXor: BitXor,
-    ast.LShift: BitShiftLeft,
-    ast.RShift: BitShiftRight,
+    getattr(ast, row.syntax): node
+    for node, row in scalar_ops.BINARY.items()
+    if row.syntax and node not in COMPARISONS
 }
 _COMPARE: Final[dict[type, type[BinaryExpr]]] = {
-    ast.Eq: Eq,
-    ast.NotEq: Ne,
-    ast.Lt: Lt,
-    ast.LtE: Le,
-    ast.Gt: Gt,
-    ast.GtE: Ge,
+    getattr(ast, scalar_ops.BINARY[node].syntax): node for node in COMPARISONS
 }
-_UNARY: Final[dict[type, type[UnaryExpr]]] = {ast.USub: Neg, ast.Not: Not, ast.Invert: BitNot}
-_EXTREMES: Final[dict[str, type[BinaryExpr]]] = {"min": Min, "max": Max}
+_UNARY: Final[dict[type, type[UnaryExpr]]] = {
+    getattr(ast, row.syntax): node for node, row in scalar_ops.UNARY.items() if row.syntax
+}
 _XORS: Final[dict[str, type[BinaryExpr]]] = {"logical_xor": Xor, "bit_xor": BitXor}
 _ENUMS: Final[dict[str, type[Enum]]] = {
     name: value
@@ -343,13 +311,13 @@ class Values:
         raise Unread("this cannot be called", node)
 
     def named_call(self, node: ast.Call, name: str, kind: Type | None) -> Expr:
-        if name in _EXTREMES and len(node.args) == 2 and not node.keywords:
+        if name in BINARY_FUNCTIONS and len(node.args) == 2 and not node.keywords:
             left, right = node.args
             a, b = self.expr(left), self.expr(right)
             self.check_bare(a, b, is_number(left), is_number(right), node)
-            return self.combined(_EXTREMES[name], a, b, kind, node)
-        if name == "abs" and len(node.args) == 1 and not is_number(node.args[0]):
-            return self.signed(Abs, self.expr(node.args[0]), kind, node)
+            return self.combined(BINARY_FUNCTIONS[name], a, b, kind, node)
+        if name in UNARY_FUNCTIONS and len(node.args) == 1 and not is_number(node.args[0]):
+            return self.signed(UNARY_FUNCTIONS[name], self.expr(node.args[0]), kind, node)
         if name in NO_FUNCTIONS or name == self.prefix:
             raise Unread(f"{name} takes other arguments", node)
         if self.in_program or node.keywords:
@@ -773,7 +741,7 @@ def _is_truth(value: Expr) -> bool:
 
 _NUMBERS: Final = (int, float, bool)
 _SIGNED: Final = (int, float)
-_TRUTHS: Final = frozenset({*_COMPARE.values(), And, Or, Xor})
+_TRUTHS: Final = frozenset({*COMPARISONS, *LOGICAL})
 _VIEW_FIELDS: Final[Mapping[str, type]] = {
     "blayout": enums.TileLayout,
     "slayout": enums.TileLayout,

@@ -30,13 +30,7 @@ from pypto._src.ir.nodes import (
 )
 
 _ON_NUMBERS: Final[dict[type[Expr], Callable[[int, int], int]]] = {
-    Add: lambda a, b: a + b,
-    Sub: lambda a, b: a - b,
-    Mul: lambda a, b: a * b,
-    FloorDiv: lambda a, b: a // b,
-    FloorMod: lambda a, b: a % b,
-    Min: min,
-    Max: max,
+    kind: kind.fold for kind in (Add, Sub, Mul, FloorDiv, FloorMod, Min, Max)
 }
 _SUMS: Final = frozenset({Add, Sub, Mul, Neg})
 _FEWEST_BITS: Final = 32  # of sums that are taken apart; in fewer bits they wrap

@@ -31,35 +31,16 @@ from pypto._src.frontend.state.scalar_promotion import combine
 from pypto._src.frontend.syntax.calls import op_call, too_large
 from pypto._src.frontend.syntax.scalar_calls import is_scalar
 from pypto._src.frontend.syntax.zero_divisions import DIVIDING, is_zero
+from pypto._src.ir import scalar_ops
 from pypto._src.ir.nodes import (
-    Add,
+    COMPARISONS,
     And,
     BinaryExpr,
-    BitAnd,
-    BitNot,
-    BitOr,
-    BitShiftLeft,
-    BitShiftRight,
-    BitXor,
     ConstBool,
-    Eq,
     Expr,
-    FloatDiv,
-    FloorDiv,
-    FloorMod,
-    Ge,
-    Gt,
-    Le,
-    Lt,
-    Mul,
-    Ne,
-    Neg,
-    Not,
     Or,
-    Pow,
     ScalarType,
     ShapedType,
-    Sub,
     TensorType,
     TileType,
     UnaryExpr,
@@ -85,37 +66,31 @@ def _is_not_in(item: Any, container: Any) -> bool:
 
 # Python's spelling, the node on scalars, the operator on Python values, the unified op.
 BINARY: Final[dict[type[ast.operator], _Operator]] = {
-    ast.Add: ("+", Add, _Python.add, "add"),
-    ast.Sub: ("-", Sub, _Python.sub, "sub"),
-    ast.Mult: ("*", Mul, _Python.mul, "mul"),
-    ast.Div: ("/", FloatDiv, _Python.truediv, "div"),
-    ast.FloorDiv: ("//", FloorDiv, _Python.floordiv, ""),
-    ast.Mod: ("%", FloorMod, _Python.mod, "rem"),
-    ast.Pow: ("**", Pow, _Python.pow, ""),
+    **{
+        getattr(ast, row.syntax): (node.symbol, node, row.python or node.fold, row.on_tiles)
+        for node, row in scalar_ops.BINARY.items()
+        if row.syntax and node not in COMPARISONS
+    },
     ast.MatMult: ("@", None, _Python.matmul, "matmul"),
-    ast.BitAnd: ("&", BitAnd, _Python.and_, "and_"),
-    ast.BitOr: ("|", BitOr, _Python.or_, "or_"),
-    ast.BitXor: ("^", BitXor, _Python.xor, "xor"),
-    ast.LShift: ("<<", BitShiftLeft, _Python.lshift, "shl"),
-    ast.RShift: (">>", BitShiftRight, _Python.rshift, "shr"),
 }
 COMPARE: Final[dict[type[ast.cmpop], tuple[str, type[BinaryExpr] | None, Callable[..., Any]]]] = {
-    ast.Eq: ("==", Eq, _Python.eq),
-    ast.NotEq: ("!=", Ne, _Python.ne),
-    ast.Lt: ("<", Lt, _Python.lt),
-    ast.LtE: ("<=", Le, _Python.le),
-    ast.Gt: (">", Gt, _Python.gt),
-    ast.GtE: (">=", Ge, _Python.ge),
+    **{
+        getattr(ast, row.syntax): (node.symbol, node, row.python or node.fold)
+        for node, row in scalar_ops.BINARY.items()
+        if node in COMPARISONS
+    },
     ast.Is: ("is", None, _Python.is_),
     ast.IsNot: ("is not", None, _Python.is_not),
     ast.In: ("in", None, _is_in),
     ast.NotIn: ("not in", None, _is_not_in),
 }
 UNARY: Final[dict[type[ast.unaryop], tuple[str, type[UnaryExpr] | None, Any, str]]] = {
-    ast.USub: ("-", Neg, _Python.neg, "neg"),
+    **{
+        getattr(ast, row.syntax): (node.symbol.strip(), node, row.python or node.fold, row.on_tiles)
+        for node, row in scalar_ops.UNARY.items()
+        if row.syntax
+    },
     ast.UAdd: ("+", None, _Python.pos, ""),
-    ast.Not: ("not", Not, _Python.not_, ""),
-    ast.Invert: ("~", BitNot, _Python.invert, "not_"),
 }
 _MOST_LISTED: Final = 4  # items of a list that a hint writes out
 _CMP_TYPES: Final = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}

@@ -13,7 +13,7 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe, dtype_like
 from pypto._src.frontend.state.scalar_promotion import combine, typed
 from pypto._src.ir.nodes import Cast, Expr, ScalarType, unary
-from pypto._src.ops.unified import SCALAR_BINARY, SCALAR_UNARY
+from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
 
 
 def scalar_form(
@@ -31,15 +31,15 @@ def scalar_form(
     if kwargs or not all(map(is_scalar, args)):
         return None
     try:
-        if name in SCALAR_UNARY and len(args) == 1:
-            return unary(SCALAR_UNARY[name], ctx.as_expr(args[0], node.args[0]), span)
-        if name not in SCALAR_BINARY or len(args) < 2:
+        if name in UNARY_FUNCTIONS and len(args) == 1:
+            return unary(UNARY_FUNCTIONS[name], ctx.as_expr(args[0], node.args[0]), span)
+        if name not in BINARY_FUNCTIONS or len(args) < 2:
             return None
         value, *others = args
         if not isinstance(value, Expr) and not isinstance(others[0], Expr):
             value = ctx.as_expr(value, node.args[0])
         for other in others:
-            value = combine(SCALAR_BINARY[name], value, other, span)
+            value = combine(BINARY_FUNCTIONS[name], value, other, span)
         return value
     except TypeError as error:
         raise ParserTypeError(str(error), span, slug="scalar-operands") from None

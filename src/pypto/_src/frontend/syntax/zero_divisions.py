@@ -15,18 +15,18 @@ from pypto._src.ir.nodes import (
     BinaryExpr,
     ConstBool,
     Expr,
-    FloatDiv,
-    FloorDiv,
-    FloorMod,
     IRNode,
     Or,
     const_value,
     dtype_of,
 )
+from pypto._src.ir.scalar_ops import BINARY
 from pypto._src.ir.stmts import ForStmt, IfStmt, Stmt, WhileStmt
 from pypto._src.ir.traversal.walk import child_list
 
-DIVIDING: Final[Mapping[type, str]] = {FloatDiv: "/", FloorDiv: "//", FloorMod: "%"}
+DIVIDING: Final[Mapping[type, str]] = {
+    node: node.symbol for node, row in BINARY.items() if row.divides
+}
 """Operators that fail on integers if the second one is zero."""
 
 

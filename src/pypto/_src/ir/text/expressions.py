@@ -24,7 +24,6 @@ from pypto._src.ir.nodes import (
     LOGICAL,
     POWER,
     SIGN,
-    Abs,
     BinaryExpr,
     Call,
     Cast,
@@ -62,6 +61,7 @@ from pypto._src.ir.opdef import (
     Param,
     space_of_number,
 )
+from pypto._src.ir.scalar_ops import UNARY_FUNCTIONS
 from pypto._src.ir.text.grammar import (
     LEVELS,
     NO_FUNCTIONS,
@@ -293,8 +293,9 @@ class Exprs:
         text = f"{node.symbol}{self.explicit(node.operand, node.precedence)}"
         return self.checked(text, node, _BOOL if isinstance(node, Not) else node.operand.type)
 
-    def abs(self, node: Abs) -> str:
-        return self.checked(f"abs({self.explicit(node.operand)})", node, node.operand.type)
+    def unary_call(self, node: UnaryExpr) -> str:
+        text = f"{node.symbol}({self.explicit(node.operand)})"
+        return self.checked(text, node, node.operand.type)
 
     def cast(self, node: Cast) -> str:
         text = f"{self.prefix}.cast({self.explicit(node.operand)}, {self.dtype(node.dtype)})"
@@ -513,7 +514,7 @@ _E = Exprs
 WRITERS: Final[dict[type, Callable[[Exprs, Any], str]]] = {
     **{cls: (_E.binary_call if cls.precedence == CALL else _E.infix) for cls in _BINARY},
     **dict.fromkeys(UnaryExpr.__subclasses__(), _E.prefix_op),
-    Abs: _E.abs,
+    **dict.fromkeys(UNARY_FUNCTIONS.values(), _E.unary_call),
     Cast: _E.cast,
     Var: _E.use,
     IterArg: _E.use,

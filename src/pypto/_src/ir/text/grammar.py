@@ -26,6 +26,7 @@ from pypto._src.ir.nodes import (
     exprs_of_type,
 )
 from pypto._src.ir.opdef import ATTR, OpDef, Operands
+from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
 
 _NOT_IN_NAMES: Final = re.compile(r"\W")
 _VIEW_FIELDS: Final = (
@@ -39,7 +40,7 @@ _VIEW_FIELDS: Final = (
 )
 _VIEW_DEFAULTS: Final = {name: getattr(TileView(), name) for name in _VIEW_FIELDS}
 
-NO_FUNCTIONS: Final = frozenset({"abs", "float", "max", "min", "str", "tuple"})
+NO_FUNCTIONS: Final = frozenset({*BINARY_FUNCTIONS, *UNARY_FUNCTIONS, "float", "str", "tuple"})
 """Names that mean something else when they are called."""
 
 UNTYPED: Final = "  # untyped"

@@ -15,73 +15,28 @@ from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import EmitError
 from pypto._src.interp.scalars import wrapper
 from pypto._src.ir.nodes import (
+    COMPARISONS,
+    LOGICAL,
+    SHIFT,
     Abs,
-    Add,
-    And,
     BinaryExpr,
-    BitAnd,
     BitNot,
-    BitOr,
-    BitShiftLeft,
-    BitShiftRight,
-    BitXor,
     Cast,
     ConstBool,
     ConstFloat,
     ConstInt,
-    Eq,
     Expr,
     FloatDiv,
-    FloorDiv,
-    FloorMod,
-    Ge,
-    Gt,
-    Le,
-    Lt,
-    Max,
-    Min,
-    Mul,
-    Ne,
     Neg,
     Not,
-    Or,
-    Pow,
-    Sub,
     TupleGetItemExpr,
     UnaryExpr,
     Var,
     Xor,
     dtype_of,
 )
+from pypto._src.ir.scalar_ops import BINARY, ScalarOp, decomposed
 
-_ARITHMETIC: Final[dict[type[BinaryExpr], str]] = {
-    Add: "+",
-    Sub: "-",
-    Mul: "*",
-    BitAnd: "&",
-    BitOr: "|",
-    BitXor: "^",
-}
-_COMPARISONS: Final[dict[type[BinaryExpr], str]] = {
-    Lt: "<",
-    Le: "<=",
-    Gt: ">",
-    Ge: ">=",
-    Eq: "==",
-    Ne: "!=",
-}
-_LOGICAL: Final[dict[type[BinaryExpr], str]] = {And: "&&", Or: "||", Xor: "!="}
-_FUNCTIONS: Final[dict[type[BinaryExpr], str]] = {
-    FloorDiv: "floor_divide",
-    FloorMod: "modulo",
-    Pow: "power",
-    Min: "minimum",
-    Max: "maximum",
-}
-_SHIFTS: Final[dict[type[BinaryExpr], str]] = {
-    BitShiftLeft: "shift_left",
-    BitShiftRight: "shift_right",
-}
 _SHORT_FLOATS: Final = {DataType.FP16: "fp16", DataType.BF16: "bf16"}
 """Held as float; the function of that name rounds."""
 
@@ -147,6 +102,7 @@ class HostScalars:
         Raises:
             EmitError: it is no scalar, or of a type that the host does not compute with.
         """
+        expr = decomposed(expr)
         match expr:
             case Var() | TupleGetItemExpr():
                 return self._leaf(expr)
@@ -178,28 +134,25 @@ class HostScalars:
 
     def _binary(self, expr: BinaryExpr) -> str:
         kind, dtype = type(expr), expr.dtype
-        if kind in _LOGICAL:
+        row = BINARY[kind]
+        if kind in LOGICAL:
             # != on truth values, which operands of Xor are only after a conversion.
             wanted = DataType.BOOL if kind is Xor else None
             left, right = self._operand(expr.left, wanted), self._operand(expr.right, wanted)
-            return f"{left} {_LOGICAL[kind]} {right}"
-        if kind in _COMPARISONS:
+            return f"{left} {row.cpp} {right}"
+        if kind in COMPARISONS:
             common = promote(dtype_of(expr.left), dtype_of(expr.right))
             left, right = self._operand(expr.left, common), self._operand(expr.right, common)
-            return f"{left} {_COMPARISONS[kind]} {right}"
+            return f"{left} {row.cpp} {right}"
         left, right = self._operand(expr.left, dtype), self._operand(expr.right, dtype)
-        if kind in _ARITHMETIC:
-            return _narrowed(f"{left} {_ARITHMETIC[kind]} {right}", dtype)
-        if kind is FloatDiv and dtype.is_float():
-            return f"{left} / {right}"
+        if _has_operator(row, dtype):
+            return _narrowed(f"{left} {row.cpp} {right}", dtype)
         arguments = f"{left}, {right}"
-        if kind in _SHIFTS:
-            name, arguments = _SHIFTS[kind], f'{arguments}, "a shift of {dtype} by "'
-        else:
-            name = "divide" if kind is FloatDiv else _FUNCTIONS[kind]
-        if self._line is not None and kind not in (Min, Max):  # those make no mistakes
+        if kind.precedence == SHIFT:
+            arguments = f'{arguments}, "a shift of {dtype} by "'
+        if self._line is not None and row.can_fail:
             arguments = f"{arguments}, {self._line}"
-        return f"pto2::{name}<{host_type(dtype)}>({arguments})"
+        return f"pto2::{row.host}<{host_type(dtype)}>({arguments})"
 
     def _unary(self, expr: UnaryExpr) -> str:
         text, dtype = self._operand(expr.operand), expr.dtype
@@ -222,13 +175,17 @@ class HostScalars:
 
 def _is_infix(expr: Expr) -> bool:
     """True for what is written with an operator; all else is a call, a name or a number."""
-    kind = type(expr)
     if not isinstance(expr, BinaryExpr) or expr.dtype in _SHORT_FLOATS:
         return False
-    if kind in _LOGICAL or kind in _COMPARISONS:
+    kind = type(expr)
+    if kind in LOGICAL or kind in COMPARISONS:
         return True
-    plain = kind in _ARITHMETIC or (kind is FloatDiv and expr.dtype.is_float())
-    return plain and _is_wide(expr.dtype)
+    return _has_operator(BINARY[kind], expr.dtype) and _is_wide(expr.dtype)
+
+
+def _has_operator(row: ScalarOp, dtype: DataType) -> bool:
+    """True if C++ has an operator of the same meaning; a quotient of floats is one."""
+    return not row.host or (row.node is FloatDiv and dtype.is_float())
 
 
 def _is_wide(dtype: DataType) -> bool:
