@@ -50,7 +50,7 @@ coverage: $(VENV)/dev.stamp ## run all tests and print which part of the package
 
 generate: $(VENV)/dev.stamp ## write what follows from the definitions of ops
 	$(BIN)/python -m tools.generate
-	@$(BIN)/pytest -q tests/meta/test_names_page.py --update-golden
+	@$(BIN)/pytest -q tests/meta/test_names_page.py tests/meta/test_ir_page.py --update-golden
 
 bench: $(VENV)/run.stamp ## run the benchmarks
 	@set -e; for file in bench/*.py; do \
