@@ -238,11 +238,14 @@ class _Stream:
     def push(self, items: Sequence[Any], labels: Sequence[str]) -> None:
         """Take ``items`` next, in their order."""
         path = self.path
-        pairs = zip(reversed(items), reversed(labels), strict=True)
-        self.stack += [(item, (path, label)) for item, label in pairs]
+        if self.detailed:
+            pairs = zip(reversed(items), reversed(labels), strict=True)
+            self.stack += [(item, (path, label)) for item, label in pairs]
+        else:  # nobody asks where an item stands
+            self.stack += [(item, path) for item in reversed(items)]
 
     def push_all(self, items: Sequence[Any]) -> None:
-        self.push(items, [f"[{index}]" for index in range(len(items))])
+        self.push(items, [f"[{index}]" for index in range(len(items))] if self.detailed else ())
 
     # ---------------------------------------------------------------------------- nodes
 
