@@ -31,7 +31,7 @@ class Argument(NamedTuple):
     dtype: str  # as Python has it: np.float32
     is_written: bool
 
-    def refuse(self, arg: object, why: str, hint: str | None, slug: str) -> NoReturn:
+    def reject(self, arg: object, why: str, hint: str | None, slug: str) -> NoReturn:
         """Raise the error about what was passed."""
         raise CallError(
             f"argument {self.name!r} of {self.function} is {described(arg)}{why}; {self.wanted} "
@@ -44,7 +44,7 @@ class Argument(NamedTuple):
         """Raise the error about memory without the values; ``made`` makes of ``arg`` what has."""
         # What a kernel writes has to arrive in an array that the caller has.
         hint = f"write {self.name} = {made} before the call" if self.is_written else f"pass {made}"
-        self.refuse(arg, why, hint, "argument-memory")
+        self.reject(arg, why, hint, "argument-memory")
 
 
 def is_array(value: object) -> TypeGuard[Array]:
@@ -76,12 +76,12 @@ def array_view(arg: Any, argument: Argument) -> Array:
         is_data = isinstance(arg, int | float | list | tuple)
         made = f"np.asarray({argument.name}, {argument.dtype})"
         hint = made if is_data else f"pass a NumPy array of {argument.dtype}"
-        argument.refuse(arg, "", hint, "argument-kind")
+        argument.reject(arg, "", hint, "argument-kind")
     _refuse_tensor(arg, argument)
     try:
         return np.from_dlpack(arg)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        argument.refuse(
+        argument.reject(
             arg,
             f", which NumPy cannot use in place: {error}",
             _made_usable(arg, argument)
@@ -103,7 +103,7 @@ def number_in(arg: Any, argument: Argument) -> Any:
     try:
         return arg.item()
     except (RuntimeError, TypeError, ValueError) as error:
-        argument.refuse(arg, f", which gives no number: {error}", None, "argument-memory")
+        argument.reject(arg, f", which gives no number: {error}", None, "argument-memory")
 
 
 # --------------------------------------------------------------------------------------------
@@ -120,9 +120,9 @@ def _refuse_array(arg: Array, argument: Argument) -> None:
     if isinstance(arg, np.ma.MaskedArray):
         made = f"{name}.data" if argument.is_written else f"{name}.filled(0)"
         why = ", and its memory does not tell which elements are masked"
-        argument.refuse(arg, why, f"pass {made}", "argument-memory")
+        argument.reject(arg, why, f"pass {made}", "argument-memory")
     why = ", a kind of array that may mean something else than its memory holds"
-    argument.refuse(arg, why, f"pass np.asarray({name})", "argument-memory")
+    argument.reject(arg, why, f"pass np.asarray({name})", "argument-memory")
 
 
 # --------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def _refuse_tensor(arg: Any, argument: Argument) -> None:
         has = f"has {found} of the {wanted} bytes" if found else "has none of the bytes"
         why = f" whose storage {has} that it needs"
         hint = f"pass a tensor that has its memory: torch.empty({list(arg.shape)})"
-        argument.refuse(arg, why, hint, "argument-memory")
+        argument.reject(arg, why, hint, "argument-memory")
 
 
 def _made_usable(arg: Any, argument: Argument) -> str | None:
