@@ -1,7 +1,7 @@
 """The guides that add something: what they say is done in a copy of the sources, and works.
 
 A block with a path behind its language is a new file. A block ``diff PATH`` has a few lines of that
-file, of which those with ``+`` are new.
+file, of which those with ``+`` are new; ``@@`` stands between places of one file.
 """
 
 from __future__ import annotations
@@ -22,60 +22,98 @@ BLOCK = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Guide:
-    """A page, and how much it may ask of its reader: files of the sources, and of the tests."""
+    """A page, and how much it may ask of its reader."""
 
     page: str
-    new_files: int
-    changed_lines: int
-    tests: int
+    new_files: tuple[str, ...]
+    changed_files: tuple[str, ...]
+    changed_lines: int | None = None
+    generates: bool = False
+    """Whether `make generate` comes behind it."""
+    runs: tuple[str, ...] = ()
+    """What tests run, with the new ones: of tests that there are, those of the new thing."""
 
 
-GUIDES = [Guide("add-a-pass.md", new_files=1, changed_lines=1, tests=1)]
+OPS = "src/pypto/_src/ops/elementwise.py", "tests/cases.py"
+SCALARS = "src/pypto/_src/ir/nodes.py", "src/pypto/_src/ir/scalar_ops.py"
+GUIDES = [
+    Guide(
+        "add-a-pass.md",
+        (
+            "src/pypto/_src/passes/optimize/double_negation.py",
+            "tests/passes/test_double_negation.py",
+        ),
+        ("src/pypto/_src/passes/pass_manager.py",),
+        changed_lines=1,
+    ),
+    Guide(
+        "add-an-op.md",
+        ("tests/frontend/test_distance.py",),
+        (*OPS, *SCALARS),  # two for an op, two for a scalar operator
+        generates=True,
+        runs=(
+            *("tests/ops/test_table.py", "tests/ops/test_numpy.py"),
+            *("tests/frontend/test_language.py", "tests/frontend/test_distance.py"),
+            *("-k", "softsign or distance or language"),
+        ),
+    ),
+]
 
 
 def insert(text: str, diff: str) -> tuple[str, int]:
     """Return ``text`` with the ``+`` lines of ``diff`` put in, and their number."""
-    lines = diff.splitlines()
-    old = "".join(line[1:] + "\n" for line in lines if line[:1] != "+")
-    new = "".join(line[1:] + "\n" for line in lines)
-    assert text.count(old) == 1, f"these lines stand {text.count(old)} times:\n{old}"
-    return text.replace(old, new), len(lines) - old.count("\n")
+    added = 0
+    for hunk in re.split(r"^@@\n", diff, flags=re.MULTILINE):
+        lines = hunk.splitlines()
+        old = "".join(line[1:] + "\n" for line in lines if line[:1] != "+")
+        new = "".join(line[1:] + "\n" for line in lines)
+        assert text.count(old) == 1, f"these lines stand {text.count(old)} times:\n{old}"
+        text = text.replace(old, new)
+        added += len(lines) - old.count("\n")
+    return text, added
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.page)
 def test_what_a_guide_says_works(guide: Guide, tmp_path: Path) -> None:
     """Its files and lines, put into a copy, pass its test; and they are no more than promised."""
-    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    files = {"src": 0, "tests": 0}
-    changed = 0
-    tests: list[str] = []
+    ignored = shutil.ignore_patterns("__pycache__", "golden")
+    for folder in ("src", "tests", "tools"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    new: list[str] = []
+    changed: list[str] = []
+    count = 0
     for language, name, text in BLOCK.findall((ROOT / "docs" / guide.page).read_text("utf-8")):
         path = tmp_path / name
         if language == "diff":
             after, lines = insert(path.read_text("utf-8"), text)
-            changed += lines
+            count += lines
+            changed.append(name)
         else:
             assert not path.exists(), f"{name} exists already"
             after = text
-            files[name.partition("/")[0]] += 1
-            tests += [name] if name.startswith("tests/") else []
-        path.parent.mkdir(parents=True, exist_ok=True)
+            new.append(name)
         path.write_text(after, "utf-8")
-    assert (files["src"], changed, files["tests"]) == (
-        guide.new_files,
-        guide.changed_lines,
-        guide.tests,
+    assert tuple(new) == guide.new_files
+    assert tuple(changed) == guide.changed_files
+    assert guide.changed_lines in (None, count)
+    if guide.generates:
+        done = run(tmp_path, "-m", "tools.generate")
+        assert done.returncode == 0, done.stderr
+    tests = guide.runs or tuple(name for name in new if name.startswith("tests/"))
+    options = ("-q", "-p", "no:cacheprovider", "--noconftest")
+    done = run(tmp_path, "-m", "pytest", *options, *tests)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a copy of the repository."""
+    environment = os.environ | {"PYTHONPATH": str(folder / "src")}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--noconftest",
-        *tests,
-    ]
-    environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
-    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
