@@ -499,7 +499,7 @@ class _Text:
                     continue
             self._refuse_kernel(item, reading)
             pending += reversed(around.read(item))
-        if not parser.methods:
+        if not parser.methods and not all(map(_is_filler, node.body)):
             names = [item.name for item in node.body if isinstance(item, ast.FunctionDef)]
             raise decorators.no_methods(node.name, self.source.span(node), names)
         return self._finished(parser, node)

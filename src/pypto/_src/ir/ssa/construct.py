@@ -322,7 +322,9 @@ class _Rewrite(Mutator):
         self._now.restore(before)
         for var, arg, value in zip(region.merged, carried, values, strict=True):
             if not same_type(arg.type, value.type):
-                raise self._two_types(stmt.span, var, arg.type, value.type, "turns of this loop")
+                raise self._two_types(
+                    stmt.span, var, arg.type, value.type, "iterations of this loop"
+                )
         changes["iter_args"] = (*explicit, *carried)
         changes["body"] = _close(block, stmt.body, stmts, values, stmt.span)
         results = [
@@ -510,7 +512,8 @@ class _Rewrite(Mutator):
         return self._error(
             stmt.span,
             var,
-            f"'{var.name}' is first assigned in this loop, and read by the next turn or after it",
+            f"'{var.name}' is first assigned in this loop, and read by the next iteration or "
+            "after it",
             f"assign '{var.name}' before the loop",
         )
 

@@ -7,8 +7,9 @@ or, where there is no such branch, behind a test of the flag ``skip``:
     if c: continue        ->   if c: pass
     rest                       else: rest
 
-``break`` sets the flag ``broke``; the other turns of a counted loop then do nothing, and a while
-loop ends. A return in a loop sets ``returned`` and breaks; behind the loop a test of it returns.
+``break`` sets the flag ``broke``; the other iterations of a counted loop then do nothing, and a
+while loop ends. A return in a loop sets ``returned`` and breaks; behind the loop a test of it
+returns.
 """
 
 from __future__ import annotations
@@ -412,7 +413,7 @@ def _idling_for(stmt: ForStmt, body: list[Stmt], broke: Var) -> list[Stmt]:
     """for: body  ->  broke = False; for: if not broke: body."""
     if stmt.kind is ForKind.Parallel:
         raise PassError(
-            "this parallel loop has a break, but its turns run in any order",
+            "this parallel loop has a break, but its iterations run in any order",
             stmt.span,
             "iterate over pl.range(...)",
             slug="parallel-break",

@@ -308,7 +308,7 @@ class _Host:
             values[row.size] = f"{tensor}.shapes[{row.axis}]"
             name = values[row.var] = self.names.fresh(row.var.name)
             assert isinstance(param.type, TensorType)
-            wanted = f'{tensor}, "{param.name}", "{_wanted_text(param.type)}", {line}'
+            wanted = f"{tensor}, {string_literal(param.name)}, {_wanted_text(param.type)}, {line}"
             size = f"pto2_rt_solved(rt, {scalars.text(row.value)}, {wanted})"
             self.line(f"const int64_t {name} = {size};")
             self.line(f"(void){name};")
