@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pypto._src.dtypes import MEMBERS, DataType
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import FunctionType, MemorySpace, ParamDirection, PipeType
-from pypto._src.ir.nodes import Cast, ConstInt, Expr, ScalarType, TensorType, TileType, Var
+from pypto._src.ir.exprs import Cast, ConstInt, Expr, Var
 from pypto._src.ir.opdef import AXIS, INTS, SCALAR, TENSOR, TILE, OpDef, literal
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, ReturnStmt, SeqStmts, Stmt
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import (
     bitwise,
     elementwise,

@@ -159,7 +159,7 @@ class Generator:
         short = self.short_names()
         imports = {
             "typing": {"Any": "Any", "overload": "overload"},
-            "pypto._src.ir.nodes": {"Expr": "Expr"},
+            "pypto._src.ir.exprs": {"Expr": "Expr"},
             f"{OPS_PACKAGE}.define": {"Scalar": "Scalar"},
             UNIFIED: {"Unified": "Unified"},
         }

@@ -13,7 +13,7 @@ import pytest
 from pypto import ir
 from pypto._src.dtypes import promote
 from pypto._src.errors import ConversionError, OpError
-from pypto._src.ir.nodes import same_dims
+from pypto._src.ir.array_types import same_dims
 from pypto._src.ops.conversion import CONVERSIONS, converted
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.rules import broadcast, describe

@@ -14,7 +14,9 @@ from pypto._src.dialect.reader import Source
 from pypto._src.dialect.verify import check, find_faults, options_of
 from pypto._src.dtypes import DataType
 from pypto._src.interp.evaluate import Evaluator
-from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, Var
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import ConstInt, Expr, Var
+from pypto._src.ir.types import ScalarType
 from tests.cases import Array
 from tests.emit.pto_forms import FORMS
 from tests.emit.pto_texts import LEVELS, OPS, emitted, forms, rows, texts

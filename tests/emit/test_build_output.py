@@ -20,9 +20,11 @@ from pypto._src.build_output import wrap_assembled
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.errors import AssemblerError, EmitError
-from pypto._src.ir.nodes import TensorType, Var, scalar_type
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function, Program, ReturnStmt
+from pypto._src.ir.types import scalar_type
 from pypto._src.passes.pass_base import PassContext
 from pypto._src.passes.pass_manager import PassManager
 from pypto._src.passes.verification import VerificationLevel

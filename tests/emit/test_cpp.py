@@ -20,8 +20,9 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.generate import CodeGenerator, kernel_file
 from pypto._src.emit.cpp.types import ScalarText
 from pypto._src.errors import EmitError, EvaluationError
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import FunctionType, ParamDirection, PipeType
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Abs,
     And,
     Eq,
@@ -35,14 +36,13 @@ from pypto._src.ir.nodes import (
     Min,
     Or,
     Sub,
-    TensorType,
     Var,
     Xor,
     binary,
-    scalar_type,
     unary,
 )
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnStmt, SeqStmts
+from pypto._src.ir.types import scalar_type
 from pypto._src.ops import memory, system
 from pypto._src.run.native import KernelError
 from tests.emit.kernels import (

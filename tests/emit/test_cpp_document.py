@@ -14,17 +14,9 @@ import pytest
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import MemRef, TensorType, TileType
 from pypto._src.ir.enums import FunctionType, MemorySpace, ParamDirection, PipeType
-from pypto._src.ir.nodes import (
-    Expr,
-    IterArg,
-    MemRef,
-    TensorType,
-    TileType,
-    Type,
-    Var,
-    scalar_type,
-)
+from pypto._src.ir.exprs import Expr, IterArg, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -36,6 +28,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     YieldStmt,
 )
+from pypto._src.ir.types import Type, scalar_type
 from pypto._src.ops import memory, system
 from pypto._src.ops.elementwise import add, adds, mul, sqrt
 from pypto.codegen import (
@@ -782,6 +775,6 @@ def test_nested_control_flow() -> None:
 
 
 def _constant(value: int) -> Expr:
-    from pypto._src.ir.nodes import ConstInt
+    from pypto._src.ir.exprs import ConstInt
 
     return ConstInt(value, DataType.INT64)

@@ -21,9 +21,11 @@ from pypto._src.driver import compile_program
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import CallError, EmitError, EvaluationError
+from pypto._src.ir.array_types import MemRef, TensorType, TileType, TileView
 from pypto._src.ir.enums import FunctionType, MemorySpace, ParamDirection
-from pypto._src.ir.nodes import MemRef, TensorType, TileType, TileView, Var, scalar_type
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import AssignStmt, Function, ReturnStmt, SeqStmts
+from pypto._src.ir.types import scalar_type
 from pypto._src.ops import memory
 from pypto._src.ops.elementwise import add
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager

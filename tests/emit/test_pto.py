@@ -15,6 +15,7 @@ import pytest
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import MemRef, TensorType, TensorView, TileType, TileView
 from pypto._src.ir.enums import (
     FunctionType,
     MemorySpace,
@@ -23,7 +24,7 @@ from pypto._src.ir.enums import (
     TileLayout,
     TilePad,
 )
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Abs,
     Add,
     And,
@@ -40,20 +41,14 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     IterArg,
     Max,
-    MemRef,
     Min,
     Neg,
     Not,
     Or,
     Pow,
-    TensorType,
-    TensorView,
-    TileType,
-    TileView,
     Var,
     Xor,
     binary,
-    scalar_type,
     unary,
 )
 from pypto._src.ir.stmts import (
@@ -70,6 +65,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
 )
+from pypto._src.ir.types import scalar_type
 from pypto._src.ops.define import REGISTRY
 from pypto._src.passes.memory.init_mem_ref import InitMemRef
 from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy

@@ -16,8 +16,8 @@ from pypto._src.dialect.verify import check, options_of
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.emit_sites import PtoSite
-from pypto._src.ir.nodes import TensorType, TileType
 from pypto._src.ops import elementwise
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.emit.pto_forms import FORMS

@@ -17,8 +17,8 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.emit.pto.types import parameter_type
 from pypto._src.errors import EmitError, OpError
+from pypto._src.ir.array_types import MemRef, TensorType, TileType, TileView
 from pypto._src.ir.enums import MemorySpace, TileLayout, TilePad
-from pypto._src.ir.nodes import MemRef, TensorType, TileType, TileView
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 

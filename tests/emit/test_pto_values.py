@@ -19,7 +19,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.emit.pto.int64 import exceeds_index
 from pypto._src.ir.enums import FunctionType
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Abs,
     Add,
     And,
@@ -44,9 +44,9 @@ from pypto._src.ir.nodes import (
     Sub,
     UnaryExpr,
     Var,
-    scalar_type,
 )
 from pypto._src.ir.stmts import AssignStmt, Function, Program
+from pypto._src.ir.types import scalar_type
 
 D = DataType
 INTEGERS: Final = (D.INT8, D.INT16, D.INT32, D.INT64)

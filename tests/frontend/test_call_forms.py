@@ -18,7 +18,7 @@ from pypto import ir
 from pypto._src.errors import ParserError
 from pypto._src.frontend.state import call_cache
 from pypto._src.frontend.state.call_cache import CallForm, CallForms
-from pypto._src.ir.nodes import Call, ConstFloat, IRNode
+from pypto._src.ir.exprs import Call, ConstFloat, IRNode
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.walk import walk
 from pypto.runtime import Case
@@ -195,7 +195,8 @@ def test_other_calls_are_refused(good: str, bad: str, slug: str) -> None:
 
 def test_offsets_are_no_part_of_a_form() -> None:
     """Loads that differ in a computed offset are of one form; in a size, or a constant, of two."""
-    from pypto._src.ir.nodes import Var, scalar_type
+    from pypto._src.ir.exprs import Var
+    from pypto._src.ir.types import scalar_type
     from pypto._src.ops.memory import load
 
     x = Var("x", ir.TensorType([64, 64], pl.FP32))

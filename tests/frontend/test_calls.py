@@ -18,7 +18,8 @@ from pypto._src.errors import (
     UndefinedVariableError,
     UnsupportedFeatureError,
 )
-from pypto._src.ir.nodes import Call, GlobalVar, TensorType
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import Call, GlobalVar
 from pypto._src.ir.stmts import AssignStmt, statements
 from tests.frontend.texts import body, error, kernel, lines, program
 

@@ -12,16 +12,18 @@ from pypto._src.errors import (
     UndefinedVariableError,
     UnsupportedFeatureError,
 )
-from pypto._src.ir import nodes
-from pypto._src.ir.nodes import ConstFloat, ConstInt, ScalarType, TileType
+from pypto._src.ir import exprs
+from pypto._src.ir.array_types import TileType, static_shape
+from pypto._src.ir.exprs import ConstFloat, ConstInt
 from pypto._src.ir.stmts import AssignStmt, statements
+from pypto._src.ir.types import ScalarType
 from tests.frontend.texts import body, error, kernel, lines
 
 SCALARS = "n: pl.INT64, m: pl.INT64, h: pl.FP32, b: pl.BOOL"
 TILES = "x: pl.Tensor[[64, 64], pl.FP32], i: pl.Tensor[[64, 64], pl.INT32]"
 
 
-def value(code: str, before: str = "") -> nodes.Expr:
+def value(code: str, before: str = "") -> exprs.Expr:
     """Return what is assigned by the last statement of a kernel."""
     stmt = statements(kernel(SCALARS, code, before=before).body)[-1]
     assert isinstance(stmt, AssignStmt)
@@ -31,41 +33,41 @@ def value(code: str, before: str = "") -> nodes.Expr:
 @pytest.mark.parametrize(
     ("text", "node"),
     [
-        ("n + m", nodes.Add),
-        ("n - m", nodes.Sub),
-        ("n * m", nodes.Mul),
-        ("n / m", nodes.FloatDiv),
-        ("n // m", nodes.FloorDiv),
-        ("n % m", nodes.FloorMod),
-        ("n ** m", nodes.Pow),
-        ("n & m", nodes.BitAnd),
-        ("n | m", nodes.BitOr),
-        ("n ^ m", nodes.BitXor),
-        ("n << m", nodes.BitShiftLeft),
-        ("n >> m", nodes.BitShiftRight),
-        ("n == m", nodes.Eq),
-        ("n != m", nodes.Ne),
-        ("n < m", nodes.Lt),
-        ("n <= m", nodes.Le),
-        ("n > m", nodes.Gt),
-        ("n >= m", nodes.Ge),
-        ("b and n > m", nodes.And),
-        ("b or n > m", nodes.Or),
-        ("b ^ (n > m)", nodes.Xor),
-        ("-n", nodes.Neg),
-        ("~n", nodes.BitNot),
-        ("not b", nodes.Not),
-        ("abs(n)", nodes.Abs),
-        ("min(n, m)", nodes.Min),
-        ("max(n, m)", nodes.Max),
-        ("pl.min(n, m)", nodes.Min),
-        ("pl.max(n, m)", nodes.Max),
-        ("pl.abs(n)", nodes.Abs),
-        ("pl.cast(n, pl.FP16)", nodes.Cast),
-        ("pl.cast(n, target_type=pl.FP16)", nodes.Cast),
+        ("n + m", exprs.Add),
+        ("n - m", exprs.Sub),
+        ("n * m", exprs.Mul),
+        ("n / m", exprs.FloatDiv),
+        ("n // m", exprs.FloorDiv),
+        ("n % m", exprs.FloorMod),
+        ("n ** m", exprs.Pow),
+        ("n & m", exprs.BitAnd),
+        ("n | m", exprs.BitOr),
+        ("n ^ m", exprs.BitXor),
+        ("n << m", exprs.BitShiftLeft),
+        ("n >> m", exprs.BitShiftRight),
+        ("n == m", exprs.Eq),
+        ("n != m", exprs.Ne),
+        ("n < m", exprs.Lt),
+        ("n <= m", exprs.Le),
+        ("n > m", exprs.Gt),
+        ("n >= m", exprs.Ge),
+        ("b and n > m", exprs.And),
+        ("b or n > m", exprs.Or),
+        ("b ^ (n > m)", exprs.Xor),
+        ("-n", exprs.Neg),
+        ("~n", exprs.BitNot),
+        ("not b", exprs.Not),
+        ("abs(n)", exprs.Abs),
+        ("min(n, m)", exprs.Min),
+        ("max(n, m)", exprs.Max),
+        ("pl.min(n, m)", exprs.Min),
+        ("pl.max(n, m)", exprs.Max),
+        ("pl.abs(n)", exprs.Abs),
+        ("pl.cast(n, pl.FP16)", exprs.Cast),
+        ("pl.cast(n, target_type=pl.FP16)", exprs.Cast),
     ],
 )
-def test_operator_makes_its_node(text: str, node: type[nodes.Expr]) -> None:
+def test_operator_makes_its_node(text: str, node: type[exprs.Expr]) -> None:
     """Every operator of the language becomes the node of that name."""
     assert type(value(f"y = {text}")) is node
 
@@ -89,7 +91,7 @@ def test_literal_takes_the_type_beside_it(dtype: str, literal: str, found: DataT
     """A number that fits has the type of the other operand; one that does not widens it."""
     stmt = statements(kernel(f"v: pl.{dtype}", f"y = v + {literal}").body)[0]
     assert isinstance(stmt, AssignStmt)
-    assert isinstance(stmt.value, nodes.Add)
+    assert isinstance(stmt.value, exprs.Add)
     assert isinstance(stmt.value.right.type, ScalarType)
     assert stmt.value.right.type.dtype is found
     assert stmt.value.dtype is found
@@ -101,7 +103,7 @@ def test_literal_kinds() -> None:
     assert found.dtype is DataType.INT64
     assert isinstance(found := value("y = 0.1"), ConstFloat)
     assert (found.dtype, found.value) == (DataType.FP32, 0.1)
-    assert isinstance(found := value("y = True"), nodes.ConstBool)
+    assert isinstance(found := value("y = True"), exprs.ConstBool)
     assert isinstance(found := value("y = pl.const(-3, pl.INT8)"), ConstInt)
     assert (found.dtype, found.value) == (DataType.INT8, -3)
     assert isinstance(found := value('y = pl.const(float("inf"), pl.FP16)'), ConstFloat)
@@ -265,7 +267,7 @@ def test_shape_and_dtype_of_values() -> None:
         ).body
     )
     kinds = [s.var.type for s in stmts if isinstance(s, AssignStmt)]
-    assert [nodes.static_shape(k) for k in kinds if isinstance(k, TileType)] == [
+    assert [static_shape(k) for k in kinds if isinstance(k, TileType)] == [
         (64, 64),
         (32, 64),
         (32, 64),
@@ -286,7 +288,7 @@ def test_long_sum_does_not_recurse() -> None:
     stmt = statements(found.body)[0]
     assert isinstance(stmt, AssignStmt)
     depth, node = 0, stmt.value
-    while isinstance(node, nodes.Add):
+    while isinstance(node, exprs.Add):
         depth, node = depth + 1, node.left
     assert depth == 1499
 

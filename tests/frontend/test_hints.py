@@ -16,8 +16,8 @@ from pypto._src.driver import compile_program
 from pypto._src.errors import CallError, KeywordError, PyptoError, UnknownNameError
 from pypto._src.frontend.diagnose import explain
 from pypto._src.frontend.state.messages import recipe
+from pypto._src.ir.exprs import Call
 from pypto._src.ir.inspect.source_names import resized, user_call, user_name
-from pypto._src.ir.nodes import Call
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.suggestions import nearest
 

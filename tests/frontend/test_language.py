@@ -13,7 +13,9 @@ import pypto
 import pypto.language as pl
 from pypto._src.dtypes import PUBLIC_NAMES, DataType
 from pypto._src.errors import OpError, ParserError
-from pypto._src.ir.nodes import Call, Max, TensorType, TileType, Var, scalar_type
+from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.exprs import Call, Max, Var
+from pypto._src.ir.types import scalar_type
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
 from pypto._src.ops.unified import Unified, named, unified
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import pypto.language as pl
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import TensorType, TileType, dtype_of
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
 from pypto._src.ir.equal import assert_structural_equal
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Abs,
     Add,
     And,
@@ -44,13 +45,9 @@ from pypto._src.ir.nodes import (
     Or,
     Pow,
     Sub,
-    TensorType,
-    TileType,
     TupleGetItemExpr,
     Var,
     Xor,
-    dtype_of,
-    scalar_type,
     unary,
 )
 from pypto._src.ir.stmts import (
@@ -67,6 +64,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     seq,
 )
+from pypto._src.ir.types import scalar_type
 
 INTS = (DataType.INT64, DataType.INT32, DataType.UINT8)
 FLOATS = (DataType.FP32, DataType.FP16)

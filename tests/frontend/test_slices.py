@@ -7,8 +7,9 @@ import pytest
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserTypeError, SSAViolationError, UnsupportedFeatureError
 from pypto._src.frontend.state.known_sizes import difference
-from pypto._src.ir.nodes import Add, ConstInt, Expr, Neg, Sub, Var, scalar_type
+from pypto._src.ir.exprs import Add, ConstInt, Expr, Neg, Sub, Var
 from pypto._src.ir.stmts import Function
+from pypto._src.ir.types import scalar_type
 from tests.frontend.texts import body, error, kernel, lines, program
 
 TENSORS = "n: pl.INT64, x: pl.Tensor[[64, 64], pl.FP32], out: pl.Out[pl.Tensor[[64, 64], pl.FP32]]"

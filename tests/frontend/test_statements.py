@@ -13,8 +13,9 @@ from pypto._src.errors import (
     UndefinedVariableError,
     UnsupportedFeatureError,
 )
+from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import ForKind
-from pypto._src.ir.nodes import IterArg, TileType
+from pypto._src.ir.exprs import IterArg
 from pypto._src.ir.stmts import (
     AssignStmt,
     ForStmt,

@@ -6,8 +6,10 @@ import pytest
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserTypeError, UnsupportedFeatureError
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import ParamDirection, TensorLayout
-from pypto._src.ir.nodes import ConstInt, ScalarType, TensorType, TileType, Type, Var
+from pypto._src.ir.exprs import ConstInt, Var
+from pypto._src.ir.types import ScalarType, Type
 from tests.frontend.texts import error, kernel
 
 BEFORE = """

@@ -12,7 +12,7 @@ from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import TextError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.ir.nodes import Add, ConstInt, Expr, Sub
+from pypto._src.ir.exprs import Add, ConstInt, Expr, Sub
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.recursion import nesting

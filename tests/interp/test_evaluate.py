@@ -11,20 +11,9 @@ from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import evaluate
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import FunctionType, MemorySpace, ScopeKind
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    GlobalVar,
-    IterArg,
-    ScalarType,
-    TensorType,
-    TileType,
-    TupleGetItemExpr,
-    TupleType,
-    UnknownType,
-    Var,
-)
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, IterArg, TupleGetItemExpr, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -42,6 +31,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     YieldStmt,
 )
+from pypto._src.ir.types import ScalarType, TupleType, UnknownType
 from pypto._src.ops import elementwise, memory, system, tensor
 from tests.cases import Array, call
 

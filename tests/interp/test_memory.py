@@ -12,8 +12,9 @@ from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import evaluate
+from pypto._src.ir.array_types import MemRef, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import MemRef, TensorType, TileType, Var
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, SeqStmts, Stmt
 from pypto._src.ops import elementwise, layout, memory, reduce
 from tests.cases import Array, call

@@ -27,8 +27,9 @@ from pypto._src.interp.pipe_queues import (
     held_back,
     replayed,
 )
+from pypto._src.ir.array_types import MemRef
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import Call, MakeTuple, MemRef, Var
+from pypto._src.ir.exprs import Call, MakeTuple, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.unchecked import with_memref
 from pypto._src.ops import select

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto import ir
-from pypto._src.ir.nodes import Expr
+from pypto._src.ir.exprs import Expr
 
 INT: ir.ScalarType = ir.ScalarType(ir.INT64)
 BOOL: ir.ScalarType = ir.ScalarType(ir.BOOL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pypto import ir
-from pypto._src.ir.nodes import same_type
+from pypto._src.ir.types import same_type
 from pypto.ir import DataType
 
 dtype = DataType.INT64

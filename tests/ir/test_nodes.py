@@ -12,11 +12,8 @@ import pytest
 
 from pypto import ir
 from pypto._src.diagnostics import Span
+from pypto._src.ir.array_types import same_dims, static_shape
 from pypto._src.ir.node_base import Keywords
-from pypto._src.ir.nodes import (
-    same_dims,
-    static_shape,
-)
 from pypto._src.ir.stmts import checked_assign
 from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.unchecked import (

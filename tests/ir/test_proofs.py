@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from pypto import ir
 from pypto._src.diagnostics import Diagnostic
+from pypto._src.ir.array_types import exprs_of_type
 from pypto._src.ir.interning import unique
-from pypto._src.ir.nodes import exprs_of_type, scalar_type
 from pypto._src.ir.stmts import statements
 from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.types import scalar_type
 from pypto._src.ir.unchecked import with_memref
 from pypto._src.ir.verify import known_forms as proofs_module
 from pypto._src.ir.verify.known_forms import Look, Proofs, Shared

@@ -22,7 +22,8 @@ from pypto import ir
 from pypto._src.demo import Case, cases
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import InternalError, PyptoError
-from pypto._src.ir.nodes import IRNode, Op, exprs_of_type
+from pypto._src.ir.array_types import exprs_of_type
+from pypto._src.ir.exprs import IRNode, Op
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.serialize import MAGIC, SCHEMA, SerializeError
 from pypto._src.ir.traversal.walk import copy_with, walk

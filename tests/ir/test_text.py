@@ -612,7 +612,7 @@ def test_everything_else_prints() -> None:
     assert str(ir.TileView(fractal=1024)) == "pl.TileView(fractal=1024)"
     assert str(ir.TensorView([1])) == "pl.TensorView(stride=[1])"
     assert str(ir.op.block.add) == "block.add"
-    assert repr(a).startswith("<pypto._src.ir.nodes.Var object at")
+    assert repr(a).startswith("<pypto._src.ir.exprs.Var object at")
 
 
 def test_long_and_deep_bodies_print() -> None:

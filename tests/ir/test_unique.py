@@ -14,8 +14,10 @@ from pypto import ir
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir import interning, result_type_cache
+from pypto._src.ir.array_types import MemRef, TensorType, TileType
+from pypto._src.ir.exprs import ConstInt, Expr, Var
 from pypto._src.ir.interning import Facts, is_plain, unique_array
-from pypto._src.ir.nodes import ConstInt, Expr, MemRef, TensorType, TileType, Var, scalar_type
+from pypto._src.ir.types import scalar_type
 from pypto._src.ops.elementwise import add
 
 PLACE = Span("kernel.py", 3, 4, 3, 9)

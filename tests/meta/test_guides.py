@@ -35,7 +35,7 @@ class Guide:
 
 
 OPS = "src/pypto/_src/ops/elementwise.py", "tests/cases.py"
-SCALARS = "src/pypto/_src/ir/nodes.py", "src/pypto/_src/ir/scalar_ops.py"
+SCALARS = "src/pypto/_src/ir/exprs.py", "src/pypto/_src/ir/scalar_ops.py"
 GUIDES = [
     Guide(
         "add-a-pass.md",

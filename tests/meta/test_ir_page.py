@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from pypto._src.ir import array_types, exprs, stmts, types
+from pypto._src.ir.exprs import Expr, IRNode, Op
 from pypto._src.ir.node_base import FieldKind, Node
-from pypto._src.ir.nodes import Expr, IRNode, Op, Type
 from pypto._src.ir.stmts import Stmt
+from pypto._src.ir.types import Type
 
 PAGE = Path(__file__).parents[2] / "docs" / "ir.md"
 SECTION = re.compile(r"^<!-- (\w+) -->\n((?:\|.*\n)+)", re.MULTILINE)
-DEFINED_IN = ("pypto._src.ir.nodes", "pypto._src.ir.stmts")
+DEFINED_IN = {module.__name__ for module in (types, exprs, array_types, stmts)}
 KINDS = {FieldKind.PLAIN: "{}", FieldKind.DEFINING: "**{}**", FieldKind.IGNORED: "*{}*"}
 FAMILIES: dict[str, type[Node]] = {"Type": Type, "Expr": Expr, "Stmt": Stmt, "Op": Op}
 

@@ -28,7 +28,9 @@ dtypes
 ir.static_names
 ir.node_base ir.enums ir.fresh_names ir.name_rules
 ir.inspect ir.inspect.highlight
-ir.nodes
+ir.types
+ir.exprs
+ir.array_types
 ir.unchecked ir.stmts ir.interning ir.scalar_ops
 ir.annotations ir.result_type_cache ir.emit_sites
 ir.opdef
@@ -140,7 +142,7 @@ def layer(module: str) -> int | None:
 
 
 def module_name(path: Path, root: Path) -> str:
-    """Return the dotted name of a file below ``root``: ``ir/nodes.py`` is ``ir.nodes``."""
+    """Return the dotted name of a file below ``root``: ``ir/exprs.py`` is ``ir.exprs``."""
     parts = path.relative_to(root).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -295,12 +297,12 @@ def test_import_from_later_layer_is_found(tmp_path: Path) -> None:
         "errors": "from pypto._src.driver import compile\n",
         "knobs": "def f():\n    from pypto._src import driver\n",
         "targets": "m = load('pypto._src.driver')\n",
-        "ir/nodes": "from ..driver import compile\n",
+        "ir/exprs": "from ..driver import compile\n",
     }
     write_tree(tmp_path, sources)
     assert find_faults(tmp_path) == [
         "errors.py:1: errors imports driver, which is a later layer",
-        "ir/nodes.py:1: ir.nodes imports driver, which is a later layer",
+        "ir/exprs.py:1: ir.exprs imports driver, which is a later layer",
         "knobs.py:2: knobs imports driver, which is a later layer",
         "targets.py:1: targets imports driver, which is a later layer",
     ]

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from pypto._src.dtypes import DataType
-from pypto._src.ir.nodes import Call, ConstFloat, ConstInt, MakeTuple, dtype_of
+from pypto._src.ir.array_types import dtype_of
+from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, MakeTuple
 from tests.cases import AnyOp, Array
 
 

@@ -15,10 +15,12 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.generate import CodeGenerator
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError, OpError
-from pypto._src.ir.nodes import ScalarType, TileType, Var
+from pypto._src.ir.array_types import TileType
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import bitwise
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from tests.cases import AnyOp, call

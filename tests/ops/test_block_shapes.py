@@ -12,22 +12,11 @@ import pypto.language as pl
 from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError, OpTypeError
+from pypto._src.ir.array_types import TileType, TileView
 from pypto._src.ir.enums import MemorySpace, PipeType, TileLayout
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Max,
-    MemRefType,
-    Min,
-    ScalarType,
-    TileType,
-    TileView,
-    UnknownType,
-    Var,
-    same_type,
-    scalar_type,
-)
+from pypto._src.ir.exprs import Call, ConstInt, Max, Min, Var
 from pypto._src.ir.stmts import Program
+from pypto._src.ir.types import MemRefType, ScalarType, UnknownType, same_type, scalar_type
 from pypto._src.ops import layout, matmul, memory, reduce, testing
 from pypto._src.ops.lookup import create_op_call
 from pypto._src.ops.rules import BOXED

@@ -21,7 +21,8 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import MemoryPlanError, OpError, PyptoError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.ir.nodes import TensorType, TileType, Var
+from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import Function
 from pypto._src.ops import elementwise, layout, matmul, memory
 from pypto._src.ops.define import REGISTRY

@@ -11,7 +11,7 @@ from pypto import ir
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.ir.nodes import static_shape
+from pypto._src.ir.array_types import static_shape
 from pypto._src.ops import tensor_math
 from pypto._src.ops.conversion import CONVERSIONS, Converted, converted
 from tests.cases import Array, Kernel, moderate, positive, whole_range

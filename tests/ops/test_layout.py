@@ -9,9 +9,11 @@ import pytest
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
+from pypto._src.ir.array_types import TensorType, TileType, TileView
 from pypto._src.ir.enums import MemorySpace, TileLayout
-from pypto._src.ir.nodes import ScalarType, TensorType, TileType, TileView, Var
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import AssignStmt, Function, SeqStmts
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import elementwise, matmul, memory
 from pypto._src.ops.layout import (
     alloc_bytes,

@@ -19,7 +19,8 @@ from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError, OpError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.interp.pipe_interpreter import StrictEvaluator
-from pypto._src.ir.nodes import ConstFloat, ConstInt, TileType, TileView, Var
+from pypto._src.ir.array_types import TileType, TileView
+from pypto._src.ir.exprs import ConstFloat, ConstInt, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ops import bitwise, elementwise, reduce, select
 from pypto._src.ops.casts import steps

@@ -10,8 +10,10 @@ import pytest
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
+from pypto._src.ir.array_types import TensorType, TileType, TileView, dtype_of
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import Expr, ScalarType, TensorType, TileType, TileView, Var, dtype_of
+from pypto._src.ir.exprs import Expr, Var
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import (
     bitwise,
     elementwise,

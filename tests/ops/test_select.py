@@ -15,7 +15,8 @@ from pypto._src.emit.cpp.generate import CodeGenerator
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError, OpError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.ir.nodes import Call, ConstInt, TileType, Var
+from pypto._src.ir.array_types import TileType
+from pypto._src.ir.exprs import Call, ConstInt, Var
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
 from pypto._src.ops import select

@@ -15,7 +15,8 @@ from pypto._src.emit.cpp.generate import CodeGenerator
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EmitError, EvaluationError, OpError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.ir.nodes import ConstInt, static_shape
+from pypto._src.ir.array_types import static_shape
+from pypto._src.ir.exprs import ConstInt
 from pypto._src.ops import elementwise, tensor_math
 from pypto._src.ops.tensor_math import assemble
 from pypto._src.passes.pass_manager import PassManager

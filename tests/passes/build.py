@@ -11,19 +11,9 @@ from typing import Any
 from pypto._src import ops
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import MemRef, ShapedType, TensorType, TileType
 from pypto._src.ir.enums import FunctionType, ParamDirection, PipeType
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    IterArg,
-    MemRef,
-    ShapedType,
-    TensorType,
-    TileType,
-    Type,
-    Var,
-    scalar_type,
-)
+from pypto._src.ir.exprs import Call, Expr, IterArg, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -39,6 +29,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.types import Type, scalar_type
 from pypto._src.ops.define import REGISTRY
 
 FP32 = DataType.FP32

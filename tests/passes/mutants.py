@@ -42,7 +42,7 @@ from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Env, Plan, Run
 from pypto._src.interp.pipe_interpreter import Access, StrictEvaluator, StrictPlan
 from pypto._src.interp.pipe_queues import Entry, Kind, LateOrder, Queues, held_back, replayed
-from pypto._src.ir.nodes import Call, Var, const_value
+from pypto._src.ir.exprs import Call, Var, const_value
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt

@@ -12,19 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from pypto._src.ir.array_types import ShapedType, TileType, static_shape
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import (
-    BinaryExpr,
-    Call,
-    ConstInt,
-    Expr,
-    MakeTuple,
-    ShapedType,
-    TileType,
-    Var,
-    const_value,
-    static_shape,
-)
+from pypto._src.ir.exprs import BinaryExpr, Call, ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     And,
     BinaryExpr,
     Call,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import FunctionType
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Add,
     And,
     BinaryExpr,
@@ -36,11 +36,7 @@ from pypto._src.ir.nodes import (
     Or,
     Sub,
     TupleGetItemExpr,
-    TupleType,
-    Type,
     Var,
-    same_type,
-    scalar_type,
 )
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -57,6 +53,7 @@ from pypto._src.ir.stmts import (
     seq,
 )
 from pypto._src.ir.text.printer import python_print
+from pypto._src.ir.types import TupleType, Type, same_type, scalar_type
 
 INT64 = DataType.INT64
 T = scalar_type(INT64)

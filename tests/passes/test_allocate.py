@@ -11,7 +11,7 @@ import pytest
 from pypto._src.analysis.stmt_tree import number
 from pypto._src.errors import MemoryPlanError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Var, const_value
+from pypto._src.ir.exprs import Var, const_value
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, Stmt
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.passes.memory.allocate_memory_addr import with_addresses

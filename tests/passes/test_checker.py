@@ -21,7 +21,7 @@ import pypto.language as pl
 from pypto import passes
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, render
 from pypto._src.errors import CallError
-from pypto._src.ir.nodes import Call
+from pypto._src.ir.exprs import Call
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.memory.init_mem_ref import with_memrefs
 from pypto._src.passes.pass_manager import PassManager

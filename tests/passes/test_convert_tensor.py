@@ -14,7 +14,7 @@ from pypto import ir
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError, PassError, PyptoError
 from pypto._src.interp.evaluate import Evaluator
-from pypto._src.ir.nodes import static_shape
+from pypto._src.ir.array_types import static_shape
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.walk import walk

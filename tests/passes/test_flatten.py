@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 import pypto.language as pl
 from pypto._src.errors import PassError
-from pypto._src.ir.nodes import Call, Op, Var
+from pypto._src.ir.exprs import Call, Op, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,

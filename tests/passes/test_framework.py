@@ -10,8 +10,9 @@ import pytest
 from pypto._src.diagnostics import Diagnostic
 from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, PassError, VerificationError
+from pypto._src.ir.array_types import MemRef, TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Call, Expr, GlobalVar, MemRef, TileType, Type, Var
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -25,6 +26,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.queries import ops_called, stmts_in
 from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.types import Type
 from pypto._src.ir.verify.verifier import RULES
 from pypto._src.ops.lookup import create_op_call
 from pypto._src.passes.pass_base import (

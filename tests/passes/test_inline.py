@@ -10,8 +10,9 @@ import pytest
 import pypto.language as pl
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError, PyptoError
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import FunctionType
-from pypto._src.ir.nodes import Call, GlobalVar, Op, TensorType, TileType, Var
+from pypto._src.ir.exprs import Call, GlobalVar, Op, Var
 from pypto._src.ir.stmts import AssignStmt, Function, Program, ReturnStmt
 from pypto._src.ir.traversal.queries import functions_called, stmts_in
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA

@@ -12,7 +12,7 @@ from pypto._src.analysis.iteration_values import Values
 from pypto._src.analysis.tensor_regions import TensorParts
 from pypto._src.diagnostics import render
 from pypto._src.dtypes import DataType
-from pypto._src.ir.nodes import ConstBool, ConstInt, Expr, Gt, Or
+from pypto._src.ir.exprs import ConstBool, ConstInt, Expr, Gt, Or
 from pypto._src.ir.stmts import Program
 from pypto._src.lint.parallel_loops import check_parallel
 from pypto._src.lint.uninitialized import check_uninitialized, in_flat_form

@@ -9,8 +9,9 @@ import pytest
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
+from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import TileType, Var, static_shape
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import Function, Program, statements
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.ops.layout import tile_spaces

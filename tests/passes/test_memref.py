@@ -14,7 +14,7 @@ import pypto.language as pl
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Var
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.passes.memory.init_mem_ref import init_mem_ref, with_memrefs
 from pypto._src.passes.pass_manager import PassManager

@@ -10,7 +10,7 @@ import pytest
 import pypto.language as pl
 from pypto import DataType, ir
 from pypto._src.errors import PassError
-from pypto._src.ir.nodes import Add, Call, ConstInt, Expr, Mul, const_value
+from pypto._src.ir.exprs import Add, Call, ConstInt, Expr, Mul, const_value
 from pypto._src.passes.optimize.common_subexpr import CommonSubexpr
 from pypto._src.passes.optimize.dead_code import DeadCode
 from pypto._src.passes.optimize.loop_invariant_motion import LoopInvariantMotion

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from pypto._src.analysis.liveness import Range, live_ranges, peak
 from pypto._src.analysis.stmt_tree import number
 from pypto._src.errors import MemoryPlanError
+from pypto._src.ir.array_types import MemRef
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import MemRef, Var, const_value
+from pypto._src.ir.exprs import Var, const_value
 from pypto._src.ir.stmts import Function
 from pypto._src.passes.memory import dynamic_storage_allocation, overflow_hints
 from pypto._src.passes.memory.allocate_memory_addr import with_addresses

@@ -14,19 +14,9 @@ from pypto import ir, runtime
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.errors import PassError
+from pypto._src.ir.array_types import TensorType, TileType, TileView
 from pypto._src.ir.enums import ForKind, ScopeKind
-from pypto._src.ir.nodes import (
-    Call,
-    ConstBool,
-    ConstInt,
-    Expr,
-    IterArg,
-    Op,
-    TensorType,
-    TileType,
-    TileView,
-    Var,
-)
+from pypto._src.ir.exprs import Call, ConstBool, ConstInt, Expr, IterArg, Op, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,

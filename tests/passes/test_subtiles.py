@@ -11,7 +11,7 @@ import pypto.language as pl
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.ir.nodes import TileType
+from pypto._src.ir.array_types import TileType
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.ir.traversal.queries import stmts_in

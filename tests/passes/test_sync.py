@@ -15,7 +15,7 @@ from pypto._src.analysis.stmt_tree import ProgramPoint, number, points_in, rewri
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.errors import VerificationError
 from pypto._src.ir.enums import ForKind, FunctionType, PipeType
-from pypto._src.ir.nodes import Call, Var
+from pypto._src.ir.exprs import Call, Var
 from pypto._src.ir.stmts import (
     EvalStmt,
     ForStmt,

@@ -12,7 +12,7 @@ from pypto import passes
 from pypto._src import demo
 from pypto._src.analysis.interval_sets import missing, repeated, shifted, union
 from pypto._src.diagnostics import Diagnostic, render
-from pypto._src.ir.nodes import ConstBool
+from pypto._src.ir.exprs import ConstBool
 from pypto._src.ir.stmts import IfStmt, Program, Stmt
 from pypto._src.lint.uninitialized import check_uninitialized
 from tests.passes.heads import KERNEL, program_of

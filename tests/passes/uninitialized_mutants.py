@@ -29,8 +29,9 @@ from pypto._src.diagnostics import Diagnostic
 from pypto._src.driver import compile_program
 from pypto._src.errors import EvaluationError, PyptoError
 from pypto._src.interp.pipe_interpreter import StrictEvaluator
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import Call, GlobalVar, TensorType, TileType
+from pypto._src.ir.exprs import Call, GlobalVar
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.lint.uninitialized import check_uninitialized

@@ -21,10 +21,10 @@ from typing import Any, Final, NamedTuple, cast
 from pypto import ir
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import PyptoError
-from pypto._src.ir import nodes, stmts
+from pypto._src.ir import array_types, exprs, stmts, types
 from pypto._src.ir.node_base import Node
-from pypto._src.ir.nodes import Type
 from pypto._src.ir.opdef import AXIS, INTS, REQUIRED, ROUND_MODES, SCALAR, TENSOR, TILE, OpDef
+from pypto._src.ir.types import Type, same_type
 from pypto._src.ops.lookup import REGISTRY
 
 DTYPES: Final = list(MEMBERS.values())
@@ -48,10 +48,10 @@ ENUM_MEMBERS: Final = [
     *ir.MemorySpace, *ir.PipeType, *ir.CoreType, *ir.TensorLayout, *ir.TileLayout, *ir.TilePad,
     *ir.ForKind, *ir.ScopeKind, *ir.FunctionType, *ir.ParamDirection,
 ]  # fmt: skip
-BINARY: Final = sorted(nodes.BinaryExpr.__subclasses__(), key=lambda c: c.__name__)
-UNARY: Final = [c for c in nodes.UnaryExpr.__subclasses__() if c is not ir.Cast]
+BINARY: Final = sorted(exprs.BinaryExpr.__subclasses__(), key=lambda c: c.__name__)
+UNARY: Final = [c for c in exprs.UnaryExpr.__subclasses__() if c is not ir.Cast]
 ARITHMETIC: Final = [
-    c for c in BINARY if c not in (*nodes.COMPARISONS, *nodes.LOGICAL, *nodes.BITWISE)
+    c for c in BINARY if c not in (*exprs.COMPARISONS, *exprs.LOGICAL, *exprs.BITWISE)
 ]
 SHAPES: Final = [[16, 16], [16, 32], [32, 16], [1, 16], [16, 1], [16], [2, 16, 16], [32, 32]]
 
@@ -275,7 +275,7 @@ class Draw:
         """Return a variable of a type: a visible one, else a new parameter."""
         if self.odd(0.05):
             return self.new(kind)  # nobody defines it
-        known = [v for v in self.visible if nodes.same_type(v.type, kind) and not placed(v)]
+        known = [v for v in self.visible if same_type(v.type, kind) and not placed(v)]
         return self.pick(known) if known and self.chance(0.9) else self.param(kind)
 
     def constant(self, dtype: DataType) -> ir.Expr:
@@ -308,7 +308,7 @@ class Draw:
             kind = ir.Not if dtype is BOOL else self.pick([k for k in UNARY if k is not ir.Not])
             return kind(self.scalar(dtype, depth - 1), result, self.span())
         kinds = self.binary_kinds(dtype, operand)
-        operand = BOOL if kinds is nodes.LOGICAL else operand
+        operand = BOOL if kinds is exprs.LOGICAL else operand
         kind = self.pick(BINARY) if self.odd(0.05) else self.pick(kinds)
         other = self.pick(DTYPES) if self.odd(0.05) else operand
         left, right = self.scalar(operand, depth - 1), self.scalar(other, depth - 1)
@@ -322,8 +322,8 @@ class Draw:
 
     def binary_kinds(self, dtype: DataType, operand: DataType) -> Sequence[Any]:
         if dtype is BOOL:
-            return nodes.LOGICAL if operand is BOOL or self.chance(0.5) else nodes.COMPARISONS
-        return ARITHMETIC if dtype.is_float() else [*ARITHMETIC, *nodes.BITWISE]
+            return exprs.LOGICAL if operand is BOOL or self.chance(0.5) else exprs.COMPARISONS
+        return ARITHMETIC if dtype.is_float() else [*ARITHMETIC, *exprs.BITWISE]
 
     def value(self, depth: int = 2) -> ir.Expr:
         """Return any expression."""
@@ -576,7 +576,7 @@ def drawn_program(seed: int) -> ir.Program:
 
 NODE_CLASSES: Final = [
     cls
-    for module in (nodes, stmts)
+    for module in (types, exprs, array_types, stmts)
     for cls in vars(module).values()
     if inspect.isclass(cls)
     and issubclass(cls, Node)

@@ -14,8 +14,9 @@ import pypto.language as pl
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.scalar_folding import folded
 from pypto._src.errors import EvaluationError
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import FunctionType, ParamDirection
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Abs,
     Add,
     BitAnd,
@@ -38,13 +39,12 @@ from pypto._src.ir.nodes import (
     Neg,
     Pow,
     Sub,
-    TensorType,
     Var,
     binary,
-    scalar_type,
     unary,
 )
 from pypto._src.ir.stmts import AssignStmt, Function, Program, ReturnStmt, SeqStmts, Stmt
+from pypto._src.ir.types import scalar_type
 from pypto._src.ops import memory
 from pypto.runtime import compile as compile_program
 from tests.natively import compiler

@@ -29,13 +29,14 @@ from pypto._src.emit.cpp.types import bit_cast_lines, c_type
 from pypto._src.emit.host.device.generate import OrchestrationResult, generate_orchestration
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import AssemblerError, EmitError
+from pypto._src.ir.array_types import TensorType, dtype_of
 from pypto._src.ir.enums import CoreType
 from pypto._src.ir.name_rules import is_function_name
-from pypto._src.ir.nodes import ScalarType, TensorType, dtype_of
 from pypto._src.ir.roles import core_type, kernels, outermost
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.symbolic_dims import dimension_vars
 from pypto._src.ir.traversal.recursion import with_room
+from pypto._src.ir.types import ScalarType
 from pypto._src.logs import log_event
 from pypto._src.output_folder import OutputFolder
 from pypto._src.passes.pass_base import PassContext

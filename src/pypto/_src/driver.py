@@ -23,7 +23,8 @@ from pypto._src.emit.writer import source_comment
 from pypto._src.errors import CallError, EmitError
 from pypto._src.interp.evaluate import Evaluator
 from pypto._src.interp.pipe_interpreter import ORDERS, OrderName, StrictEvaluator
-from pypto._src.ir.nodes import TensorType, Var
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.roles import Role, outermost, role, uncalled
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.queries import functions_called

@@ -41,9 +41,11 @@ from pypto._src.frontend.source.source import Source, function_source
 from pypto._src.frontend.state.context import Context, Errors
 from pypto._src.frontend.syntax.annotations import parameter_type
 from pypto._src.ir.annotations import InOut, Out, Tensor
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import FunctionType
-from pypto._src.ir.nodes import ConstInt, ScalarType, TensorType, Var
+from pypto._src.ir.exprs import ConstInt, Var
 from pypto._src.ir.stmts import Program
+from pypto._src.ir.types import ScalarType
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.records import NamedTuple

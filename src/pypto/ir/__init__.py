@@ -4,6 +4,15 @@ from typing import TYPE_CHECKING
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import (
+    DYNAMIC_DIM,
+    MemRef,
+    ShapedType,
+    TensorType,
+    TensorView,
+    TileType,
+    TileView,
+)
 from pypto._src.ir.enums import (
     CoreType,
     ForKind,
@@ -16,8 +25,7 @@ from pypto._src.ir.enums import (
     TileLayout,
     TilePad,
 )
-from pypto._src.ir.nodes import (
-    DYNAMIC_DIM,
+from pypto._src.ir.exprs import (
     Abs,
     Add,
     And,
@@ -47,8 +55,6 @@ from pypto._src.ir.nodes import (
     Lt,
     MakeTuple,
     Max,
-    MemRef,
-    MemRefType,
     Min,
     Mul,
     Ne,
@@ -57,18 +63,9 @@ from pypto._src.ir.nodes import (
     Op,
     Or,
     Pow,
-    ScalarType,
-    ShapedType,
     Sub,
-    TensorType,
-    TensorView,
-    TileType,
-    TileView,
     TupleGetItemExpr,
-    TupleType,
-    Type,
     UnaryExpr,
-    UnknownType,
     Var,
     Xor,
 )
@@ -92,6 +89,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator as IRMutator
 from pypto._src.ir.traversal.queries import ParentStmtAnalysis
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.types import MemRefType, ScalarType, TupleType, Type, UnknownType
 from pypto._src.lazy import lazy_names
 
 if TYPE_CHECKING:

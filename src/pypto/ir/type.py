@@ -1,17 +1,7 @@
 """Types and the views that they may have."""
 
-from pypto._src.ir.nodes import (
-    MemRefType,
-    ScalarType,
-    ShapedType,
-    TensorType,
-    TensorView,
-    TileType,
-    TileView,
-    TupleType,
-    Type,
-    UnknownType,
-)
+from pypto._src.ir.array_types import ShapedType, TensorType, TensorView, TileType, TileView
+from pypto._src.ir.types import MemRefType, ScalarType, TupleType, Type, UnknownType
 
 __all__ = [
     "MemRefType",

@@ -49,6 +49,7 @@ from pypto._src.frontend.markers import (
 from pypto._src.frontend.parse_text import loads, loads_program, parse, parse_program
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.annotations import Tensor, Tile
+from pypto._src.ir.array_types import MemRef, TensorView, TileView
 from pypto._src.ir.enums import (
     CoreType,
     ForKind,
@@ -59,16 +60,8 @@ from pypto._src.ir.enums import (
     TileLayout,
     TilePad,
 )
-from pypto._src.ir.nodes import (
-    ConstBool,
-    ConstFloat,
-    ConstInt,
-    MemRef,
-    MemRefType,
-    TensorView,
-    TileView,
-    UnknownType,
-)
+from pypto._src.ir.exprs import ConstBool, ConstFloat, ConstInt
+from pypto._src.ir.types import MemRefType, UnknownType
 from pypto._src.lazy import lazy_names
 from pypto._src.ops import names as _ops
 from pypto._src.ops.names import *

@@ -19,22 +19,12 @@ from pypto._src.analysis.stmt_tree import Block, ProgramPoint
 from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
+from pypto._src.ir.array_types import MemRef, ShapedType, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    MakeTuple,
-    MemRef,
-    ScalarType,
-    ShapedType,
-    TensorType,
-    TileType,
-    Var,
-    const_value,
-)
+from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ir.opdef import INTS, TILE, OpDef, aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, YieldStmt
+from pypto._src.ir.types import ScalarType
 from pypto._src.ir.unchecked import checked_var, with_args, with_memref
 from pypto._src.ops.completion_order import completes_in_order
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src

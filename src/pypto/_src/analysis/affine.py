@@ -11,19 +11,9 @@ from math import inf
 from typing import Final
 
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint
-from pypto._src.ir.nodes import (
-    Add,
-    Cast,
-    ConstInt,
-    Expr,
-    Mul,
-    Neg,
-    ScalarType,
-    Sub,
-    Var,
-    const_value,
-)
+from pypto._src.ir.exprs import Add, Cast, ConstInt, Expr, Mul, Neg, Sub, Var, const_value
 from pypto._src.ir.stmts import ForStmt, Function, IfStmt, WhileStmt
+from pypto._src.ir.types import ScalarType
 from pypto._src.records import NamedTuple
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from pypto._src.ir.nodes import And, Expr, Not, Or, Var
+from pypto._src.ir.exprs import And, Expr, Not, Or, Var
 
 T = TypeVar("T")
 

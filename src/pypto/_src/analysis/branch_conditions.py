@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from pypto._src.analysis.affine import Affine, Integers, combine
 from pypto._src.analysis.boolean_conditions import outcome, parts, resolved, truth
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, points_in
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     ConstBool,
     ConstInt,
     Eq,
@@ -25,11 +25,11 @@ from pypto._src.ir.nodes import (
     Le,
     Lt,
     Ne,
-    ScalarType,
     Var,
     const_value,
 )
 from pypto._src.ir.stmts import ForStmt, IfStmt
+from pypto._src.ir.types import ScalarType
 from pypto._src.records import NamedTuple
 
 MOST_CLASSES: Final = 8

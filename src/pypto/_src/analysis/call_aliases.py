@@ -20,7 +20,8 @@ from pypto._src.analysis.box_sets import MOST_BOXES, Box, add
 from pypto._src.analysis.iteration_accesses import IterationAccesses, box_of
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in
 from pypto._src.analysis.tensor_regions import Key, TensorAliasBases, TensorParts, keys
-from pypto._src.ir.nodes import Call, Expr, GlobalVar, TensorType, Var
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, Var
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (
     AssignStmt,

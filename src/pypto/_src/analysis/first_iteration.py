@@ -14,9 +14,10 @@ from typing import Final
 from pypto._src.analysis.affine import Affine, Integers, combine, trip_count
 from pypto._src.analysis.branch_conditions import Conditions, Iteration
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, number, points_in
-from pypto._src.ir.nodes import Call, Expr, ScalarType, Var, const_value
+from pypto._src.ir.exprs import Call, Expr, Var, const_value
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.types import ScalarType
 
 _OUTSIDE: Final = 0
 """The depth of a function's body: no branch is as high up."""

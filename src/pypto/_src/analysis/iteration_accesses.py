@@ -17,16 +17,9 @@ from pypto._src.analysis.iteration_values import Values
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in
 from pypto._src.analysis.tensor_regions import TensorParts, moved
 from pypto._src.diagnostics import Span
+from pypto._src.ir.array_types import TensorType, valid_part
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, Var
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    GlobalVar,
-    ScalarType,
-    TensorType,
-    Var,
-    valid_part,
-)
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -41,6 +34,7 @@ from pypto._src.ir.stmts import (
     yielded,
 )
 from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops.rules import called
 from pypto._src.records import NamedTuple
 

@@ -21,19 +21,10 @@ from pypto._src.analysis.iteration_accesses import (
 from pypto._src.analysis.stmt_tree import call_of, points_in
 from pypto._src.analysis.tensor_regions import TensorParts
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
+from pypto._src.ir.array_types import TensorType, TileType, static_shape
 from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.exprs import Call, ConstInt, GlobalVar, MakeTuple, Var, const_value
 from pypto._src.ir.inspect.source_names import size_text, user_name
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    GlobalVar,
-    MakeTuple,
-    TensorType,
-    TileType,
-    Var,
-    const_value,
-    static_shape,
-)
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Program
 from pypto._src.ops.rules import called

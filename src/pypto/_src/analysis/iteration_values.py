@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from pypto._src.analysis.affine import Affine, Integers, combine
 from pypto._src.analysis.boolean_conditions import outcome, parts, truth
 from pypto._src.analysis.stmt_tree import Block
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     BinaryExpr,
     ConstBool,
     ConstInt,
@@ -31,11 +31,11 @@ from pypto._src.ir.nodes import (
     Mul,
     Ne,
     Pow,
-    ScalarType,
     UnaryExpr,
     Var,
 )
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.types import ScalarType
 
 COMPARISONS: Final = (Eq, Ne, Lt, Le, Gt, Ge)
 _ZERO: Final = Affine(0, {})

@@ -15,20 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, points_in, read_by
-from pypto._src.ir.nodes import (
-    Call,
-    ConstFloat,
-    ConstInt,
-    Expr,
-    IterArg,
-    MakeTuple,
-    Op,
-    ShapedType,
-    TileType,
-    Type,
-    Var,
-    same_dims,
-)
+from pypto._src.ir.array_types import ShapedType, TileType, same_dims
+from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, IterArg, MakeTuple, Op, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     SIMPLE,
@@ -41,6 +29,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ir.traversal.queries import stmts_in, uses
+from pypto._src.ir.types import Type
 from pypto._src.ops.layout import is_whole
 
 Segment = tuple[int, int]

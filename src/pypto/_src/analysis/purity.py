@@ -10,8 +10,9 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from pypto._src.analysis.stmt_tree import bodies
+from pypto._src.ir.array_types import TensorType, exprs_of_type
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     BitShiftLeft,
     BitShiftRight,
     Call,
@@ -24,11 +25,8 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     MakeTuple,
     Pow,
-    ScalarType,
-    TensorType,
     TupleGetItemExpr,
     Var,
-    exprs_of_type,
 )
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import (
@@ -43,6 +41,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.types import ScalarType
 
 _LEVELS: Final = frozenset({"block", "tensor"})
 

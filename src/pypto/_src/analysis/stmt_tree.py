@@ -15,15 +15,7 @@ from operator import is_
 from typing import Any, Final
 from weakref import ref
 
-from pypto._src.ir.nodes import (
-    CONSTANTS,
-    Call,
-    Expr,
-    IterArg,
-    MakeTuple,
-    Type,
-    Var,
-)
+from pypto._src.ir.exprs import CONSTANTS, Call, Expr, IterArg, MakeTuple, Var
 from pypto._src.ir.stmts import (
     SIMPLE,
     AssignStmt,
@@ -46,6 +38,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.walk import copy_with, rebuilt_fields
+from pypto._src.ir.types import Type
 from pypto._src.ir.unchecked import checked_var, with_args
 
 

@@ -12,17 +12,8 @@ from typing import TypeAlias
 from pypto._src.analysis.affine import Affine, combine
 from pypto._src.analysis.first_iteration import FirstIterations
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, number, points_in
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    GlobalVar,
-    MakeTuple,
-    ScalarType,
-    TensorType,
-    TupleGetItemExpr,
-    Var,
-    same_dims,
-)
+from pypto._src.ir.array_types import TensorType, same_dims
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, MakeTuple, TupleGetItemExpr, Var
 from pypto._src.ir.opdef import INTS, OpDef, aliased, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -33,6 +24,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     yielded,
 )
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor as tensor_ops
 
 Key: TypeAlias = "tuple[Var, int]"

@@ -9,8 +9,9 @@ from typing import Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import EmitError
+from pypto._src.ir.exprs import Expr, IterArg, Var
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import Expr, IterArg, TupleType, Var
+from pypto._src.ir.types import TupleType
 
 RUN_PASSES: Final = "run the passes first: PassManager.get_strategy().run_passes(program)"
 """The hint for what only the passes take out of a program."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, TypeVarTuple, overloa
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.annotations import Scalar
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Add,
     BinaryExpr,
     Expr,
@@ -21,11 +21,10 @@ from pypto._src.ir.nodes import (
     Mul,
     Sub,
     Symbol,
-    TupleType,
     Var,
     binary,
-    scalar_type,
 )
+from pypto._src.ir.types import TupleType, scalar_type
 
 if TYPE_CHECKING:
     from pypto._src.ir.static_names import Integer, Number

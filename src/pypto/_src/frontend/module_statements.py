@@ -30,7 +30,7 @@ from pypto._src.frontend.state.messages import counted, did_you_mean
 from pypto._src.frontend.syntax.calls import too_large
 from pypto._src.frontend.syntax.expressions import FORMS
 from pypto._src.frontend.syntax.statements import STATEMENT_FORMS
-from pypto._src.ir.nodes import Call, Expr
+from pypto._src.ir.exprs import Call, Expr
 from pypto._src.ir.traversal.walk import walk
 
 _OUTSIDE: Final = ast.FunctionDef(

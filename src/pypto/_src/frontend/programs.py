@@ -36,12 +36,14 @@ from pypto._src.frontend.syntax.annotations import declared_join, parameter_type
 from pypto._src.frontend.syntax.expressions import FORMS
 from pypto._src.frontend.syntax.statements import STATEMENT_FORMS
 from pypto._src.ir.annotations import Scalar
+from pypto._src.ir.array_types import TensorType, TileType, symbols_of_type
 from pypto._src.ir.enums import FunctionType, ParamDirection
-from pypto._src.ir.nodes import Expr, TensorType, TileType, Type, Var, symbols_of_type
+from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Program, ScopeStmt, Stmt
 from pypto._src.ir.traversal.queries import calls_of, uses
 from pypto._src.ir.traversal.walk import children
+from pypto._src.ir.types import Type
 from pypto._src.ir.unchecked import checked_var
 from pypto._src.ops.rules import called
 

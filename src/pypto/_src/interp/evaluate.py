@@ -17,9 +17,9 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.interp.memory import Layout, address_of, poison
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
+from pypto._src.ir.array_types import TensorType, TileType, dtype_of, static_shape, valid_part
 from pypto._src.ir.common_parts import endless, named_parts
-from pypto._src.ir.inspect.source_names import size_text, user_call
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     And,
     BinaryExpr,
     Call,
@@ -30,16 +30,11 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     MakeTuple,
     Or,
-    ScalarType,
-    TensorType,
-    TileType,
     TupleGetItemExpr,
     UnaryExpr,
     Var,
-    dtype_of,
-    static_shape,
-    valid_part,
 )
+from pypto._src.ir.inspect.source_names import size_text, user_call
 from pypto._src.ir.opdef import TILE, OpDef, op_of
 from pypto._src.ir.roles import outermost, uncalled
 from pypto._src.ir.stmts import (
@@ -60,6 +55,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.symbolic_dims import solved_dims, told_dims
 from pypto._src.ir.traversal.recursion import nesting, room
+from pypto._src.ir.types import ScalarType
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import tile_spaces
 

@@ -10,8 +10,9 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.errors import EvaluationError
+from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import TileType, const_value, static_shape
+from pypto._src.ir.exprs import const_value
 from pypto._src.lazy import lazy_module
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3

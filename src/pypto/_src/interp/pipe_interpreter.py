@@ -32,22 +32,14 @@ from pypto._src.interp.pipe_queues import (
     RandomOrder,
     held_back,
 )
+from pypto._src.ir.array_types import TensorType, TileType, static_shape
 from pypto._src.ir.enums import PipeType
+from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
 from pypto._src.ir.inspect.source_names import user_call, user_name
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    TensorType,
-    TileType,
-    Type,
-    Var,
-    const_value,
-    static_shape,
-)
 from pypto._src.ir.opdef import INTS, TENSOR, TILE, OpDef, aliased, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program
+from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.completion_order import completes_in_order
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError
-from pypto._src.ir.nodes import SHIFT, BinaryExpr, Cast, UnaryExpr
+from pypto._src.ir.exprs import SHIFT, BinaryExpr, Cast, UnaryExpr
 from pypto._src.ir.scalar_ops import BINARY, UNARY
 from pypto._src.lazy import lazy_module
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, cast
 from pypto._src.diagnostics import place_of_frame, text_at
 from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import Expr, ScalarType, TensorType, TileType
+from pypto._src.ir.exprs import Expr
+from pypto._src.ir.types import ScalarType
 
 if TYPE_CHECKING:
     from pypto._src.ir.static_names import Elements

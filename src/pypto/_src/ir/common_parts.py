@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     And,
     BinaryExpr,
     Call,
@@ -20,7 +20,6 @@ from pypto._src.ir.nodes import (
     IRNode,
     MakeTuple,
     Or,
-    ScalarType,
     TupleGetItemExpr,
     UnaryExpr,
     Var,
@@ -31,6 +30,7 @@ from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import held_by, is_flat, stmts_in
 from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.types import ScalarType
 from pypto._src.ir.unchecked import checked_tuple
 
 _USUAL: Final = frozenset({Var, ConstInt})

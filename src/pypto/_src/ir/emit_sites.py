@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Call, Expr, TileType, Var
+from pypto._src.ir.exprs import Call, Expr, Var
 
 
 class Let(Protocol):

@@ -26,20 +26,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import InternalError, PyptoError
+from pypto._src.ir.array_types import MemRef, exprs_of_type
+from pypto._src.ir.exprs import ConstInt, Expr, GlobalVar, IRNode, Op, Var
 from pypto._src.ir.node_base import FieldKind, Node
-from pypto._src.ir.nodes import (
-    ConstInt,
-    Expr,
-    GlobalVar,
-    IRNode,
-    MemRef,
-    Op,
-    TupleType,
-    Type,
-    Var,
-    exprs_of_type,
-)
 from pypto._src.ir.stmts import Function, OpStmts, Program, SeqStmts, Stmt, statements
+from pypto._src.ir.types import TupleType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.records import NamedTuple
 

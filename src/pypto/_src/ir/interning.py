@@ -16,19 +16,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from pypto._src.dtypes import DataType
-from pypto._src.ir.nodes import (
-    ConstInt,
-    Expr,
-    ScalarType,
-    TensorType,
-    TensorView,
-    TileType,
-    TileView,
-    TupleType,
-    Type,
-    UnknownType,
-    scalar_type,
-)
+from pypto._src.ir.array_types import TensorType, TensorView, TileType, TileView
+from pypto._src.ir.exprs import ConstInt, Expr
+from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType, scalar_type
 
 T = TypeVar("T")
 Key: TypeAlias = tuple[Any, ...]

@@ -189,6 +189,12 @@ def unwanted(what: str, wanted: type, value: object) -> TypeError:
     return TypeError(f"{what} is of type {wanted.__name__}, got {type(value).__name__}")
 
 
+def check_class(what: str, value: object, wanted: type) -> None:
+    """Raise TypeError unless ``value``, which is ``what``, is a ``wanted``."""
+    if not isinstance(value, wanted):
+        raise unwanted(what, wanted, value)
+
+
 def not_a_span(node: object, value: object) -> NoReturn:
     """Refuse what a constructor got in place of a span."""
     what = f"the span of a {type(node).__name__}"

@@ -18,27 +18,23 @@ from pypto._src.dtypes import BY_CODE, DataType, bounds, holds, not_held
 from pypto._src.errors import EmitError, OpError, OpTypeError
 from pypto._src.ir import result_type_cache
 from pypto._src.ir.annotations import unwrapped, wrapped
+from pypto._src.ir.array_types import TensorType, TileType, valid_part
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.node_base import NO_KEYWORDS, Keywords, NodeMeta
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Call,
     ConstFloat,
     ConstInt,
     Expr,
     MakeTuple,
     Op,
-    ScalarType,
-    TensorType,
-    TileType,
-    TupleType,
-    Type,
     Var,
     as_expr,
     caller_span,
-    valid_part,
 )
+from pypto._src.ir.node_base import NO_KEYWORDS, Keywords, NodeMeta
 from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS, known_as, one_object
+from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.ir.unchecked import checked_call
 from pypto._src.records import NamedTuple
 

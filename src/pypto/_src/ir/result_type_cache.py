@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, IterArg, MakeTuple, Var
 from pypto._src.ir.interning import is_plain, unique, with_own_constants
-from pypto._src.ir.nodes import Call, ConstFloat, ConstInt, Expr, IterArg, MakeTuple, Type, Var
+from pypto._src.ir.types import Type
 
 PLAIN_KEYWORDS: Final = frozenset({bool, int, float, str, DataType, MemorySpace, PipeType})
 """What keywords hold that are known by their class and value."""

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, Final
 
 from pypto._src.ir.enums import CoreType, FunctionType, PipeType
-from pypto._src.ir.nodes import Call, Op
+from pypto._src.ir.exprs import Call, Op
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ScopeStmt, Stmt
 from pypto._src.ir.traversal.queries import calls_of, functions_called, is_flat, stmts_in

@@ -1,7 +1,7 @@
 """The operators on scalars, a row each: what every part of the compiler asks of one.
 
 Owns symbols, meaning and the spellings of C++, PTO MLIR and the host's C++. The classes of the
-nodes are in `nodes`; printers, readers, the interpreter, folding and emitters look here. What is
+nodes are in `exprs`; printers, readers, the interpreter, folding and emitters look here. What is
 special about one target, such as that it has no sum of floats, is with that target.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.errors import EvaluationError
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     CALL,
     Abs,
     Add,

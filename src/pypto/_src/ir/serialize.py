@@ -26,16 +26,8 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import InternalError, SerializeError
 from pypto._src.ir import enums
-from pypto._src.ir.name_rules import (
-    is_file_name,
-    is_function_name,
-    is_op_name,
-    is_program_name,
-    is_variable_name,
-)
-from pypto._src.ir.node_base import Node
-from pypto._src.ir.nodes import (
-    MEMREF_NAMES,
+from pypto._src.ir.array_types import MEMREF_NAMES, MemRef, ShapedType, TensorView, TileView
+from pypto._src.ir.exprs import (
     BinaryExpr,
     ConstBool,
     ConstFloat,
@@ -44,24 +36,30 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     IRNode,
     MakeTuple,
-    MemRef,
-    MemRefType,
     Op,
-    ScalarType,
-    ShapedType,
-    TensorView,
-    TileView,
     TupleGetItemExpr,
+    UnaryExpr,
+    Var,
+)
+from pypto._src.ir.name_rules import (
+    is_file_name,
+    is_function_name,
+    is_op_name,
+    is_program_name,
+    is_variable_name,
+)
+from pypto._src.ir.node_base import Node
+from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, OpStmts, Program, Stmt
+from pypto._src.ir.types import (
+    MemRefType,
+    ScalarType,
     TupleType,
     Type,
-    UnaryExpr,
     UnknownType,
-    Var,
     same_type,
     scalar_type,
 )
-from pypto._src.ir.opdef import OpDef
-from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, OpStmts, Program, Stmt
 from pypto._src.lazy import lazy_module
 
 if TYPE_CHECKING:

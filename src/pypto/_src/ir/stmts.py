@@ -10,6 +10,17 @@ from typing import Any, Final, cast
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import InternalError
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
+from pypto._src.ir.exprs import (
+    Expr,
+    GlobalVar,
+    IRNode,
+    IterArg,
+    Operand,
+    Var,
+    as_expr,
+    as_exprs,
+    put_span,
+)
 from pypto._src.ir.node_base import (
     NodeMeta,
     all_of,
@@ -22,18 +33,7 @@ from pypto._src.ir.node_base import (
     setter,
     unwanted,
 )
-from pypto._src.ir.nodes import (
-    Expr,
-    GlobalVar,
-    IRNode,
-    IterArg,
-    Operand,
-    Type,
-    Var,
-    as_expr,
-    as_exprs,
-    put_span,
-)
+from pypto._src.ir.types import Type
 from pypto._src.usage_errors import uncompiled
 
 _put = object.__setattr__

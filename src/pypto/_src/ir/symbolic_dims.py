@@ -5,28 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import TensorType, TensorView, TileType, TileView, symbols_of_type
+from pypto._src.ir.exprs import Add, BinaryExpr, ConstInt, Expr, FloorDiv, Mul, Sub, Var
 from pypto._src.ir.interning import unique
-from pypto._src.ir.nodes import (
-    Add,
-    BinaryExpr,
-    ConstInt,
-    Expr,
-    FloorDiv,
-    Mul,
-    Sub,
-    TensorType,
-    TensorView,
-    TileType,
-    TileView,
-    TupleType,
-    Type,
-    Var,
-    scalar_type,
-    symbols_of_type,
-)
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.walk import child_list, walk
+from pypto._src.ir.types import TupleType, Type, scalar_type
 from pypto._src.records import NamedTuple
 
 

@@ -1,6 +1,6 @@
 """Nodes made of what is known to fit: nothing is checked or derived, and half the time is taken.
 
-The constructors of `nodes` take what users and definitions give them. What the front end and the
+The constructors of nodes take what users and definitions give them. What the front end and the
 passes put together over and over is made here, of parts that come from nodes already checked.
 """
 
@@ -10,25 +10,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.ir.array_types import MEMREF_NAMES, MemRef, ShapedType, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.exprs import BinaryExpr, Call, ConstFloat, ConstInt, Expr, MakeTuple, Op, Var
 from pypto._src.ir.node_base import draft, not_a_span
-from pypto._src.ir.nodes import (
-    MEMREF_NAMES,
-    MEMREF_TYPE,
-    BinaryExpr,
-    Call,
-    ConstFloat,
-    ConstInt,
-    Expr,
-    MakeTuple,
-    MemRef,
-    Op,
-    ShapedType,
-    TensorType,
-    TileType,
-    Type,
-    Var,
-)
+from pypto._src.ir.types import MEMREF_TYPE, Type
 
 _TensorDraft: Final = draft(TensorType)
 _TileDraft: Final = draft(TileType)

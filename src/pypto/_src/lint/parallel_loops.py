@@ -18,9 +18,10 @@ from pypto._src.analysis.iteration_accesses import Access, IterationAccesses
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, points_in, read_by
 from pypto._src.analysis.tensor_regions import TensorParts
 from pypto._src.diagnostics import UNKNOWN_SPAN, Diagnostic, DiagnosticSeverity, Label, Span
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import ForKind
+from pypto._src.ir.exprs import Expr, Var, const_value
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import Expr, TensorType, Var, const_value
 from pypto._src.ir.stmts import ForStmt, Function, Program, WhileStmt, YieldStmt, yielded
 from pypto._src.ir.traversal.queries import call_order, functions_called, stmts_in, uses
 from pypto._src.ir.traversal.recursion import with_room

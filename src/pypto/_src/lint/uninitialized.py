@@ -10,7 +10,7 @@ from typing import Final
 
 from pypto._src.diagnostics import Diagnostic
 from pypto._src.errors import PyptoError
-from pypto._src.ir.nodes import Call
+from pypto._src.ir.exprs import Call
 from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.ir.traversal.queries import functions_called, stmts_in
 from pypto._src.ir.traversal.recursion import with_room

@@ -19,7 +19,8 @@ from pypto._src.analysis.iteration_accesses import iterations_text
 from pypto._src.analysis.iteration_values import Values
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in
 from pypto._src.diagnostics import Span
-from pypto._src.ir.nodes import Expr, ScalarType, TileType, Var
+from pypto._src.ir.array_types import TileType
+from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -31,6 +32,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     yielded,
 )
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import memory
 from pypto._src.ops.rules import called
 from pypto._src.records import NamedTuple

@@ -25,17 +25,9 @@ from pypto._src.analysis.iteration_tensors import (
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in, read_by
 from pypto._src.analysis.tensor_regions import TensorParts, moved
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
+from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    GlobalVar,
-    IterArg,
-    TensorType,
-    Var,
-    const_value,
-    static_shape,
-)
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, IterArg, Var, const_value
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,

@@ -16,8 +16,9 @@ from pypto._src.analysis.first_iteration import FirstIterations
 from pypto._src.analysis.liveness import carried
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
+from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Call, Expr, TileType, Var
+from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,

@@ -10,8 +10,8 @@ from typing import Final
 
 from pypto._src.analysis.purity import has_effect, used_by_type
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
+from pypto._src.ir.exprs import Call, Var
 from pypto._src.ir.inspect.source_names import user_call
-from pypto._src.ir.nodes import Call, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Program
 from pypto._src.ir.traversal.queries import defined_by, held_by, stmts_in, uses

@@ -15,17 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    MakeTuple,
-    TileType,
-    Type,
-    const_value,
-    static_shape,
-)
+from pypto._src.ir.exprs import Call, Expr, MakeTuple, const_value
 from pypto._src.ir.opdef import RESULT, Decomposition, Operands
+from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
 from pypto._src.ops.elementwise import beside, on_filled

@@ -10,21 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pypto._src.errors import EvaluationError
+from pypto._src.ir.array_types import TileType, TileView, same_tile_view, static_shape
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    MakeTuple,
-    TileType,
-    TileView,
-    Type,
-    as_expr,
-    const_value,
-    same_tile_view,
-    static_shape,
-)
+from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, as_expr, const_value
 from pypto._src.ir.opdef import Operands
+from pypto._src.ir.types import Type
 from pypto._src.ops.layout import BLOCK_BYTES, effective_view, is_column, tile_type
 from pypto._src.ops.rules import called, check_operands, dims, known_size, operand_name, refuse
 

@@ -11,17 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir.nodes import (
-    Call,
-    Cast,
-    ConstFloat,
-    ConstInt,
-    Expr,
-    TileType,
-    Var,
-    dtype_of,
-    valid_part,
-)
+from pypto._src.ir.array_types import TileType, dtype_of, valid_part
+from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, Var
 from pypto._src.ir.opdef import OpDef, literal, not_whole
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import REGISTRY

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.enums import PipeType
-from pypto._src.ir.nodes import Call, TileType, static_shape
+from pypto._src.ir.exprs import Call
 
 SMALL_CUBE: Final = 10
 """Below this many 16 x 16 fractals of the result the matrix unit needs a barrier between two

@@ -14,21 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import ConversionError, OpError, PyptoError
+from pypto._src.ir.array_types import TileType, dtype_of, static_shape
 from pypto._src.ir.enums import CoreType, PipeType
+from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, Operand, Var, as_expr
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import (
-    Call,
-    Cast,
-    ConstFloat,
-    ConstInt,
-    Expr,
-    Operand,
-    TileType,
-    Var,
-    as_expr,
-    dtype_of,
-    static_shape,
-)
 from pypto._src.ir.opdef import OpDef, literal, op_of, spelling
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.lazy import lazy_module

@@ -25,7 +25,7 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.annotations import Tensor, Tile
 from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import Call
+from pypto._src.ir.exprs import Call
 from pypto._src.ir.opdef import (
     ATTR,
     AXIS,

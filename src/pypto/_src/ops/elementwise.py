@@ -11,10 +11,12 @@ from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import TileType, dtype_of, valid_part
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Call, Expr, MakeTuple, TileType, Type, dtype_of, valid_part
+from pypto._src.ir.exprs import Call, Expr, MakeTuple
 from pypto._src.ir.opdef import ROUND_MODES, Decomposition, OpDef, Operands
+from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.broadcasting import Spread
 from pypto._src.ops.casts import block_op_of

@@ -12,24 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import OpError
+from pypto._src.ir.array_types import TileType, TileView, same_dims, static_shape, valid_part
 from pypto._src.ir.emit_sites import PtoSite
 from pypto._src.ir.enums import MemorySpace, TileLayout
+from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ir.interning import unique
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    MakeTuple,
-    ScalarType,
-    TileType,
-    TileView,
-    Type,
-    Var,
-    const_value,
-    same_dims,
-    static_shape,
-    valid_part,
-)
 from pypto._src.ir.opdef import RESULT, Operands, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -43,6 +30,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.stmts import statements as statements_of
 from pypto._src.ir.traversal.queries import stmts_in
+from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     BY_PYTHON_NAME,

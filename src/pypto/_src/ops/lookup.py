@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span, place_of_frame, spelled_like, text_at
 from pypto._src.errors import OpError, UnknownNameError
-from pypto._src.ir.nodes import Call, Operand, as_exprs
+from pypto._src.ir.exprs import Call, Operand, as_exprs
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ops.define import BY_PYTHON_NAME, REGISTRY
 from pypto._src.ops.unified import Unified, named

@@ -9,19 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import TileType, same_dim, same_dims
 from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    TileType,
-    Type,
-    const_value,
-    same_dim,
-    same_dims,
-)
+from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
 from pypto._src.ir.opdef import Operands
+from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import REGISTRY, Tile, block_op
 from pypto._src.ops.layout import tile_type, with_valid

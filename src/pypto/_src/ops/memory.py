@@ -13,25 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import OpError
-from pypto._src.ir.emit_sites import CppSite, PtoSite
-from pypto._src.ir.enums import MemorySpace, PipeType, TilePad
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
+from pypto._src.ir.array_types import (
     MemRef,
-    MemRefType,
     TensorType,
     TileType,
     TileView,
-    Type,
-    const_value,
     same_dims,
-    scalar_type,
     static_shape,
     valid_part,
 )
+from pypto._src.ir.emit_sites import CppSite, PtoSite
+from pypto._src.ir.enums import MemorySpace, PipeType, TilePad
+from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
 from pypto._src.ir.opdef import RESULT, Complete, Operands, not_whole, space_of_number
+from pypto._src.ir.types import MemRefType, Type, scalar_type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.boxes import check_region, elements, part_of, part_type, place_in_rows, region
 from pypto._src.ops.define import (

@@ -8,7 +8,7 @@ Written by `make generate` from the definitions of the ops.
 from typing import Any, overload
 
 from pypto._src.dtypes import DataType
-from pypto._src.ir.nodes import Expr
+from pypto._src.ir.exprs import Expr
 from pypto._src.ops.bitwise import ands, not_, ors, rems, shls, shrs, xors
 from pypto._src.ops.define import Axis, Ints, Offsets, Scalar, Tensor, Tile
 from pypto._src.ops.elementwise import (

@@ -19,23 +19,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import EmitError, OpError
+from pypto._src.ir.array_types import TileType, dtype_of, same_dims, static_shape, valid_part
 from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    ScalarType,
-    TileType,
-    Type,
-    Var,
-    const_value,
-    dtype_of,
-    same_dims,
-    static_shape,
-    valid_part,
-)
+from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import OpDef, Operands, not_whole
+from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.broadcasting import (
     NO_SPREAD,

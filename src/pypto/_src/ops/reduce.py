@@ -11,22 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, OpError
+from pypto._src.ir.array_types import TileType, same_dims, static_shape, valid_part
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    MakeTuple,
-    ScalarType,
-    TileType,
-    Type,
-    const_value,
-    same_dims,
-    static_shape,
-    valid_part,
-)
+from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, const_value
 from pypto._src.ir.opdef import RESULT, Decomposition, OpDef, Operands
+from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Ints, Tile, block_op, target_form
 from pypto._src.ops.elementwise import add, adds, div, mul, sub, subs

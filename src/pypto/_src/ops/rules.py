@@ -14,24 +14,19 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from pypto._src.diagnostics import Label
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.errors import EvaluationError, OpError
-from pypto._src.ir.enums import MemorySpace, TileLayout
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import (
     DYNAMIC_DIM,
-    Call,
-    ConstInt,
-    Expr,
-    ScalarType,
     ShapedType,
     TensorType,
     TileType,
     TileView,
-    Type,
-    Var,
-    const_value,
     same_dim,
     same_dims,
 )
+from pypto._src.ir.enums import MemorySpace, TileLayout
+from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import ATTR, REQUIRED, TILE, OpDef, Operands, op_of
+from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC
 

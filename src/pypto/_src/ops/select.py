@@ -13,26 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import TileType, TileView, same_dims, static_shape, valid_part
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
+from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, MakeTuple, Ne, const_value
 from pypto._src.ir.interning import unique
-from pypto._src.ir.nodes import (
-    Call,
-    Cast,
-    ConstFloat,
-    ConstInt,
-    Expr,
-    MakeTuple,
-    Ne,
-    ScalarType,
-    TileType,
-    TileView,
-    Type,
-    const_value,
-    same_dims,
-    static_shape,
-    valid_part,
-)
 from pypto._src.ir.opdef import RESULT, Decomposition, OpDef, Operands, literal
+from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     ARITHMETIC,

@@ -7,8 +7,8 @@ from typing import Final
 from pypto._src.errors import OpError
 from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import PipeType
-from pypto._src.ir.nodes import Type, UnknownType
 from pypto._src.ir.opdef import Operands
+from pypto._src.ir.types import Type, UnknownType
 from pypto._src.ops.define import system_op
 from pypto._src.targets import A2A3
 

@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, EvaluationError, OpError
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    TensorType,
-    Type,
-    const_value,
-    scalar_type,
-)
+from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
 from pypto._src.ir.opdef import Operands
+from pypto._src.ir.types import Type, scalar_type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.boxes import elements, region
 from pypto._src.ops.define import (

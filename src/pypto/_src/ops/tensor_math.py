@@ -13,17 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import EvaluationError, OpError
+from pypto._src.ir.array_types import TensorType, same_dim, static_shape
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import (
-    ConstInt,
-    Expr,
-    TensorType,
-    Type,
-    const_value,
-    same_dim,
-    static_shape,
-)
+from pypto._src.ir.exprs import ConstInt, Expr, const_value
 from pypto._src.ir.opdef import OpDef, Operands, TypeRule
+from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, reduce
 from pypto._src.ops.boxes import region

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypto._src.ir.nodes import UnknownType
+from pypto._src.ir.types import UnknownType
 from pypto._src.ops.define import test_op
 
 

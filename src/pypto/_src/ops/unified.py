@@ -13,18 +13,8 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import fits, holds
 from pypto._src.errors import OpError
 from pypto._src.ir.annotations import unwrapped
-from pypto._src.ir.nodes import (
-    Cast,
-    ConstFloat,
-    ConstInt,
-    Expr,
-    ScalarType,
-    TensorType,
-    TileType,
-    binary,
-    caller_span,
-    unary,
-)
+from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.exprs import Cast, ConstFloat, ConstInt, Expr, binary, caller_span, unary
 from pypto._src.ir.opdef import (
     ATTR,
     AXIS,
@@ -41,6 +31,7 @@ from pypto._src.ir.opdef import (
     with_span,
 )
 from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
 
 _OPERAND: Final = "input"

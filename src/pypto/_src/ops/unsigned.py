@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import TileType
 from pypto._src.ir.emit_sites import Let
-from pypto._src.ir.nodes import Call, Expr, TileType
+from pypto._src.ir.exprs import Call, Expr
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ops.layout import reread
 

@@ -10,19 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn
 
+from pypto._src.ir.array_types import TileType, same_dim, same_dims, valid_part
 from pypto._src.ir.emit_sites import CppSite
-from pypto._src.ir.nodes import (
-    ConstInt,
-    Expr,
-    TileType,
-    Type,
-    Var,
-    const_value,
-    same_dim,
-    same_dims,
-    valid_part,
-)
+from pypto._src.ir.exprs import ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import RESULT, Operands, not_whole
+from pypto._src.ir.types import Type
 from pypto._src.ops.layout import in_boxes, is_column, with_valid
 from pypto._src.ops.rules import called, dims, operand_name, refuse
 

@@ -20,9 +20,11 @@ from types import UnionType
 from typing import Any, Final, get_args, get_type_hints
 
 from pypto._src.errors import PassError
-from pypto._src.ir.nodes import Call, ConstInt, Expr, ScalarType, exprs_of_type, same_type
+from pypto._src.ir.array_types import exprs_of_type
+from pypto._src.ir.exprs import Call, ConstInt, Expr
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.traversal.mutator import Mutator
+from pypto._src.ir.types import ScalarType, same_type
 from pypto._src.ops.rules import describe
 from pypto._src.passes.pass_base import Pass
 from pypto._src.records import NamedTuple

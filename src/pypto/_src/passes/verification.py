@@ -9,17 +9,9 @@ from typing import Any, Final
 from pypto._src import knobs
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity
 from pypto._src.errors import VerificationError
+from pypto._src.ir.array_types import MemRef, ShapedType, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import (
-    ConstInt,
-    IRNode,
-    MemRef,
-    ShapedType,
-    TensorType,
-    TileType,
-    Var,
-    const_value,
-)
+from pypto._src.ir.exprs import ConstInt, IRNode, Var, const_value
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
 from pypto._src.ir.traversal.queries import defined_by, stmts_in
 from pypto._src.ir.traversal.walk import walk

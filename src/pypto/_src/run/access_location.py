@@ -7,7 +7,8 @@ that can have read it; of several nobody says which one it was.
 from __future__ import annotations
 
 from pypto._src.diagnostics import Span
-from pypto._src.ir.nodes import Expr, TensorType, Var
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt, yielded
 from pypto._src.ir.traversal.queries import calls_of, stmts_in

@@ -18,22 +18,15 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import CallError, EvaluationError
 from pypto._src.interp.evaluate import FLAT, Evaluator
 from pypto._src.interp.scalars import wrapper
+from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.exprs import ConstInt, Expr, MakeTuple, Var
 from pypto._src.ir.inspect.source_names import size_text
-from pypto._src.ir.nodes import (
-    ConstInt,
-    Expr,
-    MakeTuple,
-    ScalarType,
-    TensorType,
-    TupleType,
-    Var,
-    static_shape,
-)
 from pypto._src.ir.stmts import Function, ReturnStmt
 from pypto._src.ir.symbolic_dims import SolvedDim, dimension_vars, solved_dims, told_dims
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.recursion import nesting, room
+from pypto._src.ir.types import ScalarType, TupleType
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.rules import new_array
 from pypto._src.records import NamedTuple

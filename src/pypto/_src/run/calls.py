@@ -10,16 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pypto._src.emit.writer import source_comment
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import ForKind, ParamDirection
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    GlobalVar,
-    MakeTuple,
-    TensorType,
-    Var,
-    const_value,
-)
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, MakeTuple, Var, const_value
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (

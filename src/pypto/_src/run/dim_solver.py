@@ -12,10 +12,12 @@ from typing import Any, NoReturn
 from pypto._src.diagnostics import Span, spelled_like
 from pypto._src.errors import CallError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TensorType, Var, symbols_of_type
+from pypto._src.ir.array_types import TensorType, symbols_of_type
+from pypto._src.ir.exprs import ConstInt, Expr, Var
 from pypto._src.ir.stmts import Function, ReturnStmt
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.types import ScalarType
 
 
 class SizeMissingError(CallError):

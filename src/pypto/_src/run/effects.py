@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import Call, Expr, GlobalVar, TupleGetItemExpr, Var
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, TupleGetItemExpr, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,

@@ -10,8 +10,10 @@ from typing import Protocol
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError
-from pypto._src.ir.nodes import ScalarType, TensorType, Var, const_value
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import Var, const_value
 from pypto._src.ir.stmts import Function
+from pypto._src.ir.types import ScalarType
 from pypto._src.records import NamedTuple
 from pypto._src.run.arguments import SizeWords, ToldSizes, type_text
 from pypto._src.run.effects import Effects

@@ -28,18 +28,11 @@ from pypto._src.emit.host.runtime_api import DTYPES
 from pypto._src.errors import CallError, EvaluationError, PyptoError
 from pypto._src.interp.evaluate import Eval, op_eval
 from pypto._src.interp.scalars import wrapper
-from pypto._src.ir.nodes import (
-    Call,
-    MakeTuple,
-    ScalarType,
-    TensorType,
-    TupleType,
-    Type,
-    const_value,
-    dtype_of,
-)
+from pypto._src.ir.array_types import TensorType, dtype_of
+from pypto._src.ir.exprs import Call, MakeTuple, const_value
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function
+from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.run.arguments import Bound, word_of
 from pypto._src.run.array_views import is_array

@@ -14,7 +14,7 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.emit.writer import source_comment
 from pypto._src.interp.evaluate import Env, Eval, Evaluator, Plan, Run
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import Call
+from pypto._src.ir.exprs import Call
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function, Program

@@ -8,9 +8,9 @@ from typing import Any, Final, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PyptoError
+from pypto._src.ir.array_types import MemRef, ShapedType, TensorType, TileType, TileView
 from pypto._src.ir.enums import TensorLayout
-from pypto._src.ir.node_base import Node
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     BinaryExpr,
     Call,
     ConstBool,
@@ -18,21 +18,13 @@ from pypto._src.ir.nodes import (
     ConstInt,
     Expr,
     MakeTuple,
-    MemRef,
-    ScalarType,
-    ShapedType,
-    TensorType,
-    TileType,
-    TileView,
     TupleGetItemExpr,
-    TupleType,
-    Type,
     UnaryExpr,
-    UnknownType,
     Var,
-    same_type,
 )
+from pypto._src.ir.node_base import Node
 from pypto._src.ir.text.grammar import view_fields
+from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType, same_type
 from pypto._src.statement.mnemonics import (
     CONSTANT,
     DTYPE_WORD,

@@ -14,17 +14,8 @@ from typing import Final, TypeAlias
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import VerificationError
-from pypto._src.ir.nodes import (
-    Expr,
-    ScalarType,
-    ShapedType,
-    TileType,
-    Type,
-    UnknownType,
-    Var,
-    same_dims,
-    same_type,
-)
+from pypto._src.ir.array_types import ShapedType, TileType, same_dims
+from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.stmts import (
     ForStmt,
     Function,
@@ -37,6 +28,7 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.queries import stmts_in
+from pypto._src.ir.types import ScalarType, Type, UnknownType, same_type
 from pypto._src.ir.verify.verifier import IRVerifier, SSAErrorType, no_nested_call, ssa, structure
 from pypto._src.passes.structure.convert_to_ssa import convert_to_ssa
 from pypto._src.passes.structure.flatten_call_expr import flatten_call_expr

@@ -12,10 +12,12 @@ from functools import cache
 from typing import Any, Final
 
 from pypto._src.dtypes import MEMBERS, DataType
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import FunctionType, ParamDirection
-from pypto._src.ir.nodes import Expr, Op, TensorType, TileType, Type, UnknownType
+from pypto._src.ir.exprs import Expr, Op
 from pypto._src.ir.opdef import ATTR, AXIS, INTS, KIND_TYPES, REQUIRED, TILE, OpDef, Param
 from pypto._src.ir.scalar_ops import ROWS
+from pypto._src.ir.types import Type, UnknownType
 from pypto._src.ops.lookup import REGISTRY
 from pypto._src.records import NamedTuple
 

@@ -16,19 +16,9 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.state.messages import did_you_mean
 from pypto._src.ir import enums
+from pypto._src.ir.array_types import ShapedType
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, MakeTuple, Op, TupleGetItemExpr, Var
 from pypto._src.ir.name_rules import is_function_name, is_op_name
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    GlobalVar,
-    MakeTuple,
-    Op,
-    ShapedType,
-    TupleGetItemExpr,
-    TupleType,
-    Type,
-    Var,
-)
 from pypto._src.ir.opdef import ROUND_MODES, literal
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -38,6 +28,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     YieldStmt,
 )
+from pypto._src.ir.types import TupleType, Type
 from pypto._src.ops.lookup import REGISTRY
 from pypto._src.records import NamedTuple
 from pypto._src.statement import form

@@ -13,8 +13,9 @@ from typing import Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PyptoError
+from pypto._src.ir.array_types import MemRef, ShapedType, dtype_of, exprs_of_type
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     BinaryExpr,
     Call,
     ConstBool,
@@ -24,16 +25,9 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     IterArg,
     MakeTuple,
-    MemRef,
-    ScalarType,
-    ShapedType,
     TupleGetItemExpr,
-    Type,
     UnaryExpr,
-    UnknownType,
     Var,
-    dtype_of,
-    exprs_of_type,
 )
 from pypto._src.ir.opdef import ROUND_MODES
 from pypto._src.ir.stmts import (
@@ -54,6 +48,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.types import ScalarType, Type, UnknownType
 from pypto._src.statement.atoms import CONSTANTS, TypePrinter, has_dtype, is_index, is_odd, literal
 from pypto._src.statement.form import to_statement_form
 from pypto._src.statement.mnemonics import (

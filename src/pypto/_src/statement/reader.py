@@ -19,16 +19,8 @@ from pypto._src.ir.enums import (
     ParamDirection,
     ScopeKind,
 )
+from pypto._src.ir.exprs import Expr, IterArg, Var
 from pypto._src.ir.name_rules import is_function_name, is_program_name
-from pypto._src.ir.nodes import (
-    Expr,
-    IterArg,
-    ScalarType,
-    Type,
-    Var,
-    same_type,
-    scalar_type,
-)
 from pypto._src.ir.stmts import (
     BreakStmt,
     ContinueStmt,
@@ -44,6 +36,7 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
+from pypto._src.ir.types import ScalarType, Type, same_type, scalar_type
 from pypto._src.statement import form
 from pypto._src.statement.mnemonics import (
     CALL,

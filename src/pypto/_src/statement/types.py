@@ -19,35 +19,26 @@ from pypto._src.errors import (
     UndefinedVariableError,
 )
 from pypto._src.frontend.state.messages import did_you_mean
+from pypto._src.ir.array_types import MemRef, TensorType, TensorView, TileType, TileView, same_dims
 from pypto._src.ir.enums import (
     MemorySpace,
     TensorLayout,
     TileLayout,
     TilePad,
 )
-from pypto._src.ir.interning import unique, unique_array
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     BinaryExpr,
     ConstBool,
     ConstFloat,
     ConstInt,
     Expr,
     MakeTuple,
-    MemRef,
-    ScalarType,
-    TensorType,
-    TensorView,
-    TileType,
-    TileView,
     TupleGetItemExpr,
-    TupleType,
-    Type,
-    UnknownType,
     Var,
     const_value,
-    same_dims,
-    scalar_type,
 )
+from pypto._src.ir.interning import unique, unique_array
+from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType, scalar_type
 from pypto._src.records import NamedTuple
 from pypto._src.statement import form
 from pypto._src.statement.atoms import alike, dims_text, type_text

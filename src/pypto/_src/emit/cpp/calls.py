@@ -23,7 +23,8 @@ from pypto._src.emit.cpp.tensors import (
 )
 from pypto._src.emit.cpp.types import Size
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import TileType, dtype_of
+from pypto._src.ir.exprs import (
     Add,
     Call,
     Cast,
@@ -31,16 +32,13 @@ from pypto._src.ir.nodes import (
     Expr,
     MakeTuple,
     Mul,
-    TileType,
-    Type,
     Var,
     binary,
     const_value,
-    dtype_of,
-    scalar_type,
 )
 from pypto._src.ir.opdef import SCALAR, TILE, OpDef, op_of
 from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS
+from pypto._src.ir.types import Type, scalar_type
 from pypto._src.ops.layout import is_column
 from pypto._src.ops.promotion import check_equal
 

@@ -15,17 +15,8 @@ from pypto._src.emit.cpp.tensors import Place, declare_global
 from pypto._src.emit.cpp.types import loop_test
 from pypto._src.emit.writer import check_carried
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import (
-    ConstBool,
-    Expr,
-    IterArg,
-    ScalarType,
-    TensorType,
-    TileType,
-    Var,
-    const_value,
-    dtype_of,
-)
+from pypto._src.ir.array_types import TensorType, TileType, dtype_of
+from pypto._src.ir.exprs import ConstBool, Expr, IterArg, Var, const_value
 from pypto._src.ir.stmts import (
     ForStmt,
     IfStmt,
@@ -36,6 +27,7 @@ from pypto._src.ir.stmts import (
     yielded,
 )
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.types import ScalarType
 
 
 class Flow:

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, PyptoError
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.emit_sites import CppSite
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.nodes import Call, Expr, TensorType, TileType, Var, scalar_type
+from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.opdef import (
     ATTR,
     AXIS,
@@ -27,6 +28,7 @@ from pypto._src.ir.opdef import (
     no_form,
     op_of,
 )
+from pypto._src.ir.types import scalar_type
 from pypto._src.ops.lookup import get_op
 
 Form = str | Callable[[CppSite], None]

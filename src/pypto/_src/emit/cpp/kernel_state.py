@@ -19,9 +19,11 @@ from pypto._src.emit.cpp.types import ScalarText, TypeConverter
 from pypto._src.emit.cpp.value_ranges import Ranges
 from pypto._src.emit.writer import CodeEmitter, base_name, comment_text, source_text
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import BinaryExpr, Expr, MakeTuple, TensorType, TileType, Type, Var
+from pypto._src.ir.exprs import BinaryExpr, Expr, MakeTuple, Var
 from pypto._src.ir.stmts import Function, Stmt
+from pypto._src.ir.types import Type
 
 if TYPE_CHECKING:
     from pypto._src.emit.cpp.scalar_folding import Sharing

@@ -10,7 +10,8 @@ from typing import Final
 
 from pypto._src.emit.cpp.helper_functions import helper_lines
 from pypto._src.emit.cpp.types import ScalarText
-from pypto._src.ir.nodes import ConstInt, Expr, TensorType, Var
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import ConstInt, Expr, Var
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.symbolic_dims import dimension_vars
 from pypto._src.records import NamedTuple

@@ -10,7 +10,7 @@ from typing import Final
 
 from pypto._src.emit.writer import Names
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import Var
+from pypto._src.ir.exprs import Var
 
 # What a variable must not be called: keywords, and names of the tile library or of this emitter.
 _RESERVED_TEXT: Final = """

@@ -10,20 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from pypto._src.emit.cpp.tensors import valid_sizes
-from pypto._src.ir.nodes import (
-    Call,
-    ConstBool,
-    ConstFloat,
-    ConstInt,
-    Expr,
-    IterArg,
-    MakeTuple,
-    ScalarType,
-    TensorType,
-    TileType,
-    Type,
-    Var,
-)
+from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.exprs import Call, ConstBool, ConstFloat, ConstInt, Expr, IterArg, MakeTuple, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -37,6 +25,7 @@ from pypto._src.ir.stmts import (
     final_yield,
 )
 from pypto._src.ir.traversal.queries import exprs_in, stmts_in, uses
+from pypto._src.ir.types import ScalarType, Type
 from pypto._src.records import NamedTuple
 
 _LITERALS: Final = frozenset({ConstInt, ConstFloat, ConstBool})

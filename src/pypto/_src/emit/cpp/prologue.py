@@ -22,19 +22,12 @@ from pypto._src.emit.cpp.tensors import (
 from pypto._src.emit.cpp.types import Size, bit_cast_lines, c_type, row_major, tile_text
 from pypto._src.emit.writer import CodeEmitter
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import TensorType, TileType, dtype_of, static_shape
 from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.exprs import ConstInt, Var, const_value
 from pypto._src.ir.interning import structure
-from pypto._src.ir.nodes import (
-    ConstInt,
-    ScalarType,
-    TensorType,
-    TileType,
-    Var,
-    const_value,
-    dtype_of,
-    static_shape,
-)
 from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.ir.types import ScalarType
 
 
 class Declarations:

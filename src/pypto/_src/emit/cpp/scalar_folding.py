@@ -13,7 +13,8 @@ from typing import Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import dtype_of
+from pypto._src.ir.exprs import (
     Add,
     BinaryExpr,
     ConstBool,
@@ -25,7 +26,6 @@ from pypto._src.ir.nodes import (
     Sub,
     UnaryExpr,
     Var,
-    dtype_of,
 )
 from pypto._src.ir.scalar_ops import BINARY
 from pypto._src.ir.traversal.walk import copy_with

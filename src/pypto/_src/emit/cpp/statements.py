@@ -16,19 +16,9 @@ from pypto._src.emit.cpp.prologue import Declarations
 from pypto._src.emit.cpp.tensors import valid_sizes, written
 from pypto._src.emit.cpp.types import printed
 from pypto._src.errors import EmitError, PyptoError
+from pypto._src.ir.array_types import TensorType, TileType, dtype_of
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    MemRefType,
-    ScalarType,
-    TensorType,
-    TileType,
-    Type,
-    Var,
-    const_value,
-    dtype_of,
-)
+from pypto._src.ir.exprs import Call, Expr, Var, const_value
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -43,6 +33,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
+from pypto._src.ir.types import MemRefType, ScalarType, Type
 from pypto._src.ops import tensor
 
 

@@ -14,15 +14,8 @@ from typing import Final
 from pypto._src.emit.column_transfers import check_column
 from pypto._src.emit.cpp.types import Size, five, shape_text, stride_text
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    TensorType,
-    TileType,
-    Var,
-    static_shape,
-)
+from pypto._src.ir.array_types import TensorType, TileType, static_shape
+from pypto._src.ir.exprs import Call, ConstInt, Expr, Var
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import (
     AssignStmt,

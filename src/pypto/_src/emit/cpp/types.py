@@ -10,8 +10,9 @@ from typing import Any, Final
 from pypto._src.dtypes import DataType
 from pypto._src.emit.writer import RUN_PASSES
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import TileType, dtype_of
 from pypto._src.ir.enums import MemorySpace, PipeType, TileLayout, TilePad
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     SHIFT,
     Abs,
     Add,
@@ -33,10 +34,8 @@ from pypto._src.ir.nodes import (
     Not,
     Or,
     Sub,
-    TileType,
     UnaryExpr,
     Var,
-    dtype_of,
 )
 from pypto._src.ir.scalar_ops import BINARY, DECOMPOSED, UNARY, decomposed
 from pypto._src.ops.layout import effective_view

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.types import Size
-from pypto._src.ir.nodes import BinaryExpr, Cast, ConstInt, Expr, ScalarType, Var, dtype_of
+from pypto._src.ir.array_types import dtype_of
+from pypto._src.ir.exprs import BinaryExpr, Cast, ConstInt, Expr, Var
 from pypto._src.ir.scalar_ops import BINARY, Interval
 from pypto._src.ir.stmts import ForStmt
+from pypto._src.ir.types import ScalarType
 
 
 class Ranges:

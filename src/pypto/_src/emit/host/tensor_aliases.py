@@ -8,17 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    GlobalVar,
-    TensorType,
-    TileType,
-    TupleGetItemExpr,
-    TupleType,
-    Var,
-)
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, TupleGetItemExpr, Var
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (
@@ -37,6 +29,7 @@ from pypto._src.ir.stmts import (
     yielded,
 )
 from pypto._src.ir.traversal.queries import stmts_in
+from pypto._src.ir.types import TupleType
 from pypto._src.ops import tensor as tensor_ops
 
 

@@ -17,17 +17,10 @@ from pypto._src.emit.pto.tensors import TensorName
 from pypto._src.emit.pto.tile_allocations import Texts, address_of, memref_of
 from pypto._src.emit.pto.types import parameter_type, scalar_dtype, tile_buf_type
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    GlobalVar,
-    ScalarType,
-    TileType,
-    Var,
-    const_value,
-)
+from pypto._src.ir.array_types import TileType
+from pypto._src.ir.exprs import Call, ConstInt, Expr, GlobalVar, Var, const_value
 from pypto._src.ir.opdef import AXIS, OpDef, aliased, no_form, op_of
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops.layout import is_column
 from pypto._src.ops.promotion import check_equal

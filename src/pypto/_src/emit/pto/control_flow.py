@@ -16,7 +16,8 @@ from pypto._src.emit.pto.tensors import TensorName
 from pypto._src.emit.pto.types import scalar_dtype
 from pypto._src.emit.writer import check_carried
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import IterArg, ScalarType, TensorType, TileType, Var, const_value
+from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.exprs import IterArg, Var, const_value
 from pypto._src.ir.stmts import (
     ForStmt,
     IfStmt,
@@ -26,6 +27,7 @@ from pypto._src.ir.stmts import (
     statements,
     yielded,
 )
+from pypto._src.ir.types import ScalarType
 
 
 class Flow:

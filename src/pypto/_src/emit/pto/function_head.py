@@ -20,9 +20,11 @@ from pypto._src.emit.pto.types import (
     signless,
 )
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import ScalarType, TensorType, Var, exprs_of_type
+from pypto._src.ir.array_types import TensorType, exprs_of_type
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.types import ScalarType
 
 BODY: Final = "body"
 """The section of the operations."""

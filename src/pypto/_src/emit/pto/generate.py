@@ -18,7 +18,8 @@ from pypto._src.emit.pto.statements import Statements
 from pypto._src.emit.pto.tile_allocations import memref_of
 from pypto._src.emit.pto.types import element_type, scalar_dtype, tensor_view_type, tile_buf_type
 from pypto._src.errors import EmitError, PyptoError
-from pypto._src.ir.nodes import Expr, MemRef, TensorType, TileType, Var
+from pypto._src.ir.array_types import MemRef, TensorType, TileType
+from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function, Program

@@ -11,22 +11,21 @@ from __future__ import annotations
 from typing import Final
 
 from pypto._src.dtypes import DataType
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     BinaryExpr,
     Call,
     Cast,
     ConstInt,
     Expr,
     MakeTuple,
-    ScalarType,
     TupleGetItemExpr,
-    TupleType,
     UnaryExpr,
     Var,
 )
 from pypto._src.ir.scalar_ops import ROWS
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt, yielded
 from pypto._src.ir.traversal.queries import held_by, is_flat, stmts_in
+from pypto._src.ir.types import ScalarType, TupleType
 
 
 def is_int64(value: Expr) -> bool:

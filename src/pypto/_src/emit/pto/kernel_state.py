@@ -18,16 +18,10 @@ from pypto._src.emit.pto.tile_allocations import Buffers, Key
 from pypto._src.emit.pto.types import value_type
 from pypto._src.emit.writer import RUN_PASSES
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import (
-    Expr,
-    MakeTuple,
-    ScalarType,
-    TensorType,
-    TileType,
-    TupleGetItemExpr,
-    Var,
-)
+from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.exprs import Expr, MakeTuple, TupleGetItemExpr, Var
 from pypto._src.ir.stmts import Function
+from pypto._src.ir.types import ScalarType
 
 
 class Kernel:

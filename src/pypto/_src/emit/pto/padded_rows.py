@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pypto._src.ir.nodes import Call, Expr, TileType, Var, const_value, same_dims
+from pypto._src.ir.array_types import TileType, same_dims
+from pypto._src.ir.exprs import Call, Expr, Var, const_value
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt
 from pypto._src.ir.traversal.queries import exprs_in, stmts_in, uses

@@ -14,7 +14,7 @@ from pypto._src.emit.pto.function_body import Body
 from pypto._src.emit.pto.int64 import exceeds_index, is_int64, parts
 from pypto._src.emit.pto.types import scalar_dtype, value_type
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     COMPARISONS,
     LOGICAL,
     Abs,

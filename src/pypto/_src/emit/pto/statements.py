@@ -14,13 +14,8 @@ from pypto._src.emit.pto.control_flow import Flow
 from pypto._src.emit.pto.kernel_state import Kernel
 from pypto._src.emit.writer import source_comment
 from pypto._src.errors import EmitError, PyptoError
-from pypto._src.ir.nodes import (
-    Call,
-    MemRefType,
-    TensorType,
-    TileType,
-    TupleType,
-)
+from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.exprs import Call
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -35,6 +30,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
+from pypto._src.ir.types import MemRefType, TupleType
 
 
 class Statements:

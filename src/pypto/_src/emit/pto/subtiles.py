@@ -16,8 +16,9 @@ from pypto._src.emit.pto.function_body import Body
 from pypto._src.emit.pto.scalar_exprs import Scalars
 from pypto._src.emit.pto.types import rows_and_columns, tile_buf_type
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import Expr, TileType, const_value
+from pypto._src.ir.exprs import Expr, const_value
 from pypto._src.ops.layout import BLOCK_BYTES
 from pypto._src.records import NamedTuple
 

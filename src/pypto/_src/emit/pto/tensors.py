@@ -13,8 +13,9 @@ from pypto._src.emit.pto.function_body import Body
 from pypto._src.emit.pto.scalar_exprs import Scalars
 from pypto._src.emit.pto.types import partition_type, tensor_view_type
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import TensorLayout
-from pypto._src.ir.nodes import ConstInt, Expr, TensorType, Var
+from pypto._src.ir.exprs import ConstInt, Expr, Var
 from pypto._src.records import NamedTuple
 
 _LAYOUTS: Final = {TensorLayout.DN: "dn", TensorLayout.NZ: "nz"}

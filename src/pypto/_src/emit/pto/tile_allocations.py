@@ -15,15 +15,9 @@ from typing import TypeAlias
 from pypto._src.emit.pto.padded_rows import whole_rows
 from pypto._src.emit.pto.types import tile_buf_type, valid_dims
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import MemRef, TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    MemRef,
-    TileType,
-    Var,
-    const_value,
-)
+from pypto._src.ir.exprs import Call, Expr, Var, const_value
 from pypto._src.ir.opdef import aliased
 from pypto._src.ir.stmts import (
     AssignStmt,

@@ -8,8 +8,10 @@ from typing import Final
 
 from pypto._src.dtypes import LARGEST, DataType, holds
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import ConstInt, Expr, ScalarType, TileType, const_value
+from pypto._src.ir.exprs import ConstInt, Expr, const_value
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops.layout import effective_view
 
 LOCATIONS: Final = {

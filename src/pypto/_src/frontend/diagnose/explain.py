@@ -34,16 +34,9 @@ from pypto._src.frontend.diagnose.fixits import (
 from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context, as_parser_error
 from pypto._src.frontend.state.messages import dtype_like, nearest, number_in, spell
+from pypto._src.ir.array_types import ShapedType, TensorType, TileType, static_shape
 from pypto._src.ir.enums import FunctionType, MemorySpace, PipeType
-from pypto._src.ir.nodes import (
-    Expr,
-    ScalarType,
-    ShapedType,
-    TensorType,
-    TileType,
-    Var,
-    static_shape,
-)
+from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import (
     ATTR,
     INTS,
@@ -60,6 +53,7 @@ from pypto._src.ir.opdef import (
 )
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.ir.traversal.queries import stmts_in
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import bitwise, elementwise, layout, memory, select, tensor_math
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.rules import FROM_MAT, check_space

@@ -17,20 +17,12 @@ from pypto._src.errors import ParserError, PyptoError
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context
+from pypto._src.ir.array_types import ShapedType, TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    MakeTuple,
-    ScalarType,
-    ShapedType,
-    TileType,
-    Var,
-    const_value,
-)
+from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ir.opdef import INTS, OFFSETS, TENSOR, TILE, OpDef, Param, op_of
 from pypto._src.ir.stmts import AssignStmt
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import bitwise, layout, matmul, memory
 from pypto._src.ops.rules import known_size
 from pypto._src.ops.unified import Unified

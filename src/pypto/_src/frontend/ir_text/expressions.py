@@ -16,9 +16,8 @@ from pypto._src.diagnostics import Span
 from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.frontend.source.source import Source
 from pypto._src.ir import enums, scalar_ops
-from pypto._src.ir.interning import unique
-from pypto._src.ir.name_rules import is_function_name, is_op_name
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import MemRef, TensorType, TensorView, TileType, TileView
+from pypto._src.ir.exprs import (
     COMPARISONS,
     LOGICAL,
     And,
@@ -33,26 +32,16 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     IterArg,
     MakeTuple,
-    MemRef,
-    MemRefType,
     Not,
     Op,
     Or,
-    ScalarType,
-    TensorType,
-    TensorView,
-    TileType,
-    TileView,
     TupleGetItemExpr,
-    TupleType,
-    Type,
     UnaryExpr,
-    UnknownType,
     Var,
     Xor,
-    same_type,
-    scalar_type,
 )
+from pypto._src.ir.interning import unique
+from pypto._src.ir.name_rules import is_function_name, is_op_name
 from pypto._src.ir.opdef import ATTR, ROUND_MODES, SCALAR, OpDef, space_number
 from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
 from pypto._src.ir.text.grammar import (
@@ -62,6 +51,15 @@ from pypto._src.ir.text.grammar import (
     element_type,
     is_closed,
     is_complete,
+)
+from pypto._src.ir.types import (
+    MemRefType,
+    ScalarType,
+    TupleType,
+    Type,
+    UnknownType,
+    same_type,
+    scalar_type,
 )
 from pypto._src.ops.define import BY_PYTHON_NAME
 from pypto._src.ops.lookup import REGISTRY

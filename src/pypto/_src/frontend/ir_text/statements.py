@@ -22,19 +22,9 @@ from pypto._src.frontend.ir_text.expressions import Unread, Values, is_number
 from pypto._src.frontend.source.source import Source, syntax_tree, too_deep
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
 from pypto._src.ir.equal import structural_equal
+from pypto._src.ir.exprs import Call, Expr, IterArg, Op, Var
 from pypto._src.ir.name_rules import is_function_name, is_program_name
 from pypto._src.ir.node_base import Node
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    IterArg,
-    Op,
-    Type,
-    UnknownType,
-    Var,
-    same_type,
-    scalar_type,
-)
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -52,6 +42,7 @@ from pypto._src.ir.stmts import (
     seq,
 )
 from pypto._src.ir.text.grammar import UNTYPED, value_type
+from pypto._src.ir.types import Type, UnknownType, same_type, scalar_type
 from pypto._src.python_parser import parse_python
 from pypto._src.records import NamedTuple
 

@@ -21,9 +21,9 @@ from typing import Any, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import ShapedType, TileType
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.interning import is_plain
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     BinaryExpr,
     Call,
     ConstBool,
@@ -32,17 +32,14 @@ from pypto._src.ir.nodes import (
     Expr,
     IterArg,
     MakeTuple,
-    ScalarType,
-    ShapedType,
-    TileType,
     TupleGetItemExpr,
-    TupleType,
-    Type,
     UnaryExpr,
     Var,
 )
+from pypto._src.ir.interning import is_plain
 from pypto._src.ir.opdef import ATTR, INTS, OFFSETS, OpDef, op_of
 from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS
+from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.ir.unchecked import checked_call, checked_float, checked_int, checked_tuple
 from pypto._src.ops.unified import Unified
 

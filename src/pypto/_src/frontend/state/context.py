@@ -34,23 +34,14 @@ from pypto._src.frontend.state.call_cache import CallForms
 from pypto._src.frontend.state.messages import describe, did_you_mean
 from pypto._src.frontend.state.scalar_promotion import number
 from pypto._src.frontend.state.scope import BROKEN, Cascade, Names, reassigned
+from pypto._src.ir.array_types import MemRef, TensorType, TileType, valid_part
 from pypto._src.ir.enums import FunctionType, ParamDirection
+from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    MakeTuple,
-    MemRef,
-    ScalarType,
-    TensorType,
-    TileType,
-    Type,
-    Var,
-    valid_part,
-)
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt, checked_assign, seq
 from pypto._src.ir.traversal.queries import defined_by, stmts_in
+from pypto._src.ir.types import ScalarType, Type
 from pypto._src.ops.unified import unified
 from pypto._src.records import NamedTuple
 

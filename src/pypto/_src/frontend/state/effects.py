@@ -13,10 +13,11 @@ from operator import is_
 from typing import Any, cast
 
 from pypto._src.frontend.state.context import Context
-from pypto._src.ir.nodes import Call, Expr, UnknownType, Var
+from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import EvalStmt, Stmt
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.types import UnknownType
 
 
 def has_effect(value: Any) -> bool:

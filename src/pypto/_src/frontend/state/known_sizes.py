@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.dtypes import fits
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import same_dim
+from pypto._src.ir.exprs import (
     Add,
     Cast,
     ConstInt,
@@ -21,13 +22,12 @@ from pypto._src.ir.nodes import (
     Min,
     Mul,
     Neg,
-    ScalarType,
     Sub,
     Var,
     as_expr,
     binary,
-    same_dim,
 )
+from pypto._src.ir.types import ScalarType
 
 _ON_NUMBERS: Final[dict[type[Expr], Callable[[int, int], int]]] = {
     kind: kind.fold for kind in (Add, Sub, Mul, FloorDiv, FloorMod, Min, Max)

@@ -8,19 +8,9 @@ from contextlib import suppress
 from typing import Any, Final
 
 from pypto._src.dtypes import MEMBERS, DataType
-from pypto._src.ir.nodes import (
-    ConstInt,
-    Expr,
-    ScalarType,
-    TensorType,
-    TileType,
-    TileView,
-    TupleType,
-    Type,
-    UnknownType,
-    same_valid_part,
-    valid_part,
-)
+from pypto._src.ir.array_types import TensorType, TileType, TileView, same_valid_part, valid_part
+from pypto._src.ir.exprs import ConstInt, Expr
+from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 from pypto._src.suggestions import did_you_mean as did_you_mean
 from pypto._src.suggestions import dtype_word
 from pypto._src.suggestions import nearest as nearest

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import MEMBERS, DataType, fits, holds, not_held
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     LOGICAL,
     BinaryExpr,
     BitXor,
@@ -20,13 +20,11 @@ from pypto._src.ir.nodes import (
     ConstFloat,
     ConstInt,
     Expr,
-    ScalarType,
-    Type,
     Xor,
     as_expr,
     binary,
-    scalar_type,
 )
+from pypto._src.ir.types import ScalarType, Type, scalar_type
 from pypto._src.ir.unchecked import checked_binary, checked_int
 
 _SMALL: Final = 128

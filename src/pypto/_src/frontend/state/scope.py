@@ -13,18 +13,9 @@ from pypto._src.dtypes import promote
 from pypto._src.errors import ParserTypeError, SSAViolationError
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.messages import number_in, spell_apart, spell_dims
-from pypto._src.ir.nodes import (
-    ScalarType,
-    ShapedType,
-    TileType,
-    TupleType,
-    Type,
-    Var,
-    same_dims,
-    same_type,
-    same_valid_part,
-    valid_part,
-)
+from pypto._src.ir.array_types import ShapedType, TileType, same_dims, same_valid_part, valid_part
+from pypto._src.ir.exprs import Var
+from pypto._src.ir.types import ScalarType, TupleType, Type, same_type
 from pypto._src.ir.unchecked import checked_var
 from pypto._src.ops.rules import cast_text
 from pypto._src.records import NamedTuple

@@ -12,21 +12,11 @@ from typing import Any, Final, cast
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserTypeError, PyptoError
 from pypto._src.frontend.state.context import Context, Signature
-from pypto._src.ir.nodes import (
-    DYNAMIC_DIM,
-    Call,
-    ConstInt,
-    Expr,
-    ScalarType,
-    TileType,
-    TupleGetItemExpr,
-    Var,
-    const_value,
-    same_dim,
-    valid_part,
-)
+from pypto._src.ir.array_types import DYNAMIC_DIM, TileType, same_dim, valid_part
+from pypto._src.ir.exprs import Call, ConstInt, Expr, TupleGetItemExpr, Var, const_value
 from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
+from pypto._src.ir.types import ScalarType
 
 _SIZE_NAME: Final = "_valid_tmp"
 _MOST_LOOKED_AT: Final = 64  # statements before a call, for the name of its valid size

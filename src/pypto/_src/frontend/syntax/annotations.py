@@ -26,29 +26,21 @@ from pypto._src.frontend.state.messages import (
 )
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor, Tile
-from pypto._src.ir.enums import ParamDirection, TensorLayout
-from pypto._src.ir.interning import unique, unique_array
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import (
     DYNAMIC_DIM,
-    ConstInt,
-    Expr,
     MemRef,
-    MemRefType,
-    ScalarType,
     ShapedType,
     TensorType,
     TensorView,
     TileType,
     TileView,
-    TupleType,
-    Type,
-    UnknownType,
-    Var,
-    as_expr,
     same_valid_part,
-    scalar_type,
     valid_part,
 )
+from pypto._src.ir.enums import ParamDirection, TensorLayout
+from pypto._src.ir.exprs import ConstInt, Expr, Var, as_expr
+from pypto._src.ir.interning import unique, unique_array
+from pypto._src.ir.types import MemRefType, ScalarType, TupleType, Type, UnknownType, scalar_type
 
 _SHAPED: Final = (Tensor, Tile)
 _DIRECTIONS: Final = {Out: ParamDirection.Out, InOut: ParamDirection.InOut}

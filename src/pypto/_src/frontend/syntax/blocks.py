@@ -20,14 +20,11 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import counted
 from pypto._src.frontend.syntax.annotations import type_of
 from pypto._src.frontend.syntax.assignments import bad_target
-from pypto._src.ir.nodes import (
-    Expr,
-    Type,
-    Var,
-)
+from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.stmts import (
     Stmt,
 )
+from pypto._src.ir.types import Type
 from pypto._src.records import NamedTuple
 
 

@@ -26,21 +26,15 @@ from pypto._src.frontend.syntax.blocks import (
     parse_block,
     yield_text,
 )
-from pypto._src.ir.nodes import (
-    Expr,
-    ScalarType,
-    Type,
-    Var,
-    as_expr,
-    same_type,
-    same_valid_part,
-)
+from pypto._src.ir.array_types import same_valid_part
+from pypto._src.ir.exprs import Expr, Var, as_expr
 from pypto._src.ir.stmts import (
     AssignStmt,
     IfStmt,
     Stmt,
     YieldStmt,
 )
+from pypto._src.ir.types import ScalarType, Type, same_type
 
 
 def if_(ctx: Context, node: ast.If) -> None:

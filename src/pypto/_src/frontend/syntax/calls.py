@@ -48,26 +48,20 @@ from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.frontend.syntax.annotations import type_of
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.frontend.syntax.scalar_calls import const, scalar_form
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import MemRef, ShapedType, TensorView, TileView
+from pypto._src.ir.exprs import (
     Call,
     ConstBool,
     ConstFloat,
     ConstInt,
     Expr,
-    MemRef,
-    ScalarType,
-    ShapedType,
-    TensorView,
-    TileView,
     TupleGetItemExpr,
-    TupleType,
-    Type,
     Var,
     const_value,
-    same_type,
 )
 from pypto._src.ir.opdef import INTS, OpDef
 from pypto._src.ir.stmts import Function
+from pypto._src.ir.types import ScalarType, TupleType, Type, same_type
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.unified import Unified, unified
 from pypto._src.ops.valid import COMPUTED_SIZE

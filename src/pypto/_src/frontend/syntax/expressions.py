@@ -42,24 +42,12 @@ from pypto._src.frontend.syntax.operators import (
     computed,
     unary_op,
 )
+from pypto._src.ir.array_types import DYNAMIC_DIM, ShapedType, TensorType, TileType, same_dims
 from pypto._src.ir.enums import FunctionType, MemorySpace, PipeType
-from pypto._src.ir.nodes import (
-    DYNAMIC_DIM,
-    ConstInt,
-    Expr,
-    ScalarType,
-    ShapedType,
-    TensorType,
-    TileType,
-    TupleGetItemExpr,
-    TupleType,
-    Type,
-    UnknownType,
-    Var,
-    same_dims,
-)
+from pypto._src.ir.exprs import ConstInt, Expr, TupleGetItemExpr, Var
 from pypto._src.ir.opdef import REQUIRED, OpDef
 from pypto._src.ir.stmts import IfStmt, YieldStmt
+from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 from pypto._src.ops import rules, tensor
 from pypto._src.ops.unified import Unified, unified
 

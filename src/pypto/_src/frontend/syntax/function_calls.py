@@ -14,29 +14,21 @@ from pypto._src.frontend.state.messages import cast_hint, counted, spell, spell_
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.frontend.state.valid_sizes import state_parts
 from pypto._src.frontend.syntax.annotations import annotation_text
-from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.interning import is_plain
-from pypto._src.ir.node_base import NO_KEYWORDS
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import (
     DYNAMIC_DIM,
-    Call,
-    ConstInt,
-    Expr,
-    GlobalVar,
-    ScalarType,
     ShapedType,
     TensorType,
     TileType,
-    TupleType,
-    Type,
-    UnknownType,
-    Var,
-    const_value,
     same_dim,
     same_valid_part,
     valid_part,
 )
+from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.exprs import Call, ConstInt, Expr, GlobalVar, Var, const_value
+from pypto._src.ir.interning import is_plain
+from pypto._src.ir.node_base import NO_KEYWORDS
 from pypto._src.ir.symbolic_dims import map_dims
+from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 from pypto._src.ir.unchecked import checked_call
 from pypto._src.suggestions import meant_keyword
 

@@ -14,7 +14,7 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import held
 from pypto._src.frontend.state.messages import counted
 from pypto._src.frontend.state.scope import Cascade
-from pypto._src.ir.nodes import Expr, Var
+from pypto._src.ir.exprs import Expr, Var
 
 _DEEPEST: Final = 50
 _MOST: Final = 1 << 14

@@ -27,16 +27,11 @@ from pypto._src.frontend.state.messages import (
 from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_value_type
 from pypto._src.frontend.syntax.annotations import declared_join, type_of
 from pypto._src.frontend.syntax.blocks import Block, Yielded, define_results
-from pypto._src.ir.nodes import (
-    Expr,
-    IterArg,
-    ScalarType,
-    Type,
-    Var,
-)
+from pypto._src.ir.exprs import Expr, IterArg, Var
 from pypto._src.ir.stmts import (
     YieldStmt,
 )
+from pypto._src.ir.types import ScalarType, Type
 
 
 def init_values(ctx: Context, call: ast.Call) -> list[Expr] | None:

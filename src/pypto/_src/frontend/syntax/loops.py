@@ -31,22 +31,16 @@ from pypto._src.frontend.syntax.loop_carried import (
     keep_names,
     name_tuple,
 )
+from pypto._src.ir.array_types import ShapedType
 from pypto._src.ir.enums import ForKind
-from pypto._src.ir.nodes import (
-    ConstBool,
-    ConstInt,
-    Expr,
-    IterArg,
-    ShapedType,
-    Var,
-    scalar_type,
-)
+from pypto._src.ir.exprs import ConstBool, ConstInt, Expr, IterArg, Var
 from pypto._src.ir.stmts import (
     BreakStmt,
     ContinueStmt,
     ForStmt,
     WhileStmt,
 )
+from pypto._src.ir.types import scalar_type
 
 _KINDS: Final[dict[Any, ForKind]] = {
     markers.range_: ForKind.Sequential,

@@ -32,24 +32,21 @@ from pypto._src.frontend.syntax.calls import op_call, too_large
 from pypto._src.frontend.syntax.scalar_calls import is_scalar
 from pypto._src.frontend.syntax.zero_divisions import DIVIDING, is_zero
 from pypto._src.ir import scalar_ops
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import ShapedType, TensorType, TileType, dtype_of
+from pypto._src.ir.exprs import (
     COMPARISONS,
     And,
     BinaryExpr,
     ConstBool,
     Expr,
     Or,
-    ScalarType,
-    ShapedType,
-    TensorType,
-    TileType,
     UnaryExpr,
     Var,
-    dtype_of,
     unary,
 )
 from pypto._src.ir.opdef import TENSOR, OpDef
 from pypto._src.ir.stmts import IfStmt, Stmt, YieldStmt
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops.unified import Unified, commutes, unified
 
 _Operator: TypeAlias = tuple[str, "type[BinaryExpr] | None", Callable[[Any, Any], Any], str]

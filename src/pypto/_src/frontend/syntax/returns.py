@@ -15,19 +15,12 @@ from pypto._src.frontend.state.messages import cast_hint, counted, spell_apart
 from pypto._src.frontend.state.scope import same_value_type
 from pypto._src.frontend.syntax.annotations import annotation_text
 from pypto._src.frontend.syntax.assignments import parts_of, refuse_no_value
-from pypto._src.ir.nodes import (
-    Expr,
-    ScalarType,
-    TensorType,
-    TileType,
-    TupleType,
-    Type,
-    Var,
-    same_valid_part,
-)
+from pypto._src.ir.array_types import TensorType, TileType, same_valid_part
+from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.stmts import (
     ReturnStmt,
 )
+from pypto._src.ir.types import ScalarType, TupleType, Type
 
 
 def return_(ctx: Context, node: ast.Return) -> None:

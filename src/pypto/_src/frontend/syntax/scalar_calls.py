@@ -12,8 +12,9 @@ from pypto._src.errors import ParserError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe, dtype_like
 from pypto._src.frontend.state.scalar_promotion import combine, typed
-from pypto._src.ir.nodes import Cast, Expr, ScalarType, unary
+from pypto._src.ir.exprs import Cast, Expr, unary
 from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
+from pypto._src.ir.types import ScalarType
 
 
 def scalar_form(

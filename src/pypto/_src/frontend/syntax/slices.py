@@ -19,23 +19,20 @@ from pypto._src.frontend.state.known_sizes import difference, number_of
 from pypto._src.frontend.state.messages import describe, spell, spell_dims
 from pypto._src.frontend.state.valid_sizes import known_size
 from pypto._src.frontend.syntax.calls import op_call
-from pypto._src.ir.enums import FunctionType
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import (
     DYNAMIC_DIM,
-    ConstInt,
-    Expr,
-    ScalarType,
     ShapedType,
     TensorType,
     TileType,
-    as_expr,
-    const_value,
     same_dim,
     same_dims,
     valid_part,
 )
+from pypto._src.ir.enums import FunctionType
+from pypto._src.ir.exprs import ConstInt, Expr, as_expr, const_value
 from pypto._src.ir.opdef import OpDef, spelling
 from pypto._src.ir.stmts import EvalStmt, Function
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import memory, tensor, tensor_math
 from pypto._src.records import NamedTuple
 

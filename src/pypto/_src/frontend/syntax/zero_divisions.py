@@ -10,16 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.errors import ParserError, ParserTypeError
-from pypto._src.ir.nodes import (
-    And,
-    BinaryExpr,
-    ConstBool,
-    Expr,
-    IRNode,
-    Or,
-    const_value,
-    dtype_of,
-)
+from pypto._src.ir.array_types import dtype_of
+from pypto._src.ir.exprs import And, BinaryExpr, ConstBool, Expr, IRNode, Or, const_value
 from pypto._src.ir.scalar_ops import BINARY
 from pypto._src.ir.stmts import ForStmt, IfStmt, Stmt, WhileStmt
 from pypto._src.ir.traversal.walk import child_list

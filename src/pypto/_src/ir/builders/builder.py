@@ -27,6 +27,7 @@ from typing import Any, Self, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import MemRef, TensorType, TensorView, TileType, TileView
 from pypto._src.ir.common_parts import named_parts
 from pypto._src.ir.enums import (
     ForKind,
@@ -38,7 +39,7 @@ from pypto._src.ir.enums import (
     TileLayout,
     TilePad,
 )
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Add,
     BinaryExpr,
     BitAnd,
@@ -62,7 +63,6 @@ from pypto._src.ir.nodes import (
     Lt,
     MakeTuple,
     Max,
-    MemRef,
     Min,
     Mul,
     Ne,
@@ -70,19 +70,12 @@ from pypto._src.ir.nodes import (
     Operand,
     Pow,
     Sub,
-    TensorType,
-    TensorView,
-    TileType,
-    TileView,
-    Type,
     UnaryExpr,
-    UnknownType,
     Var,
     as_expr,
     as_exprs,
     binary,
     caller_span,
-    same_type,
     unary,
 )
 from pypto._src.ir.ssa.construct import to_ssa
@@ -101,6 +94,7 @@ from pypto._src.ir.stmts import (
     seq,
 )
 from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.types import Type, UnknownType, same_type
 
 # --------------------------------------------------------------------------------------------
 # Operators

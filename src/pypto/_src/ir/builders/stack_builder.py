@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.ir.builders import builder as build
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
-from pypto._src.ir.nodes import GlobalVar, IterArg, Operand, Type, Var
+from pypto._src.ir.exprs import GlobalVar, IterArg, Operand, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     ForStmt,
@@ -32,6 +32,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     WhileStmt,
 )
+from pypto._src.ir.types import Type
 
 B = TypeVar("B", bound=build.Block)
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from pypto._src.diagnostics import Span, lines_at, text_at
-from pypto._src.ir.nodes import BinaryExpr, Call, ConstInt, Expr, UnaryExpr, Var
+from pypto._src.ir.exprs import BinaryExpr, Call, ConstInt, Expr, UnaryExpr, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.python_parser import parse_python

@@ -15,9 +15,9 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import PassError
+from pypto._src.ir.array_types import MemRef, symbols_of_type
 from pypto._src.ir.common_parts import endless
-from pypto._src.ir.interning import is_plain
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     CONSTANTS,
     BinaryExpr,
     Call,
@@ -26,14 +26,11 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     IterArg,
     MakeTuple,
-    MemRef,
     TupleGetItemExpr,
-    Type,
     UnaryExpr,
     Var,
-    same_type,
-    symbols_of_type,
 )
+from pypto._src.ir.interning import is_plain
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.ssa.liveout import Block, Branching, Plan, Region
 from pypto._src.ir.stmts import (
@@ -56,6 +53,7 @@ from pypto._src.ir.symbolic_dims import map_dims
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.types import Type, same_type
 from pypto._src.ir.unchecked import checked_binary, checked_tuple, checked_var, with_args
 
 _SHALLOW: Final = 20

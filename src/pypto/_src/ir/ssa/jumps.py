@@ -21,7 +21,7 @@ from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
 from pypto._src.ir.enums import ForKind
-from pypto._src.ir.nodes import ConstBool, Expr, IterArg, Not, Var, same_type, scalar_type, unary
+from pypto._src.ir.exprs import ConstBool, Expr, IterArg, Not, Var, unary
 from pypto._src.ir.stmts import (
     AssignStmt,
     BreakStmt,
@@ -41,6 +41,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.types import same_type, scalar_type
 from pypto._src.records import NamedTuple
 
 _JUMPS: Final = frozenset({BreakStmt, ContinueStmt, ReturnStmt})

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PassError
-from pypto._src.ir.nodes import Var
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import (
     OPERATIONS,
     SIMPLE,

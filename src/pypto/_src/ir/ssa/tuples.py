@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from pypto._src.errors import PassError
-from pypto._src.ir.fresh_names import NewNames
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     ConstBool,
     ConstFloat,
     ConstInt,
@@ -19,12 +18,13 @@ from pypto._src.ir.nodes import (
     IterArg,
     MakeTuple,
     TupleGetItemExpr,
-    TupleType,
     Var,
 )
+from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import stmts_in, uses, variable_names
+from pypto._src.ir.types import TupleType
 
 MOST_VALUES: Final = 1024
 """How many values a tuple that a variable takes may hold, those in its tuples included."""

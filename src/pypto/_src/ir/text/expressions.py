@@ -13,9 +13,9 @@ from enum import Enum
 from typing import Any, Final, TypeAlias, cast
 
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import MemRef, ShapedType, TensorType, TensorView, TileType, TileView
 from pypto._src.ir.enums import PipeType, TensorLayout
-from pypto._src.ir.node_base import Node
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     ATOM,
     BIT_XOR,
     CALL,
@@ -34,25 +34,13 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     IterArg,
     MakeTuple,
-    MemRef,
-    MemRefType,
     Not,
-    ScalarType,
-    ShapedType,
-    TensorType,
-    TensorView,
-    TileType,
-    TileView,
     TupleGetItemExpr,
-    TupleType,
-    Type,
     UnaryExpr,
-    UnknownType,
     Var,
     Xor,
-    same_type,
-    scalar_type,
 )
+from pypto._src.ir.node_base import Node
 from pypto._src.ir.opdef import (
     ATTR,
     ROUND_MODES,
@@ -73,6 +61,15 @@ from pypto._src.ir.text.grammar import (
     view_fields,
 )
 from pypto._src.ir.text.names import Names, Whole
+from pypto._src.ir.types import (
+    MemRefType,
+    ScalarType,
+    TupleType,
+    Type,
+    UnknownType,
+    same_type,
+    scalar_type,
+)
 
 CONSTANTS: Final = (ConstInt, ConstFloat, ConstBool)
 _ROUND_NAMES: Final = {number: name for name, number in ROUND_MODES.items()}

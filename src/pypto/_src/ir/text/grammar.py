@@ -14,19 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.dtypes import DataType
-from pypto._src.ir.nodes import (
-    ConstInt,
-    Expr,
-    ScalarType,
-    ShapedType,
-    TileView,
-    TupleType,
-    Type,
-    UnknownType,
-    exprs_of_type,
-)
+from pypto._src.ir.array_types import ShapedType, TileView, exprs_of_type
+from pypto._src.ir.exprs import ConstInt, Expr
 from pypto._src.ir.opdef import ATTR, OpDef, Operands
 from pypto._src.ir.scalar_ops import BINARY_FUNCTIONS, UNARY_FUNCTIONS
+from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 
 _NOT_IN_NAMES: Final = re.compile(r"\W")
 _VIEW_FIELDS: Final = (

@@ -10,10 +10,11 @@ import keyword
 from collections.abc import Sequence
 from typing import Final
 
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.fresh_names import NewNames
-from pypto._src.ir.nodes import Type, Var, same_type
 from pypto._src.ir.stmts import ForStmt, Function, Stmt, WhileStmt, YieldStmt, statements
 from pypto._src.ir.text.grammar import identifier, is_plain_name, value_type
+from pypto._src.ir.types import Type, same_type
 
 _RESERVED: Final = frozenset({*keyword.kwlist, "self", "min", "max", "abs", "float", "tuple"})
 

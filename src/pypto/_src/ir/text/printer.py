@@ -95,10 +95,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.errors import TextError
+from pypto._src.ir.array_types import MemRef
 from pypto._src.ir.common_parts import endless
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection
+from pypto._src.ir.exprs import Call, Expr, IterArg, Op, Var
 from pypto._src.ir.node_base import Node
-from pypto._src.ir.nodes import Call, Expr, IterArg, MemRef, Op, Type, UnknownType, Var, same_type
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -121,6 +122,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.text.expressions import CONSTANTS, WRITERS, Exprs, is_index, is_regular
 from pypto._src.ir.text.grammar import UNTYPED, identifier
 from pypto._src.ir.text.names import Names, Results, Whole, last_of
+from pypto._src.ir.types import Type, UnknownType, same_type
 from pypto._src.usage_errors import check_kind, users_frame
 
 _STEP: Final = "    "

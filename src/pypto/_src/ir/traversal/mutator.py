@@ -7,7 +7,7 @@ from operator import is_
 from types import FunctionType
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
-from pypto._src.ir.nodes import Expr, IRNode, IterArg, Var
+from pypto._src.ir.exprs import Expr, IRNode, IterArg, Var
 from pypto._src.ir.stmts import OPERATIONS, Function, OpStmts, Program, SeqStmts, Stmt, seq
 from pypto._src.ir.traversal.recursion import with_room
 from pypto._src.ir.traversal.walk import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from pypto._src.ir.interning import is_plain
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import symbols_of_type
+from pypto._src.ir.exprs import (
     CONSTANTS,
     BinaryExpr,
     Call,
@@ -17,8 +17,8 @@ from pypto._src.ir.nodes import (
     MakeTuple,
     Op,
     Var,
-    symbols_of_type,
 )
+from pypto._src.ir.interning import is_plain
 from pypto._src.ir.stmts import (
     SIMPLE,
     AssignStmt,

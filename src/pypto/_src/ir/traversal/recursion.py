@@ -8,7 +8,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
-from pypto._src.ir.nodes import Expr, IRNode, exprs_of_type
+from pypto._src.ir.array_types import exprs_of_type
+from pypto._src.ir.exprs import Expr, IRNode
 from pypto._src.ir.stmts import Function, Program, Stmt
 from pypto._src.ir.traversal.walk import OPERANDS, VALUES, children
 

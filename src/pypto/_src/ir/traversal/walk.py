@@ -12,15 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
+from pypto._src.ir.exprs import ConstBool, ConstFloat, ConstInt, IRNode, IterArg, Var
 from pypto._src.ir.node_base import Field, FieldKind, draft, setter
-from pypto._src.ir.nodes import (
-    ConstBool,
-    ConstFloat,
-    ConstInt,
-    IRNode,
-    IterArg,
-    Var,
-)
 
 N = TypeVar("N", bound=IRNode)
 T = TypeVar("T")

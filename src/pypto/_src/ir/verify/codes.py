@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Final
 
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span
-from pypto._src.ir.nodes import IRNode
+from pypto._src.ir.exprs import IRNode
 
 
 class StructureErrorType(IntEnum):

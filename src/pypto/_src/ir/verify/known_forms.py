@@ -25,10 +25,17 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import (
+    ShapedType,
+    TensorType,
+    TileType,
+    dtype_of,
+    same_dims,
+    same_valid_part,
+    symbols_of_type,
+)
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.interning import TYPES, structure
-from pypto._src.ir.node_base import Keywords
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     CONSTANTS,
     BinaryExpr,
     Call,
@@ -38,22 +45,12 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     IterArg,
     MakeTuple,
-    ScalarType,
-    ShapedType,
-    TensorType,
-    TileType,
-    Type,
     UnaryExpr,
-    UnknownType,
     Var,
     Xor,
-    dtype_of,
-    same_dims,
-    same_type,
-    same_valid_part,
-    scalar_type,
-    symbols_of_type,
 )
+from pypto._src.ir.interning import TYPES, structure
+from pypto._src.ir.node_base import Keywords
 from pypto._src.ir.opdef import OFFSETS, OpDef, op_of
 from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS
 from pypto._src.ir.stmts import (
@@ -65,6 +62,7 @@ from pypto._src.ir.stmts import (
     statements,
 )
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.types import ScalarType, Type, UnknownType, same_type, scalar_type
 from pypto._src.records import NamedTuple
 
 INDEX_TYPE: Final = scalar_type(DataType.INDEX)

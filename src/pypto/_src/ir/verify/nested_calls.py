@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Final
 
 from pypto._src.diagnostics import Diagnostic, Span
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     BinaryExpr,
     Call,
     ConstBool,

@@ -11,16 +11,8 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from pypto._src.diagnostics import Diagnostic, Label, Span
-from pypto._src.ir.nodes import (
-    CONSTANTS,
-    Call,
-    ConstInt,
-    Expr,
-    IRNode,
-    MemRef,
-    Var,
-    symbols_of_type,
-)
+from pypto._src.ir.array_types import MemRef, symbols_of_type
+from pypto._src.ir.exprs import CONSTANTS, Call, ConstInt, Expr, IRNode, Var
 from pypto._src.ir.stmts import (
     OPERATIONS,
     SIMPLE,

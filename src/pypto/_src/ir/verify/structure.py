@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pypto._src.diagnostics import Diagnostic, Label
-from pypto._src.ir.nodes import Call, GlobalVar
+from pypto._src.ir.exprs import Call, GlobalVar
 from pypto._src.ir.stmts import (
     OPERATIONS,
     BreakStmt,

@@ -11,7 +11,8 @@ from typing import Any, Final, cast
 from pypto._src.diagnostics import Diagnostic, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PyptoError
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import ShapedType, dtype_of, same_valid_part, valid_part
+from pypto._src.ir.exprs import (
     LOGICAL,
     BinaryExpr,
     Call,
@@ -21,18 +22,9 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     IRNode,
     IterArg,
-    ScalarType,
-    ShapedType,
-    TupleType,
-    Type,
-    UnknownType,
     Var,
     Xor,
     const_value,
-    dtype_of,
-    same_type,
-    same_valid_part,
-    valid_part,
 )
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import (
@@ -49,6 +41,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.queries import held_by
 from pypto._src.ir.traversal.walk import child_fields, child_list
+from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType, same_type
 from pypto._src.ir.verify.codes import TypeCheckErrorType, finding, place
 from pypto._src.ir.verify.known_forms import INDEX_TYPE, Proofs, is_right_constant
 from pypto._src.ir.verify.ssa import look

@@ -15,10 +15,12 @@ from pypto._src.analysis.stmt_tree import Block, number, points_in
 from pypto._src.diagnostics import UNKNOWN_SPAN, Label, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import MemoryPlanError
+from pypto._src.ir.array_types import MemRef
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import MemRef, const_value, scalar_type
+from pypto._src.ir.exprs import const_value
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, Function
+from pypto._src.ir.types import scalar_type
 from pypto._src.ir.unchecked import checked_int, checked_memref
 from pypto._src.passes.memory.memory_reuse import (
     LINE_BYTES,

@@ -17,21 +17,11 @@ from pypto._src.analysis.accesses import AliasBases, alias_bases
 from pypto._src.analysis.liveness import Carried, Lifetimes, Range, carried, defined, is_data
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, number, rewrite
 from pypto._src.errors import PassError
+from pypto._src.ir.array_types import MemRef, TensorType, TileType, static_shape
 from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.exprs import Call, ConstInt, Expr, Op, Var, const_value
 from pypto._src.ir.inspect.source_names import user_call, user_name
 from pypto._src.ir.interning import Facts
-from pypto._src.ir.nodes import (
-    Call,
-    ConstInt,
-    Expr,
-    MemRef,
-    Op,
-    TensorType,
-    TileType,
-    Var,
-    const_value,
-    static_shape,
-)
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,

@@ -14,8 +14,9 @@ from typing import Any, Final, TypeAlias
 from pypto._src.analysis.liveness import Range
 from pypto._src.analysis.stmt_tree import Block, number, points_in
 from pypto._src.errors import MemoryPlanError
+from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import TileType, const_value
+from pypto._src.ir.exprs import const_value
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.text.printer import python_print

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 from pypto._src.analysis.liveness import Range, peak
 from pypto._src.analysis.stmt_tree import Block
+from pypto._src.ir.array_types import MemRef
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import MemRef, Var
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function
 from pypto._src.passes.memory.memref_assignment import MemoryPass, MemRefAssignment, MemRefs

@@ -17,10 +17,12 @@ from typing import Any, TypeAlias
 
 from pypto._src.analysis.liveness import Lifetimes, defined
 from pypto._src.analysis.stmt_tree import Block, Retype, number
+from pypto._src.ir.array_types import MemRef, TileType
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.nodes import MemRef, TileType, Type, Var
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import Function, Program, Stmt, statements
 from pypto._src.ir.traversal.recursion import with_room
+from pypto._src.ir.types import Type
 from pypto._src.ir.unchecked import with_memref
 from pypto._src.passes.pass_base import AnyProgram, Pass, PassContext, Unmaterialized, materialized
 from pypto._src.passes.structure.normalize_stmt_structure import normal_body, normal_function

@@ -13,9 +13,10 @@ from typing import Final
 from pypto._src.analysis.liveness import Range, is_data, peak
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, points_in, read_by
 from pypto._src.diagnostics import Span
+from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.exprs import Call, MakeTuple, Var
 from pypto._src.ir.inspect.source_names import resized, user_line, user_name, user_value
-from pypto._src.ir.nodes import Call, MakeTuple, TileType, Var, static_shape
 from pypto._src.ir.opdef import INTS, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.ir.traversal.queries import uses

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from typing import Final
 
 from pypto._src.analysis.purity import has_effect, is_repeatable, key_of, reads_tensor, with_effects
-from pypto._src.ir.nodes import ConstBool, ConstFloat, ConstInt, Expr, Var, same_type
+from pypto._src.ir.exprs import ConstBool, ConstFloat, ConstInt, Expr, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -21,6 +21,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
 )
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
+from pypto._src.ir.types import same_type
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pypto._src.analysis.purity import used_by_type, with_effects
 from pypto._src.analysis.stmt_tree import bodies
-from pypto._src.ir.nodes import Expr, IterArg, Var
+from pypto._src.ir.exprs import Expr, IterArg, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,

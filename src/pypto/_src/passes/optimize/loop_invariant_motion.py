@@ -17,7 +17,7 @@ from pypto._src.analysis.purity import (
     used_by_type,
     with_effects,
 )
-from pypto._src.ir.nodes import ConstBool, ConstFloat, ConstInt, Expr, Var
+from pypto._src.ir.exprs import ConstBool, ConstFloat, ConstInt, Expr, Var
 from pypto._src.ir.stmts import (
     AssignStmt,
     ForStmt,

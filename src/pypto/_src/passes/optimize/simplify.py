@@ -12,7 +12,8 @@ from typing import Any, Final
 from pypto._src.analysis.purity import trips, used_by_type
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import dtype_of
+from pypto._src.ir.exprs import (
     Add,
     And,
     BinaryExpr,
@@ -37,11 +38,10 @@ from pypto._src.ir.nodes import (
     UnaryExpr,
     Var,
     const_value,
-    dtype_of,
-    same_type,
 )
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, YieldStmt, statements
 from pypto._src.ir.traversal.queries import defined_by, stmts_in
+from pypto._src.ir.types import same_type
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.rewrite import RewritePass, Rewriter, Rule
 

@@ -11,9 +11,10 @@ from functools import cached_property
 from typing import Final
 
 from pypto._src.analysis.purity import trips
+from pypto._src.ir.array_types import dtype_of
 from pypto._src.ir.enums import ForKind
+from pypto._src.ir.exprs import Add, ConstInt, Expr, Var
 from pypto._src.ir.fresh_names import NewNames
-from pypto._src.ir.nodes import Add, ConstInt, Expr, Var, dtype_of, same_type
 from pypto._src.ir.stmts import (
     BreakStmt,
     ContinueStmt,
@@ -29,6 +30,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.traversal.queries import stmts_in, variable_names
 from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.types import same_type
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.inline_calls import Clone

@@ -15,8 +15,7 @@ from typing import Any, Final, cast
 from pypto._src.analysis.stmt_tree import call_of
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
-from pypto._src.ir.fresh_names import NewNames
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     CONSTANTS,
     And,
     BinaryExpr,
@@ -27,8 +26,8 @@ from pypto._src.ir.nodes import (
     MakeTuple,
     Or,
     Var,
-    scalar_type,
 )
+from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.stmts import (
     SIMPLE,
     AssignStmt,
@@ -49,6 +48,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, map_bodies, map_functions, substitute
 from pypto._src.ir.traversal.queries import calls_of, is_flat, stmts_in, variable_names
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.types import scalar_type
 from pypto._src.ir.unchecked import checked_var, with_args
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import Label, spelled_like
 from pypto._src.errors import PassError, PyptoError
+from pypto._src.ir.array_types import ShapedType, symbols_of_type
 from pypto._src.ir.enums import FunctionType
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Call,
     ConstBool,
     ConstFloat,
@@ -24,13 +25,8 @@ from pypto._src.ir.nodes import (
     GlobalVar,
     IterArg,
     MakeTuple,
-    ScalarType,
-    ShapedType,
     TupleGetItemExpr,
-    TupleType,
-    Type,
     Var,
-    symbols_of_type,
 )
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
@@ -50,6 +46,7 @@ from pypto._src.ir.symbolic_dims import map_dims
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import defined_by, functions_called, stmts_in, uses
 from pypto._src.ir.traversal.walk import copy_with
+from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_call_expr import lift_calls

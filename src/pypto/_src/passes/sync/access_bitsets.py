@@ -16,7 +16,7 @@ from weakref import ref
 from pypto._src.analysis.accesses import Accesses, Chunk, Instruction, TensorAccess
 from pypto._src.analysis.affine import Box
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint
-from pypto._src.ir.nodes import Var
+from pypto._src.ir.exprs import Var
 from pypto._src.passes.sync.checker_state import PIPES, Bits
 from pypto._src.records import NamedTuple
 

@@ -20,7 +20,7 @@ from pypto._src.analysis.affine import Affine, Box, combine, may_overlap, trip_c
 from pypto._src.analysis.branch_conditions import Conditions, Iteration
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, points_in
 from pypto._src.ir.enums import ForKind, PipeType
-from pypto._src.ir.nodes import Call, ConstInt, Op, Var, const_value
+from pypto._src.ir.exprs import Call, ConstInt, Op, Var, const_value
 from pypto._src.ir.stmts import (
     BreakStmt,
     ContinueStmt,

@@ -13,8 +13,8 @@ from pypto._src.analysis.accesses import Instruction
 from pypto._src.analysis.stmt_tree import ProgramPoint, owner_of
 from pypto._src.diagnostics import Diagnostic, DiagnosticSeverity, Label, Span, line_at, lines_at
 from pypto._src.ir.enums import PipeType
+from pypto._src.ir.exprs import Call
 from pypto._src.ir.inspect.source_names import statement_lines, user_call
-from pypto._src.ir.nodes import Call
 from pypto._src.ir.stmts import Function, IfStmt, WhileStmt
 from pypto._src.passes.sync.hazards import lifted, meeting
 from pypto._src.passes.sync.shared_bytes import SharedBytes

@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeAlias
 from pypto._src.analysis.accesses import Accesses, Chunk, Instruction, TensorAccess
 from pypto._src.analysis.affine import Box, encloses, may_overlap
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, owner_of
-from pypto._src.ir.nodes import Var
+from pypto._src.ir.exprs import Var
 from pypto._src.records import NamedTuple
 
 

@@ -23,7 +23,7 @@ from pypto._src.analysis.accesses import SYNC_OPS, Accesses
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, number, owner_of
 from pypto._src.diagnostics import UNKNOWN_SPAN
 from pypto._src.ir.enums import PipeType
-from pypto._src.ir.nodes import Call
+from pypto._src.ir.exprs import Call
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, ReturnStmt, Stmt, YieldStmt, checked_eval
 from pypto._src.ir.traversal.mutator import map_bodies

@@ -24,7 +24,7 @@ from pypto._src.analysis.accesses import Instruction
 from pypto._src.analysis.affine import trip_count
 from pypto._src.analysis.branch_conditions import Counter, Iteration
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, owner_of
-from pypto._src.ir.nodes import Var
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import ForStmt, Function, IfStmt, WhileStmt
 from pypto._src.passes.sync.checker_dataflow import OpenLoop
 from pypto._src.passes.sync.checker_state import PIPES, Bits, State

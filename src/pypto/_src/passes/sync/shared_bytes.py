@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pypto._src.ir.array_types import MemRef, TileType
 from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.exprs import Expr, Var, const_value
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import Expr, MemRef, TileType, Var, const_value
 from pypto._src.ir.opdef import aliased
 from pypto._src.ir.stmts import (
     AssignStmt,

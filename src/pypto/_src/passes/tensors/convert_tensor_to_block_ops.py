@@ -20,18 +20,10 @@ from typing import Any, Final, cast
 from pypto._src.analysis.accesses import SharedParams, alias_bases
 from pypto._src.analysis.stmt_tree import call_of, number
 from pypto._src.diagnostics import Span
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import CoreType, ParamDirection
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, IterArg, MakeTuple, Var
 from pypto._src.ir.fresh_names import NewNames
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    GlobalVar,
-    IterArg,
-    MakeTuple,
-    ScalarType,
-    TensorType,
-    Var,
-)
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.ssa.construct import to_ssa
@@ -53,6 +45,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, substitute
 from pypto._src.ir.traversal.queries import functions_called, ops_called, variable_names
 from pypto._src.ir.traversal.walk import copy_with, walk
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor, tensor_math
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet

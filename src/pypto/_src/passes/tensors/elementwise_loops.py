@@ -18,9 +18,9 @@ from typing import Any, Final
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import MemoryPlanError, PassError
+from pypto._src.ir.array_types import TensorType, TileType, same_dims
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     And,
     Call,
     ConstInt,
@@ -30,16 +30,14 @@ from pypto._src.ir.nodes import (
     MakeTuple,
     Min,
     Sub,
-    TensorType,
-    TileType,
     Var,
     binary,
     const_value,
-    same_dims,
-    scalar_type,
 )
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
+from pypto._src.ir.types import scalar_type
 from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
 from pypto._src.ops.conversion import on_tiles
 from pypto._src.ops.rules import broadcast, called, dims, known_size

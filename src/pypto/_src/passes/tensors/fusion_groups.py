@@ -16,9 +16,10 @@ from typing import Final
 from pypto._src.analysis.stmt_tree import read_by
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PassError, PyptoError
+from pypto._src.ir.array_types import TensorType, same_dims
 from pypto._src.ir.enums import CoreType
+from pypto._src.ir.exprs import Call, Expr, Var, const_value
 from pypto._src.ir.inspect.source_names import user_call, user_name
-from pypto._src.ir.nodes import Call, Expr, TensorType, Var, const_value, same_dims
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Function, Stmt
 from pypto._src.ir.traversal.queries import calls_in, stmts_in, uses

@@ -24,21 +24,12 @@ from typing import Any, Final, cast
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, number, rewrite
 from pypto._src.diagnostics import Span
 from pypto._src.errors import OpError, PassError
+from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.exprs import Call, Expr, MakeTuple, Op, Var
 from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.interning import Facts
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    MakeTuple,
-    Op,
-    ScalarType,
-    TileType,
-    Type,
-    Var,
-    static_shape,
-)
 from pypto._src.ir.opdef import INTS, RESULT, OpDef, op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (
@@ -54,6 +45,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.mutator import map_bodies, map_functions
 from pypto._src.ir.traversal.queries import defined_by, occurring, stmts_in, variable_names
+from pypto._src.ir.types import ScalarType, Type
 from pypto._src.ir.unchecked import checked_var
 from pypto._src.ops.layout import are_in_vec, is_column, reshape, space_in, tile_spaces
 from pypto._src.ops.rules import called

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeVar
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import PassError
+from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Call,
     ConstInt,
     Expr,
@@ -24,12 +24,11 @@ from pypto._src.ir.nodes import (
     MakeTuple,
     Min,
     Sub,
-    TensorType,
     Var,
     binary,
     const_value,
-    static_shape,
 )
+from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ops import layout, matmul, memory
 from pypto._src.ops.conversion import on_tiles
 from pypto._src.ops.rules import describe, dims, known_size

@@ -21,24 +21,11 @@ from pypto._src.analysis.accesses import alias_bases
 from pypto._src.analysis.stmt_tree import Block, call_of, number, points_in
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PassError
+from pypto._src.ir.array_types import ShapedType, TensorType, exprs_of_type
 from pypto._src.ir.enums import CoreType, FunctionType, ParamDirection
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, IterArg, TupleGetItemExpr, Var
 from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import (
-    Call,
-    Expr,
-    GlobalVar,
-    IterArg,
-    ScalarType,
-    ShapedType,
-    TensorType,
-    TupleGetItemExpr,
-    TupleType,
-    UnknownType,
-    Var,
-    exprs_of_type,
-    same_type,
-)
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import (
@@ -62,6 +49,7 @@ from pypto._src.ir.traversal.queries import (
     variable_names,
 )
 from pypto._src.ir.traversal.walk import children, walk
+from pypto._src.ir.types import ScalarType, TupleType, UnknownType, same_type
 from pypto._src.ops import tensor
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet

@@ -13,9 +13,10 @@ from typing import Any
 from pypto._src.analysis.accesses import SharedParams, alias_bases, heads
 from pypto._src.analysis.stmt_tree import number
 from pypto._src.errors import PassError
+from pypto._src.ir.array_types import TensorType, exprs_of_type, same_dims
+from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.fresh_names import NewNames
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import Expr, TensorType, Var, exprs_of_type, same_dims
 from pypto._src.ir.stmts import Function, ReturnStmt, statements
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import uses, variable_names

@@ -14,8 +14,9 @@ from pypto._src.emit.host.device.host_state import Handle, Host
 from pypto._src.emit.host.device.types import scalar_type
 from pypto._src.emit.host.runtime_api import assign_together
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import Expr, IterArg, Var, const_value
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import Expr, IterArg, TensorType, Var, const_value
 from pypto._src.ir.stmts import ForStmt, IfStmt, Stmt, WhileStmt, yielded
 
 

@@ -15,18 +15,12 @@ from pypto._src.emit.host.device.host_state import Handle, Host, source_name
 from pypto._src.emit.host.device.types import element_type, no_scalar
 from pypto._src.emit.writer import CodeEmitter, Names
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import (
-    Expr,
-    ScalarType,
-    TensorType,
-    Var,
-    dtype_of,
-    same_dims,
-    static_shape,
-)
+from pypto._src.ir.array_types import TensorType, dtype_of, same_dims, static_shape
+from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, ReturnStmt, statements
 from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor as tensor_ops
 
 

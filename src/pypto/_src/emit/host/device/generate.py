@@ -24,8 +24,8 @@ from pypto._src.emit.host.device.statements import Statements
 from pypto._src.emit.host.device.types import scalar_type
 from pypto._src.emit.writer import CodeEmitter
 from pypto._src.errors import EmitError, PyptoError
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import CoreType
-from pypto._src.ir.nodes import TensorType
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.symbolic_dims import dimension_vars

@@ -19,8 +19,8 @@ from pypto._src.emit.host.tensor_aliases import Choices, Results, tensor_roots, 
 from pypto._src.emit.writer import CodeEmitter, Names, source_comment
 from pypto._src.errors import EmitError
 from pypto._src.ir.enums import CoreType
+from pypto._src.ir.exprs import Expr, MakeTuple, TupleGetItemExpr, Var, const_value
 from pypto._src.ir.inspect.source_names import user_name
-from pypto._src.ir.nodes import Expr, MakeTuple, TupleGetItemExpr, Var, const_value
 from pypto._src.ir.stmts import Function, Program, Stmt
 from pypto._src.records import NamedTuple
 

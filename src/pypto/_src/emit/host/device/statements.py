@@ -16,7 +16,8 @@ from pypto._src.emit.host.device.tensors import no_copy, write_op
 from pypto._src.emit.host.statement_kinds import write_statements
 from pypto._src.emit.writer import RUN_PASSES
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import Call, Expr, GlobalVar, ScalarType, TensorType, Var
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import Call, Expr, GlobalVar, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import (
     AssignStmt,
@@ -28,6 +29,7 @@ from pypto._src.ir.stmts import (
     Stmt,
     WhileStmt,
 )
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor_math
 
 

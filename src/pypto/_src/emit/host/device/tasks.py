@@ -15,11 +15,13 @@ from pypto._src.emit.host.runtime_api import MAKE_PARAM, WORKERS
 from pypto._src.emit.host.tensor_aliases import noun
 from pypto._src.emit.writer import comment_text
 from pypto._src.errors import EmitError
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import Call, Expr, ScalarType, TensorType, TupleType, Var
+from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.roles import Role, core_type, role
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.ir.types import ScalarType, TupleType
 
 
 class Tasks:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pypto._src.emit.host.device.host_state import Handle, Host, elements, source_name
 from pypto._src.emit.host.device.types import element_type, scalar_type
 from pypto._src.errors import EmitError
+from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.inspect.source_names import user_call
-from pypto._src.ir.nodes import Call, Expr, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops import tensor_math

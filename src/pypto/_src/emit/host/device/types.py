@@ -9,7 +9,8 @@ from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.types import c_type
 from pypto._src.emit.host.runtime_api import DTYPES, ON_DEVICE
 from pypto._src.errors import EmitError
-from pypto._src.ir.nodes import Expr, Var, dtype_of
+from pypto._src.ir.array_types import dtype_of
+from pypto._src.ir.exprs import Expr, Var
 
 
 def element_type(var: Var) -> str:

@@ -31,22 +31,18 @@ from pypto._src.emit.host.runtime_api import (
 from pypto._src.emit.host.statement_kinds import write_statements
 from pypto._src.emit.writer import CodeEmitter, Names, comment_text, source_comment, string_literal
 from pypto._src.errors import EmitError, PyptoError
+from pypto._src.ir.array_types import TensorType, dtype_of
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.nodes import (
+from pypto._src.ir.exprs import (
     Call,
     ConstInt,
     Expr,
     GlobalVar,
     IterArg,
     MakeTuple,
-    ScalarType,
-    TensorType,
     TupleGetItemExpr,
-    TupleType,
-    Type,
     Var,
     const_value,
-    dtype_of,
 )
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.roles import Role, core_type, role
@@ -65,6 +61,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.symbolic_dims import dimension_vars, solved_dims, told_dims
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.queries import functions_called
+from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.records import NamedTuple
 

@@ -14,7 +14,8 @@ from typing import Final
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import EmitError
 from pypto._src.interp.scalars import wrapper
-from pypto._src.ir.nodes import (
+from pypto._src.ir.array_types import dtype_of
+from pypto._src.ir.exprs import (
     COMPARISONS,
     LOGICAL,
     SHIFT,
@@ -33,7 +34,6 @@ from pypto._src.ir.nodes import (
     UnaryExpr,
     Var,
     Xor,
-    dtype_of,
 )
 from pypto._src.ir.scalar_ops import BINARY, ScalarOp, decomposed
 

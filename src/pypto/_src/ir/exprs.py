@@ -1,4 +1,4 @@
-"""Types and expressions: frozen nodes compared by identity.
+"""Expressions: frozen nodes compared by identity.
 
 ``==`` between expressions builds an `Eq` node, so code here and everywhere compares nodes with
 ``is`` and looks them up in dictionaries (their hash is by identity), never with ``==`` or ``in``.
@@ -8,35 +8,29 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from types import NoneType
 from typing import Any, ClassVar, Final, TypeAlias, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, number_text
-from pypto._src.ir.enums import MemorySpace, PipeType, TensorLayout, TileLayout, TilePad
+from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.node_base import (
     NO_KEYWORDS,
     Keywords,
     Node,
     NodeMeta,
-    all_of,
+    check_class,
     ignored,
     not_a_span,
     setter,
-    unwanted,
 )
+from pypto._src.ir.types import INDEX, ScalarType, TupleType, Type, UnknownType, scalar_type
 from pypto._src.lazy import lazy_module
-
-DYNAMIC_DIM: Final = -1
 
 _put = object.__setattr__
 highlight = lazy_module("pypto._src.ir.inspect.highlight")
-
-# --------------------------------------------------------------------------------------------
-# Nodes and types
-# --------------------------------------------------------------------------------------------
 
 
 class IRNode(Node, metaclass=NodeMeta):
@@ -64,188 +58,6 @@ class IRNode(Node, metaclass=NodeMeta):
 
 
 put_span: Final = setter(IRNode, "span")
-
-
-class Type(Node, metaclass=NodeMeta):
-    """Base of types. ``==`` compares structure."""
-
-    def __eq__(self, other: object) -> bool:
-        return same_type(self, other) if isinstance(other, Type) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(type(self))
-
-
-class UnknownType(Type, metaclass=NodeMeta):
-    """The type of a call that has no value, or none known yet."""
-
-    _shared: ClassVar[UnknownType | None] = None
-
-    @staticmethod
-    def get() -> UnknownType:
-        """Return the shared instance."""
-        if UnknownType._shared is None:
-            UnknownType._shared = UnknownType()
-        return UnknownType._shared
-
-
-class ScalarType(Type, metaclass=NodeMeta):
-    """One number."""
-
-    dtype: DataType
-
-    def __init__(self, dtype: DataType) -> None:
-        _check("the element type", dtype, DataType)
-        _put(self, "dtype", dtype)
-
-    def __hash__(self) -> int:
-        return hash((ScalarType, self.dtype))
-
-
-class TupleType(Type, metaclass=NodeMeta):
-    """A fixed sequence of values."""
-
-    types: tuple[Type, ...]
-
-    def __init__(self, types: Sequence[Type]) -> None:
-        _put(self, "types", all_of("a part of a tuple", types, Type))
-
-    def __hash__(self) -> int:
-        # Tuples may be nested deeply: those inside count as tuples and no more.
-        parts = (TupleType if isinstance(item, TupleType) else hash(item) for item in self.types)
-        return hash((TupleType, *parts))
-
-
-class TensorView(Node, metaclass=NodeMeta):
-    """How a tensor lies in global memory: strides in elements (outermost first) and layout."""
-
-    stride: tuple[Expr, ...]
-    layout: TensorLayout
-
-    def __init__(
-        self, stride: Sequence[int | Expr] = (), layout: TensorLayout = TensorLayout.ND
-    ) -> None:
-        _check("the layout", layout, TensorLayout)
-        _put(self, "stride", _integers("a stride", stride))
-        _put(self, "layout", layout)
-
-
-class TileView(Node, metaclass=NodeMeta):
-    """How a tile lies on chip.
-
-    Empty ``valid_shape`` and ``stride`` mean the tile's whole shape, dense. ``fractal`` is the
-    box size in bytes.
-    """
-
-    valid_shape: tuple[Expr, ...]
-    stride: tuple[Expr, ...]
-    start_offset: Expr | None
-    blayout: TileLayout
-    slayout: TileLayout
-    fractal: int
-    pad: TilePad
-
-    def __init__(
-        self,
-        valid_shape: Sequence[int | Expr] = (),
-        stride: Sequence[int | Expr] = (),
-        start_offset: int | Expr | None = None,
-        blayout: TileLayout = TileLayout.row_major,
-        slayout: TileLayout = TileLayout.none_box,
-        fractal: int = 512,
-        pad: TilePad = TilePad.null,
-    ) -> None:
-        _check("blayout", blayout, TileLayout)
-        _check("slayout", slayout, TileLayout)
-        _check("fractal", fractal, int)
-        _check("pad", pad, TilePad)
-        offset = None if start_offset is None else _integers("start_offset", (start_offset,))[0]
-        _put(self, "valid_shape", _integers("a dimension", valid_shape))
-        _put(self, "stride", _integers("a stride", stride))
-        _put(self, "start_offset", offset)
-        _put(self, "blayout", blayout)
-        _put(self, "slayout", slayout)
-        _put(self, "fractal", fractal)
-        _put(self, "pad", pad)
-
-
-class ShapedType(Type, metaclass=NodeMeta):
-    """Base of tensors and tiles."""
-
-    shape: tuple[Expr, ...]
-    dtype: DataType
-    memref: MemRef | None = ignored()
-
-    def _put_array(self, shape: Any, dtype: Any, memref: Any) -> None:
-        """Set the fields of every array; ``dtype, shape`` is the order of document 002."""
-        if isinstance(shape, DataType):
-            shape, dtype = dtype, shape
-        if dtype.__class__ is not DataType:
-            _check("the element type", dtype, DataType)
-        if memref is not None and memref.__class__ is not MemRef:
-            _check("memref", memref, MemRef)
-        _put_shape(self, _integers("a dimension", shape))
-        _put_dtype(self, dtype)
-        _put_memref(self, memref)
-
-    def __hash__(self) -> int:
-        # Equal dimensions are equal constants or expressions of one class.
-        dims = (dim.value if isinstance(dim, ConstInt) else type(dim) for dim in self.shape)
-        return hash((type(self), self.dtype, *dims))
-
-    def shares_memref_with(self, other: ShapedType) -> bool:
-        """True if both have a memory reference and it is the same object."""
-        return self.memref is not None and self.memref is other.memref
-
-
-_put_shape: Final = setter(ShapedType, "shape")
-_put_dtype: Final = setter(ShapedType, "dtype")
-_put_memref: Final = setter(ShapedType, "memref")
-
-
-class TensorType(ShapedType, metaclass=NodeMeta):
-    """An array in global memory: shape, element type, optional memory reference and view."""
-
-    tensor_view: TensorView | None = ignored()
-
-    def __init__(
-        self,
-        shape: Any,
-        dtype: Any,
-        memref: MemRef | None = None,
-        tensor_view: TensorView | None = None,
-    ) -> None:
-        self._put_array(shape, dtype, memref)
-        if tensor_view is not None:
-            _check("tensor_view", tensor_view, TensorView)
-        _put(self, "tensor_view", tensor_view)
-
-
-class TileType(ShapedType, metaclass=NodeMeta):
-    """A block of elements in on-chip memory, at most two-dimensional when emitted."""
-
-    tile_view: TileView | None
-
-    def __init__(
-        self,
-        shape: Any,
-        dtype: Any,
-        memref: MemRef | None = None,
-        tile_view: TileView | None = None,
-    ) -> None:
-        self._put_array(shape, dtype, memref)
-        if tile_view is not None:
-            _check("tile_view", tile_view, TileView)
-        _put(self, "tile_view", tile_view)
-
-
-class MemRefType(Type, metaclass=NodeMeta):
-    """The type of a memory reference."""
-
-
-# --------------------------------------------------------------------------------------------
-# Expressions
-# --------------------------------------------------------------------------------------------
 
 
 class Expr(IRNode, metaclass=NodeMeta):
@@ -355,7 +167,7 @@ class Expr(IRNode, metaclass=NodeMeta):
     __hash__ = object.__hash__
 
 
-_put_type: Final = setter(Expr, "type")
+put_type: Final = setter(Expr, "type")
 
 Operand: TypeAlias = "Expr | int | float"
 
@@ -370,16 +182,16 @@ class Var(Expr, metaclass=NodeMeta):
     def __init__(self, name: str, type: Type, span: Span = UNKNOWN_SPAN) -> None:
         if name.__class__ is not str or not isinstance(type, Type):  # pyright: ignore[reportUnnecessaryIsInstance]
             _check_variable(name, type)
-        _put_name(self, name)
-        _put_type(self, type)
+        put_name(self, name)
+        put_type(self, type)
         put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
 
-_put_name: Final = setter(Var, "name")
+put_name: Final = setter(Var, "name")
 
 
 class IterArg(Var, metaclass=NodeMeta):
-    """A value that a loop carries: ``initValue`` on the first turn, then what the body yields."""
+    """A value that a loop carries: ``initValue`` at first, then what the body yields."""
 
     initValue: Expr
 
@@ -388,49 +200,10 @@ class IterArg(Var, metaclass=NodeMeta):
     ) -> None:
         if name.__class__ is not str or not isinstance(type, Type):  # pyright: ignore[reportUnnecessaryIsInstance]
             _check_variable(name, type)
-        _put_name(self, name)
-        _put_type(self, type)
+        put_name(self, name)
+        put_type(self, type)
         _put(self, "initValue", as_expr(initValue))
         put_span(self, span if span.__class__ is Span else not_a_span(self, span))
-
-
-class MemRef(Var, metaclass=NodeMeta):
-    """A buffer: memory space, byte address (-1 before allocation), size in bytes, number."""
-
-    memory_space_: MemorySpace
-    addr_: Expr
-    size_: int
-    id_: int = ignored()
-
-    def __init__(
-        self,
-        memory_space: MemorySpace,
-        addr: Operand,
-        size: int,
-        id: int = 0,
-        span: Span = UNKNOWN_SPAN,
-    ) -> None:
-        if memory_space.__class__ is not MemorySpace or size.__class__ is not int:
-            _check("a memory space", memory_space, MemorySpace)
-            _check("the size of a MemRef", size, int)
-        if id.__class__ is not int:
-            _check("the number of a MemRef", id, int)
-        if size < 0:
-            raise ValueError(f"the size of a MemRef is a number of bytes, got {size}")
-        _put_name(self, f"{MEMREF_NAMES[memory_space]}{id}")
-        _put_type(self, MEMREF_TYPE)
-        _put_space(self, memory_space)
-        _put_address(self, as_expr(addr))
-        _put_size(self, size)
-        _put_number(self, id)
-        put_span(self, span if span.__class__ is Span else not_a_span(self, span))
-
-
-_put_space: Final = setter(MemRef, "memory_space_")
-_put_address: Final = setter(MemRef, "addr_")
-_put_size: Final = setter(MemRef, "size_")
-_put_number: Final = setter(MemRef, "id_")
-MEMREF_NAMES: Final = {space: f"mem_{space.name.lower()}_" for space in MemorySpace}
 
 
 class ConstInt(Expr, metaclass=NodeMeta):
@@ -447,13 +220,13 @@ class ConstInt(Expr, metaclass=NodeMeta):
             text = number_text(value).replace("of", "one of")
             raise TypeError(f"a constant is a signed 64-bit integer, {text} needs more bits")
         _put_int(self, value)
-        _put_type(self, scalar_type(dtype))
+        put_type(self, scalar_type(dtype))
         put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
     @property
     def dtype(self) -> DataType:
         """The element type."""
-        return dtype_of(self)
+        return scalar_dtype(self)
 
 
 _put_int: Final = setter(ConstInt, "value")
@@ -475,7 +248,7 @@ class ConstFloat(Expr, metaclass=NodeMeta):
     @property
     def dtype(self) -> DataType:
         """The element type."""
-        return dtype_of(self)
+        return scalar_dtype(self)
 
 
 class ConstBool(Expr, metaclass=NodeMeta):
@@ -528,7 +301,7 @@ class BinaryExpr(Expr, metaclass=NodeMeta):
     @property
     def dtype(self) -> DataType:
         """The element type of the result."""
-        return dtype_of(self)
+        return scalar_dtype(self)
 
 
 class UnaryExpr(Expr, metaclass=NodeMeta):
@@ -556,7 +329,7 @@ class UnaryExpr(Expr, metaclass=NodeMeta):
     @property
     def dtype(self) -> DataType:
         """The element type of the result."""
-        return dtype_of(self)
+        return scalar_dtype(self)
 
 
 # Precedence of printed text, low to high; a child below its parent is parenthesised.
@@ -720,7 +493,7 @@ class MakeTuple(Expr, metaclass=NodeMeta):
     def __init__(self, elements: Sequence[Operand], span: Span = UNKNOWN_SPAN) -> None:
         items = as_exprs(elements)
         _put_elements(self, items)
-        _put_type(self, _tuple_type(items))
+        put_type(self, _tuple_type(items))
         put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
 
@@ -730,13 +503,13 @@ _put_elements: Final = setter(MakeTuple, "elements")
 def _tuple_type(items: Sequence[Expr]) -> TupleType:
     """Return the type of a tuple, one object for lists of as many INDEX numbers."""
     for item in items:
-        if item.type is not _INDEX:
+        if item.type is not INDEX:
             return TupleType(tuple([item.type for item in items]))
     found = _INDEX_TUPLES.get(len(items))
     if found is None:
         if len(_INDEX_TUPLES) >= _MOST_TUPLES:
             _INDEX_TUPLES.clear()
-        found = _INDEX_TUPLES[len(items)] = TupleType((_INDEX,) * len(items))
+        found = _INDEX_TUPLES[len(items)] = TupleType((INDEX,) * len(items))
     return found
 
 
@@ -768,7 +541,7 @@ class Op(Node, metaclass=NodeMeta):
     name: str
 
     def __init__(self, name: str) -> None:
-        _check("the name of an op", name, str)
+        check_class("the name of an op", name, str)
         _put(self, "name", name)
 
     __hash__ = object.__hash__
@@ -813,48 +586,31 @@ class Call(Expr, metaclass=NodeMeta):
                 kwargs = cast("Mapping[str, Any]", item)
             else:
                 raise TypeError(f"Call takes kwargs, a type and a span, got {item!r}")
-        _check("what is called", op, Op)
+        check_class("what is called", op, Op)
         for key, value in kwargs.items():
             if value.__class__ not in _KEYWORD_CLASSES:
                 check_keyword(key, value)
         _put_op(self, op)
         _put_args(self, as_exprs(args))
         _put_kwargs(self, Keywords(kwargs) if kwargs else NO_KEYWORDS)
-        _put_type(self, UnknownType.get() if kind is None else kind)
+        put_type(self, UnknownType.get() if kind is None else kind)
         put_span(self, span if span.__class__ is Span else not_a_span(self, span))
 
 
 _put_op: Final = setter(Call, "op")
 _put_args: Final = setter(Call, "args")
 _put_kwargs: Final = setter(Call, "kwargs")
-
-
 _KEYWORD_CLASSES: Final = frozenset(
     {bool, int, float, str, NoneType, DataType, MemorySpace, PipeType}
 )
 """What most keywords hold; `check_keyword` knows the rest."""
 
-MEMREF_TYPE: Final = MemRefType()
 CONSTANTS: Final[frozenset[type]] = frozenset({ConstInt, ConstFloat, ConstBool})
-_SCALAR_TYPES: dict[str, ScalarType] = {}
-
-
-# --------------------------------------------------------------------------------------------
-# Helpers on types and expressions
-# --------------------------------------------------------------------------------------------
-
-
-def scalar_type(dtype: DataType) -> ScalarType:
-    """Return the shared `ScalarType` of ``dtype``."""
-    try:
-        return _SCALAR_TYPES[dtype.member]
-    except KeyError:
-        return _SCALAR_TYPES.setdefault(dtype.member, ScalarType(dtype))
 
 
 def _check_variable(name: object, kind: object) -> None:
-    _check("the name of a variable", name, str)
-    _check("the type of a variable", kind, Type)
+    check_class("the name of a variable", name, str)
+    check_class("the type of a variable", kind, Type)
 
 
 def check_keyword(key: object, value: object) -> None:
@@ -875,14 +631,6 @@ def check_keyword(key: object, value: object) -> None:
                 f"keyword {key!r} is a number, text, enumeration, DataType, node, list or dict, "
                 f"got {type(item).__name__}"
             )
-
-
-def dtype_of(expr: Expr) -> DataType:
-    """Return the element type of a scalar, tensor or tile expression."""
-    kind = expr.type
-    if isinstance(kind, ScalarType | ShapedType):
-        return kind.dtype
-    raise TypeError(f"{type(expr).__name__} of {type(kind).__name__} has no element type")
 
 
 def as_expr(value: Any, span: Span = UNKNOWN_SPAN) -> Expr:
@@ -914,155 +662,9 @@ def as_exprs(values: Sequence[Any]) -> tuple[Expr, ...]:
     return tuple([v if isinstance(v, Expr) else as_expr(v) for v in values])
 
 
-def _check(what: str, value: object, kind: type) -> None:
-    """Raise TypeError unless ``value`` is a ``kind``."""
-    if not isinstance(value, kind):
-        raise unwanted(what, kind, value)
-
-
-_INDEX: Final = scalar_type(DataType.INDEX)
-
-
-def _integers(what: str, values: Any) -> tuple[Expr, ...]:
-    """Return dimensions, strides or an offset as expressions; each is called ``what``.
-
-    Raises:
-        TypeError: ``values`` is no sequence, or one of them is no integer.
-    """
-    if values.__class__ is tuple:
-        for item in values:
-            if item.__class__ is not ConstInt or item.type is not _INDEX:
-                break
-        else:
-            return values
-    if not isinstance(values, (list, tuple, Sequence)):  # the first two need no look at the ABC
-        raise TypeError(f"a sequence of integers was wanted, got {type(values).__name__}")
-    items = as_exprs(cast("Sequence[Any]", values))
-    for item in items:
-        kind = item.type
-        if kind is not _INDEX and not (isinstance(kind, ScalarType) and kind.dtype.is_int()):
-            found = kind.dtype if isinstance(kind, ScalarType) else type(kind).__name__
-            raise TypeError(f"{what} is an integer, got a value of {found}")
-    return items
-
-
 def const_value(expr: Expr) -> int | None:
     """Return the value of an integer constant, None for anything else."""
     return expr.value if isinstance(expr, ConstInt) else None
-
-
-def static_shape(kind: ShapedType) -> tuple[int, ...] | None:
-    """Return the shape as ints, None if any dimension is symbolic or unknown (-1)."""
-    dims = [dim.value for dim in kind.shape if isinstance(dim, ConstInt) and dim.value >= 0]
-    return tuple(dims) if len(dims) == len(kind.shape) else None
-
-
-def same_dim(a: Expr, b: Expr) -> bool:
-    """True if two dimensions are the same constant, the same object, or of equal structure."""
-    if a is b:
-        return True
-    if isinstance(a, ConstInt):
-        return isinstance(b, ConstInt) and a.value == b.value
-    stack: list[tuple[Expr, Expr]] = [(a, b)]
-    seen: set[tuple[int, int]] = set()  # a part may stand in many places
-    while stack:
-        x, y = stack.pop()
-        if x is y or (id(x), id(y)) in seen:
-            continue
-        seen.add((id(x), id(y)))
-        if type(x) is not type(y):
-            return False
-        match x, y:
-            case (ConstInt(), ConstInt()):
-                if x.value != y.value:
-                    return False
-            case (BinaryExpr(), BinaryExpr()):
-                stack += ((x.left, y.left), (x.right, y.right))
-            case (UnaryExpr(), UnaryExpr()):
-                if isinstance(x, Cast) and x.dtype is not y.dtype:
-                    return False
-                stack.append((x.operand, y.operand))
-            case _:
-                return False
-    return True
-
-
-def same_dims(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
-    """True if two shapes agree dimension by dimension."""
-    return len(a) == len(b) and all(map(same_dim, a, b))
-
-
-def valid_part(kind: Type) -> tuple[Expr, ...] | None:
-    """Return the valid sizes of a tile of which only a part is valid, None for any other type."""
-    if not isinstance(kind, TileType) or kind.tile_view is None:
-        return None
-    valid = kind.tile_view.valid_shape
-    return None if not valid or same_dims(valid, kind.shape) else valid
-
-
-def same_valid_part(a: Type, b: Type) -> bool:
-    """True if two types are valid in the same part, which is all of them for most."""
-    first, second = valid_part(a), valid_part(b)
-    if first is None or second is None:
-        return first is second
-    return same_dims(first, second)
-
-
-def same_tile_view(a: TileView | None, b: TileView | None) -> bool:
-    """True if two tile views are equal, presence included."""
-    if a is None or b is None:
-        return a is b
-    if (a.start_offset is None) != (b.start_offset is None):
-        return False
-    offsets_agree = (
-        a.start_offset is None or b.start_offset is None or same_dim(a.start_offset, b.start_offset)
-    )
-    return (
-        offsets_agree
-        and same_dims(a.valid_shape, b.valid_shape)
-        and same_dims(a.stride, b.stride)
-        and (a.blayout, a.slayout, a.fractal, a.pad) == (b.blayout, b.slayout, b.fractal, b.pad)
-    )
-
-
-def same_type(a: Type, b: Type) -> bool:
-    """True if two types have equal structure; memory references and tensor views do not count."""
-    if a is b:
-        return True
-    if isinstance(a, TupleType) and isinstance(b, TupleType):
-        return _same_tuple(a, b)
-    return _same_plain_type(a, b)
-
-
-def _same_tuple(a: TupleType, b: TupleType) -> bool:
-    pairs: list[tuple[Type, Type]] = [(a, b)]
-    while pairs:
-        x, y = pairs.pop()
-        if x is y:
-            continue
-        if isinstance(x, TupleType) and isinstance(y, TupleType):
-            if len(x.types) != len(y.types):
-                return False
-            pairs += zip(x.types, y.types, strict=True)
-        elif not _same_plain_type(x, y):
-            return False
-    return True
-
-
-def _same_plain_type(a: Type, b: Type) -> bool:
-    match a, b:
-        case (ScalarType(), ScalarType()):
-            return a.dtype is b.dtype
-        case (TensorType(), TensorType()):
-            return a.dtype is b.dtype and same_dims(a.shape, b.shape)
-        case (TileType(), TileType()):
-            return (
-                a.dtype is b.dtype
-                and same_dims(a.shape, b.shape)
-                and same_tile_view(a.tile_view, b.tile_view)
-            )
-        case _:
-            return type(a) is type(b)
 
 
 # --------------------------------------------------------------------------------------------
@@ -1095,7 +697,8 @@ def _number(value: Any, span: Span) -> Expr:
     raise TypeError(f"an operand is an expression, int or float, got {type(value).__name__}")
 
 
-def _scalar_dtype(expr: Expr) -> DataType:
+def scalar_dtype(expr: Expr) -> DataType:
+    """Return the element type of a scalar."""
     if not isinstance(expr.type, ScalarType):
         raise TypeError(f"scalar operators take scalars, got a value of {type(expr.type).__name__}")
     return expr.type.dtype
@@ -1109,7 +712,7 @@ def binary(kind: type[BinaryExpr], left: Any, right: Any, span: Span = UNKNOWN_S
             operator meets floats.
     """
     lhs, rhs = _number(left, span), _number(right, span)
-    a, b = _scalar_dtype(lhs), _scalar_dtype(rhs)
+    a, b = scalar_dtype(lhs), scalar_dtype(rhs)
     if kind in LOGICAL:
         return kind(lhs, rhs, DataType.BOOL, span)
     if a is DataType.BOOL or b is DataType.BOOL:
@@ -1133,46 +736,9 @@ def unary(kind: type[UnaryExpr], operand: Any, span: Span = UNKNOWN_SPAN) -> Una
         TypeError: the operand is no scalar, or ``~`` meets a float or BOOL.
     """
     value = _number(operand, span)
-    dtype = _scalar_dtype(value)
+    dtype = scalar_dtype(value)
     if kind is BitNot and not dtype.is_int():
         raise TypeError(f"'~' takes integers, got {dtype}")
     if kind is Not:
         return kind(value, DataType.BOOL, span)
     return kind(value, dtype, span)
-
-
-def exprs_of_type(kind: Type) -> Iterator[Expr]:
-    """Yield the expressions inside a type: symbolic dimensions, strides, offsets, addresses."""
-    stack = [kind]
-    while stack:
-        match stack.pop():
-            case TupleType(types=types):
-                stack += reversed(types)
-            case TensorType() as tensor:
-                yield from tensor.shape
-                if tensor.tensor_view is not None:
-                    yield from tensor.tensor_view.stride
-            case TileType() as tile:
-                yield from tile.shape
-                if tile.tile_view is not None:
-                    yield from tile.tile_view.valid_shape
-                    yield from tile.tile_view.stride
-                    if tile.tile_view.start_offset is not None:
-                        yield tile.tile_view.start_offset
-            case _:
-                pass
-
-
-def symbols_of_type(kind: Type) -> list[Expr]:
-    """Return `exprs_of_type` but for integer constants: for nearly every type there are none."""
-    cls = kind.__class__
-    if cls is ScalarType:
-        return []
-    array: Any = kind
-    if (cls is TileType and array.tile_view is None) or (
-        cls is TensorType and array.tensor_view is None
-    ):
-        exprs: Iterable[Expr] = array.shape
-    else:
-        exprs = exprs_of_type(kind)
-    return [expr for expr in exprs if expr.__class__ is not ConstInt]
