@@ -23,15 +23,16 @@ from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, ReturnStmt, SeqS
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import (
     bitwise,
+    compare_select,
     elementwise,
     layout,
     matmul,
     memory,
     reduce,
-    select,
     system,
     tensor,
     tensor_math,
+    ternary,
     testing,
 )
 from pypto._src.ops.define import REGISTRY
@@ -662,29 +663,35 @@ def _select() -> list[Case]:
     three: tuple[tuple[Shape, ...], ...] = tuple((s, s, s) for s in sizes)
     moved: tuple[tuple[Shape, ...], ...] = (((16, 32),) * 2, ((32, 1),) * 2, ((3, 64),) * 2)
     rows = [
-        Case(select.expands, one, scalars=(3,), reference=lambda _a, s: s),
-        Case(select.lrelu, one, scalars=(0.3,), reference=lambda a, s: a if a > 0 else a * s),
-        Case(select.prelu, two, reference=lambda a, s: a if a > 0 else a * s),
-        Case(select.addc, three, values=exact, reference=lambda a, b, c: a + b + c),
-        Case(select.subc, three, values=exact, reference=lambda a, b, c: a - b - c),
+        Case(elementwise.expands, one, scalars=(3,), reference=lambda _a, s: s),
+        Case(elementwise.lrelu, one, scalars=(0.3,), reference=lambda a, s: a if a > 0 else a * s),
+        Case(compare_select.prelu, two, reference=lambda a, s: a if a > 0 else a * s),
+        Case(ternary.addc, three, values=exact, reference=lambda a, b, c: a + b + c),
+        Case(ternary.subc, three, values=exact, reference=lambda a, b, c: a - b - c),
         Case(
-            select.addsc,
+            ternary.addsc,
             two,
             scalars=(3,),
             values=exact,
             reference=lambda a, c, s: a + s + c,
         ),
         Case(
-            select.subsc,
+            ternary.subsc,
             two,
             scalars=(3,),
             values=exact,
             reference=lambda a, c, s: a - s - c,
         ),
-        Case(select.sel, three, values=small, reference=lambda m, a, b: a if m else b),
-        Case(select.sels, moved, scalars=(2,), values=whole_range, reference=lambda a, _b, _s: a),
+        Case(compare_select.sel, three, values=small, reference=lambda m, a, b: a if m else b),
         Case(
-            select.sels,
+            compare_select.sels,
+            moved,
+            scalars=(2,),
+            values=whole_range,
+            reference=lambda a, _b, _s: a,
+        ),
+        Case(
+            compare_select.sels,
             moved,
             (D.FP16,),
             scalars=(0,),
@@ -694,9 +701,9 @@ def _select() -> list[Case]:
     ]
     for mode, holds in enumerate(_COMPARISONS):
         words = {"cmp_type": mode}
-        rows.append(Case(select.cmp, two, attrs=words, values=small, reference=holds))
+        rows.append(Case(compare_select.cmp, two, attrs=words, values=small, reference=holds))
         rows.append(
-            Case(select.cmps, one, scalars=(1,), attrs=words, values=small, reference=holds)
+            Case(compare_select.cmps, one, scalars=(1,), attrs=words, values=small, reference=holds)
         )
     return rows
 

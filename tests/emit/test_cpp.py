@@ -18,7 +18,7 @@ import pypto.language as pl
 from pypto._src.driver import compile_program
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.generate import CodeGenerator, kernel_file
-from pypto._src.emit.cpp.types import ScalarText
+from pypto._src.emit.cpp.scalar_exprs import ScalarText
 from pypto._src.errors import EmitError, EvaluationError
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import FunctionType, ParamDirection, PipeType
@@ -45,15 +45,7 @@ from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnS
 from pypto._src.ir.types import scalar_type
 from pypto._src.ops import memory, system
 from pypto._src.run.native import KernelError
-from tests.emit.kernels import (
-    Branches,
-    Clashes,
-    Fibonacci,
-    Loops,
-    Regions,
-    Scalars,
-    SimpleAdd,
-)
+from tests.emit.kernels import Branches, Clashes, Fibonacci, Loops, Regions, Scalars, SimpleAdd
 from tests.emit.native import lowered, run, text_of
 
 ROOT = Path(__file__).parents[2]

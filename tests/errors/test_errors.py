@@ -20,12 +20,7 @@ import pytest
 
 from pypto._src.build_output import CCECodegen
 from pypto._src.emit.pto.generate import PTOCodegen
-from pypto._src.errors import (
-    ParserError,
-    PyptoError,
-    ScopeIsolationError,
-    UndefinedVariableError,
-)
+from pypto._src.errors import ParserError, PyptoError, ScopeIsolationError, UndefinedVariableError
 from pypto._src.frontend.excepthook import report
 from pypto._src.ir.stmts import Program
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager

@@ -11,15 +11,7 @@ import pytest
 
 from pypto._src.run.toolchain import Toolchain
 from tests.headers import test_values
-from tests.headers.harness import (
-    INCLUDE,
-    PRELUDE,
-    WARNINGS,
-    Library,
-    function,
-    tensor,
-    tile,
-)
+from tests.headers.harness import INCLUDE, PRELUDE, WARNINGS, Library, function, tensor, tile
 
 SHAPE = (8, 16)
 IO = tensor("g", 0, "float", SHAPE) + tensor("gd", 1, "float", SHAPE)

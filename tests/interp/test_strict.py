@@ -32,7 +32,7 @@ from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, MakeTuple, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.unchecked import with_memref
-from pypto._src.ops import select
+from pypto._src.ops import compare_select
 from pypto._src.passes.memory.init_mem_ref import with_memrefs
 from pypto._src.passes.memory.memory_reuse import replace_memrefs
 from pypto._src.passes.sync.insert_sync import with_sync
@@ -282,7 +282,7 @@ def bits(*, whole: bool) -> Function:
     """
     block, x, out = Block(), tensor("x", [64, 32]), tensor("out", [64, 32])
     tile = block.load("tile", x, [0, 0], [16, 32])
-    held = block.assign("held", as_call(select.cmp_on_target.build([tile, tile, 8], {})))
+    held = block.assign("held", as_call(compare_select.cmp_on_target.build([tile, tile, 8], {})))
     scratch = block.let("scratch", "block.create_tile", [1, 16], dtype=ir.UINT32)
     if whole:
         kind = held.type
@@ -291,7 +291,7 @@ def bits(*, whole: bool) -> Function:
         op = ir.get_op("block.reshape")
         held = block.assign("bytes", Call(op, [held, MakeTuple(kind.shape)], {}, claim))
     chosen = block.assign(
-        "chosen", as_call(select.sel_on_target.build([held, tile, tile, scratch], {}))
+        "chosen", as_call(compare_select.sel_on_target.build([held, tile, tile, scratch], {}))
     )
     end = block.store("end", chosen, [0, 0], out)
     return with_sync(with_memrefs(block.function([x, index("n"), out], [end])))[0]

@@ -9,18 +9,7 @@ import pytest
 
 from pypto import ir
 from pypto._src.ir.opdef import REQUIRED, TILE, OpDef, Operands, Param
-from tests.ir.samples import (
-    BOOL,
-    FP32,
-    INT,
-    assign,
-    function,
-    kernel,
-    loop_sum,
-    program,
-    seq,
-    var,
-)
+from tests.ir.samples import BOOL, FP32, INT, assign, function, kernel, loop_sum, program, seq, var
 
 a, b, c = var("a"), var("b"), var("c")
 p, q = var("p", BOOL), var("q", BOOL)

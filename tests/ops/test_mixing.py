@@ -22,7 +22,7 @@ from pypto._src.interp.pipe_interpreter import StrictEvaluator
 from pypto._src.ir.array_types import TileType, TileView
 from pypto._src.ir.exprs import ConstFloat, ConstInt, Var
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ops import bitwise, elementwise, reduce, select
+from pypto._src.ops import bitwise, compare_select, elementwise, reduce, ternary
 from pypto._src.ops.casts import steps
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.promotion import Mixing
@@ -60,7 +60,7 @@ SHORT = ((8, 64), (8, 1))
 
 NUMBERED = (
     *(elementwise.adds, elementwise.subs, elementwise.muls, elementwise.divs, elementwise.maxs),
-    *(elementwise.mins, bitwise.rems, select.cmps, select.lrelu, select.expands),
+    *(elementwise.mins, bitwise.rems, compare_select.cmps, elementwise.lrelu, elementwise.expands),
 )
 """Ops of a tile and a number that promote, and those that keep the type of the tile."""
 KEEPING = (bitwise.ands, bitwise.ors, bitwise.xors, bitwise.shls, bitwise.shrs)
@@ -88,11 +88,11 @@ def kernel_of(
     tiles: list[Any] = [kernel.tile(s, d) for s, d in zip(shapes, dtypes, strict=False)]
     if len(shapes) == 1:
         tiles.append(number_of(dtypes[1]))
-    if op is select.sel:
+    if op is compare_select.sel:
         tiles.insert(0, kernel.tile(np.broadcast_shapes(*shapes), D.INT32))
-    elif op in (select.addc, select.subc):
+    elif op in (ternary.addc, ternary.subc):
         tiles.append(kernel.tile(shapes[0], dtypes[0]))
-    elif op in (select.addsc, select.subsc):
+    elif op in (ternary.addsc, ternary.subsc):
         tiles.insert(1, given.pop("number"))
     return kernel.finish(kernel.let("result", call(op, *tiles, **given)))
 
@@ -110,26 +110,32 @@ def drawn() -> Iterator[tuple[AnyOp, tuple[DataType, DataType], tuple[Shape, ...
     for op in NUMBERED:
         for pair in NUMBERS[:3] if op is bitwise.rems else NUMBERS:
             yield op, pair, (FULL,), {}
-    for op in (elementwise.adds, elementwise.maxs, select.cmps):
+    for op in (elementwise.adds, elementwise.maxs, compare_select.cmps):
         yield op, (D.INT16, D.INT32), (FULL,), {}
         yield op, (D.FP16, D.INT16), (COLUMN,), {}
     for op in KEEPING:
         for pair in ((D.INT16, D.INT32), (D.INT32, D.INT64), (D.UINT16, D.INT16)):
             yield op, pair, (FULL,), {}
-    for op in (elementwise.add, elementwise.sub, elementwise.maximum, select.cmp, select.sel):
+    for op in (
+        elementwise.add,
+        elementwise.sub,
+        elementwise.maximum,
+        compare_select.cmp,
+        compare_select.sel,
+    ):
         for shapes in IN_CUBES:
             yield op, (D.FP16, D.FP32), shapes, {}
         yield op, (D.FP16, D.INT32), SHORT, {}
         yield op, (D.INT32, D.FP16), SHORT[::-1], {}
     arithmetic = (elementwise.add, elementwise.sub, elementwise.mul)
     extremes = (elementwise.maximum, elementwise.minimum)
-    for op in (*arithmetic, *extremes, select.addc, select.subc, select.sel):
+    for op in (*arithmetic, *extremes, ternary.addc, ternary.subc, compare_select.sel):
         for pair in (*FLOAT_PAIRS, *WHOLE_PAIRS):
             yield op, pair, (FULL, FULL), {}
         for shapes in SHAPES:
             for pair in ((D.FP32, D.FP32), (D.UINT16, D.INT16), (D.FP16, D.FP32)):
                 yield op, pair, shapes, {}
-    for op in (elementwise.div, select.prelu):
+    for op in (elementwise.div, compare_select.prelu):
         for shapes in ((FULL, FULL), *SHAPES):
             yield op, (D.INT16, D.FP32), shapes, {}
             yield op, (D.FP16, D.FP32), shapes, {}
@@ -146,17 +152,17 @@ def drawn() -> Iterator[tuple[AnyOp, tuple[DataType, DataType], tuple[Shape, ...
             yield op, (D.INT32, D.INT16), shapes, {}
     for shapes in ((FULL, FULL), *SHAPES):
         for mode in range(6):
-            yield select.cmp, MIXED[mode % 3], shapes, {"cmp_type": mode}
+            yield compare_select.cmp, MIXED[mode % 3], shapes, {"cmp_type": mode}
         for pair in MIXED:
-            yield select.sels, pair, shapes, {"select_mode": 1}
-            yield select.sels, pair, shapes, {"select_mode": 0}
+            yield compare_select.sels, pair, shapes, {"select_mode": 1}
+            yield compare_select.sels, pair, shapes, {"select_mode": 0}
         yield bitwise.rem, (D.INT16, D.INT32), shapes, {}
-        for op in (select.addsc, select.subsc):
+        for op in (ternary.addsc, ternary.subsc):
             yield op, (D.FP16, D.FP32), shapes, {"number": 0.1}
             yield op, (D.INT16, D.INT32), shapes, {"number": 7}
     spreads = (reduce.row_expand_add, reduce.row_expand_sub, reduce.row_expand_mul)
     for shapes in SHAPES:
-        yield select.sels, (D.BF16, D.BF16), shapes, {"select_mode": 0}
+        yield compare_select.sels, (D.BF16, D.BF16), shapes, {"select_mode": 0}
     for op in (*spreads, reduce.row_expand_div):
         for pair in MIXED[:2] if op is reduce.row_expand_div else MIXED:
             yield op, pair, (FULL, COLUMN), {}
@@ -194,7 +200,7 @@ def expected(subject: Subject, arrays: list[Array]) -> Array:
     op, (first, second) = subject.op, subject.dtypes
     keeps = op in (bitwise.shl, bitwise.shr, *KEEPING)
     dtype = first if keeps else promote(first, second)
-    mask = [arrays.pop()] if op is select.sel else []
+    mask = [arrays.pop()] if op is compare_select.sel else []
     equal = [converted(array, dtype) for array in arrays]
     if len(subject.shapes) == 1:
         number = np.asarray(number_of(second).value).astype(second.numpy)
@@ -399,13 +405,13 @@ def test_what_no_instruction_converts_or_spreads_is_refused(
             "use 16 rows, or another multiple of 16",
         ),
         (
-            select.sel,
+            compare_select.sel,
             (tile((16, 64), D.INT32, "m"), tile(FULL, D.FP16, "a"), tile(FULL, D.FP32, "b")),
             "operands of pl.sel have different shapes",
             "give m the shape of a, as in pl.load(tensor, [0, 0], [32, 64])",
         ),
         (
-            select.sel,
+            compare_select.sel,
             (tile((16, 1), D.INT32, "m"), tile(COLUMN, D.FP16, "a"), tile(ROW, D.FP32, "b")),
             "operands of pl.sel have different shapes",
             "give m the shape of the result, as in pl.load(tensor, [0, 0], [32, 64])",
@@ -453,7 +459,7 @@ def test_a_number_that_the_result_does_not_hold_is_refused() -> None:
     with pytest.raises(OpError, match="different element types") as caught:
         call(elementwise.adds, tile((32, 64), D.UINT16), number)
     assert caught.value.hint == "pl.cast(rhs, pl.UINT16)"
-    kind = call(select.addsc, tile((32, 64), D.INT32), number, tile((32, 64), D.INT16)).type
+    kind = call(ternary.addsc, tile((32, 64), D.INT32), number, tile((32, 64), D.INT16)).type
     assert kind == TileType((32, 64), D.FP32)
 
 
@@ -467,7 +473,7 @@ def test_parts_of_tiles() -> None:
     assert [getattr(size, "value", None) for size in kind.tile_view.valid_shape] == [8, 64]
     with pytest.raises(OpError, match=r"different valid parts: a \[8, 64\], b \[32, 64\]"):
         elementwise.mul(a, tile((32, 64), D.FP32, "b"))
-    assert call(select.cmp, a, b).type == kind
+    assert call(compare_select.cmp, a, b).type == kind
     with pytest.raises(OpError, match="valid throughout"):  # bytes that are read anew are all valid
         elementwise.add(
             tile((32, 64), D.INT16, "a", (8, 64)), tile((32, 64), D.UINT16, "b", (8, 64))
@@ -564,12 +570,12 @@ def test_operators_mix() -> None:
 
 def test_only_tiles_beside_each_other_count() -> None:
     """`Mixing.differ` looks at the operands it names: masks and scratch may be of any type."""
-    rule = select.sel.mixing
+    rule = compare_select.sel.mixing
     assert isinstance(rule, Mixing)
     a, mask = tile((32, 64), D.FP32), tile((32, 64), D.INT32)
     assert not rule.differ((mask, a, a))
     assert rule.differ((mask, a, tile((32, 1), D.FP32)))
-    rule = select.addsc.mixing
+    rule = ternary.addsc.mixing
     assert rule is not None
     assert not rule.differ((a, ConstFloat(1.0, D.FP32), a))
     assert rule.differ((a, ConstInt(1, D.INT32), a))

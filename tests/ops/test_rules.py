@@ -16,12 +16,12 @@ from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import (
     bitwise,
+    compare_select,
     elementwise,
     layout,
     matmul,
     memory,
     reduce,
-    select,
     system,
     tensor,
 )
@@ -101,7 +101,7 @@ REFUSED = [
         note="the result has elements of INT16, and INT32 is not converted to it without a loss",
     ),
     Refused(
-        select.sel,
+        compare_select.sel,
         (column, x, x),
         {},
         "shape-mismatch",
@@ -110,7 +110,7 @@ REFUSED = [
         hint="pl.row_expand_mul(pl.full([64, 128], pl.FP32, 1.0), c)",
     ),
     Refused(
-        select.sel,
+        compare_select.sel,
         (row, x, x),
         {},
         "shape-mismatch",

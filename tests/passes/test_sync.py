@@ -16,15 +16,7 @@ from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.errors import VerificationError
 from pypto._src.ir.enums import ForKind, FunctionType, PipeType
 from pypto._src.ir.exprs import Call, Var
-from pypto._src.ir.stmts import (
-    EvalStmt,
-    ForStmt,
-    Function,
-    Program,
-    SeqStmts,
-    Stmt,
-    statements,
-)
+from pypto._src.ir.stmts import EvalStmt, ForStmt, Function, Program, SeqStmts, Stmt, statements
 from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ops.define import REGISTRY
 from pypto._src.passes.memory.allocate_memory_addr import with_addresses

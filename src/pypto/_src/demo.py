@@ -11,12 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pypto._src.driver import (
-    TargetName,
-    compile_program,
-    entry_function,
-    kernels_of,
-)
+from pypto._src.driver import TargetName, compile_program, entry_function, kernels_of
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import PyptoError

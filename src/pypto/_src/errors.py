@@ -11,14 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import Any, ClassVar, Self, cast
 
-from pypto._src.diagnostics import (
-    UNKNOWN_SPAN,
-    Diagnostic,
-    DiagnosticSeverity,
-    Label,
-    Span,
-    render,
-)
+from pypto._src.diagnostics import UNKNOWN_SPAN, Diagnostic, DiagnosticSeverity, Label, Span, render
 
 
 class ErrorCategory(Enum):

@@ -38,7 +38,8 @@ from pypto._src.frontend.source.python_names import (
     function_environment,
 )
 from pypto._src.frontend.source.source import Source, function_source
-from pypto._src.frontend.state.context import Context, Errors
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.errors import Errors
 from pypto._src.frontend.syntax.annotations import parameter_type
 from pypto._src.ir.annotations import InOut, Out, Tensor
 from pypto._src.ir.array_types import TensorType

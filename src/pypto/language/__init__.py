@@ -43,9 +43,7 @@ from pypto._src.frontend.markers import (
     while_,
     yield_,
 )
-from pypto._src.frontend.markers import (
-    range_ as range,
-)
+from pypto._src.frontend.markers import range_ as range
 from pypto._src.frontend.parse_text import loads, loads_program, parse, parse_program
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.annotations import Tensor, Tile

@@ -18,6 +18,7 @@ from pypto._src.ops.bitwise import (
     xor,
     xors,
 )
+from pypto._src.ops.compare_select import cmp, cmps, prelu, sel, sels
 from pypto._src.ops.elementwise import (
     abs,
     add,
@@ -26,7 +27,9 @@ from pypto._src.ops.elementwise import (
     div,
     divs,
     exp,
+    expands,
     log,
+    lrelu,
     maximum,
     maxs,
     minimum,
@@ -81,19 +84,7 @@ from pypto._src.ops.reduce import (
     row_sum,
     sum,
 )
-from pypto._src.ops.select import (
-    addc,
-    addsc,
-    cmp,
-    cmps,
-    expands,
-    lrelu,
-    prelu,
-    sel,
-    sels,
-    subc,
-    subsc,
-)
+from pypto._src.ops.ternary import addc, addsc, subc, subsc
 
 __all__ = [
     "abs",

@@ -12,21 +12,8 @@ from typing import Final
 
 from xdsl.dialects.builtin import IntegerAttr
 
-from pypto._src.dialect.rules import (
-    A3,
-    A5,
-    Rule,
-    Site,
-    constant,
-    fits,
-)
-from pypto._src.dialect.types import (
-    DYNAMIC,
-    ReluPreMode,
-    element_bytes,
-    family,
-    is_float,
-)
+from pypto._src.dialect.rules import A3, A5, Rule, Site, constant, fits
+from pypto._src.dialect.types import DYNAMIC, ReluPreMode, element_bytes, family, is_float
 
 MEMORY: Final = "i8 i16 i32 i64 f16 bf16 f32"
 """The element types that transfers to and from memory take."""

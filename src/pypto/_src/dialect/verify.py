@@ -27,13 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from pypto._src.dialect import ops, sync_ops
 from pypto._src.dialect.memory import find_overflows
 from pypto._src.dialect.reader import Source, parse
-from pypto._src.dialect.rules import (
-    A3,
-    A5,
-    Broken,
-    constant,
-    fits,
-)
+from pypto._src.dialect.rules import A3, A5, Broken, constant, fits
 from pypto._src.dialect.tile_ops import TileOp, declared_arch
 from pypto._src.dialect.types import (
     DYNAMIC,

@@ -20,7 +20,7 @@ from pypto._src.frontend.programs import (
 )
 from pypto._src.frontend.source.python_names import Environment, function_environment
 from pypto._src.frontend.source.source import class_source, first_line, function_source
-from pypto._src.frontend.state.context import place_of
+from pypto._src.frontend.state.errors import place_of
 from pypto._src.frontend.state.messages import describe, nearest
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.enums import FunctionType

@@ -25,7 +25,8 @@ from pypto._src.frontend.source.limits import MOST_ITEMS, item_count
 from pypto._src.frontend.source.python_names import MISSING, Environment, items_of
 from pypto._src.frontend.source.reading import LANGUAGE, PACKAGE, Reading, Unread
 from pypto._src.frontend.source.source import Source
-from pypto._src.frontend.state.context import Context, Errors, Forms
+from pypto._src.frontend.state.context import Context, Forms
+from pypto._src.frontend.state.errors import Errors
 from pypto._src.frontend.state.messages import counted, did_you_mean
 from pypto._src.frontend.syntax.calls import too_large
 from pypto._src.frontend.syntax.expressions import FORMS

@@ -37,7 +37,8 @@ from pypto._src.frontend.programs import (
 )
 from pypto._src.frontend.source.python_names import Environment, module_environment
 from pypto._src.frontend.source.source import TEXT_LINES, Source, no_def, syntax_tree, too_deep
-from pypto._src.frontend.state.context import place_of, refuse_keyword_twice
+from pypto._src.frontend.state.context import refuse_keyword_twice
+from pypto._src.frontend.state.errors import place_of
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.name_rules import is_program_name

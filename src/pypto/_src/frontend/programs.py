@@ -20,18 +20,11 @@ from pypto._src.errors import (
 from pypto._src.frontend.source.python_names import MISSING, Environment
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.call_cache import CallForms
-from pypto._src.frontend.state.context import (
-    Callee,
-    Context,
-    EnoughErrors,
-    Errors,
-    Functions,
-    Signature,
-    body_of,
-    store_line,
-)
+from pypto._src.frontend.state.context import Context, Functions, body_of, store_line
+from pypto._src.frontend.state.errors import EnoughErrors, Errors
 from pypto._src.frontend.state.messages import cast_hint, part_hint, spell, spell_apart
 from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_value_type
+from pypto._src.frontend.state.signatures import Callee, Signature
 from pypto._src.frontend.syntax.annotations import declared_join, parameter_type, result_types
 from pypto._src.frontend.syntax.expressions import FORMS
 from pypto._src.frontend.syntax.statements import STATEMENT_FORMS

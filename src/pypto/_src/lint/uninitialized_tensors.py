@@ -29,12 +29,7 @@ from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Call, Expr, GlobalVar, IterArg, Var, const_value
 from pypto._src.ir.opdef import OpDef, op_of
-from pypto._src.ir.stmts import (
-    AssignStmt,
-    Function,
-    IfStmt,
-    Program,
-)
+from pypto._src.ir.stmts import AssignStmt, Function, IfStmt, Program
 from pypto._src.ir.traversal.queries import call_order
 from pypto._src.ops import tensor_math
 from pypto._src.ops.rules import called, dims

@@ -20,14 +20,7 @@ from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.opdef import aliased, op_of
-from pypto._src.ir.stmts import (
-    AssignStmt,
-    BreakStmt,
-    ForStmt,
-    Function,
-    IfStmt,
-    ReturnStmt,
-)
+from pypto._src.ir.stmts import AssignStmt, BreakStmt, ForStmt, Function, IfStmt, ReturnStmt
 from pypto._src.lint.uninitialized_iterations import Reads, uninitialized_reads
 from pypto._src.ops import memory
 from pypto._src.ops.rules import called, dims

@@ -5,28 +5,30 @@ Written by `make generate` from the definitions of the ops.
 
 from pypto._src.ops import (
     bitwise,
+    compare_select,
     elementwise,
     layout,
     matmul,
     memory,
     reduce,
-    select,
     system,
     tensor,
     tensor_math,
+    ternary,
     testing,
 )
 
 __all__ = [
     "bitwise",
+    "compare_select",
     "elementwise",
     "layout",
     "matmul",
     "memory",
     "reduce",
-    "select",
     "system",
     "tensor",
     "tensor_math",
+    "ternary",
     "testing",
 ]

@@ -14,7 +14,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import TileType, dtype_of, valid_part
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.exprs import Call, Expr, MakeTuple
+from pypto._src.ir.exprs import Call, Cast, ConstFloat, Expr, MakeTuple
 from pypto._src.ir.opdef import ROUND_MODES, Decomposition, OpDef, Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
@@ -39,7 +39,7 @@ from pypto._src.ops.rules import (
     two_tiles,
 )
 from pypto._src.ops.unsigned import on_signed
-from pypto._src.ops.valid import same_part
+from pypto._src.ops.valid import part_of_first, same_part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -306,6 +306,56 @@ def maxs(lhs: Tile, rhs: Scalar) -> Tile:
 )
 def mins(lhs: Tile, rhs: Scalar) -> Tile:
     """Return the smaller of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
+    ...
+
+
+@block_op(
+    types=tile_and_scalar,
+    valid=part_of_first,
+    dtypes=FILLED,
+    reads=(),
+    mixing=Mixing(0, number=1),
+    numpy=lambda target, scalar: np.full(target.shape, beside(target, scalar), target.dtype),
+    pto=lambda site: site.emit(
+        f"pto.texpands ins({site.args[1]} : {site.arg_types[1]}) outs({site.dst} : {site.dst_type})"
+    ),
+    isa=lambda site: site.emit(f"TEXPANDS({site.dst}, {site.args[1]});"),
+)
+def expands(target: Tile, scalar: Scalar) -> Tile:
+    """Return a tile like ``target`` [R, C] whose elements all are ``scalar``.
+
+    The elements of ``target`` do not matter.
+    """
+    ...
+
+
+def leaky(tile: Array, slope: Any) -> Array:
+    """Return the elements of ``tile``, those not above 0 times ``slope``."""
+    return np.where(tile > 0, tile, tile * slope)
+
+
+def _lrelu_pto(site: PtoSite) -> None:
+    slope = site.call.args[1]  # single precision beside tiles of any element type
+    if isinstance(slope, ConstFloat):
+        slope = ConstFloat(slope.value, D.FP32)
+    name = site.expr(slope if dtype_of(slope) is D.FP32 else Cast(slope, D.FP32))
+    site.emit(
+        f"pto.tlrelu ins({site.args[0]}, {name} : {site.arg_types[0]}, f32) "
+        f"outs({site.dst} : {site.dst_type})"
+    )
+
+
+@block_op(
+    types=tile_and_scalar,
+    valid=same_part,
+    dtypes=FLOATS,
+    mixing=Mixing(0, number=1),
+    numpy=lambda tile, slope: leaky(tile, beside(tile, slope)),
+    pto=_lrelu_pto,
+    isa="TLRELU",
+)
+def lrelu(tile: Tile, slope: Scalar) -> Tile:
+    """Return each element of ``tile`` [R, C], or ``slope`` times it where it is not above 0."""
     ...
 
 

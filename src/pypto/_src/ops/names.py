@@ -6,10 +6,13 @@ Written by `make generate` from the definitions of the ops.
 # ruff: noqa: A004  an op has the name that users write
 
 from pypto._src.ops.bitwise import ands, not_, ors, rems, shls, shrs, xors
+from pypto._src.ops.compare_select import cmp, cmps, prelu, sel, sels
 from pypto._src.ops.elementwise import (
     adds,
     divs,
+    expands,
     log,
+    lrelu,
     maxs,
     mins,
     muls,
@@ -46,22 +49,10 @@ from pypto._src.ops.reduce import (
     row_min,
     sum,
 )
-from pypto._src.ops.select import (
-    addc,
-    addsc,
-    cmp,
-    cmps,
-    expands,
-    lrelu,
-    prelu,
-    sel,
-    sels,
-    subc,
-    subsc,
-)
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, read
 from pypto._src.ops.tensor_math import assemble
+from pypto._src.ops.ternary import addc, addsc, subc, subsc
 from pypto._src.ops.unified import Unified
 
 abs = Unified("abs")

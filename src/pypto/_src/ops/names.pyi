@@ -10,11 +10,14 @@ from typing import Any, overload
 from pypto._src.dtypes import DataType
 from pypto._src.ir.exprs import Expr
 from pypto._src.ops.bitwise import ands, not_, ors, rems, shls, shrs, xors
+from pypto._src.ops.compare_select import cmp, cmps, prelu, sel, sels
 from pypto._src.ops.define import Axis, Ints, Offsets, Scalar, Tensor, Tile
 from pypto._src.ops.elementwise import (
     adds,
     divs,
+    expands,
     log,
+    lrelu,
     maxs,
     mins,
     muls,
@@ -52,22 +55,10 @@ from pypto._src.ops.reduce import (
     sum,
 )
 from pypto._src.ops.rules import RoundMode
-from pypto._src.ops.select import (
-    addc,
-    addsc,
-    cmp,
-    cmps,
-    expands,
-    lrelu,
-    prelu,
-    sel,
-    sels,
-    subc,
-    subsc,
-)
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, read
 from pypto._src.ops.tensor_math import assemble
+from pypto._src.ops.ternary import addc, addsc, subc, subsc
 from pypto._src.ops.unified import Unified
 
 @overload

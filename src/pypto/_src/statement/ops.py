@@ -10,24 +10,14 @@ from typing import Any, Final, NoReturn
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
-from pypto._src.errors import (
-    InvalidOperationError,
-    ParserTypeError,
-)
+from pypto._src.errors import InvalidOperationError, ParserTypeError
 from pypto._src.frontend.state.messages import did_you_mean
 from pypto._src.ir import enums
 from pypto._src.ir.array_types import ShapedType
 from pypto._src.ir.exprs import Call, Expr, GlobalVar, MakeTuple, Op, TupleGetItemExpr, Var
 from pypto._src.ir.name_rules import is_function_name, is_op_name
 from pypto._src.ir.opdef import ROUND_MODES, literal
-from pypto._src.ir.stmts import (
-    AssignStmt,
-    EvalStmt,
-    IfStmt,
-    OpStmts,
-    Stmt,
-    YieldStmt,
-)
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, IfStmt, OpStmts, Stmt, YieldStmt
 from pypto._src.ir.types import TupleType, Type
 from pypto._src.ops.lookup import REGISTRY
 from pypto._src.records import NamedTuple
@@ -50,19 +40,8 @@ from pypto._src.statement.mnemonics import (
     quoted,
     spellings,
 )
-from pypto._src.statement.scanner import (
-    PUNCTUATION,
-    STRING,
-    VALUE,
-    WORD,
-)
-from pypto._src.statement.types import (
-    MEMREF_FIELDS,
-    UNKNOWN,
-    Literal,
-    TypeReader,
-    Unknown,
-)
+from pypto._src.statement.scanner import PUNCTUATION, STRING, VALUE, WORD
+from pypto._src.statement.types import MEMREF_FIELDS, UNKNOWN, Literal, TypeReader, Unknown
 
 _ENUMS: Final = {
     cls.__name__: cls

@@ -13,12 +13,7 @@ from typing import Any, Final, NoReturn
 
 from pypto._src.dtypes import DataType
 from pypto._src.frontend.state.messages import did_you_mean
-from pypto._src.ir.enums import (
-    ForKind,
-    FunctionType,
-    ParamDirection,
-    ScopeKind,
-)
+from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection, ScopeKind
 from pypto._src.ir.exprs import Expr, IterArg, Var
 from pypto._src.ir.name_rules import is_function_name, is_program_name
 from pypto._src.ir.stmts import (
@@ -38,25 +33,9 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.types import ScalarType, Type, same_type, scalar_type
 from pypto._src.statement import form
-from pypto._src.statement.mnemonics import (
-    CALL,
-    DTYPES,
-    KINDS,
-    MARKS,
-    OTHER_OP,
-    op_words,
-)
+from pypto._src.statement.mnemonics import CALL, DTYPES, KINDS, MARKS, OTHER_OP, op_words
 from pypto._src.statement.ops import OpReader, Results
-from pypto._src.statement.scanner import (
-    END,
-    KIND,
-    MARK,
-    PUNCTUATION,
-    SYMBOL,
-    VALUE,
-    WORD,
-    Scanner,
-)
+from pypto._src.statement.scanner import END, KIND, MARK, PUNCTUATION, SYMBOL, VALUE, WORD, Scanner
 from pypto._src.statement.types import Literal
 
 _BEGIN: Final = re.compile(r"(?>\s+|//[^\n]*)*+program\.module\b")

@@ -20,12 +20,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.state.messages import did_you_mean
 from pypto._src.ir.array_types import MemRef, TensorType, TensorView, TileType, TileView, same_dims
-from pypto._src.ir.enums import (
-    MemorySpace,
-    TensorLayout,
-    TileLayout,
-    TilePad,
-)
+from pypto._src.ir.enums import MemorySpace, TensorLayout, TileLayout, TilePad
 from pypto._src.ir.exprs import (
     BinaryExpr,
     ConstBool,
@@ -42,22 +37,8 @@ from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType, scalar
 from pypto._src.records import NamedTuple
 from pypto._src.statement import form
 from pypto._src.statement.atoms import alike, dims_text, type_text
-from pypto._src.statement.mnemonics import (
-    CONSTANT,
-    DTYPES,
-    GET_ITEM,
-    MAKE_TUPLE,
-    SCALARS,
-)
-from pypto._src.statement.scanner import (
-    MARK,
-    NUMBER,
-    PUNCTUATION,
-    SHAPED,
-    VALUE,
-    WORD,
-    Scanner,
-)
+from pypto._src.statement.mnemonics import CONSTANT, DTYPES, GET_ITEM, MAKE_TUPLE, SCALARS
+from pypto._src.statement.scanner import MARK, NUMBER, PUNCTUATION, SHAPED, VALUE, WORD, Scanner
 
 T = TypeVar("T")
 

@@ -11,21 +11,13 @@ from collections.abc import Callable, Sequence
 from pypto._src.emit.cpp.helper_functions import UNROLL_LIMIT
 from pypto._src.emit.cpp.kernel_state import Kernel
 from pypto._src.emit.cpp.prologue import Declarations
+from pypto._src.emit.cpp.scalar_exprs import loop_test
 from pypto._src.emit.cpp.tensors import Place, declare_global
-from pypto._src.emit.cpp.types import loop_test
 from pypto._src.emit.writer import check_carried
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType, TileType, dtype_of
 from pypto._src.ir.exprs import ConstBool, Expr, IterArg, Var, const_value
-from pypto._src.ir.stmts import (
-    ForStmt,
-    IfStmt,
-    Stmt,
-    WhileStmt,
-    YieldStmt,
-    statements,
-    yielded,
-)
+from pypto._src.ir.stmts import ForStmt, IfStmt, Stmt, WhileStmt, YieldStmt, statements, yielded
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.types import ScalarType
 

@@ -8,10 +8,122 @@ from __future__ import annotations
 
 from typing import Final
 
-from pypto._src.emit.cpp.types import SCALAR_HELPERS
-
 UNROLL_LIMIT: Final = 8
-"""Turns of a constant loop up to which a hint asks for unrolling."""
+"""Iterations of a constant loop up to which a hint asks for unrolling."""
+
+SCALAR_HELPERS: Final = {
+    "floor_div": (
+        "static inline __aicore__ int64_t floor_div(int64_t a, int64_t b)",
+        "{",
+        "    int64_t q = a / b;",
+        "    return (q * b != a && (a < 0) != (b < 0)) ? q - 1 : q;",
+        "}",
+    ),
+    "floor_mod": (
+        "static inline __aicore__ int64_t floor_mod(int64_t a, int64_t b)",
+        "{",
+        "    int64_t r = a % b;",
+        "    return (r != 0 && (r < 0) != (b < 0)) ? r + b : r;",
+        "}",
+    ),
+    "int_pow": (
+        "static inline __aicore__ int64_t int_pow(int64_t a, int64_t n)",
+        "{",
+        "    uint64_t result = 1, base = static_cast<uint64_t>(a);",
+        "    for (; n > 0; n >>= 1) {",
+        "        if (n & 1) { result *= base; }",
+        "        base *= base;",
+        "    }",
+        "    return static_cast<int64_t>(result);",
+        "}",
+    ),
+    "int_abs": (
+        "template <typename T>",
+        "static inline __aicore__ T int_abs(T a)",
+        "{",
+        "    const uint64_t bits = static_cast<uint64_t>(a);",
+        "    return static_cast<T>(a < 0 ? 0 - bits : bits);",
+        "}",
+    ),
+    "int_max": (
+        "template <typename T>",
+        "static inline __aicore__ T int_max(T a, T b)",
+        "{",
+        "    return a > b ? a : b;",
+        "}",
+    ),
+    "int_min": (
+        "template <typename T>",
+        "static inline __aicore__ T int_min(T a, T b)",
+        "{",
+        "    return a < b ? a : b;",
+        "}",
+    ),
+    "float_abs": (
+        "template <typename T>",
+        "static inline __aicore__ T float_abs(T a)",
+        "{",
+        "    return a <= 0 ? static_cast<T>(0 - a) : a;  // -0 becomes 0, too",
+        "}",
+    ),
+    "float_floor_div": (
+        "static inline __aicore__ double float_floor_div(double a, double b)",
+        "{",
+        "    double q = a / b;",
+        "    if (!(q > -4503599627370496.0 && q < 4503599627370496.0)) {",
+        "        return q;  // whole already, infinite or not a number",
+        "    }",
+        "    double whole = static_cast<double>(static_cast<int64_t>(q));",
+        "    return (whole > q ? whole - 1.0 : whole) + 0.0;",
+        "}",
+    ),
+    "float_floor_mod": (
+        "static inline __aicore__ double float_floor_mod(double a, double b)",
+        "{",
+        "#if defined(__CCE_AICORE__)",
+        "    double q = a / b, whole = static_cast<double>(static_cast<int64_t>(q));",
+        "    double r = a - whole * b;",
+        "#else",
+        "    double r = __builtin_fmod(a, b);",
+        "#endif",
+        "    if (r == 0.0) {",
+        "        return b < 0.0 ? -0.0 : 0.0;",
+        "    }",
+        "    return (r < 0.0) != (b < 0.0) ? r + b : r;",
+        "}",
+    ),
+    "float_max": (
+        "static inline __aicore__ double float_max(double a, double b)",
+        "{",
+        "    return (a != a || b != b) ? a + b : b > a ? b : a;",
+        "}",
+    ),
+    "float_min": (
+        "static inline __aicore__ double float_min(double a, double b)",
+        "{",
+        "    return (a != a || b != b) ? a + b : b < a ? b : a;",
+        "}",
+    ),
+    "float_pow": (
+        "static inline __aicore__ double float_pow(double a, double n)",
+        "{",
+        "#if defined(__CCE_AICORE__)",
+        "    int64_t count = static_cast<int64_t>(n < 0.0 ? -n : n);  // whole exponents only",
+        "    double result = 1.0;",
+        "    for (; count > 0; count >>= 1) {",
+        "        if (count & 1) { result *= a; }",
+        "        a *= a;",
+        "    }",
+        "    return n < 0.0 ? 1.0 / result : result;",
+        "#else",
+        "    return __builtin_pow(a, n);",
+        "#endif",
+        "}",
+    ),
+}
+"""What C++ has not, or not with the same meaning: floor division, its remainder, powers of
+integers, smaller and larger of floats one of which is not a number; and what would have to write
+its operands twice."""
 
 
 def _checked(helper: str, symbol: str, of_minus_one: str) -> tuple[str, ...]:

@@ -14,8 +14,9 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.emit.cpp.names import CodeContext
 from pypto._src.emit.cpp.options import CppOptions
 from pypto._src.emit.cpp.prescan import Facts
+from pypto._src.emit.cpp.scalar_exprs import ScalarText
 from pypto._src.emit.cpp.tensors import Choices, Place, Regions
-from pypto._src.emit.cpp.types import ScalarText, TypeConverter
+from pypto._src.emit.cpp.types import TypeConverter
 from pypto._src.emit.cpp.value_ranges import Ranges
 from pypto._src.emit.writer import CodeEmitter, base_name, comment_text, source_text
 from pypto._src.errors import EmitError

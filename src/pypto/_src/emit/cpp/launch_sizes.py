@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from pypto._src.emit.cpp.helper_functions import helper_lines
-from pypto._src.emit.cpp.types import ScalarText
+from pypto._src.emit.cpp.scalar_exprs import ScalarText
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import ConstInt, Expr, Var
 from pypto._src.ir.stmts import Function

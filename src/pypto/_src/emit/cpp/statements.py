@@ -13,8 +13,8 @@ from pypto._src.emit.cpp.calls import Calls
 from pypto._src.emit.cpp.control_flow import Flow
 from pypto._src.emit.cpp.kernel_state import Kernel, space_of
 from pypto._src.emit.cpp.prologue import Declarations
+from pypto._src.emit.cpp.scalar_exprs import printed
 from pypto._src.emit.cpp.tensors import valid_sizes, written
-from pypto._src.emit.cpp.types import printed
 from pypto._src.errors import EmitError, PyptoError
 from pypto._src.ir.array_types import TensorType, TileType, dtype_of
 from pypto._src.ir.enums import MemorySpace

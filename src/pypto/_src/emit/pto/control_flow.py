@@ -18,15 +18,7 @@ from pypto._src.emit.writer import check_carried
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import IterArg, Var, const_value
-from pypto._src.ir.stmts import (
-    ForStmt,
-    IfStmt,
-    Stmt,
-    WhileStmt,
-    YieldStmt,
-    statements,
-    yielded,
-)
+from pypto._src.ir.stmts import ForStmt, IfStmt, Stmt, WhileStmt, YieldStmt, statements, yielded
 from pypto._src.ir.types import ScalarType
 
 

@@ -19,15 +19,7 @@ from pypto._src.ir.array_types import MemRef, TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Expr, Var, const_value
 from pypto._src.ir.opdef import aliased
-from pypto._src.ir.stmts import (
-    AssignStmt,
-    ForStmt,
-    Function,
-    IfStmt,
-    Stmt,
-    WhileStmt,
-    yielded,
-)
+from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, IfStmt, Stmt, WhileStmt, yielded
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ops.layout import is_whole
 from pypto._src.records import NamedTuple

@@ -32,7 +32,8 @@ from pypto._src.frontend.diagnose.fixits import (
     whole_hint,
 )
 from pypto._src.frontend.source.source import whole_text
-from pypto._src.frontend.state.context import Context, as_parser_error
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.errors import as_parser_error
 from pypto._src.frontend.state.messages import dtype_like, nearest, number_in, spell
 from pypto._src.ir.array_types import ShapedType, TensorType, TileType, static_shape
 from pypto._src.ir.enums import FunctionType, MemorySpace, PipeType
@@ -54,7 +55,7 @@ from pypto._src.ir.opdef import (
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import bitwise, elementwise, layout, memory, select, tensor_math
+from pypto._src.ops import bitwise, compare_select, elementwise, layout, memory, tensor_math
 from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.rules import FROM_MAT, check_space
 from pypto._src.ops.unified import Unified, unified
@@ -411,7 +412,7 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
         return _without_scalar(site)
     if param.kind == TENSOR:
         return part_hint(site, param) or _on_tiles(site)
-    if site.op is select.sel and index == 0 and len(site.args) == 3 and not site.kwargs:
+    if site.op is compare_select.sel and index == 0 and len(site.args) == 3 and not site.kwargs:
         test, if_so, if_not = site.texts()
         return f"write {if_so} if {test} else {if_not}"
     if param.kind == TILE and index < len(site.args):

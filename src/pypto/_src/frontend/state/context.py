@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from ast import Assign, Attribute, Name
+from ast import Attribute, Name
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias
@@ -16,135 +16,33 @@ from typing import Any, Final, Protocol, TypeAlias
 from pypto._src.diagnostics import Label, Span, line_at
 from pypto._src.dtypes import DataType, bounds
 from pypto._src.errors import (
-    InvalidOperationError,
     LostVariableError,
     OpError,
     OpTypeError,
     ParserError,
-    ParserOpError,
-    ParserOpTypeError,
     ParserSyntaxError,
     ParserTypeError,
     PyptoError,
     UndefinedVariableError,
 )
+from pypto._src.frontend.source.assigned_names import assigned_names, bound_names
 from pypto._src.frontend.source.python_names import MISSING, Environment, items_of
 from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.call_cache import CallForms
+from pypto._src.frontend.state.errors import Errors, as_parser_error, note_place
 from pypto._src.frontend.state.messages import describe, did_you_mean
 from pypto._src.frontend.state.scalar_promotion import number
 from pypto._src.frontend.state.scope import BROKEN, Cascade, Names, reassigned
-from pypto._src.ir.array_types import MemRef, TensorType, TileType, valid_part
-from pypto._src.ir.enums import FunctionType, ParamDirection
+from pypto._src.frontend.state.signatures import Callee, Swapped
+from pypto._src.ir.array_types import MemRef, TensorType, TileType
+from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
-from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt, checked_assign, seq
-from pypto._src.ir.traversal.queries import defined_by, stmts_in
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.ops.unified import unified
-from pypto._src.records import NamedTuple
 
-MOST_ERRORS: Final = 10
 TERMINATORS: Final = frozenset({ast.Return, ast.Break, ast.Continue})
-
-
-class EnoughErrors(Exception):
-    """As many errors as one report shows have been found."""
-
-
-class Errors:
-    """The errors found so far, of all functions of a program."""
-
-    __slots__ = ("found", "has_more")
-
-    def __init__(self) -> None:
-        self.found: list[PyptoError] = []
-        self.has_more = False
-
-    def add(self, error: PyptoError) -> None:
-        """Keep an error; raise `EnoughErrors` when there are too many to show."""
-        if len(self.found) >= MOST_ERRORS:
-            self.has_more = True
-            raise EnoughErrors
-        self.found.append(error)
-
-    def raise_first(self) -> None:
-        """Raise the first error, with the others in its ``others``; return if there is none."""
-        if self.found:
-            self.found.sort(key=lambda e: (e.place.filename, e.place.begin_line))
-            first, *others = self.found
-            first.others = tuple(others)
-            first.has_more = self.has_more
-            raise first.with_traceback(None) from None
-
-
-_PLACE: Final = "__pypto_place__"
-
-
-def note_place(error: Exception, span: Span) -> None:
-    """Keep where in a kernel an error arose that is no error of the front end; the first counts."""
-    if not hasattr(error, _PLACE):
-        setattr(error, _PLACE, span)
-        error.add_note(f"raised while {span.filename}, line {span.begin_line}, was parsed")
-
-
-def place_of(error: Exception) -> Span | None:
-    """Return what `note_place` has kept."""
-    return getattr(error, _PLACE, None)
-
-
-class Signature(NamedTuple):
-    """What callers need to know of a function."""
-
-    name: str
-    params: tuple[Var, ...]
-    directions: tuple[ParamDirection, ...]
-    results: tuple[Type, ...]
-    kept: frozenset[Var] = frozenset()
-    """The parameters that name how much of a result is valid, and that it never assigns."""
-
-    @staticmethod
-    def of(function: Function) -> Signature:
-        """Return the signature of a finished function."""
-        results = function.return_types
-        named = frozenset(size for kind in results for size in valid_part(kind) or ())
-        kept = {param for param in function.params if param in named}
-        if kept:
-            kept.difference_update(*map(defined_by, stmts_in(function.body)))
-        params, directions = function.params, function.param_directions
-        return Signature(function.name, params, directions, results, frozenset(kept))
-
-
-class Swapped(NamedTuple):
-    """A call that only reads an output, and writes what is none: perhaps the other way round."""
-
-    called: Signature
-    call: Call
-    read: int
-    written: int
-
-    def error(self, output: Var, prefix: str) -> ParserTypeError:
-        """Return the error that shows the two in each other's place."""
-        args, name = [*self.call.args], self.called.name
-        args[self.read], args[self.written] = args[self.written], args[self.read]
-        param = self.called.params[self.read]
-        texts = [user_name(arg) if isinstance(arg, Var) else str(arg) for arg in args]
-        return ParserTypeError(
-            f"{name} only reads {param.name!r}, for which it gets the output {output.name!r}",
-            self.call.span,
-            hint=f"write {prefix}{name}({', '.join(texts)})",
-            slug="out-swapped",
-            related=(Label(param.span, "the parameter"),) if param.span.begin_line > 0 else (),
-        )
-
-
-class Callee:
-    """A function of the program, perhaps not parsed yet."""
-
-    def signature(self, span: Span) -> Signature:
-        """Return the signature; ``span`` is the call's, for errors."""
-        raise NotImplementedError
 
 
 class Functions(Protocol):
@@ -709,23 +607,6 @@ def store_line(name: str, output: Var, tile: str = "") -> str:
     return f"{name} = pl.store({tile or 'tile'}, [{zeros}], [{dims}], {name})"
 
 
-def as_parser_error(error: PyptoError) -> ParserError:
-    """Return an op's error as one of the front end, with the same text."""
-    cls: type[ParserError] = ParserOpTypeError if isinstance(error, TypeError) else ParserOpError
-    if error.slug == "no-overload":
-        cls = InvalidOperationError
-    return cls(
-        error.message,
-        error.place,
-        error.hint,
-        error.note,
-        error.source_lines,
-        slug=error.slug,
-        label=error.label,
-        related=error.related,
-    )
-
-
 def refuse_keyword_twice(source: Source | Context, node: ast.Call) -> None:
     """Raise the error for a keyword that stands twice, which Python sees only when it compiles.
 
@@ -748,50 +629,3 @@ def refuse_keyword_twice(source: Source | Context, node: ast.Call) -> None:
 def body_of(stmts: list[Stmt], span: Span) -> Stmt:
     """Return statements as one body."""
     return seq(stmts, span)
-
-
-def bound_names(node: ast.AST) -> list[str]:
-    """Return all names that a statement gives a meaning to, in whatever way."""
-    found: dict[str, None] = {}
-    for item in ast.walk(node):
-        match item:
-            case ast.Name(id=name, ctx=ast.Store()):
-                found[name] = None
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                found[name] = None
-            case ast.ClassDef(name=name):
-                found[name] = None
-            case ast.alias(name=name, asname=asname):
-                found[asname or name.partition(".")[0]] = None
-            case _:
-                continue
-    return list(found)
-
-
-def assigned_names(nodes: Sequence[ast.stmt]) -> dict[str, int]:
-    """Return how often statements, nested ones included, assign each name."""
-    found: dict[str, int] = {}
-    stack: list[Any] = [*nodes]
-    for node in stack:
-        cls = node.__class__
-        if cls is Assign:
-            for target in node.targets:
-                if target.__class__ is Name:
-                    found[target.id] = found.get(target.id, 0) + 1
-                else:
-                    stack.append(target)
-            continue
-        if cls is Name:
-            found[node.id] = found.get(node.id, 0) + 1
-        elif cls in _TARGETS:
-            stack.append(node.target)
-        elif cls is ast.Tuple or cls is ast.List:
-            stack += node.elts
-        if cls in _BLOCKS:
-            stack += node.body
-            stack += getattr(node, "orelse", ())
-    return found
-
-
-_TARGETS: Final = frozenset({ast.AugAssign, ast.AnnAssign, ast.For})
-_BLOCKS: Final = frozenset({ast.For, ast.If, ast.While, ast.With})

@@ -11,7 +11,8 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import ParserTypeError, PyptoError
-from pypto._src.frontend.state.context import Context, Signature
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.signatures import Signature
 from pypto._src.ir.array_types import DYNAMIC_DIM, TileType, same_dim, valid_part
 from pypto._src.ir.exprs import Call, ConstInt, Expr, TupleGetItemExpr, Var, const_value
 from pypto._src.ir.stmts import AssignStmt

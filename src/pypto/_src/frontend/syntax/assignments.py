@@ -30,9 +30,7 @@ from pypto._src.frontend.syntax.operators import BINARY, apply_binary
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, TupleGetItemExpr, Var
 from pypto._src.ir.opdef import OpDef, op_of
-from pypto._src.ir.stmts import (
-    EvalStmt,
-)
+from pypto._src.ir.stmts import EvalStmt
 from pypto._src.ir.types import ScalarType, TupleType, UnknownType
 from pypto._src.ops.rules import called
 

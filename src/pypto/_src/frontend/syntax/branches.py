@@ -10,10 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto._src.diagnostics import Label
-from pypto._src.errors import (
-    ParserSyntaxError,
-    ParserTypeError,
-)
+from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, body_of
 from pypto._src.frontend.state.messages import cast_hint, counted, part_hint, spell_apart
@@ -28,12 +25,7 @@ from pypto._src.frontend.syntax.blocks import (
 )
 from pypto._src.ir.array_types import same_valid_part
 from pypto._src.ir.exprs import Expr, Var, as_expr
-from pypto._src.ir.stmts import (
-    AssignStmt,
-    IfStmt,
-    Stmt,
-    YieldStmt,
-)
+from pypto._src.ir.stmts import AssignStmt, IfStmt, Stmt, YieldStmt
 from pypto._src.ir.types import ScalarType, Type, same_type
 
 

@@ -28,23 +28,13 @@ from pypto._src.errors import (
 from pypto._src.frontend import markers
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.call_cache import CallForm, Key
-from pypto._src.frontend.state.context import (
-    Callee,
-    Context,
-    Signature,
-    as_parser_error,
-    refuse_keyword_twice,
-)
+from pypto._src.frontend.state.context import Context, refuse_keyword_twice
 from pypto._src.frontend.state.effects import held, held_before
+from pypto._src.frontend.state.errors import as_parser_error
 from pypto._src.frontend.state.known_sizes import number_of
-from pypto._src.frontend.state.messages import (
-    PRINT_HINT,
-    describe,
-    nearest,
-    recipe,
-    spell,
-)
+from pypto._src.frontend.state.messages import PRINT_HINT, describe, nearest, recipe, spell
 from pypto._src.frontend.state.scope import same_value_type
+from pypto._src.frontend.state.signatures import Callee, Signature
 from pypto._src.frontend.syntax.annotations import type_of
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.frontend.syntax.scalar_calls import const, scalar_form

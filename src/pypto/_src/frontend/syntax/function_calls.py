@@ -9,9 +9,10 @@ from typing import Any
 from pypto._src.diagnostics import Label, Span
 from pypto._src.dtypes import DataType, bounds, holds, not_held
 from pypto._src.errors import ParserTypeError
-from pypto._src.frontend.state.context import Context, Signature, Swapped
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import cast_hint, counted, spell, spell_apart
 from pypto._src.frontend.state.scope import same_value_type
+from pypto._src.frontend.state.signatures import Signature, Swapped
 from pypto._src.frontend.state.valid_sizes import state_parts
 from pypto._src.frontend.syntax.annotations import annotation_text
 from pypto._src.ir.array_types import (

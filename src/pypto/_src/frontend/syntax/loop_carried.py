@@ -10,10 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto._src.diagnostics import Label
-from pypto._src.errors import (
-    ParserSyntaxError,
-    ParserTypeError,
-)
+from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.source.python_names import MISSING, items_of
 from pypto._src.frontend.state.context import Context, refuse_keyword_twice
 from pypto._src.frontend.state.messages import (
@@ -28,9 +25,7 @@ from pypto._src.frontend.state.scope import Cascade, same_joined_type, same_valu
 from pypto._src.frontend.syntax.annotations import declared_join, type_of
 from pypto._src.frontend.syntax.blocks import Block, Yielded, define_results
 from pypto._src.ir.exprs import Expr, IterArg, Var
-from pypto._src.ir.stmts import (
-    YieldStmt,
-)
+from pypto._src.ir.stmts import YieldStmt
 from pypto._src.ir.types import ScalarType, Type
 
 

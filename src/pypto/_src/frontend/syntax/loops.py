@@ -34,12 +34,7 @@ from pypto._src.frontend.syntax.loop_carried import (
 from pypto._src.ir.array_types import ShapedType
 from pypto._src.ir.enums import ForKind
 from pypto._src.ir.exprs import ConstBool, ConstInt, Expr, IterArg, Var
-from pypto._src.ir.stmts import (
-    BreakStmt,
-    ContinueStmt,
-    ForStmt,
-    WhileStmt,
-)
+from pypto._src.ir.stmts import BreakStmt, ContinueStmt, ForStmt, WhileStmt
 from pypto._src.ir.types import scalar_type
 
 _KINDS: Final[dict[Any, ForKind]] = {

@@ -13,20 +13,10 @@ from functools import cache
 from typing import Any, Final, TypeAlias, cast
 
 from pypto._src.dtypes import DataType, bounds, holds, not_held
-from pypto._src.errors import (
-    InvalidOperationError,
-    ParserError,
-    ParserSyntaxError,
-    ParserTypeError,
-)
+from pypto._src.errors import InvalidOperationError, ParserError, ParserSyntaxError, ParserTypeError
 from pypto._src.frontend.state.context import Context, body_of, float_begin
 from pypto._src.frontend.state.effects import alone, held, held_before
-from pypto._src.frontend.state.messages import (
-    describe,
-    dtype_like,
-    nearest,
-    number_in,
-)
+from pypto._src.frontend.state.messages import describe, dtype_like, nearest, number_in
 from pypto._src.frontend.state.scalar_promotion import combine
 from pypto._src.frontend.syntax.calls import op_call, too_large
 from pypto._src.frontend.syntax.scalar_calls import is_scalar

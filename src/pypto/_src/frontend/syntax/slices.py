@@ -14,9 +14,10 @@ from typing import Any, Final, cast
 from pypto._src.errors import OpError, ParserError, ParserTypeError, UnsupportedFeatureError
 from pypto._src.frontend import markers
 from pypto._src.frontend.source.python_names import items_of
-from pypto._src.frontend.state.context import Callee, Context
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.known_sizes import difference, number_of
 from pypto._src.frontend.state.messages import describe, spell, spell_dims
+from pypto._src.frontend.state.signatures import Callee
 from pypto._src.frontend.state.valid_sizes import known_size
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import (

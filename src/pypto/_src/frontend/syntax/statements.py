@@ -5,17 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-from pypto._src.errors import (
-    ParserSyntaxError,
-    UnsupportedFeatureError,
-)
+from pypto._src.errors import ParserSyntaxError, UnsupportedFeatureError
 from pypto._src.frontend import markers
 from pypto._src.frontend.state.context import Context, Form, Forms, body_of
 from pypto._src.frontend.syntax.assignments import ann_assign, assign, aug_assign, expression
 from pypto._src.ir.enums import ScopeKind
-from pypto._src.ir.stmts import (
-    ScopeStmt,
-)
+from pypto._src.ir.stmts import ScopeStmt
 
 
 def _with(ctx: Context, node: ast.With) -> None:

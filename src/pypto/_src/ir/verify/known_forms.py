@@ -53,14 +53,7 @@ from pypto._src.ir.interning import TYPES, structure
 from pypto._src.ir.node_base import Keywords
 from pypto._src.ir.opdef import OFFSETS, OpDef, op_of
 from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS
-from pypto._src.ir.stmts import (
-    SEQUENCES,
-    AssignStmt,
-    EvalStmt,
-    Function,
-    Stmt,
-    statements,
-)
+from pypto._src.ir.stmts import SEQUENCES, AssignStmt, EvalStmt, Function, Stmt, statements
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.types import ScalarType, Type, UnknownType, same_type, scalar_type
 from pypto._src.records import NamedTuple

@@ -23,13 +23,7 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr, Op, Var, const_value
 from pypto._src.ir.inspect.source_names import user_call, user_name
 from pypto._src.ir.interning import Facts
 from pypto._src.ir.opdef import op_of
-from pypto._src.ir.stmts import (
-    AssignStmt,
-    EvalStmt,
-    Function,
-    Stmt,
-    YieldStmt,
-)
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, YieldStmt
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import variable_names
 from pypto._src.ir.traversal.walk import copy_with

@@ -11,15 +11,7 @@ from typing import Final
 
 from pypto._src.analysis.purity import has_effect, is_repeatable, key_of, reads_tensor, with_effects
 from pypto._src.ir.exprs import ConstBool, ConstFloat, ConstInt, Expr, Var
-from pypto._src.ir.stmts import (
-    AssignStmt,
-    EvalStmt,
-    ForStmt,
-    Function,
-    Program,
-    Stmt,
-    WhileStmt,
-)
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, Function, Program, Stmt, WhileStmt
 from pypto._src.ir.traversal.mutator import Mutator, map_functions
 from pypto._src.ir.types import same_type
 from pypto._src.passes.pass_base import Pass

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pypto._src.emit.cpp.types import loop_test
+from pypto._src.emit.cpp.scalar_exprs import loop_test
 from pypto._src.emit.host.device.host_state import Handle, Host
 from pypto._src.emit.host.device.types import scalar_type
 from pypto._src.emit.host.runtime_api import assign_together

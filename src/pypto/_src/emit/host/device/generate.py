@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from pypto._src.emit.cpp.types import SCALAR_HELPERS
+from pypto._src.emit.cpp.helper_functions import SCALAR_HELPERS
 from pypto._src.emit.host.device.entry import Arguments
 from pypto._src.emit.host.device.host_state import File, Handle, Host
 from pypto._src.emit.host.device.statements import Statements

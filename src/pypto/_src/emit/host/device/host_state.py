@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from pypto._src.emit.cpp.names import RESERVED
-from pypto._src.emit.cpp.types import ScalarText
+from pypto._src.emit.cpp.scalar_exprs import ScalarText
 from pypto._src.emit.host.device.types import scalar_type
 from pypto._src.emit.host.runtime_api import WORDS
 from pypto._src.emit.host.tensor_aliases import Choices, Results, tensor_roots, written_roots

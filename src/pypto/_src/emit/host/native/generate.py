@@ -13,7 +13,7 @@ from typing import Final, NoReturn, TypeAlias
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.emit.cpp.names import RESERVED
-from pypto._src.emit.cpp.types import loop_test
+from pypto._src.emit.cpp.scalar_exprs import loop_test
 from pypto._src.emit.host.native.scalar_exprs import (
     HostScalars,
     element_text,
@@ -21,13 +21,7 @@ from pypto._src.emit.host.native.scalar_exprs import (
     host_type,
     to_word,
 )
-from pypto._src.emit.host.runtime_api import (
-    DTYPES,
-    MAKE_PARAM,
-    WORDS,
-    WORKERS,
-    assign_together,
-)
+from pypto._src.emit.host.runtime_api import DTYPES, MAKE_PARAM, WORDS, WORKERS, assign_together
 from pypto._src.emit.host.statement_kinds import write_statements
 from pypto._src.emit.writer import CodeEmitter, Names, comment_text, source_comment, string_literal
 from pypto._src.errors import EmitError, PyptoError

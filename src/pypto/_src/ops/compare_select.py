@@ -1,4 +1,4 @@
-"""Ops that compare and that choose between elements, and sums and differences of three operands.
+"""Ops that compare elements and that choose between them.
 
 All run on the vector pipe. The user's masks are tiles like the operands, 1 where true and 0 where
 false; the vector unit knows only packed bits. LegalizeTiles puts these in: a comparison becomes one
@@ -13,12 +13,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir.array_types import TileType, TileView, same_dims, static_shape, valid_part
+from pypto._src.ir.array_types import (
+    TileType,
+    TileView,
+    dtype_of,
+    same_dims,
+    static_shape,
+    valid_part,
+)
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, MakeTuple, Ne, const_value
 from pypto._src.ir.interning import unique
-from pypto._src.ir.opdef import RESULT, Decomposition, OpDef, Operands, literal
-from pypto._src.ir.types import ScalarType, Type
+from pypto._src.ir.opdef import RESULT, Operands, literal
+from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     ARITHMETIC,
@@ -30,7 +37,7 @@ from pypto._src.ops.define import (
     block_op,
     target_form,
 )
-from pypto._src.ops.elementwise import FILLED, add, adds, beside, cast, maximum, mul, sub, subs
+from pypto._src.ops.elementwise import beside, cast, expands, leaky, maximum, mul
 from pypto._src.ops.layout import is_column, reread, reshape, with_valid
 from pypto._src.ops.memory import create_tile, full, scratch_like, vec_move
 from pypto._src.ops.promotion import Mixing
@@ -45,16 +52,9 @@ from pypto._src.ops.rules import (
     tile_and_scalar,
     two_tiles,
 )
+from pypto._src.ops.ternary import three_operands
 from pypto._src.ops.unsigned import SIGNED_OF, signed
-from pypto._src.ops.valid import (
-    all_of,
-    equal_part,
-    name_of_all,
-    on_all,
-    part_of_first,
-    same_part,
-    valid_or_all,
-)
+from pypto._src.ops.valid import all_of, equal_part, name_of_all, on_all, same_part, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,148 +70,6 @@ COMPARED: Final = FLOATS | {D.INT32}
 EQ, NE, LT, LE, GT, GE = range(6)
 MODES: Final = ("EQ", "NE", "LT", "LE", "GT", "GE")
 """Names of the comparisons, at their numbers."""
-
-
-# --------------------------------------------------------------------------------------------
-# A number for all elements, and slopes
-# --------------------------------------------------------------------------------------------
-
-
-@block_op(
-    types=tile_and_scalar,
-    valid=part_of_first,
-    dtypes=FILLED,
-    reads=(),
-    mixing=Mixing(0, number=1),
-    numpy=lambda target, scalar: np.full(target.shape, beside(target, scalar), target.dtype),
-    pto=lambda site: site.emit(
-        f"pto.texpands ins({site.args[1]} : {site.arg_types[1]}) outs({site.dst} : {site.dst_type})"
-    ),
-    isa=lambda site: site.emit(f"TEXPANDS({site.dst}, {site.args[1]});"),
-)
-def expands(target: Tile, scalar: Scalar) -> Tile:
-    """Return a tile like ``target`` [R, C] whose elements all are ``scalar``.
-
-    The elements of ``target`` do not matter.
-    """
-    ...
-
-
-def _leaky(tile: Array, slope: Any) -> Array:
-    return np.where(tile > 0, tile, tile * slope)
-
-
-def _element(number: Expr) -> DataType:
-    kind = number.type
-    assert isinstance(kind, ScalarType)
-    return kind.dtype
-
-
-def _lrelu_pto(site: PtoSite) -> None:
-    slope = site.call.args[1]  # single precision beside tiles of any element type
-    if isinstance(slope, ConstFloat):
-        slope = ConstFloat(slope.value, D.FP32)
-    name = site.expr(slope if _element(slope) is D.FP32 else Cast(slope, D.FP32))
-    site.emit(
-        f"pto.tlrelu ins({site.args[0]}, {name} : {site.arg_types[0]}, f32) "
-        f"outs({site.dst} : {site.dst_type})"
-    )
-
-
-@block_op(
-    types=tile_and_scalar,
-    valid=same_part,
-    dtypes=FLOATS,
-    mixing=Mixing(0, number=1),
-    numpy=lambda tile, slope: _leaky(tile, beside(tile, slope)),
-    pto=_lrelu_pto,
-    isa="TLRELU",
-)
-def lrelu(tile: Tile, slope: Scalar) -> Tile:
-    """Return each element of ``tile`` [R, C], or ``slope`` times it where it is not above 0."""
-    ...
-
-
-# --------------------------------------------------------------------------------------------
-# Three operands
-# --------------------------------------------------------------------------------------------
-
-
-def _three(o: Operands) -> Type:
-    """Return the type of an op on a tile, a tile or number, and a tile: [R, C]."""
-    check_operands(o)
-    check_same_dtype(o, 0, 1)
-    check_same_dtype(o, 0, 2)
-    if isinstance(o.args[1].type, TileType):
-        check_same_shape(o, 0, 1)
-    check_same_shape(o, 0, 2)
-    return plain_tile(o.tile(0))
-
-
-def _one_by_one(first: OpDef[..., Any], second: OpDef[..., Any]) -> Decomposition:
-    """Return what an op on three operands stands for: y = second(first(a, b), c).
-
-    The assembler's own forms for three operands add the last one even where they should subtract.
-    """
-
-    def expand(call: Call, let: Let) -> Expr:
-        lhs, rhs, rhs2 = call.args
-        part = let("part", first.call([lhs, rhs], {}, call.span))
-        return second.call([part, rhs2], {}, call.span)
-
-    return expand
-
-
-@block_op(
-    types=_three,
-    valid=equal_part,
-    dtypes=ARITHMETIC,
-    mixing=Mixing(0, 1, 2),
-    numpy=lambda lhs, rhs, rhs2: lhs + rhs + rhs2,
-    decomposition=_one_by_one(add, add),
-)
-def addc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
-    """Return ``lhs + rhs + rhs2`` [R, C], element by element; integers wrap."""
-    ...
-
-
-@block_op(
-    types=_three,
-    valid=equal_part,
-    dtypes=ARITHMETIC,
-    mixing=Mixing(0, 2, number=1),
-    numpy=lambda lhs, rhs, rhs2: lhs + beside(lhs, rhs) + rhs2,
-    decomposition=_one_by_one(adds, add),
-)
-def addsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
-    """Return ``lhs + rhs + rhs2`` [R, C] with a number ``rhs``; integers wrap."""
-    ...
-
-
-@block_op(
-    types=_three,
-    valid=equal_part,
-    dtypes=ARITHMETIC,
-    mixing=Mixing(0, 1, 2),
-    numpy=lambda lhs, rhs, rhs2: lhs - rhs - rhs2,
-    decomposition=_one_by_one(sub, sub),
-)
-def subc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
-    """Return ``lhs - rhs - rhs2`` [R, C], element by element; integers wrap."""
-    ...
-
-
-@block_op(
-    types=_three,
-    valid=equal_part,
-    dtypes=ARITHMETIC,
-    mixing=Mixing(0, 2, number=1),
-    numpy=lambda lhs, rhs, rhs2: lhs - beside(lhs, rhs) - rhs2,
-    decomposition=_one_by_one(subs, sub),
-)
-def subsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
-    """Return ``lhs - rhs - rhs2`` [R, C] with a number ``rhs``; integers wrap."""
-    ...
 
 
 # --------------------------------------------------------------------------------------------
@@ -588,7 +446,7 @@ def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
 
 
 @block_op(
-    types=_three,
+    types=three_operands,
     complete=scratch_like("tmp", "tile", "slope"),
     valid=same_part,
     dtypes=FLOATS,
@@ -596,7 +454,7 @@ def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
     writes=(2,),
     in_place=(),
     mixing=Mixing(0, 1),
-    numpy=lambda tile, slope, _scratch: _leaky(tile, slope),
+    numpy=lambda tile, slope, _scratch: leaky(tile, slope),
     decomposition=_as_choice_by_sign,
 )
 def prelu(tile: Tile, slope: Tile, tmp: Tile | None = None) -> Tile:
@@ -616,7 +474,7 @@ def _either(call: Call, _let: Let) -> Expr | None:
 
 
 def _zero(mode: Expr) -> Expr:
-    return literal(0, _element(mode))
+    return literal(0, dtype_of(mode))
 
 
 def _sels_pto(site: PtoSite) -> None:

@@ -19,7 +19,7 @@ from pypto._src.ir.array_types import TileType
 from pypto._src.ir.exprs import Call, ConstInt, Var
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Program
-from pypto._src.ops import select
+from pypto._src.ops import compare_select, elementwise, ternary
 from pypto.passes import convert_to_ssa, init_mem_ref
 from tests.cases import AnyOp, Case, kernel_for, small
 from tests.natively import compile_together, compiler, lowered, words
@@ -44,7 +44,7 @@ LOW, HIGH = -(2**31), 2**31 - 1
 @pytest.mark.parametrize("mode", HELD)
 def test_comparison_with_nan(mode: int, dtype: DataType) -> None:
     """A NaN is unequal to everything, itself too, and neither less nor greater."""
-    found = apply(select.cmp, array(LEFT, dtype), array(RIGHT, dtype), cmp_type=mode)
+    found = apply(compare_select.cmp, array(LEFT, dtype), array(RIGHT, dtype), cmp_type=mode)
     assert found.dtype == dtype.numpy
     assert found[0].tolist() == HELD[mode]
 
@@ -52,7 +52,7 @@ def test_comparison_with_nan(mode: int, dtype: DataType) -> None:
 @pytest.mark.parametrize("mode", HELD)
 def test_comparison_with_a_nan_number(mode: int) -> None:
     """A number that is NaN is unequal to every element."""
-    found = apply(select.cmps, array([NAN, 1.0, INF], D.FP32), NAN, cmp_type=mode)
+    found = apply(compare_select.cmps, array([NAN, 1.0, INF], D.FP32), NAN, cmp_type=mode)
     assert found[0].tolist() == [float(mode == 1)] * 3
 
 
@@ -70,7 +70,7 @@ def test_comparison_with_a_nan_number(mode: int) -> None:
 def test_compiled_comparison_of_far_integers(mode: int, wanted: list[int]) -> None:
     """Integers whose difference does not fit compare right, made of equality and the larger one."""
     toolchain = compiler()
-    case = Case(select.cmp, (((1, 8), (1, 8)),), (D.INT32,), attrs={"cmp_type": mode})
+    case = Case(compare_select.cmp, (((1, 8), (1, 8)),), (D.INT32,), attrs={"cmp_type": mode})
     built = kernel_for(case, D.INT32)
     lhs = np.array([[LOW, HIGH, HIGH, 0, 0, 0, 0, 0]], np.int32)
     rhs = np.array([[HIGH, LOW, HIGH, 0, 0, 0, 0, 0]], np.int32)
@@ -87,7 +87,7 @@ def test_compiled_comparison_of_far_integers(mode: int, wanted: list[int]) -> No
 def test_compiled_choice_of_few_elements(shape: tuple[int, int], dtype: DataType) -> None:
     """Tiles of fewer than 32 elements in a row, too, are compared and chosen from."""
     toolchain = compiler()
-    built = kernel_for(Case(select.sel, ((shape,) * 3,), (dtype,)), dtype)
+    built = kernel_for(Case(compare_select.sel, ((shape,) * 3,), (dtype,)), dtype)
     arguments = built.arguments(small)
     wanted = np.where(arguments[0] != 0, arguments[1], arguments[2])
     [native] = compile_together([lowered(built.function)], toolchain)
@@ -98,7 +98,7 @@ def test_compiled_choice_of_few_elements(shape: tuple[int, int], dtype: DataType
 def test_choice_by_any_mask() -> None:
     """Everything but 0 chooses the first tile: NaN and negative numbers too, -0 does not."""
     mask = array([0.0, -0.0, NAN, -1.0, 1e-40, INF], D.FP32)
-    found = apply(select.sel, mask, array([1] * 6, D.FP32), array([2] * 6, D.FP32))
+    found = apply(compare_select.sel, mask, array([1] * 6, D.FP32), array([2] * 6, D.FP32))
     assert found[0].tolist() == [2, 2, 1, 1, 1, 1]
 
 
@@ -109,18 +109,18 @@ def test_choice_by_any_mask() -> None:
 def test_slopes_do_not_touch_what_is_above_zero(tile: float, slope: float, wanted: float) -> None:
     """Only elements that are not above 0 meet their slope, whatever it is."""
     x, s = array([tile], D.FP32), array([slope], D.FP32)
-    np.testing.assert_equal(float(apply(select.prelu, x, s, s)[0, 0]), wanted)
-    np.testing.assert_equal(float(apply(select.lrelu, x, slope)[0, 0]), wanted)
+    np.testing.assert_equal(float(apply(compare_select.prelu, x, s, s)[0, 0]), wanted)
+    np.testing.assert_equal(float(apply(elementwise.lrelu, x, slope)[0, 0]), wanted)
 
 
 def test_three_operands_go_from_left_to_right() -> None:
     """The last operand is subtracted, too."""
     a, b, c = (array([n], D.INT32) for n in (10, 3, 4))
     found = [
-        apply(select.addc, a, b, c),
-        apply(select.subc, a, b, c),
-        apply(select.addsc, a, 3, c),
-        apply(select.subsc, a, 3, c),
+        apply(ternary.addc, a, b, c),
+        apply(ternary.subc, a, b, c),
+        apply(ternary.addsc, a, 3, c),
+        apply(ternary.subsc, a, 3, c),
     ]
     assert [int(each[0, 0]) for each in found] == [17, 3, 17, 3]
 
@@ -152,8 +152,8 @@ def chosen() -> Program:
 def test_a_bare_mode_has_32_bits(dtype: DataType) -> None:
     """A bare integer that chooses is INT32, whatever the elements are."""
     tile = Var("t", TileType([16, 32], dtype))
-    named = select.sels.build((tile, tile), {"select_mode": 1})
-    for call in (select.sels.build((tile, tile, 1), {}), named):
+    named = compare_select.sels.build((tile, tile), {"select_mode": 1})
+    for call in (compare_select.sels.build((tile, tile, 1), {}), named):
         assert isinstance(call, Call)
         mode = call.args[2]
         assert isinstance(mode, ConstInt)
@@ -183,11 +183,11 @@ def tile(shape: list[int], dtype: DataType = D.FP32, name: str = "t") -> Var:
     return Var(name, TileType(shape, dtype))
 
 
-@pytest.mark.parametrize("op", [select.cmp, select.cmps])
+@pytest.mark.parametrize("op", [compare_select.cmp, compare_select.cmps])
 @pytest.mark.parametrize("mode", [-1, 6])
 def test_unknown_comparison(op: AnyOp, mode: int) -> None:
     """A comparison has one of six numbers; the hint names them."""
-    second: Any = tile([4, 8]) if op is select.cmp else 1.0
+    second: Any = tile([4, 8]) if op is compare_select.cmp else 1.0
     with pytest.raises(OpError) as caught:
         op.build([tile([4, 8]), second], {"cmp_type": mode})
     assert caught.value.message == f"pl.{op.python_name} knows no comparison {mode}"
@@ -197,17 +197,21 @@ def test_unknown_comparison(op: AnyOp, mode: int) -> None:
 @pytest.mark.parametrize(
     ("op", "args", "message"),
     [
-        (select.sel, (tile([4, 8]), tile([8, 8]), tile([8, 8])), "have different shapes"),
-        (select.sel, (tile([4, 8]), tile([4, 8]), tile([4, 8], D.UINT16)), "different element"),
+        (compare_select.sel, (tile([4, 8]), tile([8, 8]), tile([8, 8])), "have different shapes"),
         (
-            select.cmp,
+            compare_select.sel,
+            (tile([4, 8]), tile([4, 8]), tile([4, 8], D.UINT16)),
+            "different element",
+        ),
+        (
+            compare_select.cmp,
             (tile([4, 16], D.INT8), tile([4, 16], D.INT8)),
             "takes elements of INT16, INT32",
         ),
-        (select.addc, (tile([4, 8]), tile([4, 8]), tile([8, 8])), "have different shapes"),
-        (select.subsc, (tile([4, 8]), 1, tile([4, 8], D.UINT16)), "have different element types"),
-        (select.prelu, (tile([4, 8]), tile([8, 8]), tile([4, 8])), "have different shapes"),
-        (select.sels, (tile([4, 8]), tile([8, 8]), 1), "have different shapes"),
+        (ternary.addc, (tile([4, 8]), tile([4, 8]), tile([8, 8])), "have different shapes"),
+        (ternary.subsc, (tile([4, 8]), 1, tile([4, 8], D.UINT16)), "have different element types"),
+        (compare_select.prelu, (tile([4, 8]), tile([8, 8]), tile([4, 8])), "have different shapes"),
+        (compare_select.sels, (tile([4, 8]), tile([8, 8]), 1), "have different shapes"),
     ],
 )
 def test_operands_that_do_not_fit(op: AnyOp, args: tuple[Any, ...], message: str) -> None:
@@ -218,13 +222,13 @@ def test_operands_that_do_not_fit(op: AnyOp, args: tuple[Any, ...], message: str
 
 def test_masks_of_another_type() -> None:
     """The mask of a choice may have another element type than the tiles."""
-    found = select.sel.build((tile([4, 8], D.INT32), tile([4, 8]), tile([4, 8])), {})
+    found = compare_select.sel.build((tile([4, 8], D.INT32), tile([4, 8]), tile([4, 8])), {})
     assert found.type == TileType([4, 8], D.FP32)
 
 
 def test_what_passes_write_out() -> None:
     """An op of several instructions has no text where LegalizeTiles has not written it out."""
-    case = Case(select.addc, (((16, 16),) * 3,))
+    case = Case(ternary.addc, (((16, 16),) * 3,))
     program = Program([kernel_for(case, D.FP32).function], "p")
     placed = init_mem_ref()(convert_to_ssa()(program))
     [kernel] = kernels(placed)

@@ -1,0 +1,78 @@
+"""Errors of one parse: how many are kept, where those from elsewhere arose, ops' errors as ours."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pypto._src.diagnostics import Span
+from pypto._src.errors import (
+    InvalidOperationError,
+    ParserError,
+    ParserOpError,
+    ParserOpTypeError,
+    PyptoError,
+)
+
+MOST_ERRORS: Final = 10
+
+
+class EnoughErrors(Exception):
+    """As many errors as one report shows have been found."""
+
+
+class Errors:
+    """The errors found so far, of all functions of a program."""
+
+    __slots__ = ("found", "has_more")
+
+    def __init__(self) -> None:
+        self.found: list[PyptoError] = []
+        self.has_more = False
+
+    def add(self, error: PyptoError) -> None:
+        """Keep an error; raise `EnoughErrors` when there are too many to show."""
+        if len(self.found) >= MOST_ERRORS:
+            self.has_more = True
+            raise EnoughErrors
+        self.found.append(error)
+
+    def raise_first(self) -> None:
+        """Raise the first error, with the others in its ``others``; return if there is none."""
+        if self.found:
+            self.found.sort(key=lambda e: (e.place.filename, e.place.begin_line))
+            first, *others = self.found
+            first.others = tuple(others)
+            first.has_more = self.has_more
+            raise first.with_traceback(None) from None
+
+
+_PLACE: Final = "__pypto_place__"
+
+
+def note_place(error: Exception, span: Span) -> None:
+    """Keep where in a kernel an error arose that is no error of the front end; the first counts."""
+    if not hasattr(error, _PLACE):
+        setattr(error, _PLACE, span)
+        error.add_note(f"raised while {span.filename}, line {span.begin_line}, was parsed")
+
+
+def place_of(error: Exception) -> Span | None:
+    """Return what `note_place` has kept."""
+    return getattr(error, _PLACE, None)
+
+
+def as_parser_error(error: PyptoError) -> ParserError:
+    """Return an op's error as one of the front end, with the same text."""
+    cls: type[ParserError] = ParserOpTypeError if isinstance(error, TypeError) else ParserOpError
+    if error.slug == "no-overload":
+        cls = InvalidOperationError
+    return cls(
+        error.message,
+        error.place,
+        error.hint,
+        error.note,
+        error.source_lines,
+        slug=error.slug,
+        label=error.label,
+        related=error.related,
+    )
