@@ -33,7 +33,7 @@ REAL_HEADERS = SRC / "pypto" / "include"
 STAND_IN = """\
 #pragma once
 #include <cstdint>
-#include <pto/detail/stop.hpp>
+#include <pto/detail/core/stop.hpp>
 namespace pto::cpu {
 inline thread_local const char* message = nullptr;
 inline thread_local uint32_t index = 0, count = 1;
@@ -79,9 +79,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def headers(tmp_path: Path) -> Path:
     path = tmp_path / "include"
-    (path / "pto" / "detail").mkdir(parents=True)
+    (path / "pto" / "detail" / "core").mkdir(parents=True)
     (path / "pto" / "pto-inst.hpp").write_text(STAND_IN)
-    stop = Path("pto", "detail", "stop.hpp")
+    stop = Path("pto", "detail", "core", "stop.hpp")
     (path / stop).write_text((REAL_HEADERS / stop).read_text())
     return path
 

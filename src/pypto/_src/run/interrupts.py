@@ -36,7 +36,7 @@ def _address(name: str) -> int:
 
 
 class Host(ctypes.Structure):
-    """``pto::cpu::Host`` of include/pto/detail/stop.hpp."""
+    """``pto::cpu::Host`` of include/pto/detail/core/stop.hpp."""
 
     tick: int
     is_ticking: int

@@ -6,31 +6,31 @@
 #ifndef PTO_PTO_INST_HPP
 #define PTO_PTO_INST_HPP
 
-#include "detail/config.hpp"
+#include "detail/core/config.hpp"
 
-#include "detail/enums.hpp"
-#include "detail/types.hpp"
+#include "detail/core/enums.hpp"
+#include "detail/core/types.hpp"
 
-#include "detail/global.hpp"
-#include "detail/memory.hpp"
-#include "detail/sync.hpp"
-#include "detail/tile.hpp"
+#include "detail/core/global.hpp"
+#include "detail/core/memory.hpp"
+#include "detail/core/sync.hpp"
+#include "detail/core/tile.hpp"
 
-#include "detail/check.hpp"
+#include "detail/core/check.hpp"
 
-#include "detail/argreduce.hpp"
-#include "detail/arithmetic.hpp"
-#include "detail/broadcast.hpp"
-#include "detail/compare.hpp"
-#include "detail/elementwise.hpp"
-#include "detail/fused.hpp"
-#include "detail/index.hpp"
-#include "detail/matmul.hpp"
-#include "detail/move.hpp"
-#include "detail/quantize.hpp"
-#include "detail/reduce.hpp"
-#include "detail/sort.hpp"
-#include "detail/transfer.hpp"
-#include "detail/window.hpp"
+#include "detail/vector/argreduce.hpp"
+#include "detail/vector/arithmetic.hpp"
+#include "detail/vector/broadcast.hpp"
+#include "detail/vector/compare.hpp"
+#include "detail/vector/elementwise.hpp"
+#include "detail/vector/ternary.hpp"
+#include "detail/transfer/gather_scatter.hpp"
+#include "detail/matrix/matmul.hpp"
+#include "detail/transfer/move.hpp"
+#include "detail/vector/quantize.hpp"
+#include "detail/vector/reduce.hpp"
+#include "detail/vector/sort.hpp"
+#include "detail/transfer/transfer.hpp"
+#include "detail/transfer/extract_insert.hpp"
 
 #endif

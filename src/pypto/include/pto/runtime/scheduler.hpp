@@ -16,11 +16,11 @@
 #include <thread>
 #include <vector>
 
-#include "../detail/stop.hpp"
+#include "../detail/core/stop.hpp"
 #include "api.hpp"
 #include "arena.hpp"
-#include "queue.hpp"
-#include "regions.hpp"
+#include "steal_queue.hpp"
+#include "access_map.hpp"
 
 namespace pto2 {
 

@@ -2,10 +2,10 @@
 // TSTORE whose GlobalTensor has moved notes the tile that lies as far ahead again, and the loops of the other instructions
 // ask for it, a few cache lines between their own, so that the memory's latency passes while they compute. Only hints: what
 // is noted may be wrong and changes no value.
-#ifndef PTO_DETAIL_AHEAD_HPP
-#define PTO_DETAIL_AHEAD_HPP
+#ifndef PTO_DETAIL_PREFETCH_HPP
+#define PTO_DETAIL_PREFETCH_HPP
 
-#include "memory.hpp"
+#include "../core/memory.hpp"
 
 namespace pto {
 namespace detail {

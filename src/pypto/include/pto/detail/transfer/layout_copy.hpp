@@ -1,12 +1,12 @@
 // Copying between layouts. Every layout is a set of lines (rows, or columns for the column-oriented ones) cut into runs of
 // consecutive elements: a whole line when unboxed, one box width (32 or 64 bytes) when boxed. Moves between two layouts
 // with the same line direction go run by run; between different directions they transpose square blocks of one run.
-#ifndef PTO_DETAIL_RUNS_HPP
-#define PTO_DETAIL_RUNS_HPP
+#ifndef PTO_DETAIL_LAYOUT_COPY_HPP
+#define PTO_DETAIL_LAYOUT_COPY_HPP
 
 #include <utility>
 
-#include "loops.hpp"
+#include "../vector/elementwise_drivers.hpp"
 
 namespace pto {
 namespace detail {

@@ -1,10 +1,10 @@
 // Left and Right tiles from Mat tiles in other ways than by moving boxes: from global memory, where the load of the Mat tile
-// still waits (held.hpp), and in the form that the tile registers read (amx.hpp).
-#ifndef PTO_DETAIL_OPERAND_HPP
-#define PTO_DETAIL_OPERAND_HPP
+// still waits (deferred.hpp), and in the form that the tile registers read (amx.hpp).
+#ifndef PTO_DETAIL_MATRIX_OPERANDS_HPP
+#define PTO_DETAIL_MATRIX_OPERANDS_HPP
 
 #include "amx.hpp"
-#include "transfer.hpp"
+#include "../transfer/transfer.hpp"
 
 namespace pto {
 namespace detail {

@@ -6,7 +6,7 @@
 #define PTO_DETAIL_GEMM_HPP
 
 #include "amx.hpp"
-#include "runs.hpp"
+#include "../transfer/layout_copy.hpp"
 
 namespace pto {
 namespace detail {

@@ -1,6 +1,6 @@
 // Elementwise instructions of three operands, and those whose sources may be smaller than the destination (TPART...).
-#ifndef PTO_DETAIL_FUSED_HPP
-#define PTO_DETAIL_FUSED_HPP
+#ifndef PTO_DETAIL_TERNARY_HPP
+#define PTO_DETAIL_TERNARY_HPP
 
 #include "elementwise.hpp"
 

@@ -10,8 +10,8 @@
 // tensors exist and nobody else writes what the kernel reads; the kernel itself writes them by instructions only.
 // The notes belong to a thread, as the memory does. These functions are called once or twice for a tile and compiled in
 // every kernel, so they are compiled as the kernel itself is (PTO_COLD).
-#ifndef PTO_DETAIL_HELD_HPP
-#define PTO_DETAIL_HELD_HPP
+#ifndef PTO_DETAIL_DEFERRED_HPP
+#define PTO_DETAIL_DEFERRED_HPP
 
 #include "memory.hpp"
 

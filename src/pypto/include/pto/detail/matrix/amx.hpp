@@ -4,11 +4,11 @@
 // 2^-126 become zero here.
 //
 // Left and Right tiles that are moved from Mat memory whole are written in the form in which the registers read them, with a
-// note of it (held.hpp); others are packed for each product.
+// note of it (deferred.hpp); others are packed for each product.
 #ifndef PTO_DETAIL_AMX_HPP
 #define PTO_DETAIL_AMX_HPP
 
-#include "runs.hpp"
+#include "../transfer/layout_copy.hpp"
 
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BW__) && defined(__x86_64__) && \
     defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(PTO_SCALAR)

@@ -3,7 +3,7 @@
 #ifndef PTO_DETAIL_MATMUL_HPP
 #define PTO_DETAIL_MATMUL_HPP
 
-#include "elementwise.hpp"
+#include "../vector/elementwise.hpp"
 #include "gemm.hpp"
 
 namespace pto {

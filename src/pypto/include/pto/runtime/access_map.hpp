@@ -3,8 +3,8 @@
 // One thread uses an index. Up to a few entries it is a list; beyond, entries lie in grids: one grid for each size of
 // boxes (rounded up to powers of two), so that a box touches few cells, and a search looks at the cells that its own box
 // touches or at all entries of a grid, whichever is less.
-#ifndef PTO_RUNTIME_REGIONS_HPP
-#define PTO_RUNTIME_REGIONS_HPP
+#ifndef PTO_RUNTIME_ACCESS_MAP_HPP
+#define PTO_RUNTIME_ACCESS_MAP_HPP
 
 #include <cstdint>
 #include <utility>

@@ -1,13 +1,13 @@
 // Drivers: walk one or more tiles and apply an operation per element. They take raw pointers and run-time sizes, so one
 // instance per (operation, element types) serves every tile shape. An operation is an object with
 // `C operator()(C...) const` over the computing types; one with a member `run(dst, src, n)` handles whole runs itself.
-#ifndef PTO_DETAIL_LOOPS_HPP
-#define PTO_DETAIL_LOOPS_HPP
+#ifndef PTO_DETAIL_ELEMENTWISE_DRIVERS_HPP
+#define PTO_DETAIL_ELEMENTWISE_DRIVERS_HPP
 
-#include "ahead.hpp"
-#include "check.hpp"
-#include "convert.hpp"
-#include "ops.hpp"
+#include "../transfer/prefetch.hpp"
+#include "../core/check.hpp"
+#include "../core/half_conversion.hpp"
+#include "scalar_ops.hpp"
 
 namespace pto {
 namespace detail {
@@ -114,7 +114,7 @@ struct BindLeft {
     }
 };
 
-// How a loop asks for what is expected next (ahead.hpp): before each piece of so many bytes of computing type, for so many
+// How a loop asks for what is expected next (prefetch.hpp): before each piece of so many bytes of computing type, for so many
 // cache lines. Their transfer takes about as long as the work on the piece; who asks for more at a time waits.
 template <class Op>
 struct Pace {

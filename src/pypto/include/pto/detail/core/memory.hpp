@@ -88,7 +88,7 @@ struct Extents {
 };
 inline thread_local Extents extents = {};
 
-// Bytes of tile memory for which something is still to be done: see held.hpp.
+// Bytes of tile memory for which something is still to be done: see deferred.hpp.
 struct Held {
     unsigned char *first, *last;
     uint64_t form;                 // of the tile: what the same form at the same place means is the same
@@ -269,7 +269,7 @@ inline void reset_error()
 inline void name_kernel(const char* name) { detail::extents.kernel = name; }
 // Names a tensor that the kernel may touch. After the first call, TLOAD and TSTORE record an error instead of leaving
 // the named tensors, until reset_error. In that time the tensors must exist, and a tensor that is loaded must be written by
-// nothing but instructions of this thread: loads may be carried out late (held.hpp). Name and sizes are for messages; they
+// nothing but instructions of this thread: loads may be carried out late (deferred.hpp). Name and sizes are for messages; they
 // are not copied.
 inline void allow(const void* first, int64_t bytes, const char* name = nullptr, const int64_t* shape = nullptr, int rank = 0)
 {

@@ -1,6 +1,6 @@
 // Bounds: whether a transfer stays inside the tensors that the launcher named. Owns the search among these tensors and what is
 // told of a transfer that does not; knows GlobalTensors by sizes and strides only. The words are made where errors become
-// Python's (run/outside.py): this file is compiled with every kernel, so it has one function for all transfers.
+// Python's (run/bounds_report.py): this file is compiled with every kernel, so it has one function for all transfers.
 #ifndef PTO_DETAIL_BOUNDS_HPP
 #define PTO_DETAIL_BOUNDS_HPP
 
@@ -18,7 +18,7 @@ struct Asked {
     const char* verb;
 };
 
-// What is told of a transfer that leaves its tensor, in place of a text: run/outside.py has the same fields and makes words of
+// What is told of a transfer that leaves its tensor, in place of a text: run/bounds_report.py has the same fields and makes words of
 // them. Who passes it on copies `bytes` bytes; the names are literals of the kernel.
 struct Told {
     char mark[4];  // "\1"

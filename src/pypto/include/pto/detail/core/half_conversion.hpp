@@ -1,7 +1,7 @@
 // Bulk conversion of 16-bit floats: widen (half / bfloat16 -> float) and narrow (the way back, nearest even) over
 // contiguous runs. All arithmetic on 16-bit floats goes through these two, a cache-resident chunk at a time.
-#ifndef PTO_DETAIL_CONVERT_HPP
-#define PTO_DETAIL_CONVERT_HPP
+#ifndef PTO_DETAIL_HALF_CONVERSION_HPP
+#define PTO_DETAIL_HALF_CONVERSION_HPP
 
 #include "types.hpp"
 

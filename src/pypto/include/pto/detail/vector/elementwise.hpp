@@ -1,10 +1,10 @@
 // Elementwise instructions: tile with tile, tile with scalar, unary, fill. Each is a rule for its operands and one line
-// over the driver of loops.hpp.
+// over the driver of elementwise_drivers.hpp.
 #ifndef PTO_DETAIL_ELEMENTWISE_HPP
 #define PTO_DETAIL_ELEMENTWISE_HPP
 
-#include "loops.hpp"
-#include "ops.hpp"
+#include "elementwise_drivers.hpp"
+#include "scalar_ops.hpp"
 
 namespace pto {
 

@@ -9,8 +9,8 @@
 #ifndef PTO_DETAIL_CAST_HPP
 #define PTO_DETAIL_CAST_HPP
 
-#include "loops.hpp"
-#include "ops.hpp"
+#include "elementwise_drivers.hpp"
+#include "scalar_ops.hpp"
 
 namespace pto {
 

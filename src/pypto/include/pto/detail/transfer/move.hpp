@@ -2,7 +2,7 @@
 #ifndef PTO_DETAIL_MOVE_HPP
 #define PTO_DETAIL_MOVE_HPP
 
-#include "operand.hpp"
+#include "../matrix/matrix_operands.hpp"
 
 namespace pto {
 

@@ -3,7 +3,7 @@
 #ifndef PTO_DETAIL_TILE_HPP
 #define PTO_DETAIL_TILE_HPP
 
-#include "held.hpp"
+#include "deferred.hpp"
 #include "types.hpp"
 
 namespace pto {

@@ -1,6 +1,6 @@
 // Instructions about positions: TCI and TTRI make them, TGATHER, TSCATTER, MGATHER and MSCATTER follow them.
-#ifndef PTO_DETAIL_INDEX_HPP
-#define PTO_DETAIL_INDEX_HPP
+#ifndef PTO_DETAIL_GATHER_SCATTER_HPP
+#define PTO_DETAIL_GATHER_SCATTER_HPP
 
 #include "transfer.hpp"
 

@@ -4,10 +4,10 @@
 #ifndef PTO_DETAIL_TRANSFER_HPP
 #define PTO_DETAIL_TRANSFER_HPP
 
-#include "ahead.hpp"
-#include "bounds.hpp"
-#include "quant.hpp"
-#include "runs.hpp"
+#include "prefetch.hpp"
+#include "../core/bounds.hpp"
+#include "quantized_store.hpp"
+#include "layout_copy.hpp"
 
 namespace pto {
 
@@ -290,7 +290,7 @@ constexpr bool plain_pair_v = (L == Layout::ND && is_nd_v<Tl>) || (L == Layout::
 
 namespace detail {
 
-// Which Mat tiles may be loaded by the move that reads them (held.hpp): those whose lines are those of the tensor. The form
+// Which Mat tiles may be loaded by the move that reads them (deferred.hpp): those whose lines are those of the tensor. The form
 // of such a tile: Zn is Nz with rows and columns exchanged, so that one load serves both views of the bytes.
 template <class Tl>
 constexpr bool line_boxes_v = at_v<Tl, TileType::Mat> && (is_nz_v<Tl> || is_zn_v<Tl>) && Tl::SFractalSize == 512;

@@ -3,7 +3,7 @@
 #ifndef PTO_DETAIL_MATH_HPP
 #define PTO_DETAIL_MATH_HPP
 
-#include "types.hpp"
+#include "../core/types.hpp"
 
 namespace pto {
 namespace detail {

@@ -3,8 +3,8 @@
 //  - Floats follow IEEE 754: x / 0 is infinite or NaN. max and min give NaN if either operand is NaN, and of two
 //    equal operands the second: where both are zeros, its sign. relu is max(x, 0), so that -0 becomes 0.
 //  - A shift by a negative count or by at least the width gives 0 (right shift of a negative value: -1).
-#ifndef PTO_DETAIL_OPS_HPP
-#define PTO_DETAIL_OPS_HPP
+#ifndef PTO_DETAIL_SCALAR_OPS_HPP
+#define PTO_DETAIL_SCALAR_OPS_HPP
 
 #include "math.hpp"
 

@@ -1,6 +1,6 @@
 // The tasks that are ready: one queue a thread, whose owner works at its end while others steal from its beginning.
-#ifndef PTO_RUNTIME_QUEUE_HPP
-#define PTO_RUNTIME_QUEUE_HPP
+#ifndef PTO_RUNTIME_STEAL_QUEUE_HPP
+#define PTO_RUNTIME_STEAL_QUEUE_HPP
 
 #include <atomic>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Windows: TEXTRACT takes a part of a tile, TINSERT writes one, TCONCAT puts two tiles side by side.
-#ifndef PTO_DETAIL_WINDOW_HPP
-#define PTO_DETAIL_WINDOW_HPP
+#ifndef PTO_DETAIL_EXTRACT_INSERT_HPP
+#define PTO_DETAIL_EXTRACT_INSERT_HPP
 
 #include "move.hpp"
 

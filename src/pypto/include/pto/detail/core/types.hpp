@@ -143,7 +143,7 @@ constexpr bool is_any_v = (std::is_same<T, Ts>::value || ...);
 template <class T>
 using wrap_t = std::conditional_t<(sizeof(T) < 8), uint32_t, uint64_t>;
 
-// Element -> computing type and back, one at a time (bulk forms: convert.hpp).
+// Element -> computing type and back, one at a time (bulk forms: half_conversion.hpp).
 template <class T>
 PTO_INLINE compute_t<T> to_compute(T value)
 {
