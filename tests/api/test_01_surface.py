@@ -105,6 +105,14 @@ SAME_OBJECTS = [
     ("pypto.passes.VerificationLevel", "pypto.ir.VerificationLevel"),
     ("pypto.passes.VerificationMode", "pypto.ir.VerificationMode"),
     # 1.8, the submodules of the parser
+    ("pypto.language.add", "pypto.language.op.unified_ops.add"),
+    ("pypto.language.create_tile", "pypto.language.op.unified_ops.create_tile"),
+    ("pypto.language.block.adds", "pypto.language.op.block_ops.adds"),
+    ("pypto.language.tensor.create", "pypto.language.op.tensor_ops.create"),
+    (
+        "pypto.language.parser.diagnostics.ParserTypeError",
+        "pypto.language.parser.diagnostics.exceptions.ParserTypeError",
+    ),
     ("pypto.language.parse", "pypto.language.parser.parse"),
     ("pypto.language.loads", "pypto.language.parser.loads"),
     ("pypto.language.parse_program", "pypto.language.parser.parse_program"),

@@ -1,7 +1,7 @@
 """Section 5 of the API: types, views and enumerations.
 
-Two facts differ from the native module on purpose. Types and views are immutable like all nodes,
-so sequences read back as tuples and fields of views cannot be set; and a tile in vector memory
+Two facts differ from the native module on purpose. Types are immutable like all nodes, and so is
+the copy that a type takes of a view, so sequences read back as tuples; and a tile in vector memory
 carries no view unless its layout is an odd one (docs/decisions/0006).
 """
 
@@ -176,20 +176,62 @@ def test_constructors(made: Any, attributes: dict[str, object], text: str) -> No
         found = getattr(made, name)
         if isinstance(wanted, list):
             assert texts(found) == wanted, name
+        elif isinstance(wanted, ir.TensorView | ir.TileView):
+            assert str(found) == str(wanted)
         else:
             assert found is wanted or (isinstance(wanted, int) and found == wanted), name
     assert str(made) == made.as_python() == text
     assert made.as_python("tl") == text.replace("pl.", "tl.")
 
 
+SETTABLE = (ir.TensorView, ir.TileView)
+
+
 @pytest.mark.parametrize("made", [row[1] for row in MADE], ids=[row[0] for row in MADE])
 def test_immutable(made: Any) -> None:
-    """No field can be set or deleted, known or unknown."""
+    """No field can be set or deleted, known or unknown; but those of views can be set."""
     for name in [*(field.name for field in made.fields()), "anything"]:
-        with pytest.raises(AttributeError, match=f"is immutable: cannot set '{name}'"):
-            setattr(made, name, None)
+        if name == "anything" or not isinstance(made, SETTABLE):
+            with pytest.raises(AttributeError, match=f"is immutable: cannot set '{name}'"):
+                setattr(made, name, None)
         with pytest.raises(AttributeError, match=f"is immutable: cannot delete '{name}'"):
             delattr(made, name)
+
+
+def test_a_type_has_its_own_copy_of_a_view() -> None:
+    """Fields of a view are checked and set as by its constructor; no type changes with them."""
+    view = ir.TileView()
+    view.valid_shape = [2, N]  # pyright: ignore[reportAttributeAccessIssue]
+    view.pad = ir.TilePad.zero
+    tile = ir.TileType([4, 8], ir.FP32, None, view)
+    view.pad = ir.TilePad.min
+    assert tile.tile_view is not None
+    assert (view.pad, tile.tile_view.pad) == (ir.TilePad.min, ir.TilePad.zero)
+    assert texts(tile.tile_view.valid_shape) == ["2", "n"]
+    with pytest.raises(TypeError, match="pad is of type TilePad, got int"):
+        view.pad = 1  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(AttributeError, match="TileView of a type is immutable: cannot set 'pad'"):
+        tile.tile_view.pad = ir.TilePad.max
+    strided = ir.TensorView()
+    strided.layout = ir.DN
+    tensor = ir.TensorType([4, 8], ir.FP32, None, strided)
+    strided.stride = [1, 4]  # pyright: ignore[reportAttributeAccessIssue]
+    assert tensor.tensor_view is not None
+    assert (tensor.tensor_view.layout, tensor.tensor_view.stride) == (ir.DN, ())
+
+
+def test_a_buffer_can_be_changed_until_a_type_has_it() -> None:
+    """Space and number of a buffer name it; what a type has stays as it is."""
+    memref = ir.MemRef(ir.Vec, 0, 64, 1)
+    memref.size_, memref.id_, memref.memory_space_ = 128, 7, ir.Mat
+    memref.addr_ = 32  # pyright: ignore[reportAttributeAccessIssue]
+    assert (memref.name, memref.size_, str(memref.addr_)) == ("mem_mat_7", 128, "32")
+    with pytest.raises(ValueError, match="a number of bytes, got -1"):
+        memref.size_ = -1
+    assert memref.size_ == 128
+    assert ir.TileType([4, 8], ir.FP32, memref).memref is memref
+    with pytest.raises(AttributeError, match="MemRef of a type is immutable: cannot set 'size_'"):
+        memref.size_ = 64
 
 
 def test_ints_become_index_constants() -> None:

@@ -288,6 +288,8 @@ def carried(loop: Any, *args: Any) -> tuple[str, str, ir.Type]:
 
 
 def results(loop: Any) -> list[ir.Type]:
+    with pytest.raises(ValueError, match=r"iter_arg 'a' is a .*INT64.*, its init_value a .*FP32"):
+        loop.iter_arg("a", 1.5, INT)
     loop.iter_arg("a", 1.5)
     loop.iter_arg("b", 1)
     return [loop.return_var("a").type, loop.return_var("b", INT).type]

@@ -87,6 +87,11 @@ def test_unknown_op() -> None:
     assert caught.value.hint == "dir(pypto.ir.op.block) lists block ops"
     with pytest.raises(ValueError, match=r"there is no op 'block\.adz'"):
         ir.create_op_call("block.adz", [T], SPAN)
+    turned = ir.create_op_call("block.transpose", [T, ir.ConstInt(0, ir.INDEX), 1], SPAN)
+    assert str(turned.type) == str(ir.op.block.transpose(T, 0, 1).type)
+    for operand in (3, X):
+        with pytest.raises(TypeError, match=r"'rhs' of block\.add is .*, a Tile was wanted"):
+            ir.create_op_call("block.add", [T, operand], SPAN)
 
 
 @pytest.mark.parametrize(

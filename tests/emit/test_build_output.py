@@ -22,14 +22,14 @@ from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.errors import AssemblerError, EmitError
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import Var
-from pypto._src.ir.roles import kernels
+from pypto._src.ir.roles import kernels, outermost
 from pypto._src.ir.stmts import Function, Program, ReturnStmt
 from pypto._src.ir.types import scalar_type
 from pypto._src.passes.pass_base import PassContext
 from pypto._src.passes.pass_manager import PassManager
 from pypto._src.passes.verification import VerificationLevel
 from pypto.backend import BackendType
-from pypto.ir import OptimizationStrategy
+from pypto.ir import OptimizationStrategy, pto_codegen
 
 TEXT = """
 @pl.program
@@ -434,6 +434,21 @@ def test_cce_codegen() -> None:
     found = codegen.CCECodegen().generate(lowered)
     assert sorted(found) == ["kernels/aic/product.cpp", "kernels/aiv/add.cpp"]
     assert found["kernels/aiv/add.cpp"] == kernel_file(kernels(lowered)[0])
+
+
+def test_parsed_programs_go_through_the_passes(tmp_path: Path) -> None:
+    """The emitters under the documents' names take what was parsed, and what has been lowered."""
+    lowered = PassManager.get_strategy().run_passes(twice("main"))
+    function = outermost(lowered)[0]
+    wanted = codegen.CCECodegen().generate(lowered)
+    assert codegen.CCECodegen().generate(twice("main")) == wanted
+    made = codegen.generate_orchestration(twice("main"), function)
+    assert made == codegen.generate_orchestration(lowered, function)
+    assert wanted[f"orchestration/{function.name}.cpp"] == made.code
+    files = pto_codegen.generate(twice("main"), tmp_path, skip_ptoas=True)
+    assert files == pto_codegen.generate(lowered, tmp_path / "again", skip_ptoas=True)
+    assert {name: (tmp_path / name).read_text() for name in files} == files
+    assert any(name.endswith(".pto") for name in files)
 
 
 def test_native_module_names() -> None:

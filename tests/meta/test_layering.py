@@ -93,7 +93,8 @@ statement.*
 statement
 emit.writer emit.column_transfers
 emit.host emit.host.runtime_api emit.host.statement_kinds emit.host.tensor_aliases
-emit.cpp.types emit.cpp.helper_functions emit.cpp.names emit.cpp.tensors emit.pto.types emit.pto.function_body
+emit.cpp.types emit.cpp.helper_functions emit.cpp.names emit.cpp.tensors
+emit.pto.types emit.pto.function_body
 emit.cpp emit.cpp.* emit.pto emit.pto.*
 emit.host.device emit.host.device.*
 emit.host.native emit.host.native.*

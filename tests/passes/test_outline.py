@@ -94,7 +94,7 @@ z: T[[M, 32], pl.FP32], out: pl.InOut[T[[16, 32], pl.FP32]]) -> T[[16, 32], pl.F
             y_1 = self.main_incore_0(f, x)
             return y_1""")
     kernel, host = after.functions_[1], after.functions_[0]
-    assert (host.name, host.func_type) == ("main", FunctionType.Orchestration)
+    assert (host.name, host.func_type) == ("main", FunctionType.Opaque)
     assert kernel.func_type is FunctionType.InCore
 
 

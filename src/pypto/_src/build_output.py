@@ -26,16 +26,19 @@ from pypto._src.diagnostics import DiagnosticSeverity, Label, Span
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.cpp.options import DEFAULT, CppOptions
 from pypto._src.emit.cpp.types import bit_cast_lines, c_type
-from pypto._src.emit.host.device.generate import OrchestrationResult, generate_orchestration
+from pypto._src.emit.host.device.generate import OrchestrationResult
+from pypto._src.emit.host.device.generate import generate_orchestration as host_text
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.errors import AssemblerError, EmitError
-from pypto._src.ir.array_types import TensorType, dtype_of
+from pypto._src.ir.array_types import TensorType, TileType, dtype_of
 from pypto._src.ir.enums import CoreType
+from pypto._src.ir.exprs import Var
 from pypto._src.ir.name_rules import is_function_name
 from pypto._src.ir.roles import core_type, kernels, outermost
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.symbolic_dims import dimension_vars
 from pypto._src.ir.traversal.recursion import with_room
+from pypto._src.ir.traversal.walk import walk
 from pypto._src.ir.types import ScalarType
 from pypto._src.logs import log_event
 from pypto._src.output_folder import OutputFolder
@@ -186,7 +189,7 @@ def _orchestration(program: Program) -> OrchestrationResult | None:
             hint="compile a program of each",
             slug="emit-orchestration",
         )
-    return generate_orchestration(program, found[0]) if found else None
+    return host_text(program, found[0]) if found else None
 
 
 def _orchestrations(program: Program) -> list[Function]:
@@ -401,7 +404,7 @@ def wrap_assembled(function: Function, text: str) -> str:
 
 
 class CCECodegen:
-    """Writes a program after the passes as C++ files."""
+    """Writes a program as C++ files."""
 
     def __init__(self, options: CppOptions = DEFAULT) -> None:
         self.options = options
@@ -409,7 +412,72 @@ class CCECodegen:
     def generate(self, program: Program) -> Mapping[str, str]:
         """Return the texts by path: kernels, orchestration and ``kernel_config.py``.
 
+        A program as it was parsed goes through the default passes first.
+
         Raises:
-            EmitError: the program has a part without C++ form, or several orchestrations.
+            PyptoError: a pass refuses the program.
+            EmitError: the program has a part without C++ form, several orchestrations, or nothing
+                that a file would be of.
         """
-        return cce_files(program, self.options)
+        lowered = _after_passes(program)
+        files = cce_files(lowered, self.options)
+        if not files:
+            raise _nothing_to_write(lowered)
+        return files
+
+
+def generate_orchestration(program: Program, func: Function) -> OrchestrationResult:
+    """Return the C++ text of host function ``func`` of ``program``.
+
+    A program as it was parsed goes through the default passes first.
+
+    Raises:
+        PyptoError: a pass refuses the program.
+        EmitError: ``func`` is a kernel, or has a part that the runtime's interface cannot express.
+    """
+    lowered = _after_passes(program)
+    return host_text(lowered, lowered.get_function(func.name) or func)
+
+
+def write_pto(
+    program: Program, output_dir: str | os.PathLike[str], skip_ptoas: bool = False
+) -> dict[str, str]:
+    """Write the PTO texts of ``program`` to a folder, as `compile` does; return them by path.
+
+    A program as it was parsed goes through the default passes first.
+
+    Raises:
+        PyptoError: a pass or the emitter refuses the program.
+        OutputError: the files cannot be written. Then none of them is.
+        AssemblerError: the assembler refuses a kernel.
+    """
+    lowered = _after_passes(program)
+    folder = Path(output_dir)
+    files = with_room(lambda: _pto_files(lowered, folder, assemble=not skip_ptoas), lowered)
+    OutputFolder(folder).write(files)
+    return files
+
+
+def _after_passes(program: Program) -> Program:
+    """Return the program after the default passes; itself if its kernels have buffers.
+
+    Passes alone give these.
+    """
+    variables = (node for f in kernels(program) for node in walk(f) if isinstance(node, Var))
+    if any(isinstance(var.type, TileType) and var.type.memref is not None for var in variables):
+        return program
+    return PassManager.get_strategy(OptimizationStrategy.Default).run_passes(program)
+
+
+def _nothing_to_write(program: Program) -> EmitError:
+    """Return the error for a program without a kernel and without what launches one."""
+    if not program.functions_:
+        return EmitError("the program has no function")
+    function = program.functions_[0]
+    return EmitError(
+        f"there is no file to write: {function.name!r} is no kernel and launches none",
+        function.span,
+        hint="mark it with @pl.function(type=pl.FunctionType.InCore), "
+        "or compute in `with pl.incore():`",
+        slug="emit-kernel",
+    )

@@ -178,10 +178,8 @@ class OpError(PyptoError, ValueError):
     slug = "op-operands"
 
 
-class OpTypeError(PyptoError, TypeError):
+class OpTypeError(OpError, TypeError):
     """An operand or keyword of an op has the wrong kind, such as a float where an int stands."""
-
-    slug = "op-operands"
 
 
 class ParserError(PyptoError):

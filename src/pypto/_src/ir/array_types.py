@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
@@ -30,8 +30,25 @@ DYNAMIC_DIM: Final = -1
 _put = object.__setattr__
 
 
+def _set_before_use(node: Any, name: str, value: object) -> None:
+    """Set a field of a view or buffer, as its constructor would, while no type has it."""
+    own = {field.name for field in node.fields()} - {"name", "type"}  # a buffer's own follow
+    if node.in_type or name not in own:
+        what = f"{type(node).__name__}{' of a type' if node.in_type else ''}"
+        raise AttributeError(f"{what} is immutable: cannot set {name!r}")
+    given = {field: getattr(node, field) for field in own} | {name: value}
+    new = type(node)(**{field.removesuffix("_"): item for field, item in given.items()})
+    for field in node.fields():
+        _put(node, field.name, getattr(new, field.name))
+
+
 class TensorView(Node, metaclass=NodeMeta):
-    """How a tensor lies in global memory: strides in elements (outermost first) and layout."""
+    """How a tensor lies in global memory: strides in elements (outermost first) and layout.
+
+    Fields can be set. A type that gets the view takes a copy, which is immutable.
+    """
+
+    __slots__ = ("in_type",)
 
     stride: tuple[Expr, ...]
     layout: TensorLayout
@@ -40,16 +57,22 @@ class TensorView(Node, metaclass=NodeMeta):
         self, stride: Sequence[int | Expr] = (), layout: TensorLayout = TensorLayout.ND
     ) -> None:
         check_class("the layout", layout, TensorLayout)
+        _put(self, "in_type", False)
         _put(self, "stride", _integers("a stride", stride))
         _put(self, "layout", layout)
+
+    __setattr__ = _set_before_use  # pyright: ignore[reportAssignmentType]
 
 
 class TileView(Node, metaclass=NodeMeta):
     """How a tile lies on chip.
 
     Empty ``valid_shape`` and ``stride`` mean the tile's whole shape, dense. ``fractal`` is the
-    box size in bytes.
+    box size in bytes. Fields can be set. A type that gets the view takes a copy, which is
+    immutable.
     """
+
+    __slots__ = ("in_type",)
 
     valid_shape: tuple[Expr, ...]
     stride: tuple[Expr, ...]
@@ -74,6 +97,7 @@ class TileView(Node, metaclass=NodeMeta):
         check_class("fractal", fractal, int)
         check_class("pad", pad, TilePad)
         offset = None if start_offset is None else _integers("start_offset", (start_offset,))[0]
+        _put(self, "in_type", False)
         _put(self, "valid_shape", _integers("a dimension", valid_shape))
         _put(self, "stride", _integers("a stride", stride))
         _put(self, "start_offset", offset)
@@ -81,6 +105,20 @@ class TileView(Node, metaclass=NodeMeta):
         _put(self, "slayout", slayout)
         _put(self, "fractal", fractal)
         _put(self, "pad", pad)
+
+    __setattr__ = _set_before_use  # pyright: ignore[reportAssignmentType]
+
+
+def for_types(view: View) -> View:
+    """Return what types hold of a view: a copy that is immutable, or the view if it is that."""
+    if view.in_type:
+        return view
+    held = type(view)(*[getattr(view, field.name) for field in view.fields()])
+    _put(held, "in_type", True)
+    return held
+
+
+View = TypeVar("View", TensorView, TileView)
 
 
 class ShapedType(Type, metaclass=NodeMeta):
@@ -96,8 +134,10 @@ class ShapedType(Type, metaclass=NodeMeta):
             shape, dtype = dtype, shape
         if dtype.__class__ is not DataType:
             check_class("the element type", dtype, DataType)
-        if memref is not None and memref.__class__ is not MemRef:
-            check_class("memref", memref, MemRef)
+        if memref is not None:
+            if memref.__class__ is not MemRef:
+                check_class("memref", memref, MemRef)
+            _put_in_type(memref, True)
         _put_shape(self, _integers("a dimension", shape))
         _put_dtype(self, dtype)
         _put_memref(self, memref)
@@ -132,6 +172,7 @@ class TensorType(ShapedType, metaclass=NodeMeta):
         self._put_array(shape, dtype, memref)
         if tensor_view is not None:
             check_class("tensor_view", tensor_view, TensorView)
+            tensor_view = for_types(tensor_view)
         _put(self, "tensor_view", tensor_view)
 
     def has_structure_of(self, other: Any) -> bool:
@@ -158,6 +199,7 @@ class TileType(ShapedType, metaclass=NodeMeta):
         self._put_array(shape, dtype, memref)
         if tile_view is not None:
             check_class("tile_view", tile_view, TileView)
+            tile_view = for_types(tile_view)
         _put(self, "tile_view", tile_view)
 
     def has_structure_of(self, other: Any) -> bool:
@@ -171,7 +213,12 @@ class TileType(ShapedType, metaclass=NodeMeta):
 
 
 class MemRef(Var, metaclass=NodeMeta):
-    """A buffer: memory space, byte address (-1 before allocation), size in bytes, number."""
+    """A buffer: memory space, byte address (-1 before allocation), size in bytes, number.
+
+    Fields can be set until a type gets the buffer.
+    """
+
+    __slots__ = ("in_type",)
 
     memory_space_: MemorySpace
     addr_: Expr
@@ -200,8 +247,12 @@ class MemRef(Var, metaclass=NodeMeta):
         _put_size(self, size)
         _put_number(self, id)
         put_span(self, span if span.__class__ is Span else not_a_span(self, span))
+        _put_in_type(self, False)
+
+    __setattr__ = _set_before_use  # pyright: ignore[reportAssignmentType]
 
 
+_put_in_type: Final = setter(MemRef, "in_type")
 _put_space: Final = setter(MemRef, "memory_space_")
 _put_address: Final = setter(MemRef, "addr_")
 _put_size: Final = setter(MemRef, "size_")

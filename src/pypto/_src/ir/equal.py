@@ -77,7 +77,8 @@ def structural_hash(node: Any, enable_auto_mapping: bool = False) -> int:
     """Return a 64-bit number that is equal for nodes of equal structure, in every process.
 
     A free variable counts with its name, since the object itself has no number outside of this
-    process; with ``enable_auto_mapping`` by the order of its first use.
+    process; with ``enable_auto_mapping`` by the order of its first use. Its type and initial value
+    do not count.
     """
     _check_kinds(node, node)
     known: dict[Token, str] = {}  # most tokens come again and again
@@ -471,7 +472,8 @@ class _Stream:
             return self.node(var)
         if not (self.auto or self.signature):
             return ("free", var.name) if self.hashing else ("free", id(var))
-        self.stack += self.parts(var)
+        if not self.hashing:
+            self.stack += self.parts(var)
         return ("new", self.number(var), var.__class__)
 
     def parts(self, var: Var) -> list[tuple[Any, Path]]:

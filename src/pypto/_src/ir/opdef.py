@@ -319,8 +319,8 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         Numbers become constants; a bare number beside a tile or tensor takes its element type.
 
         Raises:
-            OpError: wrong number, kind, element type or shape of operands.
-            OpTypeError: a keyword of the wrong type.
+            OpTypeError: an operand or keyword of the wrong kind.
+            OpError: wrong number, element type or shape of operands.
         """
         if self.complete is not None:
             args, kwargs = self.complete(args, kwargs, span)
@@ -490,12 +490,7 @@ def of_wrapped(
         OpTypeError: an operand is of the wrong kind, such as a tile where a tensor stands.
         OpError: anything else that the op refuses.
     """
-    try:
-        return wrapped(op(*args, **kwargs, span=span))
-    except OpError as error:
-        if error.slug not in ("no-overload", "argument-kind"):
-            raise
-        raise OpTypeError(error.message, hint=error.hint, slug=error.slug) from None
+    return wrapped(op(*args, **kwargs, span=span))
 
 
 def op_of(value: object) -> OpDef[..., Any] | None:
@@ -590,25 +585,25 @@ def kind_of(value: Any) -> str:
 def _check_kind(op: OpDef[..., Any], param: Param, value: Expr) -> None:
     if not isinstance(value.type, KIND_TYPES[param.kind]):
         found = kind_of(value)
-        raise OpError(
+        raise OpTypeError(
             f"argument {param.name!r} of {op.name} is {_WORDS.get(found, 'a ' + found)}, "
             f"{_WORDS[param.kind]} was wanted",
             slug="argument-kind",
         )
     if param.kind == AXIS and not isinstance(value, ConstInt):
-        raise OpError(
+        raise OpTypeError(
             f"argument {param.name!r} of {op.name} names a dimension: it is an integer constant",
             slug="argument-kind",
         )
     if param.kind == INTS:
         if not isinstance(value, MakeTuple):
-            raise OpError(
+            raise OpTypeError(
                 f"argument {param.name!r} of {op.name} is not a list of numbers",
                 slug="argument-kind",
             )
         for item in value.elements:
             if not (isinstance(item.type, ScalarType) and item.type.dtype.is_int()):
-                raise OpError(
+                raise OpTypeError(
                     f"argument {param.name!r} of {op.name} holds integers, "
                     f"got {_of_constant(item)}",
                     slug="argument-kind",
@@ -664,7 +659,7 @@ def _operand(
         try:
             return MakeTuple(cast("Sequence[Any]", value), span)
         except TypeError as error:
-            raise OpError(
+            raise OpTypeError(
                 f"argument {param.name!r} of {op.name}: {error}", slug="argument-kind"
             ) from error
     if param.kind == AXIS and isinstance(value, int) and not isinstance(value, bool):
@@ -674,7 +669,7 @@ def _operand(
     if param.kind == SCALAR and isinstance(value, (int, float)) and not isinstance(value, bool):
         dtype = attributes.get("dtype", values.get("dtype")) or _element_type(values.values())
         return literal(value, dtype, span)
-    raise OpError(
+    raise OpTypeError(
         f"argument {param.name!r} of {op.name} is {shown(value)}, {_WORDS[param.kind]} was wanted",
         slug="argument-kind",
     )
@@ -746,7 +741,7 @@ def _attribute(op: OpDef[..., Any], param: Param, value: Any) -> Any:
     member = _member(kind, value)
     if member is None:
         is_mode = kind == "RoundMode"
-        raise OpError(
+        raise OpTypeError(
             f"argument {param.name!r} of {op.name} is {shown(value)}"
             + ("" if is_mode else f", the code of no {kind}"),
             hint=f"write one of {', '.join(ROUND_MODES)}" if is_mode else None,

@@ -104,6 +104,7 @@ def checked_memref(
     made.size_ = size
     made.id_ = number
     made.span = span
+    made.in_type = True
     made.__class__ = MemRef
     return made
 

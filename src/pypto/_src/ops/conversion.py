@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType, promote
-from pypto._src.errors import ConversionError, OpError, PyptoError
+from pypto._src.errors import ConversionError, OpError, OpTypeError, PyptoError
 from pypto._src.ir.array_types import TileType, dtype_of, static_shape
 from pypto._src.ir.enums import CoreType, PipeType
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, Operand, Var, as_expr
@@ -226,7 +226,7 @@ def _wrong(call: Call, wanted: str, found: object) -> ConversionError:
 
 def _tile_type(value: Expr) -> TileType:
     if not isinstance(value.type, TileType):
-        raise OpError(
+        raise OpTypeError(
             f"an op on tiles was to be made, got a value of {type(value.type).__name__}",
             slug="argument-kind",
         )

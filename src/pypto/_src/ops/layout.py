@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import BY_CODE, DataType
 from pypto._src.errors import OpError
-from pypto._src.ir.array_types import TileType, TileView, same_dims, static_shape, valid_part
+from pypto._src.ir.array_types import (
+    TileType,
+    TileView,
+    for_types,
+    same_dims,
+    static_shape,
+    valid_part,
+)
 from pypto._src.ir.emit_sites import PtoSite
 from pypto._src.ir.enums import MemorySpace, TileLayout
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
@@ -56,8 +63,8 @@ else:
 BLOCK_BYTES: Final = 32
 """Unit of vector memory: each row of a tile begins at a multiple of it."""
 
-_ROWS: Final = TileView()
-_COLUMN: Final = TileView(blayout=TileLayout.col_major)
+_ROWS: Final = for_types(TileView())
+_COLUMN: Final = for_types(TileView(blayout=TileLayout.col_major))
 _BOX_ROWS: Final = 16
 _ROW_BYTES: Final = 512
 """Unit in which a single row goes from Mat to Left memory, where it fills no boxes."""

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span, place_of_frame, spelled_like, text_at
 from pypto._src.errors import OpError, UnknownNameError
-from pypto._src.ir.exprs import Call, Operand, as_exprs
+from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, Operand, as_exprs
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ops.define import BY_PYTHON_NAME, REGISTRY
 from pypto._src.ops.unified import Unified, named
@@ -64,9 +64,16 @@ def create_op_call(
         made = create_op_call(op_name, args, span)
         return Call(op, made.args, words, made.type, span)
     names = [param.name for param in op.operands]
+    if len(operands) != len(names) and op.complete is not None:  # as in the language: no scratch
+        return op.build([_plain(item) for item in operands], words, span)
     if len(operands) != len(names) or not words.keys() <= set(declared):
         return op.call(operands, words, span)
     return op.build((), {**dict(zip(names, operands, strict=True)), **words}, span)
+
+
+def _plain(operand: Expr) -> Expr | float:
+    """Return the number of a constant, which may stand for a keyword."""
+    return operand.value if isinstance(operand, ConstInt | ConstFloat) else operand
 
 
 class Level:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType, promote
-from pypto._src.errors import OpError
+from pypto._src.errors import OpError, OpTypeError
 from pypto._src.ir.array_types import (
     MemRef,
     TensorType,
@@ -689,7 +689,7 @@ def _alloc_type(o: Operands) -> Type:
         dtype, value = o.scalar(index).dtype, const_value(o.args[index])
         lowest = -1 if index == 1 else 0  # an address of -1 is not given yet
         if not dtype.is_int() or (value is not None and value < lowest):
-            raise OpError(
+            raise OpTypeError(
                 f"argument {o.param(index)!r} of {o.op.name} is an integer from {lowest} on, got "
                 f"{value if dtype.is_int() else f'a value of {dtype.member}'}",
                 slug="argument-kind",

@@ -20,6 +20,7 @@ from pypto._src.ir.array_types import (
     TensorType,
     TileType,
     TileView,
+    for_types,
     same_dim,
     same_dims,
 )
@@ -43,10 +44,10 @@ RoundMode = int | str
 
 _ROW, _COL = TileLayout.row_major, TileLayout.col_major
 BOXED: Final = {
-    MemorySpace.Mat: TileView(blayout=_COL, slayout=_ROW),
-    MemorySpace.Left: TileView(blayout=_ROW, slayout=_ROW),
-    MemorySpace.Right: TileView(blayout=_ROW, slayout=_COL),
-    MemorySpace.Acc: TileView(blayout=_COL, slayout=_ROW, fractal=1024),
+    MemorySpace.Mat: for_types(TileView(blayout=_COL, slayout=_ROW)),
+    MemorySpace.Left: for_types(TileView(blayout=_ROW, slayout=_ROW)),
+    MemorySpace.Right: for_types(TileView(blayout=_ROW, slayout=_COL)),
+    MemorySpace.Acc: for_types(TileView(blayout=_COL, slayout=_ROW, fractal=1024)),
 }
 """How tiles lie in the memories of the matrix unit. A tile in vector memory carries no view."""
 FROM_MAT: Final = (MemorySpace.Left, MemorySpace.Right, MemorySpace.Bias)

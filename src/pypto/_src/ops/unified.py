@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import fits, holds
-from pypto._src.errors import OpError
+from pypto._src.errors import OpTypeError
 from pypto._src.ir.annotations import unwrapped
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Cast, ConstFloat, ConstInt, Expr, binary, caller_span, unary
@@ -150,7 +150,7 @@ class Unified:
             return self.build((args[1], args[0]), kwargs, span)
         if self.name in _OF_TWO_TILES and len(args) == 2 and all(map(_is_data, args)):
             other = f"pl.{_OF_TWO_TILES[self.name]}"
-            raise OpError(
+            raise OpTypeError(
                 f"{self.text} reduces one tile; the element-wise op on two is {other}",
                 hint=f"write {other}({', '.join(getattr(a, 'name', '...') for a in args)})",
                 slug="no-overload",
@@ -176,7 +176,7 @@ class Unified:
             if args:
                 word = _WORDS.get(kind_of(args[0]))
                 found = shown(args[0]) if word is None else f"a {word}"
-            raise OpError(
+            raise OpTypeError(
                 f"{self.text} is for a {' or '.join(filter(None, wanted))} first, got {found}",
                 slug="no-overload",
             )

@@ -1,7 +1,7 @@
 """What a compiled kernel reports of a transfer that leaves its tensor, in words.
 
-Owns the form of that report, which ``include/pto/detail/core/bounds.hpp`` fills in, and its text and
-hint. Knows nothing of how it gets here.
+Owns the form of that report, which ``include/pto/detail/core/bounds.hpp`` fills in, and its text
+and hint. Knows nothing of how it gets here.
 """
 
 from __future__ import annotations

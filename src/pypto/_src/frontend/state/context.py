@@ -18,7 +18,6 @@ from pypto._src.dtypes import DataType, bounds
 from pypto._src.errors import (
     LostVariableError,
     OpError,
-    OpTypeError,
     ParserError,
     ParserSyntaxError,
     ParserTypeError,
@@ -441,7 +440,7 @@ class Context:
 
     def located(self, error: PyptoError, span: Span) -> PyptoError:
         """Return an error as one of the front end, with place and source text."""
-        if isinstance(error, OpError | OpTypeError) and not isinstance(error, ParserError):
+        if isinstance(error, OpError) and not isinstance(error, ParserError):
             error = as_parser_error(error)
         error.at(span)
         if error.source_lines is None and error.place.filename == self.source.filename:

@@ -270,8 +270,14 @@ class _LoopBuilder(_WithResults):
     def iter_arg(
         self, name: str, init_value: Operand, type: Type | None = None, span: Span | None = None
     ) -> IterArg:
-        """Add a carried value that enters the loop as ``init_value``."""
+        """Add a carried value that enters the loop as ``init_value``.
+
+        Raises:
+            ValueError: ``type`` is not that of ``init_value``.
+        """
         init = as_expr(init_value)
+        if isinstance(type, Type) and not same_type(type, init.type):
+            raise ValueError(f"iter_arg {name!r} is a {type}, its init_value a {init.type}")
         arg = IterArg(name, init.type if type is None else type, init, span or caller_span())
         self.add_iter_arg(arg)
         return arg

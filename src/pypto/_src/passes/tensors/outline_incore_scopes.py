@@ -43,7 +43,6 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.mutator import Mutator, substitute
 from pypto._src.ir.traversal.queries import (
     defined_by,
-    functions_called,
     stmts_in,
     uses,
     variable_names,
@@ -76,10 +75,9 @@ class OutlineIncoreScopes(Pass):
         if not any(ScopeStmt in map(type, stmts_in(f.body)) for f in program.functions_):
             return program
         names = NewNames(function.name for function in program.functions_)
-        called = {name for function in program.functions_ for name in functions_called(function)}
         out: list[Function] = []
         for function in program.functions_:
-            out += _outlined(function, names, is_entry=function.name not in called)
+            out += _outlined(function, names)
         if len(out) == len(program.functions_):
             return program
         from pypto._src.passes.structure.inline_calls import inline_kernel_calls
@@ -92,19 +90,15 @@ def outline_incore_scopes() -> Pass:
     return OutlineIncoreScopes()
 
 
-def _outlined(function: Function, names: NewNames, *, is_entry: bool) -> list[Function]:
-    """Return ``function`` with calls in place of its scopes, and the kernels that it calls.
-
-    What nobody else calls launches the kernels of a program: it is an Orchestration function now.
-    """
+def _outlined(function: Function, names: NewNames) -> list[Function]:
+    """Return ``function`` with calls in place of its scopes, and the kernels that it calls."""
     scopes = [stmt for stmt in stmts_in(function.body) if isinstance(stmt, ScopeStmt)]
     if not scopes or role(function) is not Role.HOST:
         return [function]
     check_merges(function)
     outliner = _Outliner(function, names)
     body = outliner.body(function.body)
-    kind = FunctionType.Orchestration if is_entry else function.func_type
-    return [function.with_body(body, func_type=kind), *outliner.kernels]
+    return [function.with_body(body), *outliner.kernels]
 
 
 # --------------------------------------------------------------------------------------------

@@ -1,0 +1,3 @@
+"""The ops of `pypto.language.block`, under another name."""
+
+from pypto.language.block import *  # noqa: F403
