@@ -21,8 +21,10 @@ WITHOUT_TEXT = {
     "DYNAMIC_DIM": "A dimension without a name, -1.",
     "IntLike": "What stands for a dimension: a number, or an expression that is one.",
     "__version__": "The version.",
+    "op_conversion": "Return a decorator that makes `fn(ctx, args, kwargs, span)` the conversion "
+    "of an op.",
 }
-"""Values that carry no docstring of their own."""
+"""Values that carry no docstring of their own, or another one once a module is imported."""
 SECTION = re.compile(r"^### `([\w.]+)`\n[^#|]*\n((?:\|.*\n)+)", re.MULTILINE)
 HEAD = re.compile(r"(?:block|tensor)\.\w+\(.*\)")
 
