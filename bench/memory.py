@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from pypto._src.analysis.stmt_tree import number  # noqa: E402
-from pypto._src.demo import cases  # noqa: E402
+from pypto._src.commands.example_cases import cases  # noqa: E402
 from pypto._src.ir.roles import Role, role  # noqa: E402
 from pypto._src.ir.stmts import Function  # noqa: E402
 from pypto._src.passes.memory.init_mem_ref import with_memrefs  # noqa: E402

@@ -22,10 +22,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pypto._src import demo
 from pypto._src.analysis.accesses import Accesses, Instruction
 from pypto._src.analysis.affine import trip_count
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, number, points_in, rewrite
+from pypto._src.commands import example_cases
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import ForStmt, Function, Stmt, WhileStmt
 from pypto._src.passes.pass_manager import PassManager
@@ -156,9 +156,9 @@ def _life(first: ProgramPoint, second: ProgramPoint, *, carried: bool) -> list[t
 
 def kernels(name: str | None) -> Iterator[tuple[str, Function, Function, SyncReport, float]]:
     """Yield the kernels of the examples: before and after InsertSync, its report and seconds."""
-    folder = demo.examples_directory()
+    folder = example_cases.examples_directory()
     assert folder is not None
-    for case in demo.cases(folder):
+    for case in example_cases.cases(folder):
         if name is not None and name not in case.name:
             continue
         manager = PassManager()

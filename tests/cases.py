@@ -36,7 +36,7 @@ from pypto._src.ops import (
     testing,
 )
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.rules import CASTS
+from pypto._src.ops.rules.type_rules import CASTS
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]

@@ -16,7 +16,7 @@ from pypto._src.errors import ConversionError, OpError
 from pypto._src.ir.array_types import same_dims
 from pypto._src.ops.conversion import CONVERSIONS, converted
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.rules import broadcast, describe
+from pypto._src.ops.rules.type_rules import broadcast, describe
 
 D, M = ir.DataType, ir.MemorySpace
 SPAN = ir.Span("kernel.py", 3, 7)

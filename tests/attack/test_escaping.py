@@ -14,7 +14,7 @@ import pytest
 
 from pypto import ir
 from pypto._src.build_output import cce_files
-from pypto._src.demo import Case, cases
+from pypto._src.commands.example_cases import Case, cases
 from pypto._src.driver import compile_program, entry_function, kernels_of
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.cpp.options import CppOptions

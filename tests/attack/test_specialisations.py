@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import pypto.language as pl
-from pypto._src import jit as jit_module
 from pypto._src.driver import INCLUDE
+from pypto._src.jit import decorator as jit_module
 from pypto._src.run.native import load_kernel
 from pypto._src.run.toolchain import Toolchain
 from tests.attack.specialisations import usage

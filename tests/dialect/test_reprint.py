@@ -11,7 +11,7 @@ import pytest
 
 import pypto.language as pl
 from pypto import ir
-from pypto._src.demo import Case, cases, examples_directory
+from pypto._src.commands.example_cases import Case, cases, examples_directory
 from pypto._src.dialect.evaluate import evaluate
 from pypto._src.dialect.printer import print_source
 from pypto._src.dialect.reader import Source, parse

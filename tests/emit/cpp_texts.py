@@ -14,7 +14,7 @@ from random import Random
 
 import pypto.language as pl
 from pypto import ir
-from pypto._src.demo import cases
+from pypto._src.commands.example_cases import cases
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.ir.roles import kernels
 from pypto._src.ir.stmts import Function

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pypto.language as pl
 from pypto import ir
-from pypto._src.demo import cases
+from pypto._src.commands.example_cases import cases
 from pypto._src.emit.pto.generate import PTOCodegen
 from pypto._src.ir.roles import kernels
 from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pypto._src.build_output import cce_files
-from pypto._src.demo import Case, cases, relative_error
+from pypto._src.commands.example_cases import Case, cases, relative_error
 from pypto._src.driver import INCLUDE, compile_program, entry_function
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.interp.evaluate import Evaluator
@@ -132,7 +132,7 @@ import sys
 from pathlib import Path
 import numpy as np
 from pypto._src import driver
-from pypto._src.demo import cases, relative_error
+from pypto._src.commands.example_cases import cases, relative_error
 from pypto._src.run.toolchain import find_toolchain
 
 driver.find_toolchain = lambda: find_toolchain(sanitize=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pypto._src.demo import relative_error
+from pypto._src.commands.example_cases import relative_error
 from pypto._src.driver import TargetName, compile_program
 from tests.examples.emitted import Emitted
 from tests.natively import compiler

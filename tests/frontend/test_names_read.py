@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from pypto._src.captures import Path, names_read
+from pypto._src.jit.captures import Path, names_read
 
 READ: dict[str, tuple[str, dict[str, list[Path]]]] = {
     "arguments": (

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pypto import ir
-from pypto._src.demo import Case, cases
+from pypto._src.commands.example_cases import Case, cases
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.errors import InternalError, PyptoError
 from pypto._src.ir.array_types import exprs_of_type

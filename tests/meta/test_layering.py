@@ -61,7 +61,7 @@ ir
 targets
 backend
 ops.define
-ops.rules
+ops.rules ops.rules.type_rules
 ops.*
 ops
 interp.*
@@ -112,9 +112,9 @@ run.*
 run
 build_output
 checks driver
-captures
-jit
-demo
+jit jit.captures
+jit.decorator
+commands.example_cases
 commands.programs commands.cli_options
 commands.*
 commands

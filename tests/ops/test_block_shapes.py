@@ -19,7 +19,7 @@ from pypto._src.ir.stmts import Program
 from pypto._src.ir.types import MemRefType, ScalarType, UnknownType, same_type, scalar_type
 from pypto._src.ops import layout, matmul, memory, reduce, testing
 from pypto._src.ops.lookup import create_op_call
-from pypto._src.ops.rules import BOXED
+from pypto._src.ops.rules.type_rules import BOXED
 from tests.cases import AnyOp, Array, call
 from tests.ops.arrays import apply
 

@@ -25,7 +25,7 @@ from pypto._src.ops.layout import (
     reshape,
     tile_spaces,
 )
-from pypto._src.ops.rules import BOXED
+from pypto._src.ops.rules.type_rules import BOXED
 from tests.cases import call
 
 D = DataType

@@ -23,9 +23,9 @@ from pypto._src.ir.array_types import TileType, TileView
 from pypto._src.ir.exprs import ConstFloat, ConstInt, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ops import bitwise, compare_select, elementwise, reduce, ternary
-from pypto._src.ops.casts import steps
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.promotion import Mixing
+from pypto._src.ops.promotion.casts import steps
+from pypto._src.ops.promotion.mixing import Mixing
 from pypto._src.passes.memory.init_mem_ref import InitMemRef
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.run.native import NativeKernel

@@ -12,7 +12,7 @@ import pytest
 from pypto._src.dtypes import DataType
 from pypto._src.interp.scalars import wrapper
 from pypto._src.ops import elementwise, layout, matmul, memory, reduce, tensor_math
-from pypto._src.ops.rules import CASTS, cast_steps, poison
+from pypto._src.ops.rules.type_rules import CASTS, cast_steps, poison
 from tests.cases import CASES, AnyOp, Array, Case, build_call
 from tests.ops.arrays import apply, apply_call, array
 

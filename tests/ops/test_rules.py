@@ -25,7 +25,7 @@ from pypto._src.ops import (
     system,
     tensor,
 )
-from pypto._src.ops.rules import BOXED, describe
+from pypto._src.ops.rules.type_rules import BOXED, describe
 from tests.cases import AnyOp, call
 
 D = DataType

@@ -33,10 +33,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pypto import ir
-from pypto._src import demo
 from pypto._src.analysis.accesses import Accesses
 from pypto._src.analysis.affine import trip_count
 from pypto._src.analysis.stmt_tree import call_of, number, points_in, rewrite
+from pypto._src.commands import example_cases
 from pypto._src.diagnostics import DiagnosticSeverity
 from pypto._src.errors import EvaluationError
 from pypto._src.interp.evaluate import Env, Plan, Run
@@ -287,9 +287,9 @@ def _arguments(function: Function, count: int) -> list[Any]:
 
 def examples() -> Iterator[Kernel]:
     """Yield the kernels of every example, each with the runs that differ."""
-    folder = demo.examples_directory()
+    folder = example_cases.examples_directory()
     assert folder is not None
-    for case in demo.cases(folder):
+    for case in example_cases.cases(folder):
         lowered = PassManager().run_passes(case.program)
         evaluator = StrictEvaluator(lowered)
         evaluator.calls = []

@@ -19,9 +19,10 @@ from pypto._src.ir.opdef import op_of
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.ir.verify.verifier import IRVerifier
-from pypto._src.ops import elementwise, layout, reduce, rules
+from pypto._src.ops import elementwise, layout, reduce
 from pypto._src.ops.conversion import CONVERSIONS, core_of
 from pypto._src.ops.define import REGISTRY
+from pypto._src.ops.rules import type_rules
 from pypto._src.passes.pass_manager import PassManager
 from pypto._src.passes.properties import IRProperty
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
@@ -555,7 +556,7 @@ def _is_done(row: Any) -> bool:
         return dtype in elementwise.exp.dtypes or _has_cast(dtype, D.FP32)
     if name == "cast":
         target = kwargs["target_type"]
-        return target is dtype or target in rules.CASTS.get(dtype, ())
+        return target is dtype or target in type_rules.CASTS.get(dtype, ())
     if name == "matmul":
         out = kwargs["out_dtype"] or dtype
         stored = {D.FP32, D.FP16, D.BF16} if dtype.is_float() else {D.INT32}
@@ -576,7 +577,7 @@ def _is_done(row: Any) -> bool:
 
 
 def _has_cast(source: DataType, target: DataType) -> bool:
-    return rules.cast_steps(source, target) is not None
+    return type_rules.cast_steps(source, target) is not None
 
 
 def test_every_op_has_a_row() -> None:

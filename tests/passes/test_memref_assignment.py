@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pypto._src.analysis.stmt_tree import Retype
-from pypto._src.demo import Case, cases
+from pypto._src.commands.example_cases import Case, cases
 from pypto._src.errors import InternalError
 from pypto._src.frontend.parse_text import parse_program
 from pypto._src.ir.stmts import Function, Program

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import pypto.language as pl
-from pypto._src import demo
+from pypto._src.commands import example_cases
 from pypto._src.diagnostics import Diagnostic, render
 from pypto._src.ir.stmts import Program
 from pypto._src.lint.parallel_loops import check_parallel
@@ -190,9 +190,9 @@ def test_kernels(body: str, wanted: list[str]) -> None:
 
 def test_examples_are_clean() -> None:
     """Nothing is said of the parallel loops of the examples."""
-    directory = demo.examples_directory()
+    directory = example_cases.examples_directory()
     assert directory is not None
-    assert all(not check_parallel(case.program) for case in demo.cases(directory))
+    assert all(not check_parallel(case.program) for case in example_cases.cases(directory))
 
 
 HOST = """\

@@ -9,8 +9,8 @@ import pytest
 
 import pypto.language as pl
 from pypto import passes
-from pypto._src import demo
 from pypto._src.analysis.interval_sets import missing, repeated, shifted, union
+from pypto._src.commands import example_cases
 from pypto._src.diagnostics import Diagnostic, render
 from pypto._src.ir.exprs import ConstBool
 from pypto._src.ir.stmts import IfStmt, Program, Stmt
@@ -360,10 +360,10 @@ def test_hosts(body: str, wanted: list[str]) -> None:
     assert messages(HOST, body) == wanted
 
 
-def examples() -> dict[str, demo.Case]:
-    directory = demo.examples_directory()
+def examples() -> dict[str, example_cases.Case]:
+    directory = example_cases.examples_directory()
     assert directory is not None
-    return {case.name: case for case in demo.cases(directory)}
+    return {case.name: case for case in example_cases.cases(directory)}
 
 
 def test_examples_are_clean() -> None:

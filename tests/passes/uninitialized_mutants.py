@@ -23,8 +23,8 @@ import numpy as np
 
 import pypto.language as pl
 from pypto import ir
-from pypto._src import demo
 from pypto._src.analysis.stmt_tree import Block, ProgramPoint, call_of, number, points_in, rewrite
+from pypto._src.commands import example_cases
 from pypto._src.diagnostics import Diagnostic
 from pypto._src.driver import compile_program
 from pypto._src.errors import EvaluationError, PyptoError
@@ -120,7 +120,7 @@ def _created(call: Call) -> Call | None:
 # --------------------------------------------------------------------------------------------
 
 
-def verdict(case: demo.Case, program: ir.Program) -> str:
+def verdict(case: example_cases.Case, program: ir.Program) -> str:
     """Return what a strict run of a mutant of an example finds: a slug, ``left``, or nothing.
 
     ``left`` is said of outputs with elements that nothing has written: they are as before the run.
@@ -219,9 +219,9 @@ def drawn(seed: int, most: int) -> list[tuple[Mutant, str]]:
 def main(programs: int) -> None:
     """Print how often check and runs agree."""
     counts: Counter[tuple[str, str, str]] = Counter()
-    directory = demo.examples_directory()
+    directory = example_cases.examples_directory()
     assert directory is not None
-    for case in demo.cases(directory):
+    for case in example_cases.cases(directory):
         for mutant in mutants(case.program):
             found = ", ".join(dict.fromkeys(each.rule_name for each in mutant.findings))
             counts[mutant.kind, found, verdict(case, mutant.program)] += 1

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pypto._src import cli, demo
+from pypto._src import cli
 from pypto._src.commands import demo as demo_command
+from pypto._src.commands import example_cases
 from pypto._src.commands import run as run_command
-from pypto._src.demo import relative_error
+from pypto._src.commands.example_cases import relative_error
 from pypto._src.run.toolchain import find_toolchain
 from tests.natively import compiler
 
@@ -832,7 +833,7 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "examples"
     folder.mkdir()
     (folder / "double.py").write_text(EXAMPLE)
-    monkeypatch.setattr(demo, "examples_directory", lambda: folder)
+    monkeypatch.setattr(example_cases, "examples_directory", lambda: folder)
     return tmp_path / "code"
 
 
@@ -862,7 +863,7 @@ def test_demo_without_a_compiler(
 ) -> None:
     """Without a compiler a notice says so, and the interpreter runs alone."""
     monkeypatch.setattr(demo_command, "find_toolchain", lambda: None)
-    monkeypatch.setattr(demo, "find_toolchain", lambda: None)
+    monkeypatch.setattr(example_cases, "find_toolchain", lambda: None)
     lines = output(capsys, "demo", "right", "-o", str(example)).splitlines()
     assert lines[0].startswith("The examples run in the interpreter only: no C++ compiler")
     assert [line.split()[0] for line in lines if " error " in line] == ["interpreter"]

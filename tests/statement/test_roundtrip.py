@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pypto.language as pl
 from pypto import ir
-from pypto._src.demo import Case, cases
+from pypto._src.commands.example_cases import Case, cases
 from pypto._src.errors import PassError
 from pypto._src.statement.form import to_statement_form
 from tests.frontend.test_roundtrip import Writer

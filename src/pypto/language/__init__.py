@@ -70,9 +70,9 @@ DN = TensorLayout.DN
 NZ = TensorLayout.NZ
 
 if TYPE_CHECKING:
-    from pypto._src.jit import jit
+    from pypto._src.jit.decorator import jit
 else:  # to a type checker it would stand for any name
-    __getattr__ = lazy_names(__name__, {"jit": "pypto._src.jit"})
+    __getattr__ = lazy_names(__name__, {"jit": "pypto._src.jit.decorator"})
 
 __all__ = [
     "BF16",

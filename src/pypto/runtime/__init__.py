@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from pypto._src.demo import Case
+from pypto._src.commands.example_cases import Case
 from pypto._src.driver import CompiledProgram
 from pypto._src.driver import compile_program as compile
 from pypto._src.lazy import lazy_names

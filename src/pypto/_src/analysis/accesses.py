@@ -26,8 +26,7 @@ from pypto._src.ir.opdef import INTS, TILE, OpDef, aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, YieldStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ir.unchecked import checked_var, with_args, with_memref
-from pypto._src.ops.completion_order import completes_in_order
-from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
+from pypto._src.ops.system import bar_all, bar_m, bar_v, completes_in_order, sync_dst, sync_src
 from pypto._src.records import NamedTuple
 
 SYNC_OPS: Final = frozenset((sync_src, sync_dst, bar_v, bar_m, bar_all))

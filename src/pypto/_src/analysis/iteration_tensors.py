@@ -27,7 +27,7 @@ from pypto._src.ir.exprs import Call, ConstInt, GlobalVar, MakeTuple, Var, const
 from pypto._src.ir.inspect.source_names import size_text, user_name
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import Program
-from pypto._src.ops.rules import called
+from pypto._src.ops.rules.type_rules import called
 from pypto._src.records import NamedTuple
 
 OUTSIDE: Final = "out-of-bounds"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pypto._src import demo
+from pypto._src.commands import example_cases
 from pypto._src.commands.cli_options import Commands, duration, json_words, print_json
 from pypto._src.diagnostics import wants_colour
 from pypto._src.errors import CallError
@@ -31,10 +31,10 @@ def add(commands: Commands) -> None:
 
 
 def _demo(args: argparse.Namespace) -> int:
-    directory = demo.examples_directory()
+    directory = example_cases.examples_directory()
     if directory is None:
         raise CallError("the examples are not installed", slug="examples")
-    cases = demo.cases(directory)
+    cases = example_cases.cases(directory)
     known = [case.name for case in cases]
     for name in args.names:
         if name not in known:
@@ -45,9 +45,9 @@ def _demo(args: argparse.Namespace) -> int:
     if not args.json:
         how = "The examples run in the interpreter only: " + no_compiler_message()
         print(how if toolchain is None else f"C++ compiler: {toolchain.label}")
-    reports: list[demo.Report] = []
+    reports: list[example_cases.Report] = []
     for case in chosen:
-        report = demo.run_case(case, Path(args.output))
+        report = example_cases.run_case(case, Path(args.output))
         reports.append(report)
         if not args.json:
             _print_report(report)
@@ -56,7 +56,7 @@ def _demo(args: argparse.Namespace) -> int:
     return 0 if all(report.is_good for report in reports) else 1
 
 
-def _print_report(report: demo.Report) -> None:
+def _print_report(report: example_cases.Report) -> None:
     print(f"\n{report.name}")
     for outcome in report.outcomes:
         judged = "<=" if outcome.error <= report.bound else "EXCEEDS"
@@ -70,7 +70,7 @@ def _print_report(report: demo.Report) -> None:
     sys.stdout.flush()
 
 
-def _report_row(report: demo.Report) -> dict[str, Any]:
+def _report_row(report: example_cases.Report) -> dict[str, Any]:
     return {
         "name": report.name,
         "good": report.is_good,

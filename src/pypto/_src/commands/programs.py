@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pypto._src import demo
+from pypto._src.commands import example_cases
 from pypto._src.diagnostics import Span, spelled_like
 from pypto._src.errors import CallError, PyptoError
 from pypto._src.frontend.parse_text import definitions, is_printed_text, parse_program
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.jit import JitFunction
+from pypto._src.jit.decorator import JitFunction
 from pypto._src.statement.reader import from_statement_text, is_statement_text
 
 _Kind = TypeVar("_Kind", Program, Function)
@@ -30,7 +30,7 @@ def load(text: str) -> Program:
     return load_case(text)[0]
 
 
-def load_case(text: str) -> tuple[Program, demo.Case | None]:
+def load_case(text: str) -> tuple[Program, example_cases.Case | None]:
     """Return the program that ``FILE[:NAME]`` means, and the example's case that it is, if any.
 
     Raises:
@@ -48,7 +48,7 @@ def load_case(text: str) -> tuple[Program, demo.Case | None]:
     if name is not None and name not in found and isinstance(variables.get(name), JitFunction):
         raise _only_jitted(f"{path} defines no program {name!r}", [name])
     program = _chosen(path, name, found)
-    cases: Sequence[demo.Case] = variables.get("CASES", ())
+    cases: Sequence[example_cases.Case] = variables.get("CASES", ())
     return program, next((case for case in cases if case.program is program), None)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pypto._src import build_output, demo
+from pypto._src import build_output
+from pypto._src.commands import example_cases
 from pypto._src.commands.cli_options import (
     Commands,
     cpp_words,
@@ -158,7 +159,7 @@ def _drawn(args: argparse.Namespace) -> Tasks | Calls:
     if not args.sizes and (args.static or (case is None and depends_on_values(program, entry))):
         return calls_of(program, entry)
     if case is not None and not args.sizes:
-        values = case.inputs(np.random.default_rng(demo.SEED))
+        values = case.inputs(np.random.default_rng(example_cases.SEED))
     else:
         compiled = compile_program(program, "interpreter", entry=entry)
         values = random_arguments(compiled, args.sizes)

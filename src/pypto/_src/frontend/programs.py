@@ -38,7 +38,7 @@ from pypto._src.ir.traversal.queries import calls_of, uses
 from pypto._src.ir.traversal.walk import children
 from pypto._src.ir.types import Type
 from pypto._src.ir.unchecked import checked_var
-from pypto._src.ops.rules import called
+from pypto._src.ops.rules.type_rules import called
 
 _CALLED_OUTSIDE: Final[dict[Function, tuple[Function, ...]]] = {}
 """Functions that a function outside any program calls; a program that takes it takes these."""

@@ -41,8 +41,7 @@ from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.completion_order import completes_in_order
-from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
+from pypto._src.ops.system import bar_all, bar_m, bar_v, completes_in_order, sync_dst, sync_src
 
 if TYPE_CHECKING:
     import numpy as np

@@ -34,7 +34,7 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import memory
-from pypto._src.ops.rules import called
+from pypto._src.ops.rules.type_rules import called
 from pypto._src.records import NamedTuple
 
 _MOST_STEPS: Final = 20_000

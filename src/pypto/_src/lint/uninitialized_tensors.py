@@ -32,7 +32,7 @@ from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, IfStmt, Program
 from pypto._src.ir.traversal.queries import call_order
 from pypto._src.ops import tensor_math
-from pypto._src.ops.rules import called, dims
+from pypto._src.ops.rules.type_rules import called, dims
 from pypto._src.records import NamedTuple
 
 OUTPUT: Final = "out-never-written"

@@ -23,7 +23,7 @@ from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, BreakStmt, ForStmt, Function, IfStmt, ReturnStmt
 from pypto._src.lint.uninitialized_iterations import Reads, uninitialized_reads
 from pypto._src.ops import memory
-from pypto._src.ops.rules import called, dims
+from pypto._src.ops.rules.type_rules import called, dims
 from pypto._src.records import NamedTuple
 
 RULE: Final = "uninitialized-tile"

@@ -25,8 +25,8 @@ from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
 from pypto._src.ops.elementwise import beside, on_filled
 from pypto._src.ops.layout import is_column, reshape, with_valid
 from pypto._src.ops.memory import create_tile, scratch_like
-from pypto._src.ops.promotion import Mixing
-from pypto._src.ops.rules import (
+from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.rules.type_rules import (
     called,
     check_element,
     check_same_dtype,
@@ -38,7 +38,7 @@ from pypto._src.ops.rules import (
     tile_and_scalar,
     two_tiles,
 )
-from pypto._src.ops.valid import equal_part, on_all, valid_or_all
+from pypto._src.ops.rules.valid_parts import equal_part, on_all, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np

@@ -40,8 +40,9 @@ from pypto._src.ops.define import (
 from pypto._src.ops.elementwise import beside, cast, expands, leaky, maximum, mul
 from pypto._src.ops.layout import is_column, reread, reshape, with_valid
 from pypto._src.ops.memory import create_tile, full, scratch_like, vec_move
-from pypto._src.ops.promotion import Mixing
-from pypto._src.ops.rules import (
+from pypto._src.ops.promotion.casts import SIGNED_OF, signed
+from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.rules.type_rules import (
     attribute,
     called,
     check_operands,
@@ -52,9 +53,15 @@ from pypto._src.ops.rules import (
     tile_and_scalar,
     two_tiles,
 )
+from pypto._src.ops.rules.valid_parts import (
+    all_of,
+    equal_part,
+    name_of_all,
+    on_all,
+    same_part,
+    valid_or_all,
+)
 from pypto._src.ops.ternary import three_operands
-from pypto._src.ops.unsigned import SIGNED_OF, signed
-from pypto._src.ops.valid import all_of, equal_part, name_of_all, on_all, same_part, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np

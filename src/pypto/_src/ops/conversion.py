@@ -21,10 +21,11 @@ from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import OpDef, literal, op_of, spelling
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.lazy import lazy_module
-from pypto._src.ops import broadcasting, elementwise, layout, memory, promotion, reduce, tensor_math
-from pypto._src.ops import casts as retype
+from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
 from pypto._src.ops.lookup import create_op_call, get_op
-from pypto._src.ops.rules import broadcast, cast_steps
+from pypto._src.ops.promotion import broadcasting, mixing
+from pypto._src.ops.promotion import casts as retype
+from pypto._src.ops.rules.type_rules import broadcast, cast_steps
 from pypto._src.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ def _two_tiles(op: AnyOp) -> Conversion:
         return _rounded(ctx, on_equal(ctx, lhs, rhs, span), dtype)
 
     def on_equal(ctx: ConversionContext, lhs: Expr, rhs: Expr, span: Span) -> Expr:
-        assert isinstance(op.mixing, promotion.Mixing)
+        assert isinstance(op.mixing, mixing.Mixing)
         found = broadcasting.spread_alone(op.mixing.spread, lhs, rhs, span)
         if found is not None:
             return found

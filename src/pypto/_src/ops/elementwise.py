@@ -18,13 +18,13 @@ from pypto._src.ir.exprs import Call, Cast, ConstFloat, Expr, MakeTuple
 from pypto._src.ir.opdef import ROUND_MODES, Decomposition, OpDef, Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.broadcasting import Spread
-from pypto._src.ops.casts import block_op_of
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
 from pypto._src.ops.layout import reshape, tile_type
 from pypto._src.ops.memory import full
-from pypto._src.ops.promotion import Mixing
-from pypto._src.ops.rules import (
+from pypto._src.ops.promotion.broadcasting import Spread
+from pypto._src.ops.promotion.casts import block_op_of, on_signed
+from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.rules.type_rules import (
     CASTS,
     RoundMode,
     attribute,
@@ -38,8 +38,7 @@ from pypto._src.ops.rules import (
     tile_and_scalar,
     two_tiles,
 )
-from pypto._src.ops.unsigned import on_signed
-from pypto._src.ops.valid import part_of_first, same_part
+from pypto._src.ops.rules.valid_parts import part_of_first, same_part
 
 if TYPE_CHECKING:
     import numpy as np

@@ -40,7 +40,7 @@ from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import BY_PYTHON_NAME, STORABLE, Axis, Ints, Tile, block_op, target_form
-from pypto._src.ops.rules import (
+from pypto._src.ops.rules.type_rules import (
     BOXED,
     attribute,
     called,

@@ -18,7 +18,7 @@ from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import REGISTRY, Tile, block_op
 from pypto._src.ops.layout import tile_type, with_valid
-from pypto._src.ops.rules import (
+from pypto._src.ops.rules.type_rules import (
     broadcast,
     called,
     check_element,
@@ -29,7 +29,7 @@ from pypto._src.ops.rules import (
     operand_name,
     refuse,
 )
-from pypto._src.ops.valid import valid_or_all
+from pypto._src.ops.rules.valid_parts import valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np

@@ -28,7 +28,6 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
 from pypto._src.ir.opdef import RESULT, Complete, Operands, not_whole, space_of_number
 from pypto._src.ir.types import MemRefType, Type, scalar_type
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.boxes import check_region, elements, part_of, part_type, place_in_rows, region
 from pypto._src.ops.define import (
     FLOATS,
     STORABLE,
@@ -51,7 +50,15 @@ from pypto._src.ops.layout import (
     with_valid,
 )
 from pypto._src.ops.matmul import OPERANDS
-from pypto._src.ops.rules import (
+from pypto._src.ops.rules.boxes import (
+    check_region,
+    elements,
+    part_of,
+    part_type,
+    place_in_rows,
+    region,
+)
+from pypto._src.ops.rules.type_rules import (
     FROM_MAT,
     attribute,
     broadcast,
@@ -69,7 +76,7 @@ from pypto._src.ops.rules import (
     poison,
     refuse,
 )
-from pypto._src.ops.valid import all_of, check_sizes, given, name_of_all, same_part
+from pypto._src.ops.rules.valid_parts import all_of, check_sizes, given, name_of_all, same_part
 
 if TYPE_CHECKING:
     import numpy as np

@@ -54,7 +54,7 @@ from pypto._src.ops.reduce import (
     row_min,
     sum,
 )
-from pypto._src.ops.rules import RoundMode
+from pypto._src.ops.rules.type_rules import RoundMode
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, read
 from pypto._src.ops.tensor_math import assemble

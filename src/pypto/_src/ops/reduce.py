@@ -22,8 +22,9 @@ from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Ints, Tile, bloc
 from pypto._src.ops.elementwise import add, adds, div, mul, sub, subs
 from pypto._src.ops.layout import is_column, reread, reshape, tile_type, with_valid
 from pypto._src.ops.memory import create_tile, scratch_like
-from pypto._src.ops.promotion import Mixing
-from pypto._src.ops.rules import (
+from pypto._src.ops.promotion.casts import is_unsigned, on_signed, signed
+from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.rules.type_rules import (
     attribute,
     called,
     check_operands,
@@ -34,8 +35,7 @@ from pypto._src.ops.rules import (
     plain_tile,
     refuse,
 )
-from pypto._src.ops.unsigned import is_unsigned, on_signed, signed
-from pypto._src.ops.valid import beside_column, beside_row, reduced_rows, valid_or_all
+from pypto._src.ops.rules.valid_parts import beside_column, beside_row, reduced_rows, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from pypto._src.errors import OpError
+from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import PipeType
+from pypto._src.ir.exprs import Call
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type, UnknownType
 from pypto._src.ops.define import system_op
@@ -111,3 +113,21 @@ def bar_m() -> None:
 def bar_all() -> None:
     """Let all pipes of the core finish their work so far before any begins more."""
     ...
+
+
+SMALL_CUBE: Final = 10
+"""Below this many 16 x 16 fractals of the result the matrix unit needs a barrier between two
+writes of one accumulator; at or above it they complete in order (hardware sheet, 2.4)."""
+
+
+def completes_in_order(call: Call, pipe: PipeType) -> bool:
+    """True if ``call`` starts when everything before it on its pipe is complete."""
+    if pipe is PipeType.S:
+        return True
+    kind = call.type
+    if pipe is not PipeType.M or not isinstance(kind, TileType):
+        return False
+    shape = static_shape(kind)
+    if shape is None or len(shape) != 2:
+        return False
+    return -(-shape[0] // 16) * -(-shape[1] // 16) >= SMALL_CUBE

@@ -14,7 +14,6 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type, scalar_type
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.boxes import elements, region
 from pypto._src.ops.define import (
     ANY,
     BY_PYTHON_NAME,
@@ -25,7 +24,8 @@ from pypto._src.ops.define import (
     Tensor,
     tensor_op,
 )
-from pypto._src.ops.rules import (
+from pypto._src.ops.rules.boxes import elements, region
+from pypto._src.ops.rules.type_rules import (
     attribute,
     called,
     describe,

@@ -20,9 +20,9 @@ from pypto._src.ir.opdef import OpDef, Operands, TypeRule
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, reduce
-from pypto._src.ops.boxes import region
 from pypto._src.ops.define import STORABLE, Axis, Ints, Numpy, Offsets, Scalar, Tensor, tensor_op
-from pypto._src.ops.rules import (
+from pypto._src.ops.rules.boxes import region
+from pypto._src.ops.rules.type_rules import (
     RoundMode,
     attribute,
     broadcast,

@@ -12,9 +12,14 @@ from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, Scalar, Tile, block_op
 from pypto._src.ops.elementwise import add, adds, beside, sub, subs
-from pypto._src.ops.promotion import Mixing
-from pypto._src.ops.rules import check_operands, check_same_dtype, check_same_shape, plain_tile
-from pypto._src.ops.valid import equal_part
+from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.rules.type_rules import (
+    check_operands,
+    check_same_dtype,
+    check_same_shape,
+    plain_tile,
+)
+from pypto._src.ops.rules.valid_parts import equal_part
 
 if TYPE_CHECKING:
     import numpy as np

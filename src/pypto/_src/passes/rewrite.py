@@ -25,7 +25,7 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.types import ScalarType, same_type
-from pypto._src.ops.rules import describe
+from pypto._src.ops.rules.type_rules import describe
 from pypto._src.passes.pass_base import Pass
 from pypto._src.records import NamedTuple
 

@@ -28,7 +28,7 @@ from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.recursion import nesting, room
 from pypto._src.ir.types import ScalarType, TupleType
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.rules import new_array
+from pypto._src.ops.rules.type_rules import new_array
 from pypto._src.records import NamedTuple
 from pypto._src.run.array_views import Argument, array_view, is_array, is_plain_number, number_in
 from pypto._src.run.dim_solver import Sizes

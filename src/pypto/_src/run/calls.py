@@ -31,7 +31,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.ops import tensor as tensor_ops
-from pypto._src.ops.rules import known_size
+from pypto._src.ops.rules.type_rules import known_size
 from pypto._src.records import NamedTuple
 from pypto._src.run.effects import Effects, effects
 

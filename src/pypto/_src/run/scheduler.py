@@ -118,7 +118,7 @@ class _Report(ctypes.Structure):
     in_kernel: int
     stopped: int
     slug: bytes
-    message: ctypes.Array[ctypes.c_uint8]  # a text, or a report (captures.py)
+    message: ctypes.Array[ctypes.c_uint8]  # a text, or a report (jit/captures.py)
     tasks: int
     peak_bytes: int
     most_open: int

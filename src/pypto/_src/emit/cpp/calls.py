@@ -40,7 +40,7 @@ from pypto._src.ir.opdef import SCALAR, TILE, OpDef, op_of
 from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS
 from pypto._src.ir.types import Type, scalar_type
 from pypto._src.ops.layout import is_column
-from pypto._src.ops.promotion import check_equal
+from pypto._src.ops.promotion.mixing import check_equal
 
 
 def _as_wide(offset: Expr) -> Expr:

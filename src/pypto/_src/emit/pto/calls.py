@@ -23,7 +23,7 @@ from pypto._src.ir.opdef import AXIS, OpDef, aliased, no_form, op_of
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops.layout import is_column
-from pypto._src.ops.promotion import check_equal
+from pypto._src.ops.promotion.mixing import check_equal
 
 
 class Calls:

@@ -16,7 +16,7 @@ from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, Function, WhileStmt
 from pypto._src.ir.traversal.queries import exprs_in, stmts_in, uses
 from pypto._src.ops.layout import effective_view, is_column
-from pypto._src.ops.valid import ELEMENTWISE
+from pypto._src.ops.rules.valid_parts import ELEMENTWISE
 
 
 def whole_rows(function: Function) -> dict[Var, TileType]:

@@ -57,7 +57,7 @@ from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import bitwise, compare_select, elementwise, layout, memory, tensor_math
 from pypto._src.ops.define import OVERLOADS
-from pypto._src.ops.rules import FROM_MAT, check_space
+from pypto._src.ops.rules.type_rules import FROM_MAT, check_space
 from pypto._src.ops.unified import Unified, unified
 from pypto._src.records import NamedTuple
 from pypto._src.suggestions import meant_keyword

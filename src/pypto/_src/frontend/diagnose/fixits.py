@@ -24,7 +24,7 @@ from pypto._src.ir.opdef import INTS, OFFSETS, TENSOR, TILE, OpDef, Param, op_of
 from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import bitwise, layout, matmul, memory
-from pypto._src.ops.rules import known_size
+from pypto._src.ops.rules.type_rules import known_size
 from pypto._src.ops.unified import Unified
 from pypto._src.python_parser import parse_python
 from pypto._src.records import NamedTuple

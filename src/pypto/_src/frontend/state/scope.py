@@ -17,7 +17,7 @@ from pypto._src.ir.array_types import ShapedType, TileType, same_dims, same_vali
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.types import ScalarType, TupleType, Type, same_type
 from pypto._src.ir.unchecked import checked_var
-from pypto._src.ops.rules import cast_text
+from pypto._src.ops.rules.type_rules import cast_text
 from pypto._src.records import NamedTuple
 
 BROKEN: Final = object()

@@ -32,7 +32,7 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr, TupleGetItemExpr, Var
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import EvalStmt
 from pypto._src.ir.types import ScalarType, TupleType, UnknownType
-from pypto._src.ops.rules import called
+from pypto._src.ops.rules.type_rules import called
 
 
 def assign(ctx: Context, node: ast.Assign) -> None:

@@ -53,8 +53,8 @@ from pypto._src.ir.opdef import INTS, OpDef
 from pypto._src.ir.stmts import Function
 from pypto._src.ir.types import ScalarType, TupleType, Type, same_type
 from pypto._src.ops.define import OVERLOADS
+from pypto._src.ops.rules.valid_parts import COMPUTED_SIZE
 from pypto._src.ops.unified import Unified, unified
-from pypto._src.ops.valid import COMPUTED_SIZE
 
 _PURE_NAMES: Final = (
     "abs bool divmod enumerate float getattr hasattr int isinstance len list max min pow "

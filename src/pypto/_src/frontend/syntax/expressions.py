@@ -48,7 +48,8 @@ from pypto._src.ir.exprs import ConstInt, Expr, TupleGetItemExpr, Var
 from pypto._src.ir.opdef import REQUIRED, OpDef
 from pypto._src.ir.stmts import IfStmt, YieldStmt
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
-from pypto._src.ops import rules, tensor
+from pypto._src.ops import tensor
+from pypto._src.ops.rules import type_rules
 from pypto._src.ops.unified import Unified, unified
 
 
@@ -285,7 +286,7 @@ def _cast_tiles(ctx: Context, node: ast.IfExp, a: Expr, b: Expr) -> str | None:
     if not same_dims(a.type.shape, b.type.shape):
         return None
     body, test, orelse = (ctx.source.text(part) for part in (node.body, node.test, node.orelse))
-    cast_text = rules.cast_text(orelse, b.type.dtype, a.type.dtype)
+    cast_text = type_rules.cast_text(orelse, b.type.dtype, a.type.dtype)
     return None if cast_text is None else f"write {body} if {test} else {cast_text}"
 
 

@@ -40,7 +40,7 @@ from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, se
 from pypto._src.ir.types import scalar_type
 from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
 from pypto._src.ops.conversion import on_tiles
-from pypto._src.ops.rules import broadcast, called, dims, known_size
+from pypto._src.ops.rules.type_rules import broadcast, called, dims, known_size
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Target
 

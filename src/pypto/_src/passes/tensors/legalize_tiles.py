@@ -48,7 +48,7 @@ from pypto._src.ir.traversal.queries import defined_by, occurring, stmts_in, var
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.ir.unchecked import checked_var
 from pypto._src.ops.layout import are_in_vec, is_column, reshape, space_in, tile_spaces
-from pypto._src.ops.rules import called
+from pypto._src.ops.rules.type_rules import called
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.passes.structure.flatten_call_expr import with_nested_calls

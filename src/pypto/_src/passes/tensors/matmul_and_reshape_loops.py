@@ -31,7 +31,7 @@ from pypto._src.ir.exprs import (
 from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ops import layout, matmul, memory
 from pypto._src.ops.conversion import on_tiles
-from pypto._src.ops.rules import describe, dims, known_size
+from pypto._src.ops.rules.type_rules import describe, dims, known_size
 from pypto._src.passes.tensors.elementwise_loops import (
     Builder,
     begin_of,

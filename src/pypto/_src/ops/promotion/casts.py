@@ -1,7 +1,8 @@
 """Conversions of tiles to other element types, as the operands of one op are converted.
 
 A conversion is in one step, or in steps that are exact but for the last; between integers of one
-width it reads the same bytes.
+width it reads the same bytes. So do ops on unsigned elements where the instruction takes signed
+ones: sums, differences and products wrap, and have the same bits for both.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import TileType, dtype_of, valid_part
+from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.exprs import Call, Cast, ConstFloat, ConstInt, Expr, Var
 from pypto._src.ir.opdef import OpDef, literal, not_whole
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.layout import reread
-from pypto._src.ops.rules import cast_steps
-from pypto._src.ops.unsigned import SIGNED_OF
+from pypto._src.ops.rules.type_rules import cast_steps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +30,7 @@ else:
     np = lazy_module("numpy")
 
 D = DataType
+SIGNED_OF: Final = {D.UINT8: D.INT8, D.UINT16: D.INT16, D.UINT32: D.INT32}
 _DIGITS: Final = {D.FP32: 24, D.FP16: 11, D.BF16: 8}
 """How many bits of an integer a float holds."""
 
@@ -138,3 +140,30 @@ def converted(array: Array, chain: Sequence[DataType]) -> Array:
             cast: Any = block_op_of("cast").numpy
             array = cast(array, target_type=step, mode="rint")
     return array
+
+
+def is_unsigned(value: Expr) -> bool:
+    """True for a tile of unsigned elements."""
+    return isinstance(value.type, TileType) and value.type.dtype in SIGNED_OF
+
+
+def signed(value: Expr, let: Let) -> Expr:
+    """Return a tile with its elements read as signed ones; anything else as it is."""
+    kind = value.type
+    if not isinstance(kind, TileType) or kind.dtype not in SIGNED_OF:
+        return value
+    return let("signed", reread(value, SIGNED_OF[kind.dtype]))
+
+
+def on_signed(call: Call, let: Let) -> Expr | None:
+    """Return what an op stands for whose bits are the same for signed elements.
+
+    y = neg(x)  ->  s = x as INT32; t = neg(s); y = t as UINT32
+    """
+    if not is_unsigned(call.args[0]):
+        return None
+    op, kind = call.op, call.args[0].type
+    assert isinstance(op, OpDef)
+    assert isinstance(kind, TileType)
+    result = op.call([signed(arg, let) for arg in call.args], call.kwargs, call.span)
+    return reread(let("result", result), kind.dtype)

@@ -16,7 +16,7 @@ from pypto._src.ir.exprs import ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import RESULT, Operands, not_whole
 from pypto._src.ir.types import Type
 from pypto._src.ops.layout import in_boxes, is_column, with_valid
-from pypto._src.ops.rules import called, dims, operand_name, refuse
+from pypto._src.ops.rules.type_rules import called, dims, operand_name, refuse
 
 COMPUTED_SIZE: Final = "valid-computed"
 """The slug of a valid size that is neither a number nor a variable, though it could get a name."""

@@ -18,7 +18,6 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, cast, overload
 
 from pypto._src import knobs
-from pypto._src.captures import Outside, Reader, cells_of, names_read
 from pypto._src.diagnostics import place_of_frame
 from pypto._src.driver import (
     CompiledProgram,
@@ -47,6 +46,7 @@ from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import ConstInt, Var
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.types import ScalarType
+from pypto._src.jit.captures import Outside, Reader, cells_of, names_read
 from pypto._src.lazy import lazy_module
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.records import NamedTuple

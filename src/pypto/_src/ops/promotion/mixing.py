@@ -26,7 +26,8 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import OpDef, Operands, not_whole
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.broadcasting import (
+from pypto._src.ops.layout import BLOCK_BYTES, is_column
+from pypto._src.ops.promotion.broadcasting import (
     NO_SPREAD,
     Spread,
     common,
@@ -36,9 +37,15 @@ from pypto._src.ops.broadcasting import (
     room,
     spread_alone,
 )
-from pypto._src.ops.casts import as_number, as_type, check_whole, converted, steps, tile_of
-from pypto._src.ops.layout import BLOCK_BYTES, is_column
-from pypto._src.ops.rules import (
+from pypto._src.ops.promotion.casts import (
+    as_number,
+    as_type,
+    check_whole,
+    converted,
+    steps,
+    tile_of,
+)
+from pypto._src.ops.rules.type_rules import (
     broadcast,
     called,
     cast_operand,
@@ -54,7 +61,7 @@ from pypto._src.ops.rules import (
     refuse,
     why_not,
 )
-from pypto._src.ops.valid import parts_differ, valid_or_all
+from pypto._src.ops.rules.valid_parts import parts_differ, valid_or_all
 
 if TYPE_CHECKING:
     import numpy as np

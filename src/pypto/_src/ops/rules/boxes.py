@@ -16,7 +16,14 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, as_expr, const_
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type
 from pypto._src.ops.layout import BLOCK_BYTES, effective_view, is_column, tile_type
-from pypto._src.ops.rules import called, check_operands, dims, known_size, operand_name, refuse
+from pypto._src.ops.rules.type_rules import (
+    called,
+    check_operands,
+    dims,
+    known_size,
+    operand_name,
+    refuse,
+)
 
 if TYPE_CHECKING:
     import numpy as np

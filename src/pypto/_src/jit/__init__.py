@@ -1,0 +1,1 @@
+"""Kernels that are specialised and compiled when they are called."""

@@ -1,0 +1,1 @@
+"""How operands of several element types and shapes become equal ones."""

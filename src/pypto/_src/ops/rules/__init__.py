@@ -1,0 +1,1 @@
+"""What definitions share: checks of operands, the valid part of a result, boxes."""
