@@ -21,7 +21,6 @@ from pypto._src.errors import (
     UnsupportedFeatureError,
 )
 from pypto._src.frontend.programs import Alone
-from pypto._src.frontend.source.limits import MOST_ITEMS, item_count
 from pypto._src.frontend.source.python_names import MISSING, Environment, items_of
 from pypto._src.frontend.source.reading import LANGUAGE, PACKAGE, Reading, Unread
 from pypto._src.frontend.source.source import Source
@@ -134,7 +133,7 @@ class ModuleStatements:
             Errors(),
         )
         try:
-            value = ctx.value(node)
+            value: Any = ctx.value(node)
         except ParserTypeError as error:
             if error.slug != "constant-expression":
                 raise
@@ -144,7 +143,7 @@ class ModuleStatements:
             raise self.reading.refused(what, error.place) from None
         if ctx.block or isinstance(value, Call):
             raise self.reading.refused("an op stands outside of a kernel", self.source.span(node))
-        if item_count([value]) > MOST_ITEMS or any(map(_is_long, _exprs(value))):
+        if _is_large(value):
             raise too_large(ctx, node)
         return value
 
@@ -284,6 +283,17 @@ class ModuleStatements:
                 self._define(name, value)
 
 
+def _is_large(value: Any) -> bool:
+    """True if a constant has more parts than there may be: later ones may be made of it."""
+    if not isinstance(value, str | bytes | list | tuple | dict | Expr):
+        return False
+    from pypto._src.frontend.source.limits import MOST_ITEMS, item_count
+
+    if item_count([value]) > MOST_ITEMS:
+        return True
+    return any(part > MOST_ITEMS for expr in _exprs(value) for part, _ in enumerate(walk(expr)))
+
+
 def _exprs(value: Any) -> list[Expr]:
     """Return the expressions in a constant, of which there are few."""
     if isinstance(value, Expr):
@@ -292,8 +302,3 @@ def _exprs(value: Any) -> list[Expr]:
     if isinstance(value, dict):
         items = [*cast("dict[Any, Any]", value).values()]
     return [expr for item in items or () for expr in _exprs(item)]
-
-
-def _is_long(value: Expr) -> bool:
-    """True if an expression has more parts than there may be: sizes of sizes may share them."""
-    return any(count > MOST_ITEMS for count, _ in enumerate(walk(value)))
