@@ -1,18 +1,20 @@
 """How long Ctrl-C takes: from the signal to KeyboardInterrupt at the caller, when all has ended.
 
-    python bench/interrupts.py [--repeat 100]
+    python bench/interrupts.py [--repeat 100] [ROW ...]
 
 Sends SIGINT to itself at a random moment of a run that would go on for hours, or of a compilation.
 `scalars` is a kernel whose loop has no instruction, `kernel` one that loads and stores 4 KiB in
 each iteration; with two threads a second Python thread computes kernels meanwhile. `host` is an
-orchestration that loops without a task, `tasks` one whose tasks, one a thread, are endless. The
-compilations begin with an empty cache, so the signal meets passes, emission or the C++ compiler: of
-one kernel, and of two that compile at once. Prints median and worst in milliseconds.
+orchestration that loops without a task, `tasks` one whose tasks, one a thread, are endless.
+`compile` is the compilation of a text that the cache does not have, so that the signal meets
+passes, emission or the C++ compiler: of one kernel, and of two that compile at once. Prints median
+and worst in milliseconds. Takes about five minutes.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import random
 import signal
@@ -31,6 +33,7 @@ from pypto import runtime
 from pypto._src.run.toolchain import find_toolchain
 
 ENDLESS = 1 << 60
+ROWS = ("kernel", "scalars", "host", "tasks", "compile")
 
 PROGRAM = """
 @pl.program
@@ -99,11 +102,12 @@ def measure(name: str, threads: int, run: Callable[[], Any], longest_s: float, r
     """Print the latencies of a run that the signal meets within so many seconds."""
     found: list[float] = []
     chance = random.Random(0)
-    while len(found) < repeat:
-        seconds = latency(run, chance.uniform(0.02, longest_s))
-        if seconds is not None:
-            found.append(seconds * 1e3)
-    print(f"{name:<20}{threads:>8}{statistics.median(found):>10.1f}{max(found):>10.1f}", flush=True)
+    for _ in range(2 * repeat):  # a compilation may end before the signal
+        if len(found) < repeat:
+            seconds = latency(run, chance.uniform(0.02, longest_s))
+            found += [] if seconds is None else [seconds * 1e3]
+    figures = f"{statistics.median(found):>10.1f}{max(found):>10.1f}" if found else ""
+    print(f"{name:<20}{threads:>8}{len(found):>8}{figures}", flush=True)
 
 
 @contextmanager
@@ -125,39 +129,57 @@ def busy_thread(compiled: Any) -> Generator[None]:
         thread.join()
 
 
+def measure_runs(program: Any, name: str, repeat: int) -> None:
+    """Print the rows of a kernel, or of an orchestration."""
+    compiled = runtime.compile(program, entry=name)
+    if name in ("kernel", "scalars"):
+        array = np.zeros((16, 64), np.float32)
+        measure(name, 1, lambda: compiled(array, ENDLESS), 0.2, repeat)
+        with busy_thread(runtime.compile(program, entry="kernel")):
+            measure(name, 2, lambda: compiled(array, ENDLESS), 0.2, repeat)
+        return
+    array = np.zeros((64, 64), np.float32)
+    for threads in (1, 2):
+        os.environ["PYPTO_NUM_THREADS"] = str(threads)
+        measure(name, threads, lambda: compiled(array, ENDLESS), 0.2, repeat)
+
+
+def measure_compilations(repeat: int) -> None:
+    """Print the rows of compilations: each of another text, so that the cache has none of them."""
+    numbers = itertools.count(1)
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["PYPTO_CACHE_DIR"] = cache
+        for threads, entry in ((1, "kernel"), (2, "both")):
+            os.environ["PYPTO_NUM_THREADS"] = str(threads)
+
+            def compile_another(entry: str = entry) -> None:
+                text = PROGRAM.replace("add(t, 1.0)", f"add(t, {next(numbers)}.0)")
+                text = text.replace("1000003", str(1000003 + next(numbers)))
+                runtime.compile(pl.parse(text), entry=entry)
+
+            compile_another()  # with what all programs share
+            begin = time.perf_counter()
+            compile_another()
+            seconds = time.perf_counter() - begin
+            measure("compile", threads, compile_another, 0.9 * seconds, repeat)
+
+
 def main() -> None:
-    """Measure and print all rows."""
+    """Measure and print all rows, or those that are named."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("rows", nargs="*", help=f"of {', '.join(ROWS)}")
     parser.add_argument("--repeat", type=int, default=100)
-    repeat = parser.parse_args().repeat
+    chosen = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     toolchain = find_toolchain()
     print(toolchain.label if toolchain else "no C++ compiler")
-    print(f"{'ms, of ' + str(repeat):<20}{'threads':>8}{'median':>10}{'worst':>10}")
+    print(f"{'ms':<20}{'threads':>8}{'times':>8}{'median':>10}{'worst':>10}")
     program = pl.parse(PROGRAM)
-    small, large = np.zeros((16, 64), np.float32), np.zeros((64, 64), np.float32)
-    for name in ("kernel", "scalars"):
-        compiled = runtime.compile(program, entry=name)
-        measure(name, 1, lambda run=compiled: run(small, ENDLESS), 0.2, repeat)
-        with busy_thread(runtime.compile(program, entry="kernel")):
-            measure(name, 2, lambda run=compiled: run(small, ENDLESS), 0.2, repeat)
-    for name in ("host", "tasks"):
-        compiled = runtime.compile(program, entry=name)
-        for threads in (1, 2):
-            os.environ["PYPTO_NUM_THREADS"] = str(threads)
-            measure(name, threads, lambda run=compiled: run(large, ENDLESS), 0.2, repeat)
-    for threads, name in ((1, "kernel"), (2, "both")):
-        os.environ["PYPTO_NUM_THREADS"] = str(threads)
-
-        def compile_anew(entry: str = name) -> None:
-            with tempfile.TemporaryDirectory() as cache:
-                os.environ["PYPTO_CACHE_DIR"] = cache
-                runtime.compile(program, entry=entry)
-
-        begin = time.perf_counter()
-        compile_anew()
-        seconds = time.perf_counter() - begin
-        measure("compile", threads, compile_anew, 0.9 * seconds, repeat)
+    for name in chosen.rows or ROWS:
+        if name == "compile":
+            measure_compilations(chosen.repeat)
+        else:
+            measure_runs(program, name, chosen.repeat)
 
 
 if __name__ == "__main__":
