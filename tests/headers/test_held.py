@@ -272,11 +272,12 @@ WAITS = (
     tensor("g", 0, "float", (32, 64))
     + tile("mat", "float", (32, 64), 0, layout="nz", location="Mat")
     + "auto* count = reinterpret_cast<int64_t*>(args[1]);\n"
-    + "TLOAD(mat, g); count[0] = pto::detail::held.count;\n"
+    + "const int& held = pto::detail::kernel_state.held.count;\n"
+    + "TLOAD(mat, g); count[0] = held;\n"
     + "pto::cpu::reset_error(); pto::cpu::allow(gData, 32 * 64 * 4);\n"
-    + "TLOAD(mat, g); count[1] = pto::detail::held.count;\n"
-    + "count[2] = static_cast<int64_t>(mat.GetElement(5, 9)); count[3] = pto::detail::held.count;\n"
-    + "TLOAD(mat, g); pto::cpu::reset_error(); count[4] = pto::detail::held.count;\n"
+    + "TLOAD(mat, g); count[1] = held;\n"
+    + "count[2] = static_cast<int64_t>(mat.GetElement(5, 9)); count[3] = held;\n"
+    + "TLOAD(mat, g); pto::cpu::reset_error(); count[4] = held;\n"
 )
 
 

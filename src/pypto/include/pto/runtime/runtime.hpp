@@ -222,6 +222,26 @@ private:
     static constexpr int64_t kBudgetBytes = 64 << 20;
     static constexpr size_t kJoin = 16;  // so many tasks to wait for become one, which later tasks wait for instead
 
+    // A task that runs. It is over when an earlier one has failed, or when the call is to stop.
+    struct TaskRun : pto::cpu::Run {
+        Call& owner;
+        int64_t order;
+        bool is_callers;  // in the thread that made the call, which looks for signals as well
+
+        TaskRun(Call& call, const Worker& worker, int64_t number)
+            : Run{call.options_.host, &TaskRun::has_ended}, owner(call), order(number), is_callers(worker.number == 0)
+        {
+        }
+        static bool has_ended(Run* run)
+        {
+            TaskRun& self = *static_cast<TaskRun*>(run);
+            if (self.is_callers) {
+                self.owner.is_interrupted();
+            }
+            return self.order > self.owner.failed_at_.load(std::memory_order_acquire);
+        }
+    };
+
     Pool& pool_;
     const Kernel* kernels_;
     int32_t kernel_count_;
@@ -235,6 +255,7 @@ private:
     std::vector<Task*> joined_;
     std::vector<Buffer*> all_buffers_, free_buffers_;
     std::vector<Staged> staged_;
+    TaskRun run_{*this, pool_.caller(), 0};  // of the tasks that run where they are submitted
     std::vector<char*> given_;
 
     alignas(64) std::atomic<Task*> finished_{nullptr};
@@ -269,36 +290,16 @@ private:
 
     // ----- Stopping --------------------------------------------------------------------------------------------------
 
-    // A task that runs. It is over when an earlier one has failed, or when the call is to stop.
-    struct TaskRun : pto::cpu::Run {
-        Call& owner;
-        int64_t order;
-        bool is_callers;  // in the thread that made the call, which looks for signals as well
-
-        TaskRun(Call& call, const Worker& worker, int64_t number)
-            : Run{call.options_.host, &TaskRun::has_ended}, owner(call), order(number), is_callers(worker.number == 0)
-        {
-        }
-        static bool has_ended(Run* run)
-        {
-            TaskRun& self = *static_cast<TaskRun*>(run);
-            if (self.is_callers) {
-                self.owner.is_interrupted();
-            }
-            return self.order > self.owner.failed_at_.load(std::memory_order_acquire);
-        }
-    };
-
     // Only in the caller's thread: lets Python handle the signals that came, and stops the call if a handler raises.
     bool is_interrupted()
     {
-        if (pto::cpu::attention_of(*options_.host) != 0) {
-            stop_if(python_.has_raised());
+        if (__builtin_expect(__atomic_load_n(attention, __ATOMIC_RELAXED) == 0, 1)) {
+            return report_.stopped != 0;
         }
-        return report_.stopped != 0;
+        return stop_if(python_.has_raised());
     }
 
-    void stop_if(bool has_raised)
+    bool stop_if(bool has_raised)
     {
         if (has_raised && report_.stopped == 0) {
             report_.stopped = 1;
@@ -309,6 +310,7 @@ private:
         if (has_failed()) {
             pto::cpu::say_over(*options_.host);  // again: the end of another call may have taken it back
         }
+        return report_.stopped != 0;
     }
 
     void delay(int64_t order) const
@@ -396,7 +398,7 @@ private:
             fail(line, "tensor-size", ("a tensor of the sizes " + list_text(sizes.data(), ndim) + " cannot be made").c_str());
             return nullptr;
         }
-        if (has_failed() || is_interrupted()) {
+        if (has_failed()) {
             return nullptr;
         }
         Buffer* buffer = data != nullptr ? new_buffer() : made_buffer(bytes, line);
@@ -538,7 +540,7 @@ private:
         if (!check_sizes(kernel, params, line) || (!dense && !check_staging(kernel, params, count, line))) {
             return false;
         }
-        if (has_failed() || is_interrupted()) {
+        if (has_failed()) {
             return false;
         }
         if (is_inline_) {
@@ -646,8 +648,8 @@ private:
         Worker& worker = pool_.caller();
         fill(kernel, params, count, dense, worker.words, staged_);
         delay(order_);
-        TaskRun run(*this, worker, order_);
-        const char* error = run_kernel(kernel, worker.words, staged_, worker, run);
+        run_.order = order_;
+        const char* error = run_kernel(kernel, worker.words, staged_, worker, run_);
         order_++;
         if (error != nullptr) {
             note_failure(order_ - 1, line, error);
@@ -908,8 +910,7 @@ private:
             values[static_cast<size_t>(i)] = described(*params[i].tensor);
         }
         // Python would run the handlers at the begin of the op, where nothing catches what they raise.
-        stop_if(python_.look());
-        if (report_.stopped != 0) {
+        if (stop_if(python_.look())) {
             return false;
         }
         Result made{};

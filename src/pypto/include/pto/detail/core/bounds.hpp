@@ -46,8 +46,8 @@ inline thread_local Told told = {};
 // that no other transfer pays for asking; they are known again after that.
 PTO_LEAST inline bool take_refusal()
 {
-    const bool refused = extents.count < 0;
-    extents.count = refused ? -extents.count : extents.count;
+    const bool refused = kernel_state.extents.count < 0;
+    kernel_state.extents.count = refused ? -kernel_state.extents.count : kernel_state.extents.count;
     return refused;
 }
 
@@ -76,12 +76,12 @@ PTO_LEAST inline uintptr_t another_origin(const Asked& asked, uintptr_t origin)
     const uintptr_t at = reinterpret_cast<uintptr_t>(asked.at);
     const Extent* around = nullptr;
     const Extent* tensor = nullptr;
-    for (int i = 0; i < extents.count; ++i) {
-        if (extents.of[i].begin == origin) {
-            tensor = &extents.of[i];
+    for (int i = 0; i < kernel_state.extents.count; ++i) {
+        if (kernel_state.extents.of[i].begin == origin) {
+            tensor = &kernel_state.extents.of[i];
         }
-        if (at >= extents.of[i].begin && at < extents.of[i].end) {
-            around = &extents.of[i];
+        if (at >= kernel_state.extents.of[i].begin && at < kernel_state.extents.of[i].end) {
+            around = &kernel_state.extents.of[i];
         }
     }
     if (tensor == nullptr && around != nullptr) {
@@ -97,7 +97,7 @@ PTO_LEAST inline uintptr_t another_origin(const Asked& asked, uintptr_t origin)
         told.clear();
     }
     told.verb = asked.verb;
-    told.kernel = extents.kernel;
+    told.kernel = kernel_state.extents.kernel;
     told.size = asked.size;
     for (int i = 0; i < 5; ++i) {
         told.n[i] = asked.n[i];
@@ -121,7 +121,7 @@ PTO_LEAST inline void report_range(const char* verb, int64_t begin, int64_t size
     if (core_state.code == kOk) {
         told.clear();
         told.verb = verb;
-        told.kernel = extents.kernel;
+        told.kernel = kernel_state.extents.kernel;
         told.at = begin;
         told.n[0] = size;
         told.n[1] = limit;
@@ -143,11 +143,11 @@ inline void fail_view(int64_t begin, int64_t size, int64_t limit)
 // from `begin` on.
 PTO_LEAST inline void fail_region(int64_t dimension, int64_t begin, int64_t size, int64_t limit)
 {
-    if (detail::extents.count == 0 || dimension > 4) {
+    if (detail::kernel_state.extents.count == 0 || dimension > 4) {
         return;
     }
-    const bool is_first = detail::extents.count > 0;
-    detail::extents.count = is_first ? -detail::extents.count : detail::extents.count;
+    const bool is_first = detail::kernel_state.extents.count > 0;
+    detail::kernel_state.extents.count = is_first ? -detail::kernel_state.extents.count : detail::kernel_state.extents.count;
     if (detail::core_state.code == detail::kOk) {
         if (is_first) {
             detail::told.clear();

@@ -20,23 +20,23 @@ namespace detail {
 
 PTO_COLD inline void drop_held(int index)
 {
-    for (int i = index + 1; i < held.count; ++i) {
-        held.of[i - 1] = held.of[i];
+    for (int i = index + 1; i < kernel_state.held.count; ++i) {
+        kernel_state.held.of[i - 1] = kernel_state.held.of[i];
     }
-    --held.count;
+    --kernel_state.held.count;
 }
 
 PTO_COLD inline void settle_held(int index)
 {
-    const Held note = held.of[index];
+    const Held note = kernel_state.held.of[index];
     drop_held(index);
     note.settle(note);
 }
 
 PTO_COLD inline void settle_bytes(const unsigned char* first, const unsigned char* last)
 {
-    for (int i = 0; i < held.count;) {
-        if (held.of[i].first < last && first < held.of[i].last) {
+    for (int i = 0; i < kernel_state.held.count;) {
+        if (kernel_state.held.of[i].first < last && first < kernel_state.held.of[i].last) {
             settle_held(i);
         } else {
             ++i;
@@ -47,7 +47,7 @@ PTO_COLD inline void settle_bytes(const unsigned char* first, const unsigned cha
 // Makes `bytes` bytes of tile memory what they are said to be.
 PTO_INLINE void settle(const void* first, int64_t bytes)
 {
-    if (__builtin_expect(held.count != 0, 0)) {
+    if (__builtin_expect(kernel_state.held.count != 0, 0)) {
         const unsigned char* p = static_cast<const unsigned char*>(first);
         settle_bytes(p, p + bytes);
     }
@@ -56,8 +56,8 @@ PTO_INLINE void settle(const void* first, int64_t bytes)
 // The global memory [begin, end) is about to be written: loads that still have to read it come first.
 PTO_COLD inline void settle_readers(uintptr_t begin, uintptr_t end)
 {
-    for (int i = 0; i < held.count;) {
-        const Held& note = held.of[i];
+    for (int i = 0; i < kernel_state.held.count;) {
+        const Held& note = kernel_state.held.of[i];
         if (note.from != nullptr && reinterpret_cast<uintptr_t>(note.from) < end &&
             begin < reinterpret_cast<uintptr_t>(note.from_end)) {
             settle_held(i);
@@ -70,8 +70,8 @@ PTO_COLD inline void settle_readers(uintptr_t begin, uintptr_t end)
 // Adds a note. Of what it covers, notes of the same form that it overwrites whole are forgotten, others settled.
 PTO_COLD inline void hold(const Held& note)
 {
-    for (int i = 0; i < held.count;) {
-        const Held& old = held.of[i];
+    for (int i = 0; i < kernel_state.held.count;) {
+        const Held& old = kernel_state.held.of[i];
         if (old.first >= note.last || note.first >= old.last) {
             ++i;
         } else if (old.first == note.first && old.form == note.form && old.count <= note.count &&
@@ -81,18 +81,18 @@ PTO_COLD inline void hold(const Held& note)
             settle_held(i);
         }
     }
-    if (held.count == kMaxHeld) {
+    if (kernel_state.held.count == kMaxHeld) {
         settle_held(0);
     }
-    held.of[held.count++] = note;
+    kernel_state.held.of[kernel_state.held.count++] = note;
 }
 
 // The note on the tile of that form that begins there, or nullptr.
 PTO_COLD inline Held* find_held(const void* first, uint64_t form)
 {
-    for (int i = 0; i < held.count; ++i) {
-        if (held.of[i].first == first && held.of[i].form == form) {
-            return &held.of[i];
+    for (int i = 0; i < kernel_state.held.count; ++i) {
+        if (kernel_state.held.of[i].first == first && kernel_state.held.of[i].form == form) {
+            return &kernel_state.held.of[i];
         }
     }
     return nullptr;

@@ -86,7 +86,6 @@ struct Extents {
     const char* kernel;  // its name, or nullptr
     Extent of[kMaxExtents];
 };
-inline thread_local Extents extents = {};
 
 // Bytes of tile memory for which something is still to be done: see deferred.hpp.
 struct Held {
@@ -103,7 +102,59 @@ struct HeldWork {
     int count;
     Held of[kMaxHeld];
 };
-inline thread_local HeldWork held = {};
+
+// What else a thread knows of the kernel that it runs, for the kernels of this object alone. One variable, because the address of
+// a thread's variable is looked up in a call, which takes as long as the rest of an empty launch.
+struct KernelState {
+    const Launch* launch;  // nullptr outside of one
+    Extents extents;
+    HeldWork held;
+};
+inline thread_local KernelState kernel_state = {};
+
+inline __attribute__((noinline, cold)) bool is_over()
+{
+    const Launch* launch = kernel_state.launch;
+    if (launch == nullptr || launch->run == nullptr) {
+        return false;
+    }
+    return launch->python != nullptr ? launch->python->has_raised() : launch->run->is_over(launch->run);
+}
+
+// Returns if this thread is in no launch.
+inline void leave()
+{
+#if defined(__cpp_exceptions)
+    if (kernel_state.launch != nullptr) {
+        throw Ended();
+    }
+#endif
+}
+
+// The address of a thread's variable, for a register: behind a call the compiler would look it up again.
+template <class T>
+PTO_INLINE T* address_once(T& variable)
+{
+    T* address = &variable;
+    __asm__("" : "+r"(address));
+    return address;
+}
+
+template <class Body>
+inline void enter(const Launch& launch, const Body& body)
+{
+    KernelState* const state = address_once(kernel_state);
+    state->launch = &launch;
+#if defined(__cpp_exceptions)
+    try {
+        body();
+    } catch (const Ended&) {
+    }
+#else
+    body();
+#endif
+    state->launch = nullptr;
+}
 
 // Tile memory and the work buffer of a thread share one large page where the system has them: both are walked in strides
 // that a small page holds one line of. The pages are touched first by the thread that uses them.
@@ -247,7 +298,7 @@ namespace cpu {
 // Fills all tile memory of this thread with one byte.
 inline void poison(uint8_t byte)
 {
-    detail::held.count = 0;
+    detail::kernel_state.held.count = 0;
     if (unsigned char* base = detail::scratch()) {
         std::memset(base, byte, static_cast<std::size_t>(detail::kScratchBytes));
     }
@@ -258,22 +309,22 @@ inline void reset_error()
 {
     detail::core_state.code = detail::kOk;
     detail::core_state.message = nullptr;
-    detail::extents.count = 0;
-    detail::extents.kernel = nullptr;
-    detail::held.count = 0;
+    detail::kernel_state.extents.count = 0;
+    detail::kernel_state.extents.kernel = nullptr;
+    detail::kernel_state.held.count = 0;
 #if defined(PTO_POISON)
     poison(0xff);
 #endif
 }
 // Gives the kernel a name for messages: a string literal.
-inline void name_kernel(const char* name) { detail::extents.kernel = name; }
+inline void name_kernel(const char* name) { detail::kernel_state.extents.kernel = name; }
 // Names a tensor that the kernel may touch. After the first call, TLOAD and TSTORE record an error instead of leaving
 // the named tensors, until reset_error. In that time the tensors must exist, and a tensor that is loaded must be written by
 // nothing but instructions of this thread: loads may be carried out late (deferred.hpp). Name and sizes are for messages; they
 // are not copied.
 inline void allow(const void* first, int64_t bytes, const char* name = nullptr, const int64_t* shape = nullptr, int rank = 0)
 {
-    detail::Extents& known = detail::extents;
+    detail::Extents& known = detail::kernel_state.extents;
     if (known.count < detail::kMaxExtents) {
         const uintptr_t begin = reinterpret_cast<uintptr_t>(first);
         known.of[known.count++] = {begin, begin + static_cast<uintptr_t>(bytes), name, shape, rank};
@@ -335,9 +386,9 @@ const char* launch(Run* run, uint32_t block_idx, uint32_t block_num, const Body&
     }
     reset_error();
     set_block(block_idx, block_num);
-    detail::Launch here{run, python};
-    detail::enter(here, body);
-    return error();
+    detail::CoreState* const core = detail::address_once(detail::core_state);
+    detail::enter(detail::Launch{run, python}, body);
+    return core->message;
 }
 
 }  // namespace cpu

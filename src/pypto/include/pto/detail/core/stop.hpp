@@ -105,45 +105,10 @@ struct Launch {
     cpu::Run* run;
     cpu::PythonCall* python;
 };
-inline thread_local Launch* launched = nullptr;  // the launch that this thread is in
-
-// Returns if this thread is in no launch.
-inline void leave()
-{
-#if defined(__cpp_exceptions)
-    if (launched != nullptr) {
-        throw Ended();
-    }
-#endif
-}
-
-template <class Body>
-inline void enter(Launch& launch, const Body& body)
-{
-    launched = &launch;
-#if defined(__cpp_exceptions)
-    try {
-        body();
-    } catch (const Ended&) {
-    }
-#else
-    body();
-#endif
-    launched = nullptr;
-}
 
 // What the loops of this object look at: `Host::attention` from the first launch on.
 inline int32_t quiet = 0;
 inline int32_t* attention = &quiet;
-
-inline __attribute__((noinline, cold)) bool is_over()
-{
-    const Launch* launch = launched;
-    if (launch == nullptr || launch->run == nullptr) {
-        return false;
-    }
-    return launch->python != nullptr ? launch->python->has_raised() : launch->run->is_over(launch->run);
-}
 
 }  // namespace detail
 }  // namespace pto

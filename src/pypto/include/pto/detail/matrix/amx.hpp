@@ -251,7 +251,7 @@ PTO_COLD inline bool amx_write(bool left, bool by_row, void* tile, int64_t eleme
     const auto write = left ? amx_write_left : by_row ? amx_write_right : amx_write_right_columns;
     const bool normal = write(static_cast<uint16_t*>(tile), width, from, rows, cols);
     if (!normal) {
-        drop_held(held.count - 1);
+        drop_held(kernel_state.held.count - 1);
     }
     return normal;
 }

@@ -67,9 +67,9 @@ PTO_COLD inline void drop(Ahead& a, int index)
 // Notes a tile of `count` lines of `bytes` bytes. One outside of all tensors that the launcher named is none.
 PTO_COLD inline void note_next(Ahead& a, uintptr_t begin, int64_t step, int64_t count, int64_t bytes, bool to_write)
 {
-    bool known = extents.count == 0;
-    for (int i = 0; i < extents.count; ++i) {
-        known = known || (begin >= extents.of[i].begin && begin < extents.of[i].end);
+    bool known = kernel_state.extents.count == 0;
+    for (int i = 0; i < kernel_state.extents.count; ++i) {
+        known = known || (begin >= kernel_state.extents.of[i].begin && begin < kernel_state.extents.of[i].end);
     }
     if (!known) {
         return;

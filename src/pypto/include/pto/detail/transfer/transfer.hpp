@@ -86,7 +86,7 @@ struct Region {
 // True if the region lies in the tensor that the launcher named there, and so do its lines in the lines of the tensor.
 PTO_LIGHT inline bool in_tensor(const Region& region)
 {
-    const Extents& known = extents;
+    const Extents& known = kernel_state.extents;
     for (int i = 0; i < known.count; ++i) {
         if (known.of[i].begin == region.origin && region.begin >= region.origin &&
             region.begin + static_cast<uintptr_t>(region.bytes) <= known.of[i].end) {
@@ -110,7 +110,7 @@ PTO_COLD inline bool in_some_tensor(Region region, const Asked& asked, bool dn, 
     }
     do {
         const int64_t place = static_cast<int64_t>(region.begin - region.origin) / region.size;
-        if (in_tensor(region) && (flat || extents.count == 0 || keeps_dimensions(place, asked.n, asked.step, dn))) {
+        if (in_tensor(region) && (flat || kernel_state.extents.count == 0 || keeps_dimensions(place, asked.n, asked.step, dn))) {
             return true;
         }
         region.origin = another_origin(asked, region.origin);
@@ -139,7 +139,7 @@ PTO_INLINE bool inside(const G& g, const GlobalLines<G>& lines, const char* verb
 template <class G>
 PTO_INLINE void before_write(const G& g, const GlobalLines<G>& lines)
 {
-    if (__builtin_expect(held.count != 0, 0)) {
+    if (__builtin_expect(kernel_state.held.count != 0, 0)) {
         constexpr int64_t size = static_cast<int64_t>(sizeof(typename G::RawDType));
         const uintptr_t begin = reinterpret_cast<uintptr_t>(g.data());
         settle_readers(begin + static_cast<uintptr_t>(lines.reach(false) * size),
@@ -319,7 +319,7 @@ void settle_load(const Held& note)
 PTO_COLD inline bool hold_lines(const void* tile, int64_t tile_bytes, uint64_t form, const void* src, int64_t step,
                                 int64_t count, int64_t bytes, void (*settle)(const Held&))
 {
-    if (extents.count == 0 || step < bytes || bytes <= 0 || count * bytes < kLeastHeldBytes) {
+    if (kernel_state.extents.count == 0 || step < bytes || bytes <= 0 || count * bytes < kLeastHeldBytes) {
         return false;
     }
     unsigned char* first = static_cast<unsigned char*>(const_cast<void*>(tile));
