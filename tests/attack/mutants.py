@@ -4,14 +4,15 @@
 ``KIND``: bytes, ir, statement, pto or python; of ``all``, that many of each. Each ends in a
 `PyptoError` (or Python's own `SyntaxError`), or in a program that is printed and read back equal.
 Anything else stops the run, with the number of the mutant and what it is: a crash, another
-exception, more than `SECONDS`, more than `MEMORY` bytes, a file written, a module imported or a
-process started. Mutant number N of a kind and a seed is always the same: ``--first N`` with a
-count of 1 repeats it.
+exception, more than `SECONDS`, more than `MEMORY` bytes, a file written, a module imported, a
+process started, or the text executed. Mutant number N of a kind and a seed is always the same:
+``--first N`` with a count of 1 repeats it.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import re
 import resource
@@ -24,7 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Final, NamedTuple
 
 import pypto.language as pl
@@ -38,6 +39,7 @@ from tests.properties.ir_values import drawn_program
 
 msgpack = lazy_module("msgpack")
 
+SOURCE_FILE: Final = "mutant.py"
 SECONDS: Final = 10.0  # that one mutant may take; most take a few thousandths
 MEMORY: Final = 1 << 30  # that the process may map beyond what it begins with
 
@@ -187,6 +189,53 @@ def damaged_text(random: Random, text: str, words: Sequence[str]) -> str:
     return text
 
 
+PLANTED: Final = [
+    f"__import__('{PROBE}')",
+    f"open('{PROBE}', 'w')",
+    f"exec('import {PROBE}')",
+    f"eval(\"__import__('{PROBE}')\")",
+    f"(lambda: __import__('{PROBE}'))()",
+    f"[__import__('{PROBE}') for _ in [0]]",
+    f"{{**{{'a': open('{PROBE}', 'w')}}}}",
+    f"f\"{{__import__('{PROBE}')}}\"",
+    f"(pl.load, __import__('{PROBE}'))[0]",
+    f"pl.parse('import {PROBE}', trusted=True)",
+    f"pl.add.__class__.__init__.__globals__['__builtins__']['__import__']('{PROBE}')",
+    f"getattr(pl, 'parse').__globals__['__builtins__']['exec']('import {PROBE}')",
+    f"pl.dynamic(__import__('{PROBE}'))",
+    f"pl.INT64(open('{PROBE}', 'w'))",
+    f"sorted([1], key=lambda _: open('{PROBE}', 'w'))",
+]
+"""Expressions that leave a trace if anything in them is evaluated as Python does."""
+
+
+def damaged_source(random: Random, text: str, words: Sequence[str]) -> str:
+    """Return a damaged kernel; in every second one, a part that is well-formed is a probe."""
+    if random.randrange(2) == 0:
+        return damaged_text(random, text, words)
+    probe = random.choice(PLANTED)
+    places = sorted(
+        (node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.stmt | ast.expr)
+    )
+    line, column, last, end = random.choice(places)
+    lines = text.splitlines(keepends=True)
+    before, behind = lines[line - 1][:column], lines[last - 1][end:]
+    match random.randrange(6):
+        case 0:  # a statement, a decorator or an import before the line
+            form = random.choice([probe, f"@{probe}", f"import {PROBE}", f"N = {probe}"])
+            indentation = lines[line - 1][: len(before) - len(before.lstrip())]
+            lines.insert(line - 1, f"{indentation}{form}\n")
+        case 1:  # an argument, an item, an annotation or a default behind it
+            form = random.choice([", {}", ": {}", "={}", " + {}", " if {} else 0", "[{}]", "({})"])
+            lines[last - 1] = lines[last - 1][:end] + form.format(probe) + behind
+        case _:
+            lines[line - 1 : last] = [before + probe + behind]
+    found = "".join(lines)
+    return found if random.randrange(4) else damaged_text(random, found, words)
+
+
 _TOKENS: Final[list[Any]] = [
     0, 1, 2, 3, -1, 64, 1 << 31, 1 << 63, -(1 << 63), True, False, None, 0.5, float("nan"), "",
     "x", "add", "../../x", "a" * 300, b"", *MARKERS,
@@ -321,15 +370,9 @@ def _read_pto(text: str) -> bool:
 
 
 def _read_python(text: str) -> bool:
-    found: Any = pl.parse(text, "mutant.py")
+    found: Any = pl.parse(text, SOURCE_FILE)
     _comes_back(found, str(found))
     return True
-
-
-def _damaged_kernel(random: Random, text: str, words: Sequence[str]) -> str:
-    """Return a damaged kernel without the probes: `pl.parse` evaluates calls of Python in it."""
-    found = damaged_text(random, text, words)
-    return text if PROBE in found else found
 
 
 KINDS: Final = {
@@ -344,7 +387,7 @@ KINDS: Final = {
         _read_statement,
     ),
     "pto": Kind(pto_texts, damaged_text, _pieces, _read_pto),
-    "python": Kind(lambda: SOURCES, _damaged_kernel, _pieces, _read_python),
+    "python": Kind(lambda: SOURCES, damaged_source, _pieces, _read_python),
 }
 REFUSALS: Final = (PyptoError, SyntaxError)
 
@@ -371,6 +414,8 @@ class _Watch:
                     self.seen = f"opens {path!r} to write"
             case "import" if PROBE in str(args[0]):
                 self.seen = f"imports {args[0]}"
+            case "exec" if _is_of_a_mutant(args[0]):
+                self.seen = f"executes {args[0]}"
             case (
                 "os.mkdir" | "os.rename" | "os.remove" | "os.rmdir" | "os.link" | "os.symlink"
                 | "os.system" | "os.exec" | "os.fork" | "os.posix_spawn" | "subprocess.Popen"
@@ -379,6 +424,10 @@ class _Watch:
                 self.seen = f"{event}{args!r}"
             case _:
                 pass
+
+
+def _is_of_a_mutant(code: CodeType) -> bool:
+    return code.co_filename == SOURCE_FILE or PROBE in str((code.co_names, code.co_consts))
 
 
 def _too_slow(_number: int, _frame: FrameType | None) -> None:

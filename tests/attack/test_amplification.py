@@ -211,6 +211,8 @@ def test_statement_form(kind: str) -> None:
 
 IR_TEXTS = {
     "an attribute": f"# pypto.program: P\n# pypto.attr: a = {'[' * 50_000}{']' * 50_000}\n",
+    "braces without end": f"# pypto.program: P\n# pypto.attr: a = {'{' * 150}\n",
+    "a name of many signs": f"# pypto.program: 'a' {'-' * 100_000}'b'\n",
     "a repeated list": "# pypto.program: P\n# pypto.attr: a = [0] * 10 ** 9\n",
     "a long number": f"# pypto.program: P\n# pypto.attr: a = {'9' * 10_000}\n",
 }

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.attack.mutants import KINDS
+import pypto.language as pl
+from tests.attack.mutants import KINDS, PLANTED, PROBE
 
 ROOT = Path(__file__).parents[2]
 COUNT = 1000
@@ -32,3 +33,17 @@ def test_mutants(kind: str) -> None:
     assert found is not None, done.stdout
     assert int(found[1]) >= 20  # otherwise they are damaged beyond what readers look at
     assert int(found[2]) > COUNT // 2
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("probe", PLANTED)
+def test_probe_leaves_a_trace(probe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is planted in kernels would be seen if it were evaluated: a file or an import of it."""
+    monkeypatch.chdir(tmp_path)
+    trace = ""
+    try:
+        eval(probe, {"pl": pl})
+    except Exception as error:
+        trace = str(error)
+    assert PROBE in trace or (tmp_path / PROBE).exists()

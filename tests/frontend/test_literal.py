@@ -72,6 +72,14 @@ def test_attributes_are_not_filled_in() -> None:
     assert text.endswith('= pl.call("block.load", x, [0, 0], [16, 16])')
 
 
+def test_op_with_the_name_of_a_registered_one() -> None:
+    """It is written out, so that the reader does not take it for the registered op."""
+    for op in (ir.Op("test.op"), ir.Op("block.add"), ir.Op("tensor.dim"), ir.Op("system.bar_v")):
+        x = var("x", ir.TensorType([64, 64], ir.FP32))
+        text = check(program(function([x], ir.EvalStmt(ir.Call(op, [x])))))
+        assert text.endswith(f'pl.call("{op.name}", x)')
+
+
 def test_order_of_attributes() -> None:
     """Keywords keep the order of the call, which counts in comparison."""
     words = {"wait_pipe": ir.PipeType.V, "set_pipe": ir.PipeType.M, "event_id": 0}

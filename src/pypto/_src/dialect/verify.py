@@ -137,6 +137,9 @@ def find_faults(module: ModuleOp, options: Options) -> list[Fault]:
     declared = declared_arch(module)
     archs = [options.arch] if declared is None else sorted({declared, options.arch})
     ops_in_order = list(module.walk())
+    within = [Fault("dominance", _WITHIN, op) for op in ops_in_order if _uses_its_region(op)]
+    if within:
+        return within
     context = _Context(
         archs,
         declared or A3,
@@ -191,19 +194,34 @@ def _op_faults(op: Operation, context: _Context) -> Broke:
 # Any op
 # --------------------------------------------------------------------------------------------
 
+_WITHIN: Final = "an operand is defined in a region of the op itself"
+
+
+def _uses_its_region(op: Operation) -> bool:
+    """True if an operand is defined in a region of the op.
+
+    The parser has read that region before it made the op, and so has left a stand-in as operand,
+    which has no owner for other rules to ask.
+    """
+    return not all(isinstance(operand, BlockArgument | OpResult) for operand in op.operands)
+
 
 def _order(op: Operation, context: _Context) -> Broke:
-    """An operand that an op of the same block gives is given before."""
+    """What gives an operand stands before the op, in its block or around it."""
     for operand in op.operands:
-        if not isinstance(operand, BlockArgument | OpResult):
-            yield Broken("dominance", "an operand is given nowhere")
-            return
         owner = operand.owner
-        if (
+        block = owner.parent if isinstance(owner, Operation) else owner
+        user: Operation | None = op  # it, or what it lies in, in the region of the owner
+        if op.parent is not block:
+            region = None if block is None else block.parent
+            while user is not None and user.parent_region() is not region:
+                user = user.parent_op()
+        if user is None:
+            yield Broken("dominance", "an operand is defined in a region that the op is not in")
+        elif (
             isinstance(owner, Operation)
-            and op.parent is not None
-            and owner.parent is op.parent
-            and context.order[owner] >= context.order[op]
+            and user.parent is block
+            and context.order[owner] >= context.order[user]
         ):
             yield Broken("dominance", "an operand is used before the op that gives it")
 

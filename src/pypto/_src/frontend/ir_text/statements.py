@@ -600,7 +600,7 @@ def attribute_of(text: str, values: Values) -> dict[Any, Any]:
 def _parsed(text: str) -> ast.stmt | None:
     try:
         tree = parse_python(text)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise Unread("the value of an attribute is no constant") from None
     return tree.body[0] if len(tree.body) == 1 else None
 
@@ -609,8 +609,8 @@ def unquoted(text: str) -> str:
     """Return a name of a comment line, which is quoted where it is odd."""
     text = text.strip()
     if text[:1] in ("'", '"'):
-        with suppress(SyntaxError, ValueError):
-            value: object = ast.literal_eval(text)
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            value = getattr(parse_python(text, mode="eval").body, "value", None)
             return value if isinstance(value, str) else text
     return text
 

@@ -38,7 +38,7 @@ NO_FUNCTIONS: Final = frozenset({*BINARY_FUNCTIONS, *UNARY_FUNCTIONS, "float", "
 UNTYPED: Final = "  # untyped"
 """Stands after an assigned call that has no type though its variable has one."""
 
-LEVELS: Final = ("block", "tensor", "system")
+LEVELS: Final = ("block", "tensor", "system", "test")
 """What stands before the dot in the names of registered ops."""
 
 
