@@ -39,6 +39,14 @@ _DOC = {
 }
 """What `pypto.language.<level>` says of itself."""
 
+_TASKS = ("syncall", "task_dummy", "task_invalid")
+_OF_TASKS = f"""
+__getattr__ = _lazy_names(
+    __name__, {dict.fromkeys(_TASKS, "pypto._src.frontend.region_markers")!r}
+)
+"""
+"""What `pypto.language.system` has that is no op: it is about tasks, and loads on first use."""
+
 
 def families() -> list[str]:
     """Return the modules in which ops are defined."""
@@ -111,7 +119,10 @@ class Generator:
             op = self.unified.named(level, name)
             place = (NAMES, f"{level}_{name}") if self.is_unified(op) else self.place(op)
             imports.setdefault(place[0], {})[name] = place[1]
-        return module(_DOC[level], imports, exported=names)
+        if level != "system":
+            return module(_DOC[level], imports, exported=names)
+        imports["pypto._src.lazy"] = {"lazy_names as _lazy_names": "lazy_names as _lazy_names"}
+        return module(_DOC[level], imports, _OF_TASKS, exported=names)
 
     def short_names(self) -> dict[str, Any]:
         """Return what `pl.<name>` is for each name of an op."""

@@ -66,7 +66,7 @@ ops.*
 ops
 interp.*
 interp
-frontend.annotation_names frontend.markers
+frontend.annotation_names frontend.markers frontend.region_markers
 frontend.source frontend.source.*
 frontend.state.*
 frontend.diagnose.fixits
@@ -113,6 +113,7 @@ run
 build_output
 checks driver
 jit jit.captures
+jit.function
 jit.decorator
 commands.example_cases
 commands.programs commands.cli_options

@@ -40,7 +40,7 @@ def words(name: str, value: Any) -> str:
 def ops_in(module: ModuleType) -> list[str]:
     """Return the rows of a module of operators: each with the names of its parameters."""
     rows = ["| Operator | What it does |", "|---|---|"]
-    for name in sorted(n for n in dir(module) if not n.startswith("_")):
+    for name in sorted(module.__all__):
         op = getattr(module, name)
         parameters = [p for p in inspect.signature(op).parameters if p != "span"]
         if getattr(op, "last_operand", None):

@@ -64,15 +64,61 @@ from pypto._src.lazy import lazy_names
 from pypto._src.ops import names as _ops
 from pypto._src.ops.names import *
 from pypto.language import block, parser, system, tensor
+from pypto.language import block as tile
 
 ND = TensorLayout.ND
 DN = TensorLayout.DN
 NZ = TensorLayout.NZ
 
+Mem = MemorySpace
+
 if TYPE_CHECKING:
+    from pypto._src.frontend.region_markers import (
+        RUNTIME,
+        TASK_ID,
+        Array,
+        Level,
+        Role,
+        ScopeMode,
+        SplitMode,
+        TaskId,
+        at,
+        cross_core_slot,
+        manual_scope,
+        pipeline,
+        scope,
+        split,
+        split_aiv,
+        spmd,
+        unroll,
+    )
     from pypto._src.jit.decorator import jit
+    from pypto.language import array
 else:  # to a type checker it would stand for any name
-    __getattr__ = lazy_names(__name__, {"jit": "pypto._src.jit.decorator"})
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "jit": "pypto._src.jit.decorator",
+            "RUNTIME": "pypto._src.frontend.region_markers",
+            "TASK_ID": "pypto._src.frontend.region_markers",
+            "Array": "pypto._src.frontend.region_markers",
+            "Level": "pypto._src.frontend.region_markers",
+            "Role": "pypto._src.frontend.region_markers",
+            "ScopeMode": "pypto._src.frontend.region_markers",
+            "SplitMode": "pypto._src.frontend.region_markers",
+            "TaskId": "pypto._src.frontend.region_markers",
+            "at": "pypto._src.frontend.region_markers",
+            "cross_core_slot": "pypto._src.frontend.region_markers",
+            "manual_scope": "pypto._src.frontend.region_markers",
+            "pipeline": "pypto._src.frontend.region_markers",
+            "scope": "pypto._src.frontend.region_markers",
+            "split": "pypto._src.frontend.region_markers",
+            "split_aiv": "pypto._src.frontend.region_markers",
+            "spmd": "pypto._src.frontend.region_markers",
+            "unroll": "pypto._src.frontend.region_markers",
+        },
+        ("array",),
+    )
 
 __all__ = [
     "BF16",
@@ -94,11 +140,14 @@ __all__ = [
     "INT64",
     "ND",
     "NZ",
+    "RUNTIME",
+    "TASK_ID",
     "UINT4",
     "UINT8",
     "UINT16",
     "UINT32",
     "UINT64",
+    "Array",
     "ConstBool",
     "ConstFloat",
     "ConstInt",
@@ -110,12 +159,18 @@ __all__ = [
     "InOut",
     "InlineFunction",
     "IntLike",
+    "Level",
+    "Mem",
     "MemRef",
     "MemRefType",
     "MemorySpace",
     "Out",
     "PipeType",
+    "Role",
     "Scalar",
+    "ScopeMode",
+    "SplitMode",
+    "TaskId",
     "Tensor",
     "TensorLayout",
     "TensorView",
@@ -125,9 +180,12 @@ __all__ = [
     "TileView",
     "Tuple",
     "UnknownType",
+    "array",
+    "at",
     "block",
     "cond",
     "const",
+    "cross_core_slot",
     "dynamic",
     "function",
     "incore",
@@ -135,15 +193,23 @@ __all__ = [
     "jit",
     "loads",
     "loads_program",
+    "manual_scope",
     "parallel",
     "parse",
     "parse_program",
     "parser",
+    "pipeline",
     "program",
     "range",
+    "scope",
+    "split",
+    "split_aiv",
+    "spmd",
     "system",
     "tensor",
+    "tile",
     "typed",
+    "unroll",
     "while_",
     "yield_",
 ]

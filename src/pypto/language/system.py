@@ -3,7 +3,18 @@
 Written by `make generate` from the definitions of the ops.
 """
 
+from pypto._src.lazy import lazy_names as _lazy_names
 from pypto._src.ops.system import bar_all, bar_m, bar_v, sync_dst, sync_src
+
+__getattr__ = _lazy_names(
+    __name__,
+    {
+        "syncall": "pypto._src.frontend.region_markers",
+        "task_dummy": "pypto._src.frontend.region_markers",
+        "task_invalid": "pypto._src.frontend.region_markers",
+    },
+)
+
 
 __all__ = [
     "bar_all",

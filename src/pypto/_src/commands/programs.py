@@ -14,7 +14,7 @@ from pypto._src.diagnostics import Span, spelled_like
 from pypto._src.errors import CallError, PyptoError
 from pypto._src.frontend.parse_text import definitions, is_printed_text, parse_program
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.jit.decorator import JitFunction
+from pypto._src.jit.function import JitFunction
 from pypto._src.statement.reader import from_statement_text, is_statement_text
 
 _Kind = TypeVar("_Kind", Program, Function)

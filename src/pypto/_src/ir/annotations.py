@@ -76,6 +76,8 @@ class Tensor(_Wrapper, Elements["Tensor"]):
 
         def __getitem__(self, region: Any, /) -> Region: ...
 
+        def bind_dynamic(self, axis: int, size: Any, /) -> None: ...
+
 
 class Tile(_Wrapper, Elements["Tile"]):
     """A block of elements on chip: ``pl.Tile[[64, 64], pl.FP16]``."""

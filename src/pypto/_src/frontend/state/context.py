@@ -39,6 +39,7 @@ from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
 from pypto._src.ir.opdef import OpDef
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt, checked_assign, seq
 from pypto._src.ir.types import ScalarType, Type
+from pypto._src.ops import tensor
 from pypto._src.ops.unified import unified
 
 TERMINATORS: Final = frozenset({ast.Return, ast.Break, ast.Continue})
@@ -97,6 +98,37 @@ class Forms(dict[type, Form]):
         return form
 
 
+class Region:
+    """Statements that run on one core, inside a host function, while they are parsed."""
+
+    __slots__ = ("block_index", "call", "level", "may_carry", "name", "results", "shadowed", "span")
+
+    def __init__(
+        self,
+        call: Callable[..., Any],
+        level: int,
+        name: str,
+        block_index: Var | None,
+        span: Span,
+        *,
+        may_carry: bool,
+    ) -> None:
+        self.call = call  # what makes the calls of ops in it
+        self.level = level  # of the names around it
+        self.name = name
+        self.block_index = block_index  # which block of a launch runs it
+        self.span = span
+        self.may_carry = may_carry  # True if its one statement may be the region proper
+        self.shadowed: dict[str, Var] = {}  # tensors outside whose names are of tiles inside
+        self.results: dict[str, Var] = {}  # the tensors that tiles read later are stored in
+
+    def shadow(self, name: str, level: int, outside: Var) -> bool:
+        """Let a tile have the name of a tensor outside; False if the name is the region's own."""
+        if level <= self.level:
+            self.shadowed[name] = outside
+        return level <= self.level
+
+
 class Context:
     """One function being parsed."""
 
@@ -118,7 +150,9 @@ class Context:
         "functions",
         "has_tile_ops",
         "inputs",
+        "live",
         "loops",
+        "made_here",
         "memrefs",
         "names",
         "node",
@@ -127,6 +161,7 @@ class Context:
         "outer",
         "outputs",
         "parts",
+        "region",
         "returns",
         "self_name",
         "source",
@@ -166,6 +201,9 @@ class Context:
         self.func_type = func_type
         self.around: Context | None = None  # the function inside which this one expands
         self.on_tiles: bool | None = None  # True if the function computes with tiles
+        self.region: Region | None = None  # the region that is being parsed
+        self.made_here: set[Var] = set()  # variables that are tensors made in this function
+        self.live: Any = None  # which names are read after regions, once somebody asks
         self.names = Names()
         self.outer: dict[str, Any] = {}  # names of the environment, looked up once
         self.block: list[Stmt] = []
@@ -331,6 +369,19 @@ class Context:
         """True if what is assigned to ``name`` now is all that the function ever assigns to it."""
         return self.names.values.get(name, MISSING) is MISSING and self.assigned.get(name) == 1
 
+    def assigned_again(self, nodes: Sequence[ast.stmt]) -> None:
+        """Note that statements are parsed more than once, each time with other values."""
+        found = dict(self.assigned)
+        for name, count in assigned_names(nodes).items():
+            found[name] = found.get(name, 0) + count
+        self._assigned = found
+
+    def known_number(self, value: Any) -> int | None:
+        """Return the integer that a value is wherever it is read, None if it is none."""
+        from pypto._src.frontend.state.known_sizes import number_of
+
+        return number_of(value, self.constants)
+
     def undefined(self, node: ast.Name) -> ParserError:
         """Return the error for a name that means nothing here."""
         name, span = node.id, self.span(node)
@@ -487,6 +538,7 @@ class Context:
                 raise error.at(place) from None
         if self.parts or kind.__class__ is TensorType:
             self.follow(var, value)
+            self.note_made(var, value)
         self.block.append(checked_assign(var, value, self.span(node, source)))
         return var
 
@@ -549,6 +601,14 @@ class Context:
             self.origins[var] = origin
         elif var in self.origins and var is not self.origins[var]:
             del self.origins[var]
+
+    def note_made(self, var: Var, value: Expr) -> None:
+        """Note whether a variable is a tensor of its own, which no parameter can be."""
+        op = value.op if isinstance(value, Call) else None
+        if op is tensor.create:
+            self.made_here.add(var)
+        elif not isinstance(op, OpDef) or not op.writes:
+            self.made_here.discard(var)
 
     def follow_call(self, call: Call, old: Call) -> None:
         """Note that ``call`` is ``old`` with another type: the same buffers."""

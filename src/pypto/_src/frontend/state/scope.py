@@ -6,6 +6,7 @@ blocks and visibility; nothing of syntax.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from pypto._src.diagnostics import Label, Span, line_at
@@ -13,7 +14,14 @@ from pypto._src.dtypes import promote
 from pypto._src.errors import ParserTypeError, SSAViolationError
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.messages import number_in, spell_apart, spell_dims
-from pypto._src.ir.array_types import ShapedType, TileType, same_dims, same_valid_part, valid_part
+from pypto._src.ir.array_types import (
+    ShapedType,
+    TensorType,
+    TileType,
+    same_dims,
+    same_valid_part,
+    valid_part,
+)
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.types import ScalarType, TupleType, Type, same_type
 from pypto._src.ir.unchecked import checked_var
@@ -47,6 +55,10 @@ def first_cast(name: str, old: Var, kind: Type) -> str | None:
     return None if text is None else f"before the loop or branch, write {name} = {text}"
 
 
+OF_THE_FUNCTION: Final[set[type]] = set()
+"""Classes of Python objects whose names outlive the block that binds them."""
+
+
 class Cascade(Exception):
     """The statement cannot be read because of an error reported before."""
 
@@ -71,6 +83,7 @@ class Names:
         "levels",
         "lost",
         "plain",
+        "shadow",
         "sizes",
         "tuples",
         "values",
@@ -89,6 +102,8 @@ class Names:
         self.aliases: set[str] = set()  # names of iter_args after their loop
         self.candidates: list[dict[str, Any]] = []  # what the other branch of each `if` defines
         self.journal: list[tuple[str, Any, int]] = []
+        # Asked whether a tile may take the name of a tensor outside: in a region it may.
+        self.shadow: Callable[[str, int, Var], bool] | None = None
 
     def bind(self, name: str, value: Any) -> None:
         """Let ``name`` mean ``value`` from here to the end of the block."""
@@ -131,8 +146,8 @@ class Names:
     def lose(self, bound: dict[str, Any], place: str) -> None:
         """Remember names that went out of scope, for the error of who reads them."""
         for name, value in bound.items():
-            if value is BROKEN:
-                self.bind(name, BROKEN)
+            if value is BROKEN or value.__class__ in OF_THE_FUNCTION:
+                self.bind(name, value)
             elif isinstance(value, Var):
                 loop = f"assign it in the loop: last = {name}" if value in self.fixed else None
                 self.lost[name] = Lost(value.span, place, loop)
@@ -197,6 +212,12 @@ class Names:
                 slug="valid-shape",
                 related=(Label(old.span, f"{name} is defined here"),),
             )
+        if self.shadow is not None and kind.__class__ is TileType:
+            outside = old if isinstance(old, Var) and old.type.__class__ is TensorType else None
+            if outside is not None and self.shadow(name, self.levels[name], outside):
+                var = Var(name, kind, span)
+                self.bind(name, var)
+                return var
         raise self._type_change(name, old, kind)
 
     def _candidate(self, name: str, kind: Type) -> Var | None:

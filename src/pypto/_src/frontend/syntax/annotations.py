@@ -421,3 +421,8 @@ def annotation_text(kind: Type) -> str:
     if isinstance(kind, ScalarType):
         return f"Scalar[pl.{kind.dtype.member}]"
     return spell(kind)
+
+
+def plain_dim(dim: Expr) -> Any:
+    """Return a dimension as users compute with it: a number, or an expression."""
+    return dim.value if isinstance(dim, ConstInt) else dim

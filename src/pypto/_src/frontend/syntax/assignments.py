@@ -24,6 +24,7 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import has_effect
 from pypto._src.frontend.state.known_sizes import number_of
 from pypto._src.frontend.state.messages import counted, describe
+from pypto._src.frontend.state.scope import OF_THE_FUNCTION
 from pypto._src.frontend.syntax.annotations import declared_type, type_of
 from pypto._src.frontend.syntax.calls import is_python_object
 from pypto._src.frontend.syntax.operators import BINARY, apply_binary
@@ -87,6 +88,8 @@ def _assign_name(ctx: Context, target: ast.Name, value: Any, source: ast.expr) -
         var = ctx.assign(target.id, value, target, source=source)
         if number is not None:
             ctx.constants[var] = number
+    elif value.__class__ in OF_THE_FUNCTION:
+        ctx.names.bind(target.id, value)
     elif not isinstance(value, int | float) and is_python_object(value):
         ctx.check_assignable(target.id, None, target)
         ctx.names.bind_constant(target.id, value, ctx.span(target))
@@ -243,10 +246,14 @@ def expression(ctx: Context, node: ast.Expr) -> None:
     """Parse an expression without a name: what it does has to be its effect."""
     if isinstance(node.value, ast.Constant):
         return  # a docstring, or `...`
+    if _is_bind_dynamic(ctx, node.value):
+        return
     count = len(ctx.block)
     value = ctx.value(node.value)
     if len(ctx.block) > count and not has_effect(value):
         return  # the statements of an inline function are the effect
+    if value.__class__ in OF_THE_FUNCTION:
+        return
     if not isinstance(value, Call):
         raise ParserSyntaxError(
             "this statement has no effect",
@@ -264,3 +271,15 @@ def expression(ctx: Context, node: ast.Expr) -> None:
             slug="no-effect",
         )
     ctx.block.append(EvalStmt(value, ctx.span(node)))
+
+
+def _is_bind_dynamic(ctx: Context, node: ast.expr) -> bool:
+    """Parse ``x.bind_dynamic(0, ROWS)``, which names a size; return False for anything else."""
+    func = node.func if isinstance(node, ast.Call) else None
+    if not isinstance(func, ast.Attribute) or func.attr != "bind_dynamic":
+        return False
+    from pypto._src.frontend.syntax.dynamic_sizes import bind_dynamic
+
+    assert isinstance(node, ast.Call)
+    bind_dynamic(ctx, node, func)
+    return True

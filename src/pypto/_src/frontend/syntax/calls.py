@@ -78,6 +78,7 @@ _CONVERSIONS: Final[dict[Any, str]] = {
 _ROUNDING: Final = frozenset({"ceil", "floor", "trunc", "round"})
 """Functions of Python that leave integers as they are."""
 
+_REGION_MARKERS: Final = "pypto._src.frontend.region_markers"
 _NODES: Final = (TileView, TensorView, ConstInt, ConstFloat, ConstBool)
 _STATEMENTS: Final[dict[Any, str]] = {
     markers.range_: "pl.range stands in a for statement: for i in pl.range(n):",
@@ -102,6 +103,10 @@ def call(ctx: Context, node: ast.Call) -> Any:
         raise
     if callee is markers.typed:
         return _typed(ctx, node)
+    if getattr(callee, "__module__", None) == _REGION_MARKERS:
+        from pypto._src.frontend.syntax import tasks
+
+        return tasks.call(ctx, callee, node)
     args: list[Any] = []
     for arg in node.args:
         value = local.get(arg.id) if isinstance(arg, Name) else None
@@ -123,6 +128,8 @@ def call(ctx: Context, node: ast.Call) -> Any:
     if len(kwargs) != len(node.keywords):
         refuse_keyword_twice(ctx, node)
     if callee.__class__ is Unified or isinstance(callee, OpDef):
+        if ctx.region is not None:
+            return ctx.region.call(ctx, callee, args, kwargs, node)
         return op_call(ctx, callee, args, kwargs, node)
     return _other_call(ctx, callee, args, kwargs, node)
 
@@ -354,6 +361,11 @@ def _other_call(
         ctx.functions.use(callee, ctx.span(node))
         return function_call(ctx, Signature.of(callee), args, kwargs, node)
     if isinstance(callee, InlineFunction):
+        if callee.is_spliced:
+            from pypto._src.frontend.syntax.inline import expand, in_order
+
+            values, places = in_order(ctx, callee, args, kwargs, node)
+            return expand(ctx, callee, values, node, places)
         if kwargs:
             raise ParserTypeError(
                 f"inline function {callee.name!r} takes its arguments by position",

@@ -10,7 +10,7 @@ import ast
 import operator
 from ast import Constant, Name
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import (
@@ -32,7 +32,13 @@ from pypto._src.frontend.state.messages import (
     part_hint,
     spell_apart,
 )
-from pypto._src.frontend.state.scope import BROKEN, Cascade, same_joined_type, same_value_type
+from pypto._src.frontend.state.scope import (
+    BROKEN,
+    OF_THE_FUNCTION,
+    Cascade,
+    same_joined_type,
+    same_value_type,
+)
 from pypto._src.frontend.syntax.calls import call, op_call, too_large
 from pypto._src.frontend.syntax.operators import (
     binary_op,
@@ -296,6 +302,10 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
         from pypto._src.frontend.syntax import slices
 
         return slices.read(ctx, node, base)
+    if base.__class__ in OF_THE_FUNCTION:
+        from pypto._src.frontend.syntax.tasks import item
+
+        return item(ctx, node, cast("Any", base))
     index = ctx.value(node.slice)
     if not isinstance(base, Expr):
         if isinstance(index, Expr):

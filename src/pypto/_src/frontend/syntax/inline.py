@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.diagnostics import Label, Span
@@ -14,7 +14,9 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.effects import held
 from pypto._src.frontend.state.messages import counted
 from pypto._src.frontend.state.scope import Cascade
-from pypto._src.ir.exprs import Expr, Var
+from pypto._src.ir.array_types import ShapedType
+from pypto._src.ir.exprs import ConstInt, Expr, Var
+from pypto._src.ir.types import ScalarType
 
 _DEEPEST: Final = 50
 _MOST: Final = 1 << 14
@@ -23,6 +25,9 @@ _MOST: Final = 1 << 14
 
 class InlineFunction:
     """A function whose body is expanded where it is called. It is no function of the program."""
+
+    is_spliced = False
+    """True if what the body assigns to a part of a parameter is seen by the caller."""
 
     def __init__(self, source: Source, node: ast.FunctionDef, environment: Environment) -> None:
         self.source = source
@@ -70,7 +75,57 @@ class InlineFunction:
         raise TypeError(f"inline function {self.name!r} is called inside kernels only")
 
 
-def expand(ctx: Context, function: InlineFunction, args: Sequence[Any], node: ast.Call) -> Any:
+def in_order(
+    ctx: Context,
+    function: InlineFunction,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    node: ast.Call,
+) -> tuple[list[Any], list[ast.expr]]:
+    """Return the arguments of a spliced function in the order of its parameters, with their places.
+
+    Raises:
+        ParserTypeError: there is no such parameter, or one has no argument.
+    """
+    names = [n for n in function.param_names if n != "self"]
+    places: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
+    places |= {word.arg: word.value for word in node.keywords if word.arg}
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    listed = function.func_def.args
+    positional = [*listed.posonlyargs, *listed.args]
+    last = positional[len(positional) - len(listed.defaults) :]
+    for arg, default in zip(last, listed.defaults, strict=True):
+        if arg.arg not in given:
+            given[arg.arg] = _inside(ctx, function).value(default)
+            places[arg.arg] = node
+    unknown = next((name for name in kwargs if name not in names), None)
+    lacking = [name for name in names if name not in given]
+    twice = set(names[: len(args)]) & set(kwargs)
+    if unknown is not None or lacking or len(args) > len(names) or twice:
+        problem = (
+            f"has no parameter {unknown!r}"
+            if unknown is not None
+            else f"gets {', '.join(sorted(twice))} twice"
+            if twice
+            else f"takes {counted(len(names), 'argument')} ({', '.join(names)}), got {len(given)}"
+        )
+        raise ParserTypeError(
+            f"{function.name} {problem}",
+            ctx.span(node),
+            hint=f"write {function.name}({', '.join(names)})",
+            slug="argument-count",
+            related=(Label(function.place, "the inline function"),),
+        )
+    return [given[name] for name in names], [places[name] for name in names]
+
+
+def expand(
+    ctx: Context,
+    function: InlineFunction,
+    args: Sequence[Any],
+    node: ast.Call,
+    places: Sequence[ast.expr] = (),
+) -> Any:
     """Append the statements of ``function`` to those of the caller; return its value.
 
     Raises:
@@ -105,8 +160,10 @@ def expand(ctx: Context, function: InlineFunction, args: Sequence[Any], node: as
             slug="recursion",
         )
     inner = _inside(ctx, function)
-    for name, value, place in zip(names, args, node.args, strict=False):
+    for name, value, place in zip(names, args, places or node.args, strict=False):
         _bind(ctx, inner, name, value, place)
+    if function.is_spliced:
+        _name_sizes(inner, function)
     errors = len(ctx.errors.found)
     body = function.func_def.body
     last = body[-1]
@@ -160,13 +217,35 @@ def _inside(ctx: Context, function: InlineFunction) -> Context:
     inner.unplaced = ctx.unplaced
     inner.zero_divisions = ctx.zero_divisions
     inner.self_name = ctx.self_name
+    inner.region = ctx.region
+    inner.names.shadow = ctx.names.shadow
     inner.expanding = (*ctx.expanding, function)
     return inner
+
+
+def _is_scalar(value: Expr) -> bool:
+    return isinstance(value.type, ScalarType)
+
+
+def _name_sizes(inner: Context, function: InlineFunction) -> None:
+    """Let the names of symbolic sizes in annotations stand for the sizes of the arguments."""
+    args = function.func_def.args
+    for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
+        value, node = inner.names.values.get(arg.arg), arg.annotation
+        if not isinstance(value, Expr) or not isinstance(value.type, ShapedType) or node is None:
+            continue
+        shapes = [item for item in ast.walk(node) if isinstance(item, ast.List)]
+        for place, dim in zip(shapes[0].elts if shapes else (), value.type.shape, strict=False):
+            if isinstance(place, ast.Name) and isinstance(inner.lookup(place.id), Var):
+                inner.names.bind(place.id, dim.value if isinstance(dim, ConstInt) else dim)
 
 
 def _bind(ctx: Context, inner: Context, name: str, value: Any, place: ast.expr) -> None:
     """Bind a parameter; what the body assigns or reads twice gets a variable of its own."""
     value = held(ctx, value, place) if isinstance(value, list | tuple) else value
+    if isinstance(value, Var) and inner.expanding[-1].is_spliced and not _is_scalar(value):
+        inner.names.bind(name, value)  # what is written to it, the caller's variable gets
+        return
     known = isinstance(value, Var) or not isinstance(value, Expr)
     if known and (name not in inner.assigned or not isinstance(value, Expr | int | float)):
         inner.names.bind(name, value)

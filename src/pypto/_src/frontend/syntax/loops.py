@@ -54,7 +54,7 @@ def for_(ctx: Context, node: ast.For) -> None:
     if helper is markers.while_:
         _while_values(ctx, node)
     elif helper is markers.range_ or helper is markers.parallel:
-        _counted(ctx, node, _KINDS[helper])
+        counted(ctx, node, _KINDS[helper])
     else:
         raise _bad_iteration(ctx, node, helper)
 
@@ -101,10 +101,11 @@ def _bad_iteration(ctx: Context, node: ast.For, helper: Any) -> ParserError:
     )
 
 
-def _counted(ctx: Context, node: ast.For, kind: ForKind) -> None:
+def counted(ctx: Context, node: ast.For, kind: ForKind) -> None:
+    """Parse a loop with a variable that counts."""
     call = node.iter
     assert isinstance(call, ast.Call)
-    start, stop, step = _bounds(ctx, call)
+    start, stop, step = bounds(ctx, call)
     inits = init_values(ctx, call)
     target, iter_names = node.target, []
     if inits is not None:
@@ -157,7 +158,8 @@ def _first_name(target: ast.expr) -> str:
     return next(names, "i")
 
 
-def _bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
+def bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
+    """Return start, stop and step of a loop."""
     if not 1 <= len(call.args) <= 3:
         named = [ctx.source.text(w.value) for w in call.keywords if w.arg != "init_values"]
         bounds_text = "start, stop, step" if call.args else ", ".join(named) or "stop"
@@ -167,10 +169,10 @@ def _bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
             hint=f"write {ctx.source.text(call.func)}({bounds_text})",
             slug="range-arguments",
         )
-    bounds = [_bound(ctx, arg) for arg in call.args]
-    if len(bounds) == 1:
-        bounds.insert(0, ConstInt(0))
-    step = bounds[2] if len(bounds) == 3 else ConstInt(1)
+    given = [_bound(ctx, arg) for arg in call.args]
+    if len(given) == 1:
+        given.insert(0, ConstInt(0))
+    step = given[2] if len(given) == 3 else ConstInt(1)
     if isinstance(step, ConstInt) and step.value == 0:
         raise ParserTypeError(
             "the step of a loop is 0: it would never end",
@@ -178,7 +180,7 @@ def _bounds(ctx: Context, call: ast.Call) -> tuple[Expr, Expr, Expr]:
             hint="write 1, or a negative step to count down",
             slug="range-arguments",
         )
-    return bounds[0], bounds[1], step
+    return given[0], given[1], step
 
 
 def _bound(ctx: Context, node: ast.expr) -> Expr:

@@ -17,6 +17,7 @@ from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.known_sizes import difference, number_of
 from pypto._src.frontend.state.messages import describe, spell, spell_dims
+from pypto._src.frontend.state.scope import OF_THE_FUNCTION
 from pypto._src.frontend.state.signatures import Callee
 from pypto._src.frontend.state.valid_sizes import known_size
 from pypto._src.frontend.syntax.calls import op_call
@@ -60,7 +61,7 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
     if isinstance(kind, TileType):
         _check_constant(ctx, node, region)
         return op_call(ctx, memory.view, (base, region.sizes, region.begins), {}, node)
-    if computes_with_tiles(ctx.home):
+    if ctx.region is not None or computes_with_tiles(ctx.home):
         _check_constant(ctx, node, region)
         return op_call(ctx, memory.load, (base, region.begins, region.sizes), {}, node)
     return op_call(ctx, tensor.view, (base, region.sizes, region.begins), {}, node)
@@ -75,6 +76,11 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
     """
     name = target.value
     base = ctx.value(name)
+    if base.__class__ in OF_THE_FUNCTION:
+        from pypto._src.frontend.syntax.tasks import write_item
+
+        write_item(ctx, target, base, value)
+        return
     if not isinstance(base, Expr) or not isinstance(base.type, TensorType):
         raise _no_tensor(ctx, target, base)
     if not isinstance(name, ast.Name):
@@ -450,7 +456,7 @@ def _is_host(home: Context) -> bool:
                 todo.append(value)
         if isinstance(node, ast.Call):
             callee = home.peek(node.func)
-            if callee is markers.incore:
+            if callee is markers.incore or getattr(callee, "marks_region", False):
                 return True
             if isinstance(callee, OpDef):
                 tiles = tiles or callee.level == "block"

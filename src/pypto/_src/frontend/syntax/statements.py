@@ -18,12 +18,10 @@ def _with(ctx: Context, node: ast.With) -> None:
     call = item.context_expr
     scope = isinstance(call, ast.Call) and ctx.peek(call.func) is markers.incore
     if not scope or len(node.items) > 1 or item.optional_vars is not None:
-        raise UnsupportedFeatureError(
-            f"a with statement marks a scope, got {ctx.source.text(item.context_expr)}",
-            ctx.span(item.context_expr),
-            hint="write with pl.incore():",
-            slug="with",
-        )
+        from pypto._src.frontend.syntax.regions import with_
+
+        with_(ctx, node)
+        return
     assert isinstance(call, ast.Call)
     if call.args or call.keywords:
         raise ParserSyntaxError(
@@ -53,7 +51,19 @@ def _if() -> Form:
 def _for() -> Form:
     from pypto._src.frontend.syntax.loops import for_
 
-    return for_
+    def parse(ctx: Context, node: ast.For) -> None:
+        helper = ctx.peek(node.iter.func) if isinstance(node.iter, ast.Call) else None
+        if getattr(helper, "__module__", None) != _REGION_MARKERS:
+            for_(ctx, node)
+            return
+        from pypto._src.frontend.syntax.region_loops import parse
+
+        parse(ctx, node, helper)
+
+    return parse
+
+
+_REGION_MARKERS: Final = "pypto._src.frontend.region_markers"
 
 
 def _while() -> Form:

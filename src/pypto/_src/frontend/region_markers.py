@@ -1,0 +1,206 @@
+"""What kernels write around the work of cores: regions, blocks, tasks, and more kinds of loops.
+
+Like `markers`, these objects are recognised by identity, and do next to nothing outside a kernel.
+A kernel without regions never loads this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.ir.annotations import Scalar
+
+if TYPE_CHECKING:
+    from pypto._src.ir.static_names import Integer, Number
+
+
+class Level(Enum):
+    """Where a region runs, from one vector core to all machines."""
+
+    AIV = 0
+    AIC = 1
+    CORE_GROUP = 2
+    CHIP_DIE = 3
+    CHIP = 4
+    HOST = 5
+    CLUSTER_0 = 6
+    CLUSTER_1 = 7
+    CLUSTER_2 = 8
+    GLOBAL = 9
+    L2CACHE = 3  # noqa: PIE796  another name of it
+    PROCESSOR = 4  # noqa: PIE796  another name of it
+    UMA = 4  # noqa: PIE796  another name of it
+    NODE = 5  # noqa: PIE796  another name of it
+    POD = 6  # noqa: PIE796  another name of it
+    CLOS1 = 7  # noqa: PIE796  another name of it
+    CLOS2 = 8  # noqa: PIE796  another name of it
+
+
+class Role(Enum):
+    """What a function of a level above the chip does."""
+
+    Orchestrator = 0
+    SubWorker = 1
+
+
+class SplitMode(Enum):
+    """How the vector work of a region is divided between the two vector cores of a cluster."""
+
+    NONE = 0
+    UP_DOWN = 1
+    LEFT_RIGHT = 2
+
+
+class ScopeMode(Enum):
+    """Whether the tasks of a scope wait for each other by what they read and write."""
+
+    AUTO = 0
+    MANUAL = 1
+
+
+class TaskId(Scalar):
+    """Names a task that others may wait for: ``with pl.at(...) as done:``."""
+
+
+class _Context:
+    """Something that stands in a with statement, and means nothing outside a kernel."""
+
+    marks_region = True
+
+    def __enter__(self) -> TaskId:
+        return TaskId(None)
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+
+class at(_Context):
+    """Mark statements that run on one core: ``with pl.at(level=pl.Level.CORE_GROUP):``.
+
+    A slice of a tensor is a copy in on-chip memory there, an assignment to one a store.
+    """
+
+    def __init__(
+        self,
+        level: Level,
+        role: Role | None = None,
+        *,
+        optimizations: Sequence[Any] | None = None,
+        deps: Sequence[Any] | None = None,
+        no_dep_args: Sequence[Any] | None = None,
+        dumps: Sequence[Any] | None = None,
+        allow_early_resolve: bool = False,
+        name_hint: str = "",
+        windowize: bool = False,
+    ) -> None:
+        """Take the options: the level is ``pl.Level.CORE_GROUP``, the name that of the kernel."""
+
+
+class spmd(_Context):
+    """Run statements as ``core_num`` blocks at the same time: ``for b in pl.spmd(8):``.
+
+    ``with pl.spmd(8):`` leaves the number of the block to ``pl.tile.get_block_idx()``.
+    """
+
+    def __init__(
+        self,
+        core_num: Number,
+        *,
+        sync_start: bool = False,
+        name_hint: str = "",
+        optimizations: Sequence[Any] | None = None,
+        deps: Sequence[Any] | None = None,
+        allow_early_resolve: bool = False,
+        predicate: Any = None,
+    ) -> None:
+        """Take the number of blocks and the options."""
+        self.core_num = core_num
+
+    def __iter__(self) -> Iterator[Integer]:
+        return iter([])
+
+
+class scope(_Context):
+    """Bound the lifetime of tasks and of memory: ``with pl.scope():``. It changes no value."""
+
+    def __init__(self, mode: ScopeMode = ScopeMode.AUTO) -> None:
+        """Take the mode."""
+
+
+class manual_scope(_Context):
+    """A scope in which tasks wait for those in ``deps=`` only: ``with pl.manual_scope():``."""
+
+
+def pipeline(
+    *bounds: Number, stage: int, init_values: Sequence[Any] | None = None
+) -> Iterator[Integer]:
+    """Iterate like ``pl.range``; ``stage`` iterations may have their loads under way at once."""
+    return iter([])
+
+
+def unroll(*bounds: int) -> Iterator[int]:
+    """Repeat the statements of the body, with a constant for the loop variable in each copy."""
+    return iter(range(*bounds))
+
+
+def split_aiv(n: int, *, mode: SplitMode) -> Iterator[Integer]:
+    """Run the body on each of the two vector cores of a cluster, of which ``mode`` tells the part.
+
+    ``for lane in pl.split_aiv(2, mode=pl.SplitMode.NONE):``
+    """
+    return iter(range(n))
+
+
+def split(mode: SplitMode, *, slot_num: int | None = None) -> None:
+    """Divide the vector work of a region with products: ``optimizations=[pl.split(mode)]``."""
+
+
+def cross_core_slot(*, slot_num: int) -> None:
+    """Give the ring between cube and vector cores this many slots."""
+
+
+class Array:
+    """A parameter with several scalars or tasks: ``done: pl.Array[4, pl.TASK_ID]``."""
+
+    def __init__(self, size: int, dtype: Any) -> None:
+        self.size = size
+        self.dtype = dtype
+
+    def __class_getitem__(cls, item: Any) -> Array:
+        return cls(*item)
+
+    if TYPE_CHECKING:
+
+        def __getitem__(self, index: Any) -> Any: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+
+
+TASK_ID: Final = TaskId
+"""The type of a task's name, as in ``pl.array.create(4, pl.TASK_ID)``."""
+
+
+class RUNTIME:
+    """Given for a scalar to ``kernel.compile``: its value is told by each call."""
+
+
+def array_create(extent: int, dtype: DataType | type[TaskId]) -> Any:
+    """Return a list of ``extent`` scalars or tasks that a kernel reads and assigns by index."""
+    return Array(extent, dtype)
+
+
+def task_dummy(*, deps: Sequence[Any]) -> TaskId:
+    """Return a task that does nothing, and ends when those in ``deps`` have."""
+    return TaskId(None)
+
+
+def task_invalid() -> None:
+    """Return the task that is none."""
+
+
+def syncall(
+    *, core_type: str = "mix", mode: str = "hard", gm_workspace: Any = None, used_cores: Any = None
+) -> None:
+    """Let all cores of a launch wait for each other."""

@@ -1,0 +1,74 @@
+"""Which names of a Python function are read after one of its statements.
+
+Goes backwards through the syntax tree, once a loop nest. Knows names, and what the statements of
+Python do with them; nothing of kernels.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+
+class LiveNames:
+    """The names that are read after each statement of some classes before they are assigned."""
+
+    def __init__(self, body: Sequence[ast.stmt], wanted: tuple[type[ast.stmt], ...]) -> None:
+        self._wanted = wanted
+        self._after: dict[ast.stmt, frozenset[str]] = {}
+        self._block(body, frozenset())
+
+    def after(self, node: ast.stmt) -> frozenset[str]:
+        """Return the names that are read after ``node``."""
+        return self._after.get(node, frozenset())
+
+    def _block(self, body: Sequence[ast.stmt], live: frozenset[str]) -> frozenset[str]:
+        for node in reversed(body):
+            if isinstance(node, self._wanted):
+                self._after[node] = live | self._after.get(node, frozenset())
+            live = self._before(node, live)
+        return live
+
+    def _before(self, node: ast.stmt, live: frozenset[str]) -> frozenset[str]:
+        match node:
+            case ast.If():
+                arms = self._block(node.body, live) | self._block(node.orelse, live)
+                return arms | _read(node.test)
+            case ast.For():
+                target = _stored(node.target)
+                inside = self._block(node.body, live) - target
+                inside = self._block(node.body, live | inside) - target  # what a later one reads
+                return live | inside | _read(node.iter)
+            case ast.While():
+                inside = self._block(node.body, live) | _read(node.test)
+                return live | self._block(node.body, live | inside) | _read(node.test)
+            case ast.With():
+                items = [item.context_expr for item in node.items]
+                return self._block(node.body, live) | _read(*items)
+            case ast.Return():
+                return _read(node)
+            case _:
+                return (live - _stored(node)) | _read(node)
+
+
+def _stored(node: ast.AST) -> frozenset[str]:
+    return frozenset(
+        item.id
+        for item in ast.walk(node)
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
+    )
+
+
+def _read(*nodes: ast.AST) -> frozenset[str]:
+    found = {
+        item.id
+        for node in nodes
+        for item in ast.walk(node)
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+    }
+    found |= {
+        node.target.id
+        for node in nodes
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
+    }
+    return frozenset(found)

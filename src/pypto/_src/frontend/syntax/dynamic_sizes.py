@@ -1,0 +1,51 @@
+"""``x.bind_dynamic(0, ROWS)``: a statement that says which size of a parameter calls may change."""
+
+from __future__ import annotations
+
+import ast
+
+from pypto._src.errors import ParserTypeError
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.messages import describe
+from pypto._src.frontend.syntax.annotations import plain_dim
+from pypto._src.ir.array_types import ShapedType
+from pypto._src.ir.exprs import Expr
+
+
+def bind_dynamic(ctx: Context, node: ast.Call, func: ast.Attribute) -> None:
+    """Let the name of a size stand for that of a parameter, from here on.
+
+    Raises:
+        ParserTypeError: this is no parameter's dimension, or no name.
+    """
+    base = ctx.value(func.value)
+    axis, place = dimension(ctx, node)
+    kind = base.type if isinstance(base, Expr) else None
+    if not isinstance(kind, ShapedType):
+        raise ParserTypeError(
+            f"bind_dynamic is for a tensor, {ctx.source.text(func.value)} is {describe(base)}",
+            ctx.span(node),
+            slug="bind-dynamic",
+        )
+    if not -len(kind.shape) <= axis < len(kind.shape):
+        raise ParserTypeError(
+            f"{ctx.source.text(func.value)} has {len(kind.shape)} dimensions, got axis {axis}",
+            ctx.span(node),
+            hint=f"write {ctx.source.text(func)}(0, {place.id})",
+            slug="bind-dynamic",
+        )
+    ctx.names.bind(place.id, plain_dim(kind.shape[axis]))
+
+
+def dimension(ctx: Context, node: ast.Call) -> tuple[int, ast.Name]:
+    """Return the axis and the name in ``bind_dynamic(axis, NAME)``."""
+    axis = ctx.value(node.args[0]) if len(node.args) == 2 else None
+    place = node.args[1] if len(node.args) == 2 else None
+    if not isinstance(axis, int) or not isinstance(place, ast.Name) or node.keywords:
+        raise ParserTypeError(
+            "bind_dynamic takes the number of a dimension and the name of a size",
+            ctx.span(node),
+            hint='write ROWS = pl.dynamic("ROWS") outside, and x.bind_dynamic(0, ROWS)',
+            slug="bind-dynamic",
+        )
+    return axis, place

@@ -1,0 +1,124 @@
+"""Loops of regions: pipelines, unrolled loops, and the two vector cores of a cluster."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from pypto._src.errors import ParserSyntaxError, ParserTypeError
+from pypto._src.frontend import region_markers
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.syntax.loops import bounds, counted, for_
+from pypto._src.frontend.syntax.regions import for_blocks
+from pypto._src.ir.enums import ForKind
+
+_MOST_COPIES = 1 << 12
+
+
+def parse(ctx: Context, node: ast.For, helper: Any) -> None:
+    """Parse a loop of these kinds."""
+    assert isinstance(node.iter, ast.Call)
+    if helper is region_markers.pipeline:
+        _pipeline(ctx, node, node.iter)
+    elif helper is region_markers.unroll:
+        _unroll(ctx, node, node.iter)
+    elif helper is region_markers.split_aiv:
+        _split(ctx, node, node.iter)
+    elif helper is region_markers.spmd:
+        for_blocks(ctx, node)
+    else:
+        for_(ctx, node)
+
+
+def _without(node: ast.For, *keywords: str) -> ast.For:
+    """Return a loop without some keywords of its iterator."""
+    call = node.iter
+    assert isinstance(call, ast.Call)
+    kept = [word for word in call.keywords if word.arg not in keywords]
+    iterator = ast.copy_location(ast.Call(call.func, call.args, kept), call)
+    made = ast.For(node.target, iterator, node.body, node.orelse)
+    return ast.copy_location(made, node)
+
+
+def _pipeline(ctx: Context, node: ast.For, call: ast.Call) -> None:
+    """Parse ``pl.pipeline``: a loop in order, of which some iterations may overlap."""
+    places = [word.value for word in call.keywords if word.arg == "stage"]
+    stage = ctx.value(places[0]) if places else None
+    if not isinstance(stage, int) or isinstance(stage, bool) or stage < 1:
+        raise ParserSyntaxError(
+            "a pipeline has a number of stages"
+            + (f", got {ctx.source.text(places[0])}" if places else ""),
+            ctx.span(places[0] if places else call),
+            hint=f"write {_with_stage(ctx, call)}",
+            slug="range-arguments",
+        )
+    counted(ctx, _without(node, "stage"), ForKind.Sequential)
+
+
+def _with_stage(ctx: Context, call: ast.Call) -> str:
+    kept = [word for word in call.keywords if word.arg != "stage"]
+    texts = [ctx.source.text(item) for item in (*call.args, *kept)]
+    return f"{ctx.source.text(call.func)}({', '.join([*texts, 'stage=2'])})"
+
+
+def _unroll(ctx: Context, node: ast.For, call: ast.Call) -> None:
+    """Parse the body once for each number of ``pl.unroll``."""
+    target = node.target
+    if not isinstance(target, ast.Name) or call.keywords:
+        raise ParserSyntaxError(
+            "pl.unroll has one variable, and bounds alone",
+            ctx.span(target if not call.keywords else call),
+            hint="write for i in pl.unroll(4):",
+            slug="loop-target",
+        )
+    numbers: list[int] = []
+    for bound, place in zip(bounds(ctx, call), [*call.args, *[call] * 3], strict=False):
+        known = ctx.known_number(bound)
+        if known is None:
+            raise ParserTypeError(
+                "the bounds of pl.unroll are numbers known when the kernel is compiled",
+                ctx.span(place),
+                hint=f"write pl.range({', '.join(map(ctx.source.text, call.args))})",
+                slug="range-arguments",
+            )
+        numbers.append(known)
+    turns = range(*numbers)
+    if len(turns) > _MOST_COPIES:
+        raise ParserTypeError(
+            f"pl.unroll makes {len(turns)} copies of its body; {_MOST_COPIES} are the most",
+            ctx.span(call),
+            hint=f"write for {target.id} in pl.range(...):",
+            slug="range-arguments",
+        )
+    if len(turns) > 1:
+        ctx.assigned_again(node.body)
+    for number in turns:
+        ctx.names.bind(target.id, number)
+        ctx.run(node.body)
+
+
+def _split(ctx: Context, node: ast.For, call: ast.Call) -> None:
+    """Parse the body of ``pl.split_aiv``, for one vector core after the other."""
+    words = {word.arg: word.value for word in call.keywords}
+    if set(words) != {"mode"} or len(call.args) != 1 or ctx.region is None:
+        raise ParserSyntaxError(
+            "pl.split_aiv takes the number of vector cores and a mode, in a region",
+            ctx.span(call),
+            hint="write for lane in pl.split_aiv(2, mode=pl.SplitMode.NONE):",
+            slug="split-aiv",
+        )
+    if ctx.known_number(ctx.scalar(call.args[0], "the number of vector cores")) != 2:
+        raise ParserSyntaxError(
+            f"a cluster has 2 vector cores, got {ctx.source.text(call.args[0])}",
+            ctx.span(call.args[0]),
+            hint="write 2",
+            slug="split-aiv",
+        )
+    if ctx.value(words["mode"]) not in region_markers.SplitMode:
+        raise ParserSyntaxError(
+            f"the mode of pl.split_aiv is a pl.SplitMode, got {ctx.source.text(words['mode'])}",
+            ctx.span(words["mode"]),
+            hint="write mode=pl.SplitMode.NONE",
+            slug="split-aiv",
+        )
+    counted(ctx, _without(node, "mode"), ForKind.Sequential)

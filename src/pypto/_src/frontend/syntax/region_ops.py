@@ -1,0 +1,192 @@
+"""What ops mean inside a region, where tensors lie in global memory and all else in tiles.
+
+A tensor beside tiles is loaded; ops that make or take apart tensors outside make and take apart
+tiles. Which form of an op that is, the tables here say; what it does is the op's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from pypto._src.errors import ParserTypeError
+from pypto._src.frontend.source.python_names import items_of
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.messages import describe
+from pypto._src.frontend.syntax.calls import op_call
+from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.exprs import ConstInt, Expr, const_value
+from pypto._src.ir.opdef import TENSOR, OpDef
+from pypto._src.ops import layout, memory, tensor
+from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
+from pypto._src.ops.unified import Unified, unified
+
+Handler = Callable[[Context, Sequence[Any], Mapping[str, Any], ast.Call], Any]
+
+
+def call(
+    ctx: Context,
+    callee: Unified | OpDef[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    node: ast.Call,
+) -> Any:
+    """Return the call of an op in a region."""
+    name = callee.name if isinstance(callee, Unified) else callee.python_name
+    handler = _HANDLERS.get(name)
+    if handler is not None:
+        made = handler(ctx, args, kwargs, node)
+        if made is not None:
+            return made
+    form = _on_tiles(name, callee)
+    if form is None or _takes_tensors(form):
+        return op_call(ctx, callee, args, kwargs, node)
+    loaded = [loaded_whole(ctx, arg, node) for arg in args]
+    named = {key: loaded_whole(ctx, value, node) for key, value in kwargs.items()}
+    return op_call(ctx, form, loaded, named, node)
+
+
+def _on_tiles(name: str, callee: Unified | OpDef[..., Any]) -> Unified | OpDef[..., Any] | None:
+    """Return the form of an op that works on tiles; None if it has none, or is asked for."""
+    level = callee.level
+    if level == "block" or level == "system":
+        return callee if level == "block" else None
+    if not any(op.level == "block" for op in OVERLOADS.get(name, ())):
+        return BY_PYTHON_NAME.get(("block", name))
+    return unified(name)
+
+
+def _takes_tensors(form: Unified | OpDef[..., Any]) -> bool:
+    """True for loads and stores: the tensors that they take are no operands to compute with."""
+    ops = form.candidates if isinstance(form, Unified) else [form]
+    tiles = [op for op in ops if op.level == "block"]
+    return bool(tiles) and all(any(p.kind == TENSOR for p in op.params) for op in tiles)
+
+
+def loaded_whole(ctx: Context, value: Any, node: ast.AST) -> Any:
+    """Return a tensor as a tile with all of it; other values as they are."""
+    if not isinstance(value, Expr) or not isinstance(value.type, TensorType):
+        return value
+    shape = value.type.shape
+    if any(const_value(dim) is None for dim in shape):
+        raise ParserTypeError(
+            f"{describe(value)} is computed with as a whole, and its size is known only at run "
+            "time",
+            ctx.span(node),
+            hint="take a part of constant size, as in x[0:16, :]",
+            slug="slice-size",
+        )
+    sizes = [const_value(dim) for dim in shape]
+    return op_call(ctx, memory.load, (value, [0] * len(sizes), sizes), {}, node)
+
+
+# --------------------------------------------------------------------------------------------
+# Ops of another meaning
+# --------------------------------------------------------------------------------------------
+
+
+def _given(names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments by the names that they have."""
+    return {**dict(zip(names, args, strict=False)), **kwargs}
+
+
+def _create(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """A tensor made in a region is a tile: with a value throughout, or with none."""
+    given = _given(("shape", "dtype", "layout", "manual_dep", "init_value"), args, kwargs)
+    init = given.get("init_value")
+    if init is not None:
+        return op_call(ctx, memory.full, (given["shape"], given["dtype"], init), {}, node)
+    return op_call(ctx, memory.create_tile, (given["shape"], given["dtype"]), {}, node)
+
+
+def _slice(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """A slice of a tensor is a load of it; of a tile, the op's own matter."""
+    given = _given(("x", "shape", "offset", "valid_shape"), args, kwargs)
+    given = {_RENAMED.get(key, key): value for key, value in given.items()}
+    source = given.get("x")
+    if not isinstance(source, Expr) or not isinstance(source.type, TensorType):
+        return None
+    unknown = given.keys() - {"x", "shape", "offset", "valid_shape", "pad_value"}
+    if unknown or "shape" not in given or "offset" not in given:
+        return None
+    words: dict[str, Any] = {}
+    if given.get("valid_shape") is not None:
+        words["valid_shapes"] = given["valid_shape"]
+    return op_call(ctx, memory.load, (source, given["offset"], given["shape"]), words, node)
+
+
+_RENAMED: Final = {"input": "x", "tensor": "x", "shapes": "shape", "offsets": "offset"}
+
+
+def _reshape(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """A tensor that is reshaped in a region is a view of it, as outside."""
+    source = args[0] if args else None
+    if isinstance(source, Expr) and isinstance(source.type, TensorType):
+        return op_call(ctx, unified("reshape"), args, kwargs, node)
+    return None
+
+
+def _store(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """``pl.store(tile, offsets, out)``: the size is that of the tile, or its valid part."""
+    if len(args) != 3 or kwargs or items_of(args[2]) is not None:
+        return None
+    tile, offsets, target = args
+    if not isinstance(tile, Expr) or not isinstance(tile.type, TileType):
+        return None
+    return op_call(ctx, memory.store, (tile, offsets, list(tile.type.shape), target), {}, node)
+
+
+def _assemble(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """A tile that is assembled into a tensor is stored there."""
+    given = _given(("target", "source", "offset"), args, kwargs)
+    target, source, offset = (given.get(key) for key in ("target", "source", "offset"))
+    if given.keys() - {"target", "source", "offset"} or not isinstance(target, Expr):
+        return None
+    if not isinstance(target.type, TensorType) or not isinstance(source, Expr):
+        return None
+    tile = loaded_whole(ctx, source, node)
+    return op_call(ctx, memory.store, (tile, offset, list(tile.type.shape), target), {}, node)
+
+
+def _block_index(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """Return the variable that counts the blocks of the launch."""
+    assert ctx.region is not None
+    return ctx.region.block_index
+
+
+def _dim(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """The size of a tile is a constant; that of a tensor is asked for as outside."""
+    source = args[0] if args else None
+    axis = args[1] if len(args) > 1 else kwargs.get("axis")
+    if isinstance(source, Expr) and isinstance(source.type, TileType) and isinstance(axis, int):
+        size = const_value(source.type.shape[axis])
+        return None if size is None else ConstInt(size)
+    return None
+
+
+_HANDLERS: Final[dict[str, Handler]] = {
+    tensor.create.python_name: _create,
+    "create_tensor": _create,
+    "slice": _slice,
+    memory.view.python_name: _slice,
+    layout.reshape.python_name: _reshape,
+    memory.store.python_name: _store,
+    "assemble": _assemble,
+    memory.get_block_idx.python_name: _block_index,
+    tensor.dim.python_name: _dim,
+}

@@ -1,0 +1,433 @@
+"""Regions: statements that run on one core, as blocks of a launch, or in a scope of tasks.
+
+A region computes with tiles: a slice of a tensor is a copy in on-chip memory, an assignment to
+one a store. In the IR it is the scope that ``with pl.incore():`` marks, of ops on tiles, and the
+blocks of a launch are a parallel loop around it. What a region hands out is a tensor of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from keyword import iskeyword
+from typing import Any, Final
+
+from pypto._src.diagnostics import Label, Span
+from pypto._src.dtypes import DataType
+from pypto._src.errors import ParserSyntaxError, ParserTypeError, UnsupportedFeatureError
+from pypto._src.frontend import region_markers
+from pypto._src.frontend.source.python_names import MISSING
+from pypto._src.frontend.state.context import Context, Region, body_of, refuse_keyword_twice
+from pypto._src.frontend.state.live_names import LiveNames
+from pypto._src.frontend.state.messages import nearest
+from pypto._src.frontend.syntax import region_ops
+from pypto._src.frontend.syntax.calls import op_call
+from pypto._src.frontend.syntax.inline import InlineFunction
+from pypto._src.frontend.syntax.tasks import TASK, check_deps
+from pypto._src.ir.array_types import ShapedType, TileType, same_dims
+from pypto._src.ir.enums import ForKind, ScopeKind
+from pypto._src.ir.exprs import ConstInt, Expr, Var
+from pypto._src.ir.stmts import ForStmt, ScopeStmt, Stmt
+from pypto._src.ir.types import Type, scalar_type
+from pypto._src.ops import memory, tensor
+
+_INDEX: Final = scalar_type(DataType.INDEX)
+_OF_AT: Final = frozenset(
+    {
+        "level",
+        "role",
+        "optimizations",
+        "deps",
+        "no_dep_args",
+        "dumps",
+        "allow_early_resolve",
+        "name_hint",
+        "windowize",
+    }
+)
+_OF_SPMD: Final = frozenset(
+    {
+        "core_num",
+        "sync_start",
+        "name_hint",
+        "optimizations",
+        "deps",
+        "allow_early_resolve",
+        "predicate",
+    }
+)
+_LITERALS: Final = frozenset({"allow_early_resolve", "sync_start", "windowize"})
+
+
+def with_(ctx: Context, node: ast.With) -> None:
+    """Parse a with statement of a region, or of a scope of tasks."""
+    item = node.items[0]
+    call = item.context_expr
+    marker = ctx.peek(call.func) if isinstance(call, ast.Call) else MISSING
+    if marker not in _FORMS or len(node.items) > 1:
+        raise UnsupportedFeatureError(
+            f"a with statement marks a scope, got {ctx.source.text(call)}",
+            ctx.span(call),
+            hint="write with pl.at(level=pl.Level.CORE_GROUP):",
+            slug="with",
+        )
+    assert isinstance(call, ast.Call)
+    refuse_keyword_twice(ctx, call)
+    _FORMS[marker](ctx, node, call, item.optional_vars)
+
+
+def _scope(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None) -> None:
+    """Parse a scope of tasks, which changes no value: its statements stay where they are."""
+    if target is not None:
+        raise UnsupportedFeatureError(
+            "a scope of tasks has no task of its own to name",
+            ctx.span(target),
+            hint=f"write with {ctx.source.text(call)}:",
+            slug="with",
+        )
+    if ctx.region is not None:
+        raise _nested(ctx, call)
+    ctx.run(node.body)
+
+
+def _at(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None) -> None:
+    words = _keywords(ctx, call, _OF_AT, ["level", "role"])
+    level = words.get("level")
+    if level is None or ctx.value(level) is not region_markers.Level.CORE_GROUP:
+        raise ParserSyntaxError(
+            "a region runs at pl.Level.CORE_GROUP"
+            + ("" if level is None else f", got {ctx.source.text(level)}"),
+            ctx.span(call if level is None else level),
+            hint="write with pl.at(level=pl.Level.CORE_GROUP):",
+            slug="region-option",
+        )
+    _options(ctx, call, words)
+    if ctx.region is not None and not ctx.region.may_carry:
+        raise _nested(ctx, call)
+    _region(ctx, node, _name_hint(ctx, words))
+    _name_task(ctx, target)
+
+
+def _spmd(ctx: Context, node: ast.With, call: ast.Call, target: ast.expr | None) -> None:
+    words = _keywords(ctx, call, _OF_SPMD, ["core_num"])
+    if "deps" in words and target is None:
+        raise ParserSyntaxError(
+            "deps= of pl.spmd stands beside a name for its task",
+            ctx.span(words["deps"]),
+            hint=f"write with {ctx.source.text(call)} as done:",
+            slug="region-option",
+        )
+    if not _reads_block_index(ctx, node.body):
+        raise ParserSyntaxError(
+            "all blocks of this launch would do the same: none of them asks which one it is",
+            ctx.span(call),
+            hint=f"write for b in {ctx.source.text(call)}:",
+            slug="region-blocks",
+        )
+    _options(ctx, call, words)
+    block = Var("block_idx", _INDEX, ctx.span(call))
+    _launch(ctx, node, call, words, block)
+    _name_task(ctx, target)
+
+
+def for_blocks(ctx: Context, node: ast.For) -> None:
+    """Parse ``for b in pl.spmd(n):``, whose body each block runs."""
+    call, target = node.iter, node.target
+    assert isinstance(call, ast.Call)
+    words = _keywords(ctx, call, _OF_SPMD, ["core_num"])
+    if not isinstance(target, ast.Name):
+        raise ParserSyntaxError(
+            f"the variable of a loop is one name, got {ctx.source.text(target)}",
+            ctx.span(target),
+            hint=f"write for b in {ctx.source.text(call)}:",
+            slug="loop-target",
+        )
+    if "deps" in words:
+        raise ParserSyntaxError(
+            "deps= of pl.spmd stands beside a name for its task",
+            ctx.span(words["deps"]),
+            hint=f"write with {ctx.source.text(call)} as done:",
+            slug="region-option",
+        )
+    _options(ctx, call, words)
+    _launch(ctx, node, call, words, Var(target.id, _INDEX, ctx.span(target)), target.id)
+
+
+def _launch(
+    ctx: Context,
+    node: ast.With | ast.For,
+    call: ast.Call,
+    words: dict[str, ast.expr],
+    block: Var,
+    name: str | None = None,
+) -> None:
+    """Append the loop over the blocks of a launch, with the region that each of them runs."""
+    if ctx.region is not None:
+        raise _nested(ctx, call)
+    count = _count(ctx, call, words)
+    ctx.names.fixed.add(block)
+    names = ctx.names
+    mark = names.open()
+    outside, ctx.block = ctx.block, []
+    try:
+        if name is not None:
+            names.bind(name, block)
+        _region(ctx, node, _name_hint(ctx, words), block)
+        stmts = ctx.block
+    finally:
+        ctx.block = outside
+        bound = names.close(mark)
+    _keep(ctx, {key: value for key, value in bound.items() if value is not block})
+    span = ctx.span(node)
+    body = body_of(stmts, span)
+    ctx.block.append(
+        ForStmt(block, ConstInt(0), count, ConstInt(1), (), body, (), span, ForKind.Parallel)
+    )
+
+
+def _count(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> Expr:
+    place = words.get("core_num")
+    if place is None:
+        raise ParserSyntaxError(
+            "pl.spmd wants the number of blocks",
+            ctx.span(call),
+            hint="write pl.spmd(8)",
+            slug="region-blocks",
+        )
+    count = ctx.scalar(place, "the number of blocks", integer=True)
+    if isinstance(count, ConstInt) and count.value <= 0:
+        raise ParserSyntaxError(
+            f"pl.spmd launches at least one block, got {count.value}",
+            ctx.span(place),
+            hint="write pl.spmd(1)",
+            slug="region-blocks",
+        )
+    return count
+
+
+def _reads_block_index(ctx: Context, body: Sequence[ast.stmt]) -> bool:
+    """True if a launch asks for its block, or has one statement that may: a call, a region."""
+    plain = [n for n in body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]
+    if len(plain) == 1 and isinstance(plain[0], ast.With | ast.Expr | ast.Assign):
+        return True
+    for stmt in body:
+        for item in ast.walk(stmt):
+            if isinstance(item, ast.Call):
+                callee = ctx.peek(item.func)
+                if callee is memory.get_block_idx or isinstance(callee, InlineFunction):
+                    return True
+    return False
+
+
+# --------------------------------------------------------------------------------------------
+# Bodies
+# --------------------------------------------------------------------------------------------
+
+
+def _region(
+    ctx: Context, node: ast.With | ast.For, name: str, block_index: Var | None = None
+) -> None:
+    """Append the scope of a region."""
+    around = ctx.region
+    if around is not None:  # the only statement of a launch: the body of its blocks
+        ctx.run(node.body)
+        return
+    names = ctx.names
+    is_carrier = block_index is not None and len(node.body) == 1
+    region = Region(
+        region_ops.call, names.level, name, block_index, ctx.span(node), may_carry=is_carrier
+    )
+    names.shadow = region.shadow
+    mark = names.open()
+    outside, ctx.block = ctx.block, []
+    ctx.region = region
+    made: list[Stmt] = []
+    try:
+        ctx.run(node.body)
+        made = _handed_out(ctx, node, region)
+        stmts = ctx.block
+    finally:
+        ctx.region = names.shadow = None
+        ctx.block = outside
+        bound = names.close(mark)
+    span, shadowed = ctx.span(node), region.shadowed
+    ctx.block += made
+    ctx.block.append(ScopeStmt(ScopeKind.InCore, body_of(stmts, span), span))
+    for key, var in region.results.items():
+        if key in shadowed and shadowed[key] is not var:
+            ctx.assign(key, var, node)
+        bound[key] = var
+    _keep(ctx, {key: value for key, value in bound.items() if key not in shadowed})
+
+
+def _keep(ctx: Context, bound: dict[str, Any]) -> None:
+    """Let the names of a region that are no tiles go on to mean what they do."""
+    for name, value in bound.items():
+        if isinstance(value, Expr) and isinstance(value.type, TileType):
+            ctx.names.lose({name: value}, "a value of a region")
+        else:
+            ctx.names.bind(name, value)
+
+
+def _handed_out(ctx: Context, node: ast.With | ast.For, region: Region) -> list[Stmt]:
+    """Store the tiles that are read after a region into tensors of their own; return these."""
+    found = live_names(ctx).after(node)
+    if not found:
+        return []
+    made: list[Stmt] = []
+    names = ctx.names
+    for name in sorted(found):
+        value = names.values.get(name)
+        is_here = names.levels.get(name, 0) > region.level
+        if not is_here or not isinstance(value, Var) or not isinstance(value.type, TileType):
+            continue
+        if region.block_index is not None:
+            raise ParserTypeError(
+                f"every block of the launch makes {name!r}, and it is read after them",
+                value.span,
+                hint=f"let each block write a part of a tensor that is made before: {name}_all",
+                slug="region-result",
+            )
+        shape = value.type.shape
+        var = _own_tensor(ctx, region, name, value)
+        if var is None:
+            inside, ctx.block = ctx.block, []
+            call = op_call(ctx, tensor.create, (list(shape), value.type.dtype), {}, node)
+            var = Var(name, call.type, value.span)
+            ctx.append(var, call, value.span)
+            made += ctx.block
+            ctx.block = inside
+        zeros = [0 for _ in shape]
+        stored = op_call(ctx, memory.store, (value, zeros, list(shape), var), {}, node)
+        ctx.append(var, stored, value.span)
+        region.results[name] = var
+    return made
+
+
+def _own_tensor(ctx: Context, region: Region, name: str, value: Var) -> Var | None:
+    """Return the tensor outside that a value takes the place of, if nobody else can see it."""
+    outside = region.shadowed.get(name)
+    if outside not in ctx.made_here:
+        return None
+    assert outside is not None
+    return outside if same_shape(outside.type, value.type) else None
+
+
+def same_shape(a: Type, b: Type) -> bool:
+    """True for a tensor and a tile of one element type and size."""
+    assert isinstance(a, ShapedType)
+    assert isinstance(b, ShapedType)
+    return a.dtype is b.dtype and same_dims(a.shape, b.shape)
+
+
+def live_names(ctx: Context) -> LiveNames:
+    """Return which names of the function are read after its regions."""
+    if ctx.live is None:
+        ctx.live = LiveNames(ctx.node.body, (ast.With, ast.For))
+    found = ctx.live
+    assert isinstance(found, LiveNames)
+    return found
+
+
+def _name_task(ctx: Context, target: ast.expr | None) -> None:
+    if target is None:
+        return
+    if not isinstance(target, ast.Name):
+        raise ParserSyntaxError(
+            f"a task has one name, got {ctx.source.text(target)}",
+            ctx.span(target),
+            hint="write as done:",
+            slug="region-option",
+        )
+    ctx.names.bind(target.id, TASK)
+
+
+# --------------------------------------------------------------------------------------------
+# Options
+# --------------------------------------------------------------------------------------------
+
+
+def _keywords(
+    ctx: Context, call: ast.Call, known: frozenset[str], positional: Sequence[str]
+) -> dict[str, ast.expr]:
+    """Return the arguments of a region by their names."""
+    text = ctx.source.text(call.func)
+    if len(call.args) > len(positional):
+        raise ParserSyntaxError(
+            f"{text} takes {len(positional)} arguments by position, got {len(call.args)}",
+            ctx.span(call),
+            hint="write the others with their names, as in name_hint=...",
+            slug="region-option",
+        )
+    words = dict(zip(positional, call.args, strict=False))
+    for word in call.keywords:
+        if word.arg not in known:
+            meant = nearest(word.arg or "", known)
+            raise ParserSyntaxError(
+                f"{text} has no argument {word.arg!r}",
+                ctx.span(word),
+                hint=f"write {meant}={ctx.source.text(word.value)}"
+                if meant
+                else f"its arguments are {', '.join(sorted(known))}",
+                slug="region-option",
+            )
+        words[word.arg] = word.value
+    return words
+
+
+def _options(ctx: Context, call: ast.Call, words: dict[str, ast.expr]) -> None:
+    """Check the options that change no value."""
+    for key in _LITERALS & words.keys():
+        place = words[key]
+        if not isinstance(place, ast.Constant) or not isinstance(place.value, bool):
+            raise ParserSyntaxError(
+                f"{key} is True or False, written out, got {ctx.source.text(place)}",
+                ctx.span(place),
+                hint=f"write {key}=True",
+                slug="region-option",
+            )
+    if "deps" in words:
+        check_deps(ctx, words["deps"])
+    found = words.get("optimizations")
+    if found is not None and not isinstance(found, ast.List | ast.Tuple):
+        raise ParserSyntaxError(
+            f"optimizations is a list written at the call, got {ctx.source.text(found)}",
+            ctx.span(found),
+            hint="write optimizations=[pl.split(pl.SplitMode.UP_DOWN)]",
+            slug="region-option",
+        )
+
+
+def _name_hint(ctx: Context, words: dict[str, ast.expr]) -> str:
+    place = words.get("name_hint")
+    if place is None:
+        return ""
+    name = place.value if isinstance(place, ast.Constant) else None
+    if not isinstance(name, str) or (name and (not name.isidentifier() or iskeyword(name))):
+        raise ParserSyntaxError(
+            f"name_hint is an identifier in quotes, got {ctx.source.text(place)}",
+            ctx.span(place),
+            hint='write name_hint="rows"',
+            slug="region-option",
+        )
+    return name
+
+
+def _nested(ctx: Context, call: ast.Call) -> ParserSyntaxError:
+    assert ctx.region is not None
+    place: Span = ctx.region.span
+    return ParserSyntaxError(
+        f"{ctx.source.text(call.func)} stands inside a region: regions do not nest",
+        ctx.span(call),
+        hint="end the region before, or leave this one out",
+        slug="region-nested",
+        related=(Label(place, "the region around it"),),
+    )
+
+
+_FORMS: Final = {
+    region_markers.at: _at,
+    region_markers.spmd: _spmd,
+    region_markers.scope: _scope,
+    region_markers.manual_scope: _scope,
+}

@@ -1,0 +1,189 @@
+"""Tasks: their names, lists of them, and what waits for what.
+
+The statements of a program stand in an order that gives the right result, and the runtime finds
+what tasks wait for by what they read and write. So a task's name has no value: it is checked
+where it is used, and leaves nothing in the IR.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pypto._src.errors import ParserSyntaxError, ParserTypeError
+from pypto._src.frontend import region_markers
+from pypto._src.frontend.source.python_names import items_of
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.messages import describe
+from pypto._src.frontend.state.scope import OF_THE_FUNCTION
+from pypto._src.ir.exprs import Expr
+from pypto._src.ir.types import ScalarType
+
+
+class Task:
+    """What the name of a task stands for: all tasks are one to the parser."""
+
+    def __repr__(self) -> str:
+        return "a task"
+
+
+class Tasks:
+    """A list of tasks, ``pl.array.create(4, pl.TASK_ID)``: its items are read and assigned."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __repr__(self) -> str:
+        return f"a list of {self.size} tasks"
+
+
+TASK: Final = Task()
+OF_THE_FUNCTION.update((Task, Tasks))
+
+
+def is_task(value: Any) -> bool:
+    """True for what ``deps=`` may name: a task, a list of them, none."""
+    return value is None or isinstance(value, Task | Tasks)
+
+
+def check_deps(ctx: Context, node: ast.expr) -> None:
+    """Check that ``deps=`` is a list of tasks.
+
+    Raises:
+        ParserTypeError: it is none, or has something else.
+    """
+    if isinstance(node, ast.ListComp | ast.GeneratorExp):
+        _comprehension(ctx, node)
+        return
+    if not isinstance(node, ast.List | ast.Tuple):
+        raise ParserTypeError(
+            f"deps is a list of tasks written at the call, got {ctx.source.text(node)}",
+            ctx.span(node),
+            hint=f"write deps=[{ctx.source.text(node)}]",
+            slug="region-deps",
+        )
+    for item in node.elts:
+        inner = item.value if isinstance(item, ast.Starred) else item
+        if isinstance(inner, ast.ListComp | ast.GeneratorExp):
+            _comprehension(ctx, inner)
+            continue
+        check_task(ctx, inner)
+
+
+def check_task(ctx: Context, node: ast.expr) -> None:
+    """Check that an expression is a task, or a list of them."""
+    value = ctx.value(node)
+    found: Sequence[Any] = items_of(value) or [value]
+    if not all(map(is_task, found)):
+        raise ParserTypeError(
+            f"a task waits for other tasks, {ctx.source.text(node)} is {describe(value)}",
+            ctx.span(node),
+            hint="name a task: with pl.at(level=pl.Level.CORE_GROUP) as done:",
+            slug="region-deps",
+        )
+
+
+def _comprehension(ctx: Context, node: ast.ListComp | ast.GeneratorExp) -> None:
+    """Check ``[done[i] for i in range(4)]``; the indices are numbers that are known now."""
+    base = node.elt.value if isinstance(node.elt, ast.Subscript) else node.elt
+    if not is_task(ctx.value(base)):
+        check_task(ctx, base)
+
+
+def item(ctx: Context, node: ast.Subscript, base: Tasks) -> Task:
+    """Return an item of a list of tasks."""
+    check_index(ctx, node, base)
+    return TASK
+
+
+def check_index(ctx: Context, node: ast.Subscript, base: Tasks) -> None:
+    """Check the index of an item.
+
+    Raises:
+        ParserTypeError: it is no integer, or outside the list.
+    """
+    index = ctx.value(node.slice)
+    is_integer = (isinstance(index, int) and not isinstance(index, bool)) or (
+        isinstance(index, Expr) and isinstance(index.type, ScalarType) and index.type.dtype.is_int()
+    )
+    if not is_integer or (isinstance(index, int) and not 0 <= index < base.size):
+        raise ParserTypeError(
+            f"an index of {base} is from 0 to {base.size - 1}, got {describe(index)}",
+            ctx.span(node),
+            hint=f"write {ctx.source.text(node.value)}[0]",
+            slug="array",
+        )
+
+
+def write_item(ctx: Context, target: ast.Subscript, base: Tasks, value: Any) -> None:
+    """Check ``done[i] = task``."""
+    check_index(ctx, target, base)
+    if not is_task(value):
+        raise ParserTypeError(
+            f"{base} holds tasks, got {describe(value)}",
+            ctx.span(target),
+            hint="name a task: with pl.at(level=pl.Level.CORE_GROUP) as done:",
+            slug="array",
+        )
+
+
+def create(ctx: Context, args: Sequence[Any], kwargs: dict[str, Any], node: ast.Call) -> Tasks:
+    """Return the list of ``pl.array.create(4, pl.TASK_ID)``."""
+    given = {**dict(zip(("extent", "dtype"), args, strict=False)), **kwargs}
+    extent, dtype = given.get("extent"), given.get("dtype")
+    if not isinstance(extent, int) or extent < 1:
+        raise ParserTypeError(
+            f"the extent of an array is a number from 1 on, got {describe(extent)}",
+            ctx.span(node),
+            hint="write pl.array.create(4, pl.TASK_ID)",
+            slug="array",
+        )
+    if dtype is not region_markers.TASK_ID:
+        raise ParserTypeError(
+            f"arrays hold tasks, got {describe(dtype)}",
+            ctx.span(node),
+            hint=f"write pl.array.create({extent}, pl.TASK_ID)",
+            slug="array",
+        )
+    return Tasks(extent)
+
+
+def dummy(ctx: Context, node: ast.Call) -> Task:
+    """Return the task of ``pl.system.task_dummy(deps=[...])``."""
+    words = {word.arg: word.value for word in node.keywords}
+    if node.args or set(words) != {"deps"}:
+        raise ParserTypeError(
+            "pl.system.task_dummy takes deps= alone",
+            ctx.span(node),
+            hint="write pl.system.task_dummy(deps=[done])",
+            slug="region-deps",
+        )
+    check_deps(ctx, words["deps"])
+    return TASK
+
+
+def call(ctx: Context, callee: Any, node: ast.Call) -> Any:
+    """Return the value of a call of what is about tasks.
+
+    Raises:
+        ParserSyntaxError: it is no call of a value: a region, a loop.
+    """
+    args = [ctx.value(arg) for arg in node.args]
+    if callee is region_markers.task_dummy:
+        return dummy(ctx, node)
+    if callee is region_markers.task_invalid:
+        return TASK
+    words = {word.arg: ctx.value(word.value) for word in node.keywords if word.arg}
+    if callee is region_markers.array_create:
+        return create(ctx, args, words, node)
+    if callee in (region_markers.split, region_markers.cross_core_slot):
+        return callee
+    name = getattr(callee, "__name__", "")
+    kind = "with" if isinstance(callee, type) else "for"
+    raise ParserSyntaxError(
+        f"pl.{name} stands in a {kind} statement",
+        ctx.span(node),
+        hint=f"write {'with' if kind == 'with' else 'for i in'} {ctx.source.text(node)}:",
+        slug="misplaced",
+    )

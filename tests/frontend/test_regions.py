@@ -1,0 +1,205 @@
+"""Regions, launches, tasks, spliced functions: what programs with them compute."""
+
+# pyright: reportArgumentType=false
+# A value of a region is a tile that authors call a tensor: ops that take tiles alone take it.
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pypto.language as pl
+from pypto import ir
+
+Array = np.ndarray[Any, Any]
+TARGETS = ("interpreter", "cpu")
+ROWS = pl.dynamic("ROWS")
+RNG = np.random.default_rng(17)
+
+
+def floats(*shape: int) -> Array:
+    return RNG.random(shape, np.float32)
+
+
+@pytest.fixture(params=TARGETS)
+def target(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def both_texts(kernel: Any, *args: Any) -> None:
+    """Check that the program of a call is printed and read again as the same."""
+    program = kernel.lower(*args)
+    ir.assert_structural_equal(ir.parse(str(program)), program)
+
+
+def test_region(target: Any) -> None:
+    """A slice is a copy: what is stored later does not change it."""
+
+    @pl.jit(target=target)
+    def stamp(
+        dark: pl.Tensor[[8, 32], pl.FP32],
+        board: pl.InOut[pl.Tensor[[32, 32], pl.FP32]],
+        seen: pl.Out[pl.Tensor[[32, 32], pl.FP32]],
+    ):
+        for k in pl.range(4):
+            with pl.at(level=pl.Level.CORE_GROUP, name_hint="stamp"):
+                row = k * 8
+                before = board[row : row + 8, :]
+                board[row : row + 8, :] = pl.add(before, dark)
+                seen[row : row + 8, :] = before
+        return board
+
+    dark, board, seen = floats(8, 32), floats(32, 32), np.zeros((32, 32), np.float32)
+    first = board.copy()
+    both_texts(stamp, dark, board, seen)
+    stamp(dark, board, seen)
+    assert (seen == first).all()
+    assert (board == first + np.tile(dark, (4, 1))).all()
+
+
+def test_value_that_leaves_a_region(target: Any) -> None:
+    """A value that a later region reads is a tensor between them; a name of a tensor may be one."""
+
+    @pl.jit(target=target)
+    def weigh(ore: pl.Tensor[[64, 64], pl.FP32], grade: pl.Out[pl.Tensor[[64, 1], pl.FP32]]):
+        kept = pl.create_tensor([64, 64], dtype=pl.FP32)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            kept[:] = pl.mul(ore, ore)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            kept = pl.add(kept, 1.0)
+            unused = pl.add(kept, 2.0)
+            shown = pl.mul(unused, 0.0)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            grade[:] = pl.add(pl.row_sum(kept), pl.row_sum(shown))
+        return grade
+
+    ore, grade = floats(64, 64), np.zeros((64, 1), np.float32)
+    both_texts(weigh, ore, grade)
+    weigh(ore, grade)
+    assert np.allclose(grade, (ore * ore + 1).sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def test_value_carried_around_a_region(target: Any) -> None:
+    """A region in a loop may make the value of a name anew, from what it was."""
+
+    @pl.jit(target=target)
+    def powers(x: pl.Tensor[[16, 64], pl.FP32], out: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        acc = pl.create_tensor([16, 64], dtype=pl.FP32)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            acc[:] = pl.mul(x, 1.0)
+        for _ in pl.range(3):
+            with pl.at(level=pl.Level.CORE_GROUP):
+                acc = pl.mul(acc, x)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            out[:] = pl.mul(acc, 1.0)
+        return out
+
+    x, out = floats(16, 64), np.zeros((16, 64), np.float32)
+    powers(x, out)
+    assert np.allclose(out, x**4, rtol=1e-5)
+
+
+def test_blocks(target: Any) -> None:
+    """Both forms of a launch run each block once, with its number."""
+
+    @pl.jit(target=target)
+    def fade(
+        strip: pl.Tensor[[96, 64], pl.FP16],
+        gain: pl.Tensor[[96, 1], pl.FP32],
+        faded: pl.Out[pl.Tensor[[96, 64], pl.FP32]],
+    ):
+        middle = pl.create_tensor([96, 64], dtype=pl.FP32)
+        with pl.spmd(6, name_hint="fade_rows") as done:
+            top = pl.tile.get_block_idx() * 16
+            warm = pl.cast(strip[top : top + 16, :], pl.FP32)
+            middle[top : top + 16, :] = pl.row_expand_mul(warm, gain[top : top + 16, :])
+        with pl.spmd(12, deps=[done]) as more:  # noqa: SIM117  a with statement has one item
+            with pl.at(level=pl.Level.CORE_GROUP, name_hint="carrier"):
+                top = pl.get_block_idx() * 8
+                faded[top : top + 8, :] = pl.add(middle[top : top + 8, :], 1.0)
+        for b in pl.spmd(pl.tensor.dim(strip, 0) // 16, allow_early_resolve=True):
+            faded[b * 16 : b * 16 + 16, :] = pl.mul(faded[b * 16 : b * 16 + 16, :], 2.0)
+        pl.system.task_dummy(deps=[more])
+        return faded
+
+    strip = floats(96, 64).astype(np.float16)
+    gain, faded = floats(96, 1), np.zeros((96, 64), np.float32)
+    both_texts(fade, strip, gain, faded)
+    fade(strip, gain, faded)
+    assert np.allclose(faded, (strip.astype(np.float32) * gain + 1) * 2, rtol=1e-6)
+
+
+@pl.jit.inline
+def centred(block: pl.Tensor[[16, 64], pl.FP32], scale: pl.Scalar[pl.FP32] = 1.0):
+    mean = pl.mul(pl.row_sum(block), 1.0 / 64)
+    return pl.mul(pl.row_expand_sub(block, mean), scale), mean
+
+
+@pl.jit.inline(auto_scope=False)
+def centre_rows(
+    raw: pl.Tensor, flat: pl.Out[pl.Tensor], means: pl.Tensor, row: pl.Scalar[pl.INDEX]
+):
+    with pl.at(level=pl.Level.CORE_GROUP, name_hint="centre") as done:
+        even, mean = centred(raw[row : row + 16, :], scale=2.0)
+        flat[row : row + 16, :] = even
+        means[row : row + 16, :] = mean
+    return done
+
+
+def test_spliced_functions(target: Any) -> None:
+    """Values and writes of spliced functions are the caller's; tasks go through them."""
+
+    @pl.jit(auto_scope=False, target=target)
+    def centre(
+        raw: pl.Tensor[[64, 64], pl.FP32],
+        flat: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+        means: pl.Out[pl.Tensor[[64, 1], pl.FP32]],
+    ):
+        raw.bind_dynamic(0, ROWS)
+        flat.bind_dynamic(0, ROWS)
+        means.bind_dynamic(0, ROWS)
+        done = pl.array.create(4, pl.TASK_ID)
+        last = None
+        with pl.manual_scope():
+            for i in pl.parallel(ROWS // 16):
+                done[i] = centre_rows(raw, flat, means, i * 16)
+                last = done[i]
+        with pl.at(level=pl.Level.CORE_GROUP, deps=[done[i] for i in range(4)]) as end:
+            means[:] = pl.mul(means, 2.0)
+        pl.system.task_dummy(deps=[end, last, None])
+        return flat, means
+
+    raw, flat, means = floats(64, 64), np.zeros((64, 64), np.float32), np.zeros((64, 1), np.float32)
+    both_texts(centre, raw, flat, means)
+    centre(raw, flat, means)
+    mean = raw.mean(axis=1, keepdims=True)
+    assert np.allclose(means, 2 * mean, rtol=1e-5)
+    assert np.allclose(flat, 2 * (raw - mean), atol=1e-5)
+
+
+def test_loops_of_regions(target: Any) -> None:
+    """Pipelines count as loops do, unrolled loops give constants, both cores of a cluster work."""
+
+    @pl.jit(target=target)
+    def loops(x: pl.Tensor[[64, 128], pl.FP32], out: pl.Out[pl.Tensor[[64, 128], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            for i in pl.pipeline(0, 64, 16, stage=2):
+                out[i : i + 16, :] = pl.add(x[i : i + 16, :], 1.0)
+        for half in pl.unroll(2):
+            with pl.at(level=pl.Level.CORE_GROUP):
+                first = half * 64
+                factor = [2.0, 3.0][half]
+                out[:, first : first + 64] = pl.mul(out[:, first : first + 64], factor)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            for lane in pl.split_aiv(2, mode=pl.SplitMode.NONE):
+                row = lane * 32
+                out[row : row + 32, :] = pl.add(out[row : row + 32, :], 1.0)
+        return out
+
+    x, out = floats(64, 128), np.zeros((64, 128), np.float32)
+    both_texts(loops, x, out)
+    loops(x, out)
+    factors = np.repeat(np.float32([2, 3]), 64)
+    assert np.allclose(out, (x + 1) * factors + 1, rtol=1e-6)
