@@ -50,9 +50,9 @@ class Kernel:
         """Return a call of an op."""
         return ir.create_op_call(name, args, kwargs, SPAN)
 
-    def statement(self, turn: int) -> ir.Stmt:
+    def statement(self, index: int) -> ir.Stmt:
         """Return one of five kinds of statement."""
-        match turn % 5:
+        match index % 5:
             case 0:
                 value = self.op(
                     "block.load", self.x, self.zeros, self.shape, target_memory=ir.MemorySpace.Vec
@@ -72,7 +72,7 @@ class Kernel:
 
     def straight(self, length: int) -> list[ir.Stmt]:
         """Return statements without control flow."""
-        return [self.statement(turn) for turn in range(length)]
+        return [self.statement(index) for index in range(length)]
 
     def loop(self, length: int) -> ir.Stmt:
         """Return a loop of ``length`` statements that carries a scalar."""
@@ -102,9 +102,9 @@ class Kernel:
     def program(self, size: int) -> ir.Program:
         """Return the kernel with about ``size`` statements, as a program."""
         stmts: list[ir.Stmt] = []
-        for turn in range(size // 50):
+        for index in range(size // 50):
             stmts += self.straight(30)
-            stmts.append(self.branch(20) if turn % 2 else self.loop(20))
+            stmts.append(self.branch(20) if index % 2 else self.loop(20))
         stmts.append(ir.ReturnStmt([self.y], SPAN))
         params = [self.x, (self.y, ir.Out), self.n]
         types = [self.y.type]

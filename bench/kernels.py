@@ -2,7 +2,7 @@
 
 Runs itself twice, with one thread and with all of them, because the libraries read how many
 threads they get when they are loaded. In each run the contenders of a row take turns, so that a
-busy machine slows all alike; a ratio is the median over the turns of their time by ours, and above
+busy machine slows all alike; a ratio is the median over the rounds of their time by ours, and above
 1 we are faster. The share is of the machine's multiply-add peak or copy bandwidth, both measured
 in the same run by code of this file. A result that is wrong ends the run with an error.
 

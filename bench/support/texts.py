@@ -48,8 +48,8 @@ def _text(body: Sequence[str]) -> str:
 
 def straight_kernel(statements: int) -> str:
     """Return a kernel of ``statements`` statements, one a line, without control flow."""
-    turns = (statements - 2) // len(STRAIGHT) + 1
-    return _text((STRAIGHT * turns)[: statements - 3] + STRAIGHT[-1:])
+    iterations = (statements - 2) // len(STRAIGHT) + 1
+    return _text((STRAIGHT * iterations)[: statements - 3] + STRAIGHT[-1:])
 
 
 def slice_kernel(lines: int) -> str:

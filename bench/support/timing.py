@@ -27,10 +27,10 @@ def without_collector() -> Generator[None]:
 
 def once(run: Callable[[], Any], repeat: int = 1) -> float:
     """Return the time of ``repeat`` runs in a row, in seconds a run."""
-    turns = range(repeat)
+    rounds = range(repeat)
     with without_collector():
         start = time.perf_counter()
-        for _ in turns:
+        for _ in rounds:
             run()
         return (time.perf_counter() - start) / repeat
 

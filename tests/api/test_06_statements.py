@@ -308,12 +308,12 @@ def test_program(make: Callable[[], Any], wanted: Any) -> None:
 # --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("turns", "total"), [(0, 7), (1, 7), (4, 13)])
-def test_loop_values(turns: int, total: int) -> None:
+@pytest.mark.parametrize(("iterations", "total"), [(0, 7), (1, 7), (4, 13)])
+def test_loop_values(iterations: int, total: int) -> None:
     """A loop enters with initValue, goes on with what it yields, and leaves it in return_vars."""
     arg, result = ir.IterArg("a", INT, 7), var("r")
     body = ir.YieldStmt([arg + i])
-    stmts = [ir.ForStmt(i, 0, turns, 1, [arg], body, [result]), ir.ReturnStmt([result])]
+    stmts = [ir.ForStmt(i, 0, iterations, 1, [arg], body, [result]), ir.ReturnStmt([result])]
     program = ir.Program([ir.Function("f", [], [INT], ir.SeqStmts(stmts))])
     assert evaluated(program) == total
 

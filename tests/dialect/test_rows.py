@@ -89,17 +89,17 @@ def _array(
 
 
 def _arguments(
-    function: ir.Function, turn: int, sizes: dict[str, int]
+    function: ir.Function, iteration: int, sizes: dict[str, int]
 ) -> tuple[list[Any], list[Any]]:
     """Return arguments for a call, and what the text wants besides: the symbolic dimensions."""
-    rng = np.random.default_rng(turn)
+    rng = np.random.default_rng(iteration)
     scalars: dict[str, Any] = {}
     types = {v.name: v.type for v in function.params}
     numbers = {name: kind.dtype for name, kind in types.items() if isinstance(kind, ScalarType)}
     for index, (name, dtype) in enumerate(numbers.items()):
-        number = NUMBERS[(turn + 2 * index) % len(NUMBERS)]
+        number = NUMBERS[(iteration + 2 * index) % len(NUMBERS)]
         if function.name == "loop_of_any_step":
-            number = [(0, 10, 3), (9, -4, -2), (5, 5, 1), (-7, 7, 5), (3, 9, -1)][turn][index]
+            number = [(0, 10, 3), (9, -4, -2), (5, 5, 1), (-7, 7, 5), (3, 9, -1)][iteration][index]
         if function.name == "size_of_a_parameter":
             number = 16
         scalars[name] = (0.75 + number) if dtype.is_float() else number
@@ -143,12 +143,12 @@ def test_form_is_accepted_and_means_the_same(name: str) -> None:
     (function,) = program.functions_
     for strategy in LEVELS:
         source = accepted(emitted(program, strategy), name)
-        for turn in range(len(NUMBERS)):
-            values, sizes = _arguments(function, turn, SIZES)
+        for iteration in range(len(NUMBERS)):
+            values, sizes = _arguments(function, iteration, SIZES)
             wanted, found = _copies(values), _copies(values)
             Evaluator(program).call(function.name, wanted)
             evaluate(source, function.name, [*_typed(function, found), *sizes])
-            assert_same(found, wanted, f"{name} {strategy} {turn}")
+            assert_same(found, wanted, f"{name} {strategy} {iteration}")
 
 
 EMPTY = ("sizes_at_run_time", "column_at_run_time", "rank_4", "rank_5", "product_in_steps")
@@ -157,7 +157,7 @@ EMPTY = ("sizes_at_run_time", "column_at_run_time", "rank_4", "rank_5", "product
 
 @pytest.mark.parametrize("name", EMPTY)
 def test_forms_on_empty_tensors(name: str) -> None:
-    """A dimension of 0 makes loops without turns, and nothing is touched."""
+    """A dimension of 0 makes loops without iterations, and nothing is touched."""
     program = forms()[name]
     (function,) = program.functions_
     for strategy in LEVELS:

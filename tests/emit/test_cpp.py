@@ -63,7 +63,7 @@ def body_of(text: str) -> str:
 
 
 def test_loops_text(golden: Any) -> None:
-    """A carried tile is one object that each turn assigns; a carried tensor has no code."""
+    """A carried tile is one object that each iteration assigns; a carried tensor has no code."""
     golden("emit/loops.cpp", kernel_file(lowered(Loops)))
 
 

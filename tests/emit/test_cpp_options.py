@@ -160,7 +160,7 @@ def test_sizes_of_parameters_are_not_shared() -> None:
 
 
 def test_dead_code_is_left_out() -> None:
-    """With constants folded, decided branches, loops without a turn and what they need are gone."""
+    """With constants folded, decided branches, loops that never run and what they need are gone."""
     lines = body(Index, CppOptions(fold_constants=True, remove_dead_code=True))
     assert not [line for line in lines if "else" in line or "int64_t _" in line]
     assert not [line for line in lines if "unused" in line]

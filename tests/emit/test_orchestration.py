@@ -436,7 +436,7 @@ out = self.scale(a, 2.0, out)
     [
         pytest.param(PING_PONG, 3, ["x -> new 0", "new 0 -> new 1", "new 1 -> new 0",
                                     "new 0 -> new 1", "new 1 -> out"], id="ping-pong"),
-        pytest.param(PING_PONG, 0, ["x -> new 0", "new 0 -> out"], id="no turn"),
+        pytest.param(PING_PONG, 0, ["x -> new 0", "new 0 -> out"], id="no iteration"),
         pytest.param(IN_A_BRANCH, 2, ["x -> new 0", "new 0 -> out"], id="branch"),
         pytest.param(IN_A_BRANCH, 0, ["x -> out"], id="no branch"),
         pytest.param(THREE_IN_TURN, 2, ["x -> new 0", "new 0 -> new 1", "new 1 -> new 2",

@@ -798,8 +798,8 @@ def test_a_bound_that_may_be_negative_is_clamped() -> None:
     assert carrying[0] == "%1 = scf.for %2 = %c0 to %0 step %c1 iter_args(%3 = %c0) -> (index) {"
 
 
-def test_a_start_that_may_be_negative_counts_turns() -> None:
-    """A loop from n runs over the numbers of its turns; from a sum of counters it does not."""
+def test_a_start_that_may_be_negative_counts_iterations() -> None:
+    """A loop from n runs over the numbers of its iterations; from a sum of counters it does not."""
     inner = ForStmt(scalar("j"), 0, 4, 1, [], YieldStmt(), [])
     assert loop([], lambda _: [], start=N, body=[inner]) == [
         "%1 = arith.subi %c8, %0 : index",
@@ -825,7 +825,7 @@ def test_a_start_that_may_be_negative_counts_turns() -> None:
 
 
 def test_counting_down() -> None:
-    """range(7, n, -2) runs ceil((n - 7) / -2) turns, and its counter falls."""
+    """range(7, n, -2) runs ceil((n - 7) / -2) iterations, and its counter falls."""
     assert loop([], lambda _: [], start=7, stop=N, step=-2) == [
         "%1 = arith.subi %0, %c7 : index",
         "%2 = arith.ceildivsi %1, %c-2 : index",

@@ -294,7 +294,7 @@ class Wrong:
 UNTOLD = {
     # Python evaluates annotations before there are arguments.
     ("language.py", "reportUndefinedVariable", '"n" is not defined'),
-    # No type says that a loop has turns.
+    # No type says that a loop has iterations.
     ("document.py", "reportPossiblyUnbound", '"sum" is possibly unbound'),
 }
 """The findings in correct files that no types of ours could prevent."""

@@ -158,12 +158,15 @@ def shared_again(value: ir.Expr) -> ir.Expr:
 
 
 def in_bounds_and_branches(ib: ir.IRBuilder, n: ir.Var) -> ir.Expr:
-    """Return twice the turns of a loop whose end is n shared 40 times, if n is as large as that."""
-    turns: ir.Expr = n
+    """Return twice the iterations of a loop to n shared 40 times, if n is as large as that."""
+    iterations: ir.Expr = n
     for _ in range(40):
-        turns = ir.min_(turns + 1, turns + 2)
+        iterations = ir.min_(iterations + 1, iterations + 2)
     total = ib.let("total", 0)
-    with ib.if_stmt(turns + turns > 40), ib.for_loop(ib.var("i", n.type), 0, turns, 1):
+    with (
+        ib.if_stmt(iterations + iterations > 40),
+        ib.for_loop(ib.var("i", n.type), 0, iterations, 1),
+    ):
         ib.assign(total, total + 2)
     return total
 
@@ -242,7 +245,9 @@ def test_what_cannot_be_written_out(place: str) -> None:
     again = ir.deserialize(ir.serialize(whole))
     assert ir.structural_equal(again, whole)
     assert ir.structural_hash(again) == ir.structural_hash(whole)
-    if place == "while":  # its parts are computed before each turn, so no name can stand before it
+    if (
+        place == "while"
+    ):  # its parts are computed before each iteration, so no name can stand before it
         with pytest.raises(EvaluationError, match=r"f would be computed without end: .* times"):
             evaluate(whole, [9])
     else:

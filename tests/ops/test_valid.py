@@ -532,7 +532,7 @@ class P:
 
 @pytest.mark.parametrize("rows", [1, 7, 8, 19, 20])
 def test_a_ragged_tail(rows: int) -> None:
-    """One loop goes over whole blocks and the last rows; each turn has its own valid size."""
+    """One loop goes over whole blocks and the last rows; each iteration has its own valid size."""
     x = tensors()[0]
     wanted = untouched()
     wanted[:rows] = x[:rows] * 2

@@ -155,8 +155,8 @@ def declared_types() -> ir.Program:
     results = [var("a", viewed), var("b", viewed)]
     loop = ir.ForStmt(var("i"), 0, 4, 1, [a, b], ir.YieldStmt([a, b]), results)
     k = ir.IterArg("k", viewed, y)
-    turn = ir.WhileStmt(ir.ConstBool(True), [k], ir.YieldStmt([k]), [var("k", viewed)])
-    return program(function([x, y], loop, turn))
+    iteration = ir.WhileStmt(ir.ConstBool(True), [k], ir.YieldStmt([k]), [var("k", viewed)])
+    return program(function([x, y], loop, iteration))
 
 
 def calls() -> ir.Program:

@@ -87,13 +87,13 @@ class Steps:
     def until_large(
         self, x: pl.InOut[pl.Tensor[[8, 16], pl.FP32]], limit: pl.Scalar[pl.FP32]
     ) -> pl.Scalar[pl.INT64]:
-        turns: pl.Scalar[pl.INT64] = 0
+        iterations: pl.Scalar[pl.INT64] = 0
         largest: pl.Scalar[pl.FP32] = pl.read(x, [7, 15])
         while largest < limit:
             self.scale(x, 2.0)
             largest = pl.read(x, [7, 15])
-            turns = turns + 1
-        return turns
+            iterations = iterations + 1
+        return iterations
 
     @pl.function(type=pl.FunctionType.Orchestration)
     def with_scratch(
@@ -149,7 +149,7 @@ class Undirected:
 
 @pl.program
 class Broken:
-    """An orchestration whose views leave the tensor in the third turn."""
+    """An orchestration whose views leave the tensor in the third iteration."""
 
     @pl.function(type=pl.FunctionType.InCore)
     def clear(self, out: pl.Out[pl.Tensor[[8, 16], pl.FP32]]) -> pl.Tensor[[8, 16], pl.FP32]:
@@ -158,9 +158,9 @@ class Broken:
 
     @pl.function(type=pl.FunctionType.Orchestration)
     def main(
-        self, out: pl.InOut[pl.Tensor[[20, 16], pl.FP32]], turns: pl.Scalar[pl.INT64]
+        self, out: pl.InOut[pl.Tensor[[20, 16], pl.FP32]], iterations: pl.Scalar[pl.INT64]
     ) -> pl.Tensor[[20, 16], pl.FP32]:
-        for i in pl.range(0, turns):
+        for i in pl.range(0, iterations):
             rows = pl.view(out, [8, 16], [i * 8, 0])
             self.clear(rows)
         return out

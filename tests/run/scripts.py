@@ -115,11 +115,11 @@ class Scripted:
                     self.bump(held, 0.125)
             if op == 4:
                 seen: pl.Scalar[pl.FP32] = pl.read(x, [r0, c0])
-                turns: pl.Scalar[pl.INT64] = 0
-                while seen < level and turns < 3:
+                iterations: pl.Scalar[pl.INT64] = 0
+                while seen < level and iterations < 3:
                     self.bump(pl.view(x, [8, 16], [r0, c0]), 0.75)
                     seen = pl.read(x, [r0, c0])
-                    turns = turns + 1
+                    iterations = iterations + 1
                 level = level * 0.5 + seen
             if op == 5:
                 for k in pl.range(r0, 28 - r0, 4):

@@ -67,15 +67,15 @@ def test_what_a_kernel_leaves_alone_stays() -> None:
 
 
 def test_reads_wait_for_tasks() -> None:
-    """A loop on an element that its tasks write turns as often as it should."""
+    """A loop on an element that its tasks write iterations as often as it should."""
     x = np.ones((8, 16), np.float32)
-    args, turns = both("until_large", x, 1000.0)
-    assert turns == 10
+    args, iterations = both("until_large", x, 1000.0)
+    assert iterations == 10
     assert (args[0] == 1024).all()
 
 
 def test_tensors_made_inside() -> None:
-    """Each turn has a tensor of its own, which lives until the last task on it is done."""
+    """Each iteration has a tensor of its own, which lives until the last task on it is done."""
     x = block(8, 16)
     _, result = both("with_scratch", x, np.zeros_like(x))
     np.testing.assert_array_equal(result, x * 3)

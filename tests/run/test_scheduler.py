@@ -187,8 +187,8 @@ class _Writer:
                 self.lines.append(f"{indent}{new} = pl.view(big, [8, 16], [{row}, 0])")
                 self.lines.append(f"{indent}{new} = self.bump({new}, 0.5)")
             elif kind == 4 and depth < 3:
-                turns = int(self.rng.integers(0, 4))
-                self.lines.append(f"{indent}for i{self.count} in pl.range(0, {turns}):")
+                iterations = int(self.rng.integers(0, 4))
+                self.lines.append(f"{indent}for i{self.count} in pl.range(0, {iterations}):")
                 self.block(known, depth + 1, f"i{self.count}", 3)
             elif kind == 5 and depth < 3:
                 target = self.pick(known[2:])
@@ -304,19 +304,19 @@ _CORNER = """
         return out
 """
 _PARTS = """\
-for turn in pl.range(0, 5):
+for iteration in pl.range(0, 5):
     for i in pl.range(0, 100):
         self.bump(pl.view(x, [8, 16], [i * 8, 0]), 1.0)
     for k in pl.range(0, 60):
-        self.corner(x, (turn * 160 + k * 8) % 800, pl.view(out, [8, 16], [k * 8, 0]))
+        self.corner(x, (iteration * 160 + k * 8) % 800, pl.view(out, [8, 16], [k * 8, 0]))
     self.bump(pl.view(x, [8, 16], [396, 0]), 4.0)
     self.corner(x, 392, pl.view(out, [8, 16], [0, 0]))
 """
 _OWN_PART = """\
-for turn in pl.range(0, 5):
+for iteration in pl.range(0, 5):
     for k in pl.range(0, 60):
         self.corner(x, k * 8, pl.view(out, [8, 16], [k * 8, 0]))
-    self.corner(x, 392, pl.view(x, [8, 16], [turn * 8, 0]))
+    self.corner(x, 392, pl.view(x, [8, 16], [iteration * 8, 0]))
 """
 
 

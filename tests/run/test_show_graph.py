@@ -299,7 +299,7 @@ def test_a_task_is_waited_for_once_overwritten() -> None:
 
 
 def test_new_tensors_have_names_of_their_own() -> None:
-    """Each turn of a loop makes another tensor; one without a variable is called so."""
+    """Each iteration of a loop makes another tensor; one without a variable is called so."""
     body = (
         "for i in pl.range(2):\n"
         "    t = pl.create_tensor([16, 16], pl.FP32)\n"

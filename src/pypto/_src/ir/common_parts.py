@@ -43,8 +43,8 @@ _FIELDS: Final = ("value", "expr", "condition", "start", "stop", "step")
 def named_parts(function: Function) -> Function:
     """Return the function with variables for what one expression has many times.
 
-    Most functions are returned as they are. What a ``while`` asks before each turn stays too, as
-    do parts that contain calls, and those that ``and`` and ``or`` may leave out and that can fail.
+    Most functions are returned as they are. The condition of a ``while`` stays too, as do parts
+    that contain calls, and those that ``and`` and ``or`` may skip and that can fail.
     """
     if not any(map(_is_large, stmts_in(function.body))):
         return function

@@ -138,7 +138,7 @@ class BreakStmt(Stmt, metaclass=NodeMeta):
 
 
 class ContinueStmt(Stmt, metaclass=NodeMeta):
-    """Go on with the next turn of the innermost loop."""
+    """Go on with the next iteration of the innermost loop."""
 
 
 class IfStmt(Stmt, metaclass=NodeMeta):

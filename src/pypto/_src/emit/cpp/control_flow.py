@@ -50,8 +50,8 @@ class Flow:
 
     def counted(self, stmt: ForStmt) -> None:
         """Write a loop that counts."""
-        if self._kernel.options.remove_dead_code and self._turns(stmt) == 0:
-            self._without_turns(stmt)
+        if self._kernel.options.remove_dead_code and self._iterations(stmt) == 0:
+            self._without_iterations(stmt)
             return
         self._body.note(stmt.span)
         self._enter_carried(stmt.iter_args)
@@ -67,11 +67,11 @@ class Flow:
             step = self._context.fresh(f"{name}_step")
             self._body.emit_line(f"{kind} {step} = {_cast(kind, f'loop_step({given})')};")
         test = loop_test(name, stop, step, known)
-        turns = self._turns(stmt)
+        iterations = self._iterations(stmt)
         if (
             self._kernel.options.scheduling_hints
-            and turns is not None
-            and 1 < turns <= UNROLL_LIMIT
+            and iterations is not None
+            and 1 < iterations <= UNROLL_LIMIT
         ):
             self._kernel.helpers["PYPTO_UNROLL"] = None
             self._body.emit_line("PYPTO_UNROLL")
@@ -80,7 +80,7 @@ class Flow:
         self._body.emit_line("}")
         self._leave_carried(stmt.iter_args, stmt.return_vars)
 
-    def _turns(self, stmt: ForStmt) -> int | None:
+    def _iterations(self, stmt: ForStmt) -> int | None:
         """Return how often a loop runs, None if that is not constant."""
         bounds = [const_value(self._kernel.folded(e)) for e in (stmt.start, stmt.stop, stmt.step)]
         start, stop, step = bounds
@@ -88,7 +88,7 @@ class Flow:
             return None
         return len(range(start, stop, step))
 
-    def _without_turns(self, stmt: ForStmt) -> None:
+    def _without_iterations(self, stmt: ForStmt) -> None:
         self._kernel.dead.append(stmt.body)
         for arg, var in zip(stmt.iter_args, stmt.return_vars, strict=True):
             if isinstance(var.type, TensorType):
@@ -108,7 +108,7 @@ class Flow:
         self._body.note(stmt.span)
         self._enter_carried(stmt.iter_args)
         if self._kernel.sharing is not None:
-            self._kernel.sharing.paused = True  # the condition is computed anew in each turn
+            self._kernel.sharing.paused = True  # the condition is computed anew in each iteration
         condition = self._kernel.scalar(stmt.condition)
         if self._kernel.sharing is not None:
             self._kernel.sharing.paused = False
@@ -135,7 +135,7 @@ class Flow:
                 self._body.emit_line(f"{kind} {self._context.declare(arg)} = {init};")
 
     def _carry_pointer(self, arg: IterArg) -> None:
-        """Declare the pointer of a tensor that the loop makes another one in each turn."""
+        """Declare the pointer of a tensor that the loop makes another one in each iteration."""
         init = self._kernel.place(arg.initValue)
         name = self._context.fresh(arg.name)
         self._body.emit_line(f"__gm__ {init.element}* {name} = {init.pointer};")
@@ -313,7 +313,7 @@ class Flow:
 
 
 class _Next:
-    """What a carried value becomes in the next turn."""
+    """What a carried value becomes in the next iteration."""
 
     __slots__ = ("arg", "kind", "target", "text")
 

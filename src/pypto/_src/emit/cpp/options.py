@@ -15,7 +15,7 @@ class _Options(NamedTuple):
     """Compute scalar expressions of constants here, and leave out ``+ 0`` and ``* 1``."""
 
     remove_dead_code: bool = False
-    """Leave out branches never taken, loops without a turn, and what only they need."""
+    """Leave out branches never taken, loops without an iteration, and what only they need."""
 
     share_expressions: bool = False
     """Compute an integer expression that occurs again in a block once, into a variable."""

@@ -179,10 +179,10 @@ class Flow:
 
 
 class _Bounds:
-    """The three bounds of an scf.for that runs the turns of a counted loop, and its counter.
+    """The three bounds of an scf.for that runs the iterations of a counted loop, and its counter.
 
     Trap: the C++ counter of a loop that carries nothing is unsigned, so with a negative bound it
-    would run for ever. Such a loop, and one that counts down, runs over the numbers of its turns.
+    would run for ever. Such a loop, and one that counts down, counts its iterations instead.
     """
 
     def __init__(self, scalars: Scalars, stmt: ForStmt, carries: bool) -> None:
@@ -198,24 +198,24 @@ class _Bounds:
         self._offset: str | int = self._start if start is None else start
         self._starts_natural = scalars.is_natural(self._start)
         upward = step is not None and step > 0
-        self._by_turns = not upward or not (carries or self._starts_natural)
-        if self._by_turns:
-            self._count_turns(high)
+        self._by_iterations = not upward or not (carries or self._starts_natural)
+        if self._by_iterations:
+            self._count_iterations(high)
             return
         self.low, self.step = self._start, self._stride
         self.high = high if carries else scalars.clamped(high)
 
-    def _count_turns(self, high: str) -> None:
+    def _count_iterations(self, high: str) -> None:
         scalars, body = self._scalars, self._scalars.body
         length = body.assign(f"arith.subi {high}, {self._start} : index")
-        turns = body.assign(f"arith.ceildivsi {length}, {self._stride} : index")
+        iterations = body.assign(f"arith.ceildivsi {length}, {self._stride} : index")
         self.low, self.step = body.index(0), body.index(1)
-        self.high = scalars.clamped(turns)
+        self.high = scalars.clamped(iterations)
 
     def value(self, counter: str) -> str:
         """Return the loop variable's value, computed in the loop's body."""
         scalars = self._scalars
-        if self._by_turns:
+        if self._by_iterations:
             counter = scalars.sum_of_products([(counter, self._factor), (self._offset, 1)])
         elif self._starts_natural:
             scalars.set_natural(counter)

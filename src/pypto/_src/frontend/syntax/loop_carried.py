@@ -1,4 +1,4 @@
-"""The values that a loop carries from turn to turn: ``init_values``, iter_args, yields, results.
+"""What a loop carries between iterations: ``init_values``, iter_args, yields, results.
 
 Owns how their names, types and numbers have to agree. What kinds of loops there are is in `loops`.
 """

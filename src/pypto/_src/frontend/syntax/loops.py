@@ -268,7 +268,7 @@ def _while_values(ctx: Context, node: ast.For) -> None:
 
 
 def _repeated(ctx: Context, test: ast.expr, what: str) -> Expr:
-    """Return the condition of a loop, which each turn computes anew.
+    """Return the condition of a loop, which each iteration computes anew.
 
     Raises:
         UnsupportedFeatureError: it takes statements, which would run once, before the loop.
@@ -369,7 +369,7 @@ def continue_(ctx: Context, node: ast.Continue) -> None:
 def _refuse_jump(ctx: Context, node: ast.stmt, word: str) -> None:
     if ctx.loops and ctx.loops[-1]:
         raise UnsupportedFeatureError(
-            f"a loop with init_values has no {word}: the turn would yield nothing",
+            f"a loop with init_values has no {word}: the iteration would yield nothing",
             ctx.span(node),
             hint="leave init_values out and assign the variables in the loop",
             slug="jump",

@@ -434,8 +434,11 @@ def _ending_while(stmt: WhileStmt, body: list[Stmt], broke: Var) -> list[Stmt]:
         else_body=_assign(go, stmt.condition, span),
         span=span,
     )
-    turn = seq([_set(broke, False, broke.span), *body, again])
-    return [_assign(go, stmt.condition, span), copy_with(stmt, {"condition": go, "body": turn})]
+    iteration = seq([_set(broke, False, broke.span), *body, again])
+    return [
+        _assign(go, stmt.condition, span),
+        copy_with(stmt, {"condition": go, "body": iteration}),
+    ]
 
 
 # --------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ class Region:
         self.exposed: Vars = {}
         self.writes: Vars = {}
         self.defines: set[Var] = set()
-        self.at_top: Vars = {}  # of a loop: what a turn reads from the turn before
+        self.at_top: Vars = {}  # of a loop: what an iteration reads from the iteration before
         self.candidates: Vars = {}  # assigned inside, without a place in iter_args or return_vars
         self.merged: list[Var] = []  # those of the candidates that must be handed on, by name
 
@@ -224,7 +224,7 @@ class Plan:
         if isinstance(stmt, ForStmt):
             _add(region.exposed, uses((stmt.start, stmt.stop, stmt.step)))
             self._define(region, (stmt.loop_var,), stmt.span)
-            region.defines.clear()  # the loop may make no turn
+            region.defines.clear()  # the loop may make no iteration
             region.candidates[stmt.loop_var] = None
             own[stmt.loop_var] = None
         else:

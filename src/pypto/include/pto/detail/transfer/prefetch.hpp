@@ -30,7 +30,7 @@ struct Ahead {
 inline thread_local Ahead ahead = {};
 
 // The state of this thread, looked up once: a compiler that sees where the address comes from may ask for it again in every
-// turn of a loop, by a function call.
+// iteration of a loop, by a function call.
 PTO_INLINE Ahead& ahead_here()
 {
     Ahead* here = &ahead;
