@@ -27,8 +27,12 @@ PACKAGE = ROOT / "src" / "pypto"
 OPS = PACKAGE / "_src" / "ops"
 OPS_PACKAGE = "pypto._src.ops"
 UNIFIED = f"{OPS_PACKAGE}.unified"
+DEFINE = f"{OPS_PACKAGE}.define"
 NAMES = f"{OPS_PACKAGE}.names"
 MARK = "Written by `make generate` from the definitions of the ops."
+
+LATER = "later"
+"""The room of the families that are loaded when one of their ops is named."""
 
 _DEFINES = re.compile(r"\b(?:block|tensor|system|test)_op\(")
 _LEVELS = {"block": "Tile", "tensor": "Tensor"}
@@ -50,8 +54,15 @@ __getattr__ = _lazy_names(
 
 def families() -> list[str]:
     """Return the modules in which ops are defined."""
-    modules = sorted(path for path in OPS.glob("*.py") if path.name != "define.py")
-    return [m.stem for m in modules if _DEFINES.search(m.read_text(encoding="utf-8"))]
+    modules = [path for path in sorted(OPS.glob("*.py")) if path.name != "define.py"]
+    found = [m.stem for m in modules if _DEFINES.search(m.read_text(encoding="utf-8"))]
+    later = sorted((OPS / LATER).glob("[a-z]*.py"))
+    return [*found, *(f"{LATER}.{path.stem}" for path in later)]
+
+
+def is_later(family: str) -> bool:
+    """True for a family that is loaded when one of its ops is named."""
+    return family.startswith(f"{LATER}.")
 
 
 def load(names: Iterable[str]) -> ModuleType:
@@ -75,7 +86,8 @@ class Source:
     @classmethod
     def read(cls, name: str) -> Source:
         """Return the source of the family ``name``."""
-        tree = ast.parse((OPS / f"{name}.py").read_text(encoding="utf-8"))
+        path = OPS / f"{name.replace('.', '/')}.py"
+        tree = ast.parse(path.read_text(encoding="utf-8"))
         found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         imports = {alias.name: node.module or "" for node in found for alias in node.names}
         functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
@@ -104,19 +116,40 @@ class Generator:
         return {path: formatted(path, text) for path, text in texts.items()}
 
     def package(self) -> str:
-        """Return the module that imports every family."""
+        """Return the module that imports every family, or notes what is in it."""
+        early = [name for name in self.families if not is_later(name)]
+        rows: dict[str, list[str]] = {name: [] for name in self.families if is_later(name)}
+        for (_, python_name), op in self.define.BY_PYTHON_NAME.items():
+            if self.is_late(op):
+                names = (op.name, python_name, op.overload)
+                rows[self.family(op)].append(f"({', '.join(map(repr, names))})")
         return module(
             "The vocabulary: every operator, one definition each. Importing it registers all.",
-            {OPS_PACKAGE: {name: name for name in self.families}},
-            exported=self.families,
+            {OPS_PACKAGE: {name: name for name in early}, DEFINE: {"later": "later"}}
+            if rows
+            else {OPS_PACKAGE: {name: name for name in early}},
+            "\n".join(
+                f"later({name.removeprefix(f'{LATER}.')!r}, [{', '.join(ops)},])"
+                for name, ops in rows.items()
+                if ops
+            ),
+            exported=early,
         )
+
+    def family(self, op: Any) -> str:
+        """Return the name of the family that defines an op."""
+        return self.place(op)[0].removeprefix(f"{OPS_PACKAGE}.")
+
+    def is_late(self, op: Any) -> bool:
+        """True for an op of a family that is loaded when it is named."""
+        return is_later(self.family(op))
 
     def level(self, level: str) -> str:
         """Return the public module of the ops of a level."""
         imports: dict[str, dict[str, str]] = {}
         names = [name for own, name in self.define.BY_PYTHON_NAME if own == level]
         for name in names:
-            op = self.unified.named(level, name)
+            op = self.dispatched(level, name)
             place = (NAMES, f"{level}_{name}") if self.is_unified(op) else self.place(op)
             imports.setdefault(place[0], {})[name] = place[1]
         if level != "system":
@@ -130,7 +163,14 @@ class Generator:
         names = {op.overload for _, op in ops if op.level in _LEVELS}
         names |= {name for (level, name), _ in ops if level == "block"}
         names |= self.unified.ON_SCALARS
-        return {name: self.unified.unified(name) for name in sorted(names)}
+        return {name: self.dispatched("", name) for name in sorted(names)}
+
+    def dispatched(self, level: str, name: str) -> Any:
+        """Return what a name stands for: one of a family that is loaded later dispatches."""
+        op = self.unified.named(level, name) if level else self.unified.unified(name)
+        if not self.is_unified(op) and self.is_late(op):
+            return self.unified.Unified(name, level)
+        return op
 
     def singles(self, short: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         """Return the imports of the names that stand for one op."""
@@ -144,7 +184,7 @@ class Generator:
     def on_a_level(self) -> dict[str, Any]:
         """Return the names that stand for several ops of one level."""
         found = {
-            f"{level}_{name}": self.unified.named(level, name)
+            f"{level}_{name}": self.dispatched(level, name)
             for level, name in self.define.BY_PYTHON_NAME
         }
         return {name: op for name, op in sorted(found.items()) if self.is_unified(op)}
@@ -192,7 +232,8 @@ class Generator:
     def overloads(self, name: str, imports: dict[str, dict[str, str]]) -> Iterator[str]:
         """Yield the overloads of a name: one for each op, one for scalars, one for anything."""
         number_first = False
-        for op in self.define.OVERLOADS.get(name, ()):
+        found = self.define.OVERLOADS.get(name) or self.unified.Unified(name, "block").candidates
+        for op in found:
             if op.level not in _LEVELS:
                 continue
             source, original = self.place(op)

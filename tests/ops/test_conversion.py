@@ -12,6 +12,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.array_types import static_shape
+from pypto._src.ir.opdef import SCALAR, TENSOR
 from pypto._src.ops import tensor_math
 from pypto._src.ops.conversion import CONVERSIONS, Converted, converted
 from tests.cases import Array, Kernel, moderate, positive, whole_range
@@ -228,6 +229,12 @@ def test_reshape() -> None:
     assert check(on_tensors(tensor_math.reshape, ([16, 32], D.FP32), rest=([8, 64],))).stmts == ()
 
 
+OF_BITS = [
+    *("tensor.and", "tensor.ands", "tensor.or", "tensor.ors", "tensor.xor", "tensor.xors"),
+    *("tensor.shl", "tensor.shls", "tensor.shr", "tensor.shrs"),
+]
+
+
 @pytest.mark.parametrize("name", list(CONVERSIONS))
 def test_operands_are_tiles(name: str) -> None:
     """Operands that are still tensors are refused, at the place of the call."""
@@ -237,7 +244,10 @@ def test_operands_are_tiles(name: str) -> None:
         tensor_math.transpose: (0, 1),
         tensor_math.reshape: ([512],),
     }.get(op, (2.0,) if op in WITH_NUMBER else ())
-    kinds = [([16, 32], D.FP32)] * (2 if op in BINARY else 1)
+    dtype = D.INT32 if op.name in ("tensor.not", *OF_BITS) else D.FP32
+    if op.operands[-1].kind == SCALAR and not rest:
+        rest = (ir.ConstInt(2, dtype) if dtype is D.INT32 else 2.0,)
+    kinds = [([16, 32], dtype)] * sum(p.kind == TENSOR for p in op.operands)
     with pytest.raises(OpError) as caught:
         converted(on_tensors(op, *kinds, rest=rest))
     assert caught.value.slug == "argument-kind"

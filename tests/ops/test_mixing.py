@@ -24,6 +24,7 @@ from pypto._src.ir.exprs import ConstFloat, ConstInt, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ops import bitwise, compare_select, elementwise, reduce, ternary
 from pypto._src.ops.define import REGISTRY
+from pypto._src.ops.later import columns
 from pypto._src.ops.promotion.casts import steps
 from pypto._src.ops.promotion.mixing import Mixing
 from pypto._src.passes.memory.init_mem_ref import InitMemRef
@@ -167,7 +168,10 @@ def drawn() -> Iterator[tuple[AnyOp, tuple[DataType, DataType], tuple[Shape, ...
         for pair in MIXED[:2] if op is reduce.row_expand_div else MIXED:
             yield op, pair, (FULL, COLUMN), {}
             yield op, pair, (COLUMN, COLUMN), {}
-    for op in (reduce.col_expand, reduce.col_expand_sub, reduce.col_expand_mul):
+    for op in (columns.row_expand_max, columns.row_expand_min):
+        yield op, MIXED[0], (FULL, COLUMN), {}
+    spreads = (reduce.col_expand, reduce.col_expand_sub, reduce.col_expand_mul)
+    for op in (*spreads, columns.col_expand_add, columns.col_expand_max, columns.col_expand_min):
         for pair in MIXED:
             yield op, pair, (FULL, ROW), {}
     yield reduce.col_expand_div, (D.INT32, D.FP32), (FULL, ROW), {}

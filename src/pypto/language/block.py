@@ -67,6 +67,22 @@ from pypto._src.ops.memory import (
     vec_move,
     view,
 )
+from pypto._src.ops.names import block_col_argmax as col_argmax
+from pypto._src.ops.names import block_col_argmin as col_argmin
+from pypto._src.ops.names import block_col_expand_add as col_expand_add
+from pypto._src.ops.names import block_col_expand_expdif as col_expand_expdif
+from pypto._src.ops.names import block_col_expand_max as col_expand_max
+from pypto._src.ops.names import block_col_expand_min as col_expand_min
+from pypto._src.ops.names import block_col_max as col_max
+from pypto._src.ops.names import block_col_min as col_min
+from pypto._src.ops.names import block_col_prod as col_prod
+from pypto._src.ops.names import block_col_sum as col_sum
+from pypto._src.ops.names import block_row_argmax as row_argmax
+from pypto._src.ops.names import block_row_argmin as row_argmin
+from pypto._src.ops.names import block_row_expand_expdif as row_expand_expdif
+from pypto._src.ops.names import block_row_expand_max as row_expand_max
+from pypto._src.ops.names import block_row_expand_min as row_expand_min
+from pypto._src.ops.names import block_row_prod as row_prod
 from pypto._src.ops.reduce import (
     col_expand,
     col_expand_div,
@@ -99,10 +115,20 @@ __all__ = [
     "cast",
     "cmp",
     "cmps",
+    "col_argmax",
+    "col_argmin",
     "col_expand",
+    "col_expand_add",
     "col_expand_div",
+    "col_expand_expdif",
+    "col_expand_max",
+    "col_expand_min",
     "col_expand_mul",
     "col_expand_sub",
+    "col_max",
+    "col_min",
+    "col_prod",
+    "col_sum",
     "create_tile",
     "div",
     "divs",
@@ -140,13 +166,19 @@ __all__ = [
     "rem",
     "rems",
     "reshape",
+    "row_argmax",
+    "row_argmin",
     "row_expand",
     "row_expand_add",
     "row_expand_div",
+    "row_expand_expdif",
+    "row_expand_max",
+    "row_expand_min",
     "row_expand_mul",
     "row_expand_sub",
     "row_max",
     "row_min",
+    "row_prod",
     "row_sum",
     "rsqrt",
     "sel",

@@ -3,10 +3,54 @@
 Written by `make generate` from the definitions of the ops.
 """
 
+from pypto._src.ops.names import tensor_abs as abs
 from pypto._src.ops.names import tensor_add as add
+from pypto._src.ops.names import tensor_and_ as and_
+from pypto._src.ops.names import tensor_ands as ands
+from pypto._src.ops.names import tensor_cmp as cmp
+from pypto._src.ops.names import tensor_cmps as cmps
+from pypto._src.ops.names import tensor_col_expand_add as col_expand_add
+from pypto._src.ops.names import tensor_col_expand_div as col_expand_div
+from pypto._src.ops.names import tensor_col_expand_expdif as col_expand_expdif
+from pypto._src.ops.names import tensor_col_expand_max as col_expand_max
+from pypto._src.ops.names import tensor_col_expand_min as col_expand_min
+from pypto._src.ops.names import tensor_col_expand_mul as col_expand_mul
+from pypto._src.ops.names import tensor_col_expand_sub as col_expand_sub
+from pypto._src.ops.names import tensor_col_max as col_max
+from pypto._src.ops.names import tensor_col_min as col_min
+from pypto._src.ops.names import tensor_col_prod as col_prod
+from pypto._src.ops.names import tensor_col_sum as col_sum
 from pypto._src.ops.names import tensor_div as div
+from pypto._src.ops.names import tensor_log as log
+from pypto._src.ops.names import tensor_maximum as maximum
+from pypto._src.ops.names import tensor_maximums as maximums
+from pypto._src.ops.names import tensor_minimum as minimum
+from pypto._src.ops.names import tensor_minimums as minimums
 from pypto._src.ops.names import tensor_mul as mul
+from pypto._src.ops.names import tensor_neg as neg
+from pypto._src.ops.names import tensor_not_ as not_
+from pypto._src.ops.names import tensor_or_ as or_
+from pypto._src.ops.names import tensor_ors as ors
+from pypto._src.ops.names import tensor_recip as recip
+from pypto._src.ops.names import tensor_relu as relu
+from pypto._src.ops.names import tensor_row_expand_add as row_expand_add
+from pypto._src.ops.names import tensor_row_expand_div as row_expand_div
+from pypto._src.ops.names import tensor_row_expand_expdif as row_expand_expdif
+from pypto._src.ops.names import tensor_row_expand_max as row_expand_max
+from pypto._src.ops.names import tensor_row_expand_min as row_expand_min
+from pypto._src.ops.names import tensor_row_expand_mul as row_expand_mul
+from pypto._src.ops.names import tensor_row_expand_sub as row_expand_sub
+from pypto._src.ops.names import tensor_row_min as row_min
+from pypto._src.ops.names import tensor_row_prod as row_prod
+from pypto._src.ops.names import tensor_rsqrt as rsqrt
+from pypto._src.ops.names import tensor_shl as shl
+from pypto._src.ops.names import tensor_shls as shls
+from pypto._src.ops.names import tensor_shr as shr
+from pypto._src.ops.names import tensor_shrs as shrs
+from pypto._src.ops.names import tensor_sqrt as sqrt
 from pypto._src.ops.names import tensor_sub as sub
+from pypto._src.ops.names import tensor_xor as xor
+from pypto._src.ops.names import tensor_xors as xors
 from pypto._src.ops.tensor import create, dim, read, view
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor_math import (
@@ -16,7 +60,6 @@ from pypto._src.ops.tensor_math import (
     div_scalar,
     exp,
     matmul,
-    maximum,
     mul_scalar,
     reshape,
     row_max,
@@ -26,26 +69,69 @@ from pypto._src.ops.tensor_math import (
 )
 
 __all__ = [
+    "abs",
     "add",
     "add_scalar",
+    "and_",
+    "ands",
     "assemble",
     "cast",
+    "cmp",
+    "cmps",
+    "col_expand_add",
+    "col_expand_div",
+    "col_expand_expdif",
+    "col_expand_max",
+    "col_expand_min",
+    "col_expand_mul",
+    "col_expand_sub",
+    "col_max",
+    "col_min",
+    "col_prod",
+    "col_sum",
     "create",
     "create_tensor",
     "dim",
     "div",
     "div_scalar",
     "exp",
+    "log",
     "matmul",
     "maximum",
+    "maximums",
+    "minimum",
+    "minimums",
     "mul",
     "mul_scalar",
+    "neg",
+    "not_",
+    "or_",
+    "ors",
     "read",
+    "recip",
+    "relu",
     "reshape",
+    "row_expand_add",
+    "row_expand_div",
+    "row_expand_expdif",
+    "row_expand_max",
+    "row_expand_min",
+    "row_expand_mul",
+    "row_expand_sub",
     "row_max",
+    "row_min",
+    "row_prod",
     "row_sum",
+    "rsqrt",
+    "shl",
+    "shls",
+    "shr",
+    "shrs",
+    "sqrt",
     "sub",
     "sub_scalar",
     "transpose",
     "view",
+    "xor",
+    "xors",
 ]

@@ -21,6 +21,7 @@ from pypto._src.dialect.values import Array, Region, TileValue
 from pypto._src.errors import EvaluationError
 from pypto._src.ops.bitwise import remainder
 from pypto._src.ops.define import REGISTRY
+from pypto._src.ops.later.columns import first_best
 
 
 @dataclass(frozen=True)
@@ -265,10 +266,9 @@ def _fill_scalar(step: Step) -> None:
     _put(step.tile("dst"), step.values["scalar"])
 
 
-def _argument(choose: Callable[..., Any], axis: int) -> Meaning:
+def _argument(axis: int, *, largest: bool) -> Meaning:
     def run(step: Step) -> None:
-        found = choose(step.tile("src").live, axis=axis)
-        _put(step.tile("dst"), found.reshape((-1, 1) if axis else (1, -1)))
+        _put(step.tile("dst"), first_best(step.tile("src").live, axis, largest=largest))
 
     return run
 
@@ -773,10 +773,10 @@ MEANINGS: Final[dict[str, Meaning]] = {
     "pto.taxpy": _axpy,
     "pto.texpands": _fill_scalar,
     **{f"pto.{name}": meaning for name, meaning in _reductions()},
-    "pto.trowargmax": _argument(np.argmax, 1),
-    "pto.trowargmin": _argument(np.argmin, 1),
-    "pto.tcolargmax": _argument(np.argmax, 0),
-    "pto.tcolargmin": _argument(np.argmin, 0),
+    "pto.trowargmax": _argument(1, largest=True),
+    "pto.trowargmin": _argument(1, largest=False),
+    "pto.tcolargmax": _argument(0, largest=True),
+    "pto.tcolargmin": _argument(0, largest=False),
     "pto.trowexpand": _expand_rows,
     "pto.tcolexpand": _expand_columns,
     "pto.tconcat": _concat,

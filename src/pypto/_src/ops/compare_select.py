@@ -302,7 +302,12 @@ def _shaped(value: Call, call: Call, let: Let) -> Expr:
 # --------------------------------------------------------------------------------------------
 
 
-def _check_mode(o: Operands) -> None:
+def check_mode(o: Operands) -> None:
+    """Check the number of a comparison.
+
+    Raises:
+        OpError: there is no such comparison.
+    """
     mode = attribute(o, "cmp_type")
     if mode not in range(len(MODES)):
         names = ", ".join(f"{number} {name}" for number, name in enumerate(MODES))
@@ -315,16 +320,17 @@ def _check_mode(o: Operands) -> None:
 
 
 def _compared(o: Operands) -> Type:
-    _check_mode(o)
+    check_mode(o)
     return two_tiles(o)
 
 
 def _compared_with_number(o: Operands) -> Type:
-    _check_mode(o)
+    check_mode(o)
     return tile_and_scalar(o)
 
 
-def _mask(lhs: Array, rhs: Any, cmp_type: int = EQ) -> Array:
+def mask(lhs: Array, rhs: Any, cmp_type: int = EQ) -> Array:
+    """Return 1 where a comparison holds, else 0, as elements of the type of ``lhs``."""
     return _compare(lhs, rhs, cmp_type).astype(lhs.dtype)
 
 
@@ -359,11 +365,11 @@ def _number(like: Expr, number: Expr, let: Let) -> Expr:
     dtypes=ARITHMETIC,
     in_place=(),
     mixing=Mixing(0, 1),
-    numpy=_mask,
+    numpy=mask,
     decomposition=_as_choice,
     with_scratch=cmp_on_target,
 )
-def cmp(lhs: Tile, rhs: Tile, cmp_type: int = EQ) -> Tile:
+def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
     """Return 1 where ``lhs`` and ``rhs`` [R, C] compare, else 0, of their element type.
 
     ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
@@ -378,10 +384,10 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = EQ) -> Tile:
     dtypes=ARITHMETIC,
     in_place=(),
     mixing=Mixing(0, number=1),
-    numpy=lambda lhs, rhs, cmp_type=EQ: _mask(lhs, beside(lhs, rhs), cmp_type),
+    numpy=lambda lhs, rhs, cmp_type=EQ: mask(lhs, beside(lhs, rhs), cmp_type),
     decomposition=_as_choice,
 )
-def cmps(lhs: Tile, rhs: Scalar, cmp_type: int = EQ) -> Tile:
+def cmps(lhs: Tile, rhs: Scalar, cmp_type: int = 0) -> Tile:
     """Return 1 where ``lhs`` [R, C] and the number ``rhs`` compare, else 0; see `cmp`.
 
     The result has the element type of ``lhs``.

@@ -76,6 +76,30 @@ CONVERSIONS: Final[dict[str, Conversion]] = {}
 """The conversions by the full name of the op that they replace."""
 
 
+class Reduction(NamedTuple):
+    """What a reduction becomes."""
+
+    convert: Conversion
+    joined: AnyOp  # the op on tensors that makes one result of those of two parts
+    adds_up: bool = False  # parts of 16-bit floats are kept in 32 bits
+
+
+REDUCTIONS: Final[dict[str, Reduction]] = {}
+"""What reductions become where nobody has registered another conversion, by the name of the op."""
+
+
+class Rewrite(NamedTuple):
+    """An op on tensors that is other ops on tensors."""
+
+    parts: Callable[[Call, Callable[[str, Expr], Var]], Expr]
+    """Returns what stands in place of a call, given what names a value in front of it."""
+    core: CoreType = CoreType.VECTOR
+
+
+REWRITES: Final[dict[str, Rewrite]] = {}
+"""Ops on tensors that are others, by name. These stand in their place before tiles are made."""
+
+
 def op_conversion(from_op: str) -> Callable[[C], C]:
     """Return a decorator that makes ``fn(ctx, args, kwargs, span)`` the conversion of an op.
 
@@ -163,7 +187,8 @@ def on_tiles(call: Call, args: Sequence[Expr], name: Callable[[str], str]) -> Co
         OpError: the block op refuses the operands, or there is no conversion.
         ConversionError: the conversion returned no expression, or something else than statements.
     """
-    conversion = CONVERSIONS.get(call.op.name) or REDUCTIONS.get(call.op.name)
+    reduction = REDUCTIONS.get(call.op.name)
+    conversion = CONVERSIONS.get(call.op.name) or (reduction and reduction.convert)
     if conversion is None:
         raise OpError(f"{call.op.name} has no form on tiles", call.span, slug="unknown-op")
     try:
@@ -204,6 +229,9 @@ def core_of(call: Call) -> CoreType | None:
     if op.level == "tensor":
         if op is tensor_math.matmul:
             return CoreType.CUBE
+        rewrite = REWRITES.get(op.name)
+        if rewrite is not None:
+            return rewrite.core
         work = op.name in CONVERSIONS or op.name in REDUCTIONS
         return CoreType.VECTOR if work else None
     pipe = op.pipe_of(call)
@@ -260,7 +288,7 @@ def _number(scalar: Expr, dtype: DataType, span: Span) -> Expr:
     return Cast(scalar, dtype, span)
 
 
-def _two_tiles(op: AnyOp) -> Conversion:
+def of_two_tiles(op: AnyOp) -> Conversion:
     """Return the conversion to a block op on two tiles of one element type and one shape.
 
     Where the instruction set has an op that spreads a column or a row, that one is taken; else
@@ -268,13 +296,15 @@ def _two_tiles(op: AnyOp) -> Conversion:
     """
 
     def convert(
-        ctx: ConversionContext, args: Sequence[Expr], _kwargs: Mapping[str, Any], span: Span
+        ctx: ConversionContext, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span
     ) -> Expr:
         dtype = promote(*(_tile_type(arg).dtype for arg in args))
         lhs, rhs = (_as_type(ctx, arg, _working(op, dtype)) for arg in args)
-        return _rounded(ctx, on_equal(ctx, lhs, rhs, span), dtype)
+        return _rounded(ctx, on_equal(ctx, lhs, rhs, kwargs, span), dtype)
 
-    def on_equal(ctx: ConversionContext, lhs: Expr, rhs: Expr, span: Span) -> Expr:
+    def on_equal(
+        ctx: ConversionContext, lhs: Expr, rhs: Expr, kwargs: Mapping[str, Any], span: Span
+    ) -> Expr:
         assert isinstance(op.mixing, mixing.Mixing)
         found = broadcasting.spread_alone(op.mixing.spread, lhs, rhs, span)
         if found is not None:
@@ -282,9 +312,15 @@ def _two_tiles(op: AnyOp) -> Conversion:
         shape = broadcast(_tile_type(lhs).shape, _tile_type(rhs).shape)
         if shape is not None and len(shape) == 2:
             lhs, rhs = (broadcasting.grown(t, shape, ctx.let, span, _name(t)) for t in (lhs, rhs))
-        return op.build((lhs, rhs), {}, span)
+        return _named_scratch(ctx, op.build((lhs, rhs), kwargs, span))
 
     return convert
+
+
+def _named_scratch(ctx: ConversionContext, call: Call) -> Call:
+    """Return a call with names for the scratch tiles that the op has made itself."""
+    made = [ctx.let("scratch", arg) if isinstance(arg, Call) else arg for arg in call.args]
+    return Call(call.op, made, call.kwargs, call.type, call.span)
 
 
 def _working(op: AnyOp, dtype: DataType) -> DataType:
@@ -301,11 +337,11 @@ def _rounded(ctx: ConversionContext, value: Expr, dtype: DataType) -> Expr:
     return elementwise.cast.build((exact, dtype), {"mode": "rint"}, ctx.span)
 
 
-def _tile_and_number(op: AnyOp) -> Conversion:
+def of_tile_and_number(op: AnyOp) -> Conversion:
     """Return the conversion to a block op on a tile and a number, both of the promoted type."""
 
     def convert(
-        ctx: ConversionContext, args: Sequence[Expr], _kwargs: Mapping[str, Any], span: Span
+        ctx: ConversionContext, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span
     ) -> Expr:
         tile, scalar = args
         dtype = promote(_tile_type(tile).dtype, dtype_of(scalar))
@@ -313,8 +349,8 @@ def _tile_and_number(op: AnyOp) -> Conversion:
         number = _number(scalar, dtype, span)
         if wide is not dtype:
             number = _widened(number, wide, span)
-        value = op.build((_as_type(ctx, tile, wide), number), {}, span)
-        return _rounded(ctx, value, dtype)
+        value = op.build((_as_type(ctx, tile, wide), number), kwargs, span)
+        return _rounded(ctx, _named_scratch(ctx, value), dtype)
 
     return convert
 
@@ -327,15 +363,19 @@ def _widened(number: Expr, dtype: DataType, span: Span) -> Expr:
     return ConstFloat(rounded, dtype, span)
 
 
-def _exp(
-    ctx: ConversionContext, args: Sequence[Expr], _kwargs: Mapping[str, Any], span: Span
-) -> Expr:
-    """Convert to the block op, in FP32 where the unit has no other for the element type."""
-    (tile,) = args
-    dtype = _tile_type(tile).dtype
-    wide = dtype if dtype in elementwise.exp.dtypes else DataType.FP32
-    value = elementwise.exp.build((_as_type(ctx, tile, wide),), {}, span)
-    return _rounded(ctx, value, dtype)
+def of_one_tile(op: AnyOp) -> Conversion:
+    """Return the conversion to a block op, in FP32 where it has no other for the element type."""
+
+    def convert(
+        ctx: ConversionContext, args: Sequence[Expr], _kwargs: Mapping[str, Any], span: Span
+    ) -> Expr:
+        (tile,) = args
+        dtype = _tile_type(tile).dtype
+        wide = dtype if dtype in op.dtypes else DataType.FP32
+        value = op.build((_as_type(ctx, tile, wide),), {}, span)
+        return _rounded(ctx, value, dtype)
+
+    return convert
 
 
 def _cast(
@@ -347,7 +387,12 @@ def _cast(
     return elementwise.cast.build((tile,), kwargs, span)
 
 
-def _reduction(row_op: AnyOp, column_op: AnyOp) -> Conversion:
+def along(op: AnyOp) -> Callable[[Expr, Span], Expr]:
+    """Return what reduces the columns of a tile by an op that takes the number of a dimension."""
+    return lambda tile, span: op.build((tile,), {"axis": 0, "keepdim": True}, span)
+
+
+def reduction_form(row_op: AnyOp, columns: Callable[[Expr, Span], Expr]) -> Conversion:
     """Return the conversion of a reduction along the last dimension, or the one before it."""
 
     def convert(
@@ -359,7 +404,7 @@ def _reduction(row_op: AnyOp, column_op: AnyOp) -> Conversion:
         axis = kwargs.get("axis")
         axis = (-1 if axis is None else axis) % max(1, len(kind.shape))
         if axis != len(kind.shape) - 1 and len(kind.shape) == 2:
-            value = column_op.build((tile,), {"axis": 0, "keepdim": True}, span)
+            value = columns(tile, span)
         elif axis == len(kind.shape) - 1:
             sizes = (kind.shape, kind.dtype)
             scratch = ctx.let("scratch", memory.create_tile.build(sizes, {}, span))
@@ -402,7 +447,7 @@ for _from, _to in (
     (tensor_math.div, elementwise.div),
     (tensor_math.maximum, elementwise.maximum),
 ):
-    CONVERSIONS[_from.name] = _two_tiles(_to)
+    CONVERSIONS[_from.name] = of_two_tiles(_to)
 
 for _from, _to in (
     (tensor_math.add_scalar, elementwise.adds),
@@ -410,15 +455,16 @@ for _from, _to in (
     (tensor_math.mul_scalar, elementwise.muls),
     (tensor_math.div_scalar, elementwise.divs),
 ):
-    CONVERSIONS[_from.name] = _tile_and_number(_to)
+    CONVERSIONS[_from.name] = of_tile_and_number(_to)
 
-CONVERSIONS[tensor_math.exp.name] = _exp
+CONVERSIONS[tensor_math.exp.name] = of_one_tile(elementwise.exp)
 CONVERSIONS[tensor_math.cast.name] = _cast
 CONVERSIONS[tensor_math.transpose.name] = _transpose
 register_op_conversion(tensor_math.reshape.name, layout.reshape.name)
 
-REDUCTIONS: Final[Mapping[str, Conversion]] = {
-    tensor_math.row_max.name: _reduction(reduce.row_max, reduce.max),
-    tensor_math.row_sum.name: _reduction(reduce.row_sum, reduce.sum),
-}
-"""What reductions become where nobody has registered another conversion; not in the registry."""
+REDUCTIONS[tensor_math.row_max.name] = Reduction(
+    reduction_form(reduce.row_max, along(reduce.max)), tensor_math.maximum
+)
+REDUCTIONS[tensor_math.row_sum.name] = Reduction(
+    reduction_form(reduce.row_sum, along(reduce.sum)), tensor_math.add, adds_up=True
+)

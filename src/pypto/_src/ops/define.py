@@ -8,7 +8,9 @@ expressions of the call, everything else is a constant attribute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from importlib import import_module
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -46,6 +48,8 @@ from pypto._src.ir.opdef import (
 
 P = ParamSpec("P")
 R = TypeVar("R")
+K = TypeVar("K")
+V = TypeVar("V")
 
 if TYPE_CHECKING:
     from pypto._src.ir.static_names import Number as Scalar
@@ -73,14 +77,72 @@ STORABLE: Final = frozenset(
 """Element types that move between memories on A2/A3."""
 ANY: Final = frozenset(MEMBERS.values())
 
-REGISTRY: Final[dict[str, OpDef[..., Any]]] = {}
+
+class Table(MutableMapping[K, V]):
+    """A table of ops, some of which are in families that are loaded when one of them is named.
+
+    Looking a key up loads the families that it is from; going through the table loads all.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[K, V] = {}
+        self.later: dict[K, tuple[str, ...]] = {}  # families by key, loaded or not
+        self.loaded = self._held.get  # what the families that are loaded have at a key
+
+    def __getitem__(self, key: K) -> V:
+        for family in self.later.get(key, ()):
+            load_family(family)
+        return self._held[key]
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self._held[key] = value
+
+    def __delitem__(self, key: K) -> None:
+        del self._held[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._held or key in self.later
+
+    def __iter__(self) -> Iterator[K]:
+        self._load_all()
+        return iter(list(self._held))
+
+    def __len__(self) -> int:
+        self._load_all()
+        return len(self._held)
+
+    def _load_all(self) -> None:
+        for families in self.later.values():
+            for family in families:
+                load_family(family)
+
+
+REGISTRY: Final[Table[str, OpDef[..., Any]]] = Table()
 """Every op by its full name, such as ``block.add``."""
 
-OVERLOADS: Final[dict[str, list[OpDef[..., Any]]]] = {}
+OVERLOADS: Final[Table[str, list[OpDef[..., Any]]]] = Table()
 """Unified name to the ops it stands for; the kinds of the operands choose."""
 
-BY_PYTHON_NAME: Final[dict[tuple[str, str], OpDef[..., Any]]] = {}
+BY_PYTHON_NAME: Final[Table[tuple[str, str], OpDef[..., Any]]] = Table()
 """(level, name in Python) to op: ``("block", "and_")`` is ``block.and``."""
+
+
+def later(family: str, ops: Iterable[tuple[str, str, str]]) -> None:
+    """Note what a family defines, as full name, name in Python and unified name; do not load it."""
+    for name, python_name, overload in ops:
+        level = name.partition(".")[0]
+        REGISTRY.later[name] = (family,)
+        BY_PYTHON_NAME.later[level, python_name] = (family,)
+        known = OVERLOADS.later.get(overload, ())
+        OVERLOADS.later[overload] = known if family in known else (*known, family)
+
+
+def load_family(family: str) -> None:
+    """Import a family, which registers its ops."""
+    name = f"{__package__}.later.{family}"
+    if name not in sys.modules:
+        import_module(name)
+
 
 Space = MemorySpace
 """A memory space that is a positional expression of the call: its number, a constant."""
@@ -254,10 +316,10 @@ def _register(
         )
         if not listed:
             return op
-        if op.name in REGISTRY:
+        if REGISTRY.loaded(op.name) is not None:
             raise ValueError(f"op {op.name} is defined twice")
         REGISTRY[op.name] = op
-        OVERLOADS.setdefault(op.overload, []).append(op)
+        OVERLOADS[op.overload] = [*(OVERLOADS.loaded(op.overload) or ()), op]
         BY_PYTHON_NAME[level, python_name] = op
         return op
 
@@ -322,6 +384,8 @@ __all__ = [
     "Tensor",
     "Tile",
     "block_op",
+    "later",
+    "load_family",
     "system_op",
     "target_form",
     "tensor_op",

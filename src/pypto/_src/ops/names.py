@@ -5,24 +5,9 @@ Written by `make generate` from the definitions of the ops.
 
 # ruff: noqa: A004  an op has the name that users write
 
-from pypto._src.ops.bitwise import ands, not_, ors, rems, shls, shrs, xors
-from pypto._src.ops.compare_select import cmp, cmps, prelu, sel, sels
-from pypto._src.ops.elementwise import (
-    adds,
-    divs,
-    expands,
-    log,
-    lrelu,
-    maxs,
-    mins,
-    muls,
-    neg,
-    recip,
-    relu,
-    rsqrt,
-    sqrt,
-    subs,
-)
+from pypto._src.ops.bitwise import ands, ors, rems, shls, shrs, xors
+from pypto._src.ops.compare_select import cmps, prelu, sel, sels
+from pypto._src.ops.elementwise import adds, divs, expands, lrelu, maxs, mins, muls, subs
 from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
 from pypto._src.ops.memory import (
     alloc,
@@ -36,19 +21,7 @@ from pypto._src.ops.memory import (
     store,
     vec_move,
 )
-from pypto._src.ops.reduce import (
-    col_expand,
-    col_expand_div,
-    col_expand_mul,
-    col_expand_sub,
-    row_expand,
-    row_expand_add,
-    row_expand_div,
-    row_expand_mul,
-    row_expand_sub,
-    row_min,
-    sum,
-)
+from pypto._src.ops.reduce import col_expand, row_expand, sum
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, read
 from pypto._src.ops.tensor_math import assemble
@@ -59,29 +32,121 @@ abs = Unified("abs")
 add = Unified("add")
 and_ = Unified("and_")
 cast = Unified("cast")
+cmp = Unified("cmp")
+col_argmax = Unified("col_argmax")
+col_argmin = Unified("col_argmin")
+col_expand_add = Unified("col_expand_add")
+col_expand_div = Unified("col_expand_div")
+col_expand_expdif = Unified("col_expand_expdif")
+col_expand_max = Unified("col_expand_max")
+col_expand_min = Unified("col_expand_min")
+col_expand_mul = Unified("col_expand_mul")
+col_expand_sub = Unified("col_expand_sub")
+col_max = Unified("col_max")
+col_min = Unified("col_min")
+col_prod = Unified("col_prod")
+col_sum = Unified("col_sum")
 div = Unified("div")
 exp = Unified("exp")
+log = Unified("log")
 matmul = Unified("matmul")
 max = Unified("max")
 maximum = Unified("maximum")
 min = Unified("min")
 minimum = Unified("minimum")
 mul = Unified("mul")
+neg = Unified("neg")
+not_ = Unified("not_")
 or_ = Unified("or_")
+recip = Unified("recip")
+relu = Unified("relu")
 rem = Unified("rem")
 reshape = Unified("reshape")
+row_argmax = Unified("row_argmax")
+row_argmin = Unified("row_argmin")
+row_expand_add = Unified("row_expand_add")
+row_expand_div = Unified("row_expand_div")
+row_expand_expdif = Unified("row_expand_expdif")
+row_expand_max = Unified("row_expand_max")
+row_expand_min = Unified("row_expand_min")
+row_expand_mul = Unified("row_expand_mul")
+row_expand_sub = Unified("row_expand_sub")
 row_max = Unified("row_max")
+row_min = Unified("row_min")
+row_prod = Unified("row_prod")
 row_sum = Unified("row_sum")
+rsqrt = Unified("rsqrt")
 shl = Unified("shl")
 shr = Unified("shr")
+sqrt = Unified("sqrt")
 sub = Unified("sub")
 transpose = Unified("transpose")
 view = Unified("view")
 xor = Unified("xor")
+block_col_argmax = Unified("col_argmax", "block")
+block_col_argmin = Unified("col_argmin", "block")
+block_col_expand_add = Unified("col_expand_add", "block")
+block_col_expand_expdif = Unified("col_expand_expdif", "block")
+block_col_expand_max = Unified("col_expand_max", "block")
+block_col_expand_min = Unified("col_expand_min", "block")
+block_col_max = Unified("col_max", "block")
+block_col_min = Unified("col_min", "block")
+block_col_prod = Unified("col_prod", "block")
+block_col_sum = Unified("col_sum", "block")
+block_row_argmax = Unified("row_argmax", "block")
+block_row_argmin = Unified("row_argmin", "block")
+block_row_expand_expdif = Unified("row_expand_expdif", "block")
+block_row_expand_max = Unified("row_expand_max", "block")
+block_row_expand_min = Unified("row_expand_min", "block")
+block_row_prod = Unified("row_prod", "block")
+tensor_abs = Unified("abs", "tensor")
 tensor_add = Unified("add", "tensor")
+tensor_and_ = Unified("and_", "tensor")
+tensor_ands = Unified("ands", "tensor")
+tensor_cmp = Unified("cmp", "tensor")
+tensor_cmps = Unified("cmps", "tensor")
+tensor_col_expand_add = Unified("col_expand_add", "tensor")
+tensor_col_expand_div = Unified("col_expand_div", "tensor")
+tensor_col_expand_expdif = Unified("col_expand_expdif", "tensor")
+tensor_col_expand_max = Unified("col_expand_max", "tensor")
+tensor_col_expand_min = Unified("col_expand_min", "tensor")
+tensor_col_expand_mul = Unified("col_expand_mul", "tensor")
+tensor_col_expand_sub = Unified("col_expand_sub", "tensor")
+tensor_col_max = Unified("col_max", "tensor")
+tensor_col_min = Unified("col_min", "tensor")
+tensor_col_prod = Unified("col_prod", "tensor")
+tensor_col_sum = Unified("col_sum", "tensor")
 tensor_div = Unified("div", "tensor")
+tensor_log = Unified("log", "tensor")
+tensor_maximum = Unified("maximum", "tensor")
+tensor_maximums = Unified("maximums", "tensor")
+tensor_minimum = Unified("minimum", "tensor")
+tensor_minimums = Unified("minimums", "tensor")
 tensor_mul = Unified("mul", "tensor")
+tensor_neg = Unified("neg", "tensor")
+tensor_not_ = Unified("not_", "tensor")
+tensor_or_ = Unified("or_", "tensor")
+tensor_ors = Unified("ors", "tensor")
+tensor_recip = Unified("recip", "tensor")
+tensor_relu = Unified("relu", "tensor")
+tensor_row_expand_add = Unified("row_expand_add", "tensor")
+tensor_row_expand_div = Unified("row_expand_div", "tensor")
+tensor_row_expand_expdif = Unified("row_expand_expdif", "tensor")
+tensor_row_expand_max = Unified("row_expand_max", "tensor")
+tensor_row_expand_min = Unified("row_expand_min", "tensor")
+tensor_row_expand_mul = Unified("row_expand_mul", "tensor")
+tensor_row_expand_sub = Unified("row_expand_sub", "tensor")
+tensor_row_min = Unified("row_min", "tensor")
+tensor_row_prod = Unified("row_prod", "tensor")
+tensor_rsqrt = Unified("rsqrt", "tensor")
+tensor_shl = Unified("shl", "tensor")
+tensor_shls = Unified("shls", "tensor")
+tensor_shr = Unified("shr", "tensor")
+tensor_shrs = Unified("shrs", "tensor")
+tensor_sqrt = Unified("sqrt", "tensor")
 tensor_sub = Unified("sub", "tensor")
+tensor_xor = Unified("xor", "tensor")
+tensor_xors = Unified("xors", "tensor")
 
 __all__ = [
     "abs",
@@ -97,10 +162,20 @@ __all__ = [
     "cast",
     "cmp",
     "cmps",
+    "col_argmax",
+    "col_argmin",
     "col_expand",
+    "col_expand_add",
     "col_expand_div",
+    "col_expand_expdif",
+    "col_expand_max",
+    "col_expand_min",
     "col_expand_mul",
     "col_expand_sub",
+    "col_max",
+    "col_min",
+    "col_prod",
+    "col_sum",
     "create_tensor",
     "create_tile",
     "dim",
@@ -141,13 +216,19 @@ __all__ = [
     "rem",
     "rems",
     "reshape",
+    "row_argmax",
+    "row_argmin",
     "row_expand",
     "row_expand_add",
     "row_expand_div",
+    "row_expand_expdif",
+    "row_expand_max",
+    "row_expand_min",
     "row_expand_mul",
     "row_expand_sub",
     "row_max",
     "row_min",
+    "row_prod",
     "row_sum",
     "rsqrt",
     "sel",

@@ -9,25 +9,10 @@ from typing import Any, overload
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.exprs import Expr
-from pypto._src.ops.bitwise import ands, not_, ors, rems, shls, shrs, xors
-from pypto._src.ops.compare_select import cmp, cmps, prelu, sel, sels
+from pypto._src.ops.bitwise import ands, ors, rems, shls, shrs, xors
+from pypto._src.ops.compare_select import cmps, prelu, sel, sels
 from pypto._src.ops.define import Axis, Ints, Offsets, Scalar, Tensor, Tile
-from pypto._src.ops.elementwise import (
-    adds,
-    divs,
-    expands,
-    log,
-    lrelu,
-    maxs,
-    mins,
-    muls,
-    neg,
-    recip,
-    relu,
-    rsqrt,
-    sqrt,
-    subs,
-)
+from pypto._src.ops.elementwise import adds, divs, expands, lrelu, maxs, mins, muls, subs
 from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
 from pypto._src.ops.memory import (
     alloc,
@@ -41,19 +26,7 @@ from pypto._src.ops.memory import (
     store,
     vec_move,
 )
-from pypto._src.ops.reduce import (
-    col_expand,
-    col_expand_div,
-    col_expand_mul,
-    col_expand_sub,
-    row_expand,
-    row_expand_add,
-    row_expand_div,
-    row_expand_mul,
-    row_expand_sub,
-    row_min,
-    sum,
-)
+from pypto._src.ops.reduce import col_expand, row_expand, sum
 from pypto._src.ops.rules.type_rules import RoundMode
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, read
@@ -64,6 +37,11 @@ from pypto._src.ops.unified import Unified
 @overload
 def abs(tile: Tile) -> Tile:
     """Return the magnitude of each element of ``tile`` [R, C]."""
+    ...
+
+@overload
+def abs(input: Tensor) -> Tensor:
+    """Return the magnitude of each element of ``input``; the smallest integer stays."""
     ...
 
 @overload
@@ -123,6 +101,16 @@ def and_(lhs: Scalar, rhs: Tile) -> Tile:
     ...
 
 @overload
+def and_(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return the bits that are set in both ``lhs`` and ``rhs``, broadcast and promoted."""
+    ...
+
+@overload
+def and_(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the bits that are set in both ``lhs`` and the number ``rhs``."""
+    ...
+
+@overload
 def and_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def and_(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
@@ -149,6 +137,189 @@ def cast(scalar: Scalar, target_type: DataType) -> Scalar:
 
 @overload
 def cast(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
+    """Return 1 where ``lhs`` and ``rhs`` [R, C] compare, else 0, of their element type.
+
+    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
+    equal. A NaN is unequal to everything, and neither less nor greater.
+    """
+    ...
+
+@overload
+def cmp(lhs: Tensor, rhs: Tensor, cmp_type: int = 0) -> Tensor:
+    """Return 1 where ``lhs`` and ``rhs`` compare, else 0, broadcast and promoted.
+
+    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
+    equal. A NaN is unequal to everything, and neither less nor greater.
+    """
+    ...
+
+@overload
+def cmp(lhs: Tensor, rhs: Scalar, cmp_type: int = 0) -> Tensor:
+    """Return 1 where ``lhs`` and the number ``rhs`` compare, else 0, promoted.
+
+    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
+    equal. A NaN is unequal to everything, and neither less nor greater.
+    """
+    ...
+
+@overload
+def cmp(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
+    """Return where the largest element of each column of ``tile`` [R, C] is: [1, C] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
+    scratch of the same element type, made here unless given.
+    """
+    ...
+
+@overload
+def col_argmax(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
+    """Return where the smallest element of each column of ``tile`` [R, C] is: [1, C] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
+    scratch of the same element type, made here unless given.
+    """
+    ...
+
+@overload
+def col_argmin(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
+    """Return the sum of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    ...
+
+@overload
+def col_expand_add(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] plus the row ``col_vec`` [.., 1, N]."""
+    ...
+
+@overload
+def col_expand_add(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
+    """Return ``tile`` [R, C] divided by the row ``col_vec`` [1, C], one number a column."""
+    ...
+
+@overload
+def col_expand_div(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] divided by the row ``col_vec`` [.., 1, N]."""
+    ...
+
+@overload
+def col_expand_div(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_expand_expdif(tile: Tile, col_vec: Tile) -> Tile:
+    """Return exp(x - v) of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    ...
+
+@overload
+def col_expand_expdif(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return exp(x - v) of ``tensor`` [.., M, N] and the row ``col_vec`` [.., 1, N]."""
+    ...
+
+@overload
+def col_expand_expdif(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_expand_max(tile: Tile, col_vec: Tile) -> Tile:
+    """Return the larger of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    ...
+
+@overload
+def col_expand_max(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return the larger of ``tensor`` [.., M, N] and the row ``col_vec`` [.., 1, N]."""
+    ...
+
+@overload
+def col_expand_max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_expand_min(tile: Tile, col_vec: Tile) -> Tile:
+    """Return the smaller of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    ...
+
+@overload
+def col_expand_min(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return the smaller of ``tensor`` [.., M, N] and the row ``col_vec`` [.., 1, N]."""
+    ...
+
+@overload
+def col_expand_min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_expand_mul(tile: Tile, col_vec: Tile) -> Tile:
+    """Return ``tile`` [R, C] times the row ``col_vec`` [1, C], one number a column."""
+    ...
+
+@overload
+def col_expand_mul(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] times the row ``col_vec`` [.., 1, N]."""
+    ...
+
+@overload
+def col_expand_mul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_expand_sub(tile: Tile, col_vec: Tile) -> Tile:
+    """Return ``tile`` [R, C] minus the row ``col_vec`` [1, C], one number a column."""
+    ...
+
+@overload
+def col_expand_sub(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] minus the row ``col_vec`` [.., 1, N]."""
+    ...
+
+@overload
+def col_expand_sub(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_max(tile: Tile) -> Tile:
+    """Return the largest elements of the columns of ``tile`` [R, C]: [1, C]; NaN if one is."""
+    ...
+
+@overload
+def col_max(input: Tensor) -> Tensor:
+    """Return the largest elements of columns of ``input`` [.., M, N]: [.., 1, N], NaN if any."""
+    ...
+
+@overload
+def col_max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_min(tile: Tile) -> Tile:
+    """Return the smallest elements of the columns of ``tile`` [R, C]: [1, C]; NaN if one is."""
+    ...
+
+@overload
+def col_min(input: Tensor) -> Tensor:
+    """Return the smallest elements of columns of ``input`` [.., M, N]: [.., 1, N], NaN if any."""
+    ...
+
+@overload
+def col_min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_prod(tile: Tile) -> Tile:
+    """Return the product of each column of ``tile`` [R, C]: [1, C]; integers wrap."""
+    ...
+
+@overload
+def col_prod(input: Tensor) -> Tensor:
+    """Return the product of each column of ``input`` [.., M, N]: [.., 1, N]; integers wrap."""
+    ...
+
+@overload
+def col_prod(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def col_sum(tile: Tile) -> Tile:
+    """Return the sum of each column of ``tile`` [R, C]: [1, C]; FP16 is added up in 32 bits."""
+    ...
+
+@overload
+def col_sum(input: Tensor) -> Tensor:
+    """Return the sum of each column of ``input`` [.., M, N]: [.., 1, N]; integers wrap."""
+    ...
+
+@overload
+def col_sum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def div(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs / rhs`` [R, C], element by element, for floats."""
@@ -187,6 +358,21 @@ def exp(input: Tensor) -> Tensor:
 
 @overload
 def exp(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def log(tile: Tile) -> Tile:
+    """Return the natural logarithm of each element of ``tile`` [R, C]; NaN below zero."""
+    ...
+
+@overload
+def log(input: Tensor, high_precision: bool = False) -> Tensor:
+    """Return the natural logarithm of each element of ``input``; NaN below zero.
+
+    Integers become FP32. ``high_precision`` changes nothing.
+    """
+    ...
+
+@overload
+def log(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def matmul(lhs: Tile, rhs: Tile) -> Tile:
     """Return the product of ``lhs`` [M, K] in Left and ``rhs`` [K, N] in Right: [M, N] in Acc.
@@ -252,6 +438,16 @@ def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
     ...
 
 @overload
+def maximum(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the larger of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
+    ...
+
+@overload
+def maximum(lhs: Scalar, rhs: Tensor) -> Tensor:
+    """Return the larger of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
+    ...
+
+@overload
 def maximum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def maximum(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
@@ -284,6 +480,21 @@ def minimum(lhs: Tile, rhs: Scalar) -> Tile:
 @overload
 def minimum(lhs: Scalar, rhs: Tile) -> Tile:
     """Return the smaller of each element of ``lhs`` [R, C] and ``rhs``; NaN if one is NaN."""
+    ...
+
+@overload
+def minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return the smaller of ``lhs`` and ``rhs``, broadcast and promoted; NaN if one is NaN."""
+    ...
+
+@overload
+def minimum(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the smaller of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
+    ...
+
+@overload
+def minimum(lhs: Scalar, rhs: Tensor) -> Tensor:
+    """Return the smaller of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
     ...
 
 @overload
@@ -325,6 +536,30 @@ def mul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def mul(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 @overload
+def neg(tile: Tile) -> Tile:
+    """Return ``-tile`` [R, C]; the smallest integer stays as it is, unsigned ones wrap."""
+    ...
+
+@overload
+def neg(input: Tensor) -> Tensor:
+    """Return ``-input``; the smallest integer stays as it is, unsigned ones wrap."""
+    ...
+
+@overload
+def neg(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def not_(tile: Tile) -> Tile:
+    """Return each element of ``tile`` [R, C] with its bits inverted."""
+    ...
+
+@overload
+def not_(input: Tensor) -> Tensor:
+    """Return the bits of each element of ``input`` inverted."""
+    ...
+
+@overload
+def not_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def or_(lhs: Tile, rhs: Tile) -> Tile:
     """Return the bits that are set in ``lhs`` or ``rhs`` [R, C] or both, element by element."""
     ...
@@ -340,9 +575,46 @@ def or_(lhs: Scalar, rhs: Tile) -> Tile:
     ...
 
 @overload
+def or_(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return the bits that are set in one of ``lhs`` and ``rhs``, broadcast and promoted."""
+    ...
+
+@overload
+def or_(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the bits that are set in one of ``lhs`` and the number ``rhs``."""
+    ...
+
+@overload
 def or_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def or_(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
+@overload
+def recip(tile: Tile) -> Tile:
+    """Return 1 / x for each element x of ``tile`` [R, C]."""
+    ...
+
+@overload
+def recip(input: Tensor, high_precision: bool = False) -> Tensor:
+    """Return 1 / x for each element x of ``input``; integers become FP32.
+
+    ``high_precision`` changes nothing: the quotient is exact to the last place as it is.
+    """
+    ...
+
+@overload
+def recip(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def relu(tile: Tile) -> Tile:
+    """Return each element of ``tile`` [R, C], or 0 where it is negative; NaN stays."""
+    ...
+
+@overload
+def relu(input: Tensor) -> Tensor:
+    """Return each element of ``input``, or 0 where it is negative; NaN stays."""
+    ...
+
+@overload
+def relu(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def rem(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs - floor(lhs / rhs) * rhs`` [R, C], which has the sign of ``rhs``.
@@ -384,6 +656,112 @@ def reshape(tensor: Tensor, shape: Ints) -> Tensor:
 @overload
 def reshape(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def row_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
+    """Return where the largest element of each row of ``tile`` [R, C] is: [R, 1] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
+    scratch of the same element type, made here unless given.
+    """
+    ...
+
+@overload
+def row_argmax(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def row_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
+    """Return where the smallest element of each row of ``tile`` [R, C] is: [R, 1] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
+    scratch of the same element type, made here unless given.
+    """
+    ...
+
+@overload
+def row_argmin(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
+    """Return ``tile`` [R, C] plus the column ``row_vec`` [R, 1], one number a row."""
+    ...
+
+@overload
+def row_expand_add(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] plus the column ``row_vec`` [.., M, 1]."""
+    ...
+
+@overload
+def row_expand_add(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def row_expand_div(tile: Tile, row_vec: Tile) -> Tile:
+    """Return ``tile`` [R, C] divided by the column ``row_vec`` [R, 1], one number a row."""
+    ...
+
+@overload
+def row_expand_div(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] divided by the column ``row_vec`` [.., M, 1]."""
+    ...
+
+@overload
+def row_expand_div(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def row_expand_expdif(tile: Tile, row_vec: Tile) -> Tile:
+    """Return exp(x - v) of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    ...
+
+@overload
+def row_expand_expdif(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return exp(x - v) of ``tensor`` [.., M, N] and the column ``row_vec`` [.., M, 1]."""
+    ...
+
+@overload
+def row_expand_expdif(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def row_expand_max(tile: Tile, row_vec: Tile) -> Tile:
+    """Return the larger of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    ...
+
+@overload
+def row_expand_max(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return the larger of ``tensor`` [.., M, N] and the column ``row_vec`` [.., M, 1]."""
+    ...
+
+@overload
+def row_expand_max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def row_expand_min(tile: Tile, row_vec: Tile) -> Tile:
+    """Return the smaller of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    ...
+
+@overload
+def row_expand_min(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return the smaller of ``tensor`` [.., M, N] and the column ``row_vec`` [.., M, 1]."""
+    ...
+
+@overload
+def row_expand_min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def row_expand_mul(tile: Tile, row_vec: Tile) -> Tile:
+    """Return ``tile`` [R, C] times the column ``row_vec`` [R, 1], one number a row."""
+    ...
+
+@overload
+def row_expand_mul(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] times the column ``row_vec`` [.., M, 1]."""
+    ...
+
+@overload
+def row_expand_mul(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
+    """Return ``tile`` [R, C] minus the column ``row_vec`` [R, 1], one number a row."""
+    ...
+
+@overload
+def row_expand_sub(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] minus the column ``row_vec`` [.., M, 1]."""
+    ...
+
+@overload
+def row_expand_sub(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the largest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is one.
 
@@ -402,6 +780,44 @@ def row_max(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
 
 @overload
 def row_max(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def row_min(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
+    """Return the smallest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is one.
+
+    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
+    """
+    ...
+
+@overload
+def row_min(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
+    """Return the smallest element of each row of ``input``; NaN if there is one.
+
+    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    ``keep_dim=False``.
+    """
+    ...
+
+@overload
+def row_min(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def row_prod(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
+    """Return the product of each row of ``tile`` [R, C]: [R, 1]; integers wrap.
+
+    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
+    """
+    ...
+
+@overload
+def row_prod(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
+    """Return the product of each row of ``input``; integers wrap.
+
+    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    ``keep_dim=False``.
+    """
+    ...
+
+@overload
+def row_prod(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def row_sum(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the sum of each row of ``tile`` [R, C]: [R, 1]; FP16 is added up in 32 bits.
@@ -422,6 +838,21 @@ def row_sum(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
 @overload
 def row_sum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def rsqrt(tile: Tile) -> Tile:
+    """Return 1 / sqrt(x) for each element x of ``tile`` [R, C]."""
+    ...
+
+@overload
+def rsqrt(input: Tensor, high_precision: bool = False) -> Tensor:
+    """Return 1 / sqrt(x) for each element x of ``input``; integers become FP32.
+
+    ``high_precision`` changes nothing: the result is exact to the last place as it is.
+    """
+    ...
+
+@overload
+def rsqrt(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def shl(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs`` [R, C] shifted to the left by ``rhs`` [R, C] bits, element by element.
 
@@ -437,6 +868,16 @@ def shl(lhs: Tile, rhs: Scalar) -> Tile:
     Bits that leave the element are lost. A constant count is not negative; a negative one at run
     time, or one of at least the element's width, gives 0.
     """
+    ...
+
+@overload
+def shl(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return ``lhs`` shifted to the left by ``rhs`` bits, as the op on tiles does."""
+    ...
+
+@overload
+def shl(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return ``lhs`` shifted to the left by ``rhs`` bits, as the op on tiles does."""
     ...
 
 @overload
@@ -461,7 +902,29 @@ def shr(lhs: Tile, rhs: Scalar) -> Tile:
     ...
 
 @overload
+def shr(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return ``lhs`` shifted to the right by ``rhs`` bits, as the op on tiles does."""
+    ...
+
+@overload
+def shr(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return ``lhs`` shifted to the right by ``rhs`` bits, as the op on tiles does."""
+    ...
+
+@overload
 def shr(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def sqrt(tile: Tile) -> Tile:
+    """Return the square root of each element of ``tile`` [R, C]; NaN below zero."""
+    ...
+
+@overload
+def sqrt(input: Tensor) -> Tensor:
+    """Return the square root of each element of ``input``; integers become FP32."""
+    ...
+
+@overload
+def sqrt(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def sub(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs - rhs`` [R, C], element by element; integers wrap."""
@@ -539,12 +1002,82 @@ def xor(lhs: Tile, rhs: Scalar, tmp: Tile | None = None) -> Tile:
     ...
 
 @overload
+def xor(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return the bits that are set in only one of ``lhs`` and ``rhs``, broadcast and promoted."""
+    ...
+
+@overload
+def xor(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the bits that are set in only one of ``lhs`` and the number ``rhs``."""
+    ...
+
+@overload
 def xor(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 
+block_col_argmax: Unified
+block_col_argmin: Unified
+block_col_expand_add: Unified
+block_col_expand_expdif: Unified
+block_col_expand_max: Unified
+block_col_expand_min: Unified
+block_col_max: Unified
+block_col_min: Unified
+block_col_prod: Unified
+block_col_sum: Unified
+block_row_argmax: Unified
+block_row_argmin: Unified
+block_row_expand_expdif: Unified
+block_row_expand_max: Unified
+block_row_expand_min: Unified
+block_row_prod: Unified
+tensor_abs: Unified
 tensor_add: Unified
+tensor_and_: Unified
+tensor_ands: Unified
+tensor_cmp: Unified
+tensor_cmps: Unified
+tensor_col_expand_add: Unified
+tensor_col_expand_div: Unified
+tensor_col_expand_expdif: Unified
+tensor_col_expand_max: Unified
+tensor_col_expand_min: Unified
+tensor_col_expand_mul: Unified
+tensor_col_expand_sub: Unified
+tensor_col_max: Unified
+tensor_col_min: Unified
+tensor_col_prod: Unified
+tensor_col_sum: Unified
 tensor_div: Unified
+tensor_log: Unified
+tensor_maximum: Unified
+tensor_maximums: Unified
+tensor_minimum: Unified
+tensor_minimums: Unified
 tensor_mul: Unified
+tensor_neg: Unified
+tensor_not_: Unified
+tensor_or_: Unified
+tensor_ors: Unified
+tensor_recip: Unified
+tensor_relu: Unified
+tensor_row_expand_add: Unified
+tensor_row_expand_div: Unified
+tensor_row_expand_expdif: Unified
+tensor_row_expand_max: Unified
+tensor_row_expand_min: Unified
+tensor_row_expand_mul: Unified
+tensor_row_expand_sub: Unified
+tensor_row_min: Unified
+tensor_row_prod: Unified
+tensor_rsqrt: Unified
+tensor_shl: Unified
+tensor_shls: Unified
+tensor_shr: Unified
+tensor_shrs: Unified
+tensor_sqrt: Unified
 tensor_sub: Unified
+tensor_xor: Unified
+tensor_xors: Unified
 
 __all__ = [
     "abs",
@@ -560,10 +1093,20 @@ __all__ = [
     "cast",
     "cmp",
     "cmps",
+    "col_argmax",
+    "col_argmin",
     "col_expand",
+    "col_expand_add",
     "col_expand_div",
+    "col_expand_expdif",
+    "col_expand_max",
+    "col_expand_min",
     "col_expand_mul",
     "col_expand_sub",
+    "col_max",
+    "col_min",
+    "col_prod",
+    "col_sum",
     "create_tensor",
     "create_tile",
     "dim",
@@ -604,13 +1147,19 @@ __all__ = [
     "rem",
     "rems",
     "reshape",
+    "row_argmax",
+    "row_argmin",
     "row_expand",
     "row_expand_add",
     "row_expand_div",
+    "row_expand_expdif",
+    "row_expand_max",
+    "row_expand_min",
     "row_expand_mul",
     "row_expand_sub",
     "row_max",
     "row_min",
+    "row_prod",
     "row_sum",
     "rsqrt",
     "sel",

@@ -47,7 +47,7 @@ else:
 D = DataType
 
 
-def _reduction(o: Operands) -> Type:
+def reduction_of_rows(o: Operands) -> Type:
     """Return the type of a reduction: [R, C] and scratch [R, C] -> [R, 1]."""
     check_operands(o)
     check_same_dtype(o, 0, 1)
@@ -71,7 +71,7 @@ def total(values: Array, axis: int = -1, keepdims: bool = True) -> Array:
     return np.asarray(values.sum(axis=axis, keepdims=keepdims, dtype=wide)).astype(dtype)
 
 
-def _flipped(call: Call, let: Let) -> Expr | None:
+def by_order(call: Call, let: Let) -> Expr | None:
     """Return what the largest or smallest of unsigned elements stands for.
 
     With half of their range subtracted they are in the same order as signed ones:
@@ -91,13 +91,14 @@ def _flipped(call: Call, let: Let) -> Expr | None:
     return adds.build([back, half], {}, call.span)
 
 
-_OWN_SCRATCH: Final = scratch_like("tmp_tile", "tile")
+OWN_SCRATCH: Final = scratch_like("tmp_tile", "tile")
+"""Makes the scratch tile of a reduction where nobody gives it."""
 
 
 # The result must not lie on the source, which is read again after the first rows are written.
 @block_op(
-    types=_reduction,
-    complete=_OWN_SCRATCH,
+    types=reduction_of_rows,
+    complete=OWN_SCRATCH,
     valid=reduced_rows,
     dtypes=ARITHMETIC,
     reads=(0,),
@@ -105,7 +106,7 @@ _OWN_SCRATCH: Final = scratch_like("tmp_tile", "tile")
     in_place=(),
     columns=(RESULT,),
     numpy=lambda tile, _scratch: np.max(tile, axis=-1, keepdims=True),
-    decomposition=_flipped,
+    decomposition=by_order,
     pto="pto.trowmax",
     isa="TROWMAX",
 )
@@ -118,8 +119,8 @@ def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
 
 
 @block_op(
-    types=_reduction,
-    complete=_OWN_SCRATCH,
+    types=reduction_of_rows,
+    complete=OWN_SCRATCH,
     valid=reduced_rows,
     dtypes=ARITHMETIC,
     reads=(0,),
@@ -127,7 +128,7 @@ def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     in_place=(),
     columns=(RESULT,),
     numpy=lambda tile, _scratch: np.min(tile, axis=-1, keepdims=True),
-    decomposition=_flipped,
+    decomposition=by_order,
     pto="pto.trowmin",
     isa="TROWMIN",
 )
@@ -140,8 +141,8 @@ def row_min(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
 
 
 @block_op(
-    types=_reduction,
-    complete=_OWN_SCRATCH,
+    types=reduction_of_rows,
+    complete=OWN_SCRATCH,
     valid=reduced_rows,
     dtypes=ARITHMETIC,
     reads=(0,),
@@ -281,7 +282,7 @@ def _columns_cpp(name: str) -> Callable[[CppSite], None]:
     dtypes=ARITHMETIC,
     in_place=(),
     numpy=lambda tile, axis=0, keepdim=False: np.max(tile, axis=axis, keepdims=keepdim),
-    decomposition=_by_rows(row_max, _flipped),
+    decomposition=_by_rows(row_max, by_order),
     pto=_columns_pto("pto.tcolmax"),
     isa=_columns_cpp("TCOLMAX"),
 )
@@ -299,7 +300,7 @@ def max(tile: Tile, axis: int = 0, keepdim: bool = False) -> Tile:
     dtypes=ARITHMETIC,
     in_place=(),
     numpy=lambda tile, axis=0, keepdim=False: np.min(tile, axis=axis, keepdims=keepdim),
-    decomposition=_by_rows(row_min, _flipped),
+    decomposition=_by_rows(row_min, by_order),
     pto=_columns_pto("pto.tcolmin"),
     isa=_columns_cpp("TCOLMIN"),
 )
@@ -409,7 +410,7 @@ def row_expand(src: Tile) -> Tile:
     ...
 
 
-def _spread_column(o: Operands) -> Type:
+def beside_a_column(o: Operands) -> Type:
     """Return the type of [R, C] with a column [R, 1] -> [R, C]."""
     check_operands(o)
     check_same_dtype(o, 0, 1)
@@ -429,7 +430,7 @@ def _spread_column(o: Operands) -> Type:
     return plain_tile(o.tile(0))
 
 
-def _of_columns(op: OpDef[..., Any]) -> Decomposition:
+def of_columns(op: OpDef[..., Any]) -> Decomposition:
     """Return what an op beside a column stands for: of two columns, the op on two tiles.
 
     y = row_expand_add(a, b)  ->  y = add(a, b)
@@ -444,14 +445,14 @@ def _of_columns(op: OpDef[..., Any]) -> Decomposition:
 
 
 @block_op(
-    types=_spread_column,
+    types=beside_a_column,
     valid=beside_column,
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile + row_vec,
-    decomposition=_of_columns(add),
+    decomposition=of_columns(add),
     pto="pto.trowexpandadd",
     isa="TROWEXPANDADD",
 )
@@ -461,14 +462,14 @@ def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
 
 
 @block_op(
-    types=_spread_column,
+    types=beside_a_column,
     valid=beside_column,
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile - row_vec,
-    decomposition=_of_columns(sub),
+    decomposition=of_columns(sub),
     pto="pto.trowexpandsub",
     isa="TROWEXPANDSUB",
 )
@@ -478,14 +479,14 @@ def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
 
 
 @block_op(
-    types=_spread_column,
+    types=beside_a_column,
     valid=beside_column,
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile * row_vec,
-    decomposition=_of_columns(mul),
+    decomposition=of_columns(mul),
     pto="pto.trowexpandmul",
     isa="TROWEXPANDMUL",
 )
@@ -495,14 +496,14 @@ def row_expand_mul(tile: Tile, row_vec: Tile) -> Tile:
 
 
 @block_op(
-    types=_spread_column,
+    types=beside_a_column,
     valid=beside_column,
     dtypes=FLOATS,
     in_place=(0,),
     columns=(1,),
     mixing=Mixing(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile / row_vec,
-    decomposition=_of_columns(div),
+    decomposition=of_columns(div),
     pto="pto.trowexpanddiv",
     isa="TROWEXPANDDIV",
 )
@@ -511,7 +512,7 @@ def row_expand_div(tile: Tile, row_vec: Tile) -> Tile:
     ...
 
 
-def _spread_row(o: Operands) -> Type:
+def beside_a_row(o: Operands) -> Type:
     """Return the type of [R, C] with a row [1, C] -> [R, C]."""
     check_operands(o)
     check_same_dtype(o, 0, 1)
@@ -547,7 +548,7 @@ def _below_part(o: Operands, kind: Type) -> Type:
 
 
 @block_op(
-    types=_spread_row,
+    types=beside_a_row,
     valid=_below_part,
     dtypes=SPREAD,
     reads=(1,),
@@ -566,7 +567,7 @@ def col_expand(target: Tile, col_vec: Tile) -> Tile:
 
 
 @block_op(
-    types=_spread_row,
+    types=beside_a_row,
     valid=beside_row,
     dtypes=ARITHMETIC,
     in_place=(0,),
@@ -582,7 +583,7 @@ def col_expand_mul(tile: Tile, col_vec: Tile) -> Tile:
 
 
 @block_op(
-    types=_spread_row,
+    types=beside_a_row,
     valid=beside_row,
     dtypes=FLOATS,
     in_place=(0,),
@@ -597,7 +598,7 @@ def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
 
 
 @block_op(
-    types=_spread_row,
+    types=beside_a_row,
     valid=beside_row,
     dtypes=ARITHMETIC,
     in_place=(0,),

@@ -50,7 +50,7 @@ D = DataType
 _ON_TILES: Final = "pl.load the operands, apply {} to the tiles, and pl.store the result"
 
 
-def _on_tensors(
+def on_tensors(
     types: TypeRule,
     numpy: Numpy,
     *,
@@ -91,16 +91,16 @@ def _on_tensors(
 # --------------------------------------------------------------------------------------------
 
 
-def _element(o: Operands, index: int) -> DataType:
+def element_of(o: Operands, index: int) -> DataType:
     """Return the element type of tensor operand ``index``, which the op must take."""
     dtype = o.tensor(index).dtype
     check_element(o.op, operand_name(o, index), dtype)
     return dtype
 
 
-def _two_tensors(o: Operands) -> Type:
+def two_tensors(o: Operands) -> Type:
     """Return the type of an elementwise op on two tensors."""
-    dtype = promote(_element(o, 0), _element(o, 1))
+    dtype = promote(element_of(o, 0), element_of(o, 1))
     a, b = o.tensor(0).shape, o.tensor(1).shape
     shape = broadcast(a, b)
     if shape is None:
@@ -129,11 +129,11 @@ def _fitting(o: Operands, a: Sequence[Expr], b: Sequence[Expr]) -> str | None:
     return None
 
 
-def _tensor_and_scalar(o: Operands) -> Type:
+def tensor_and_scalar(o: Operands) -> Type:
     """Return the type of an op on a tensor and a number: that tensor's shape."""
     scalar = o.scalar(1).dtype
     check_element(o.op, operand_name(o, 1), scalar)
-    return TensorType(o.tensor(0).shape, promote(_element(o, 0), scalar))
+    return TensorType(o.tensor(0).shape, promote(element_of(o, 0), scalar))
 
 
 def _checked(shape: Sequence[Expr], what: str) -> None:
@@ -149,7 +149,7 @@ def _checked(shape: Sequence[Expr], what: str) -> None:
 # --------------------------------------------------------------------------------------------
 
 
-def _elements(
+def on_elements(
     compute: Callable[[Any, Any], Any],
 ) -> Callable[[Any, Any, Any], Any]:
     """Return ``compute`` on arrays of any shapes and types: of the type ``result``, broadcast."""
@@ -167,7 +167,7 @@ def _elements(
     return meaning
 
 
-def _with_number(op: OpDef[..., Any]) -> Callable[[Any, Any, Any], Any]:
+def with_number(op: OpDef[..., Any]) -> Callable[[Any, Any, Any], Any]:
     """Return the meaning of a block op on a tile and a number, for elements ``result``."""
     compute = op.numpy
     assert compute is not None
@@ -178,31 +178,32 @@ def _with_number(op: OpDef[..., Any]) -> Callable[[Any, Any, Any], Any]:
     return meaning
 
 
-def _of_block(op: OpDef[..., Any]) -> Callable[[Any, Any, Any], Any]:
+def of_block(op: OpDef[..., Any]) -> Callable[[Any, Any, Any], Any]:
+    """Return the meaning of a block op on two tiles, for tensors."""
     compute = op.numpy
     assert compute is not None
-    return _elements(compute)
+    return on_elements(compute)
 
 
-@_on_tensors(_two_tensors, _of_block(elementwise.add), typed=True)
+@on_tensors(two_tensors, of_block(elementwise.add), typed=True)
 def add(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return ``lhs + rhs``, element by element, broadcast and promoted; integers wrap."""
     ...
 
 
-@_on_tensors(_two_tensors, _of_block(elementwise.sub), typed=True)
+@on_tensors(two_tensors, of_block(elementwise.sub), typed=True)
 def sub(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return ``lhs - rhs``, element by element, broadcast and promoted; integers wrap."""
     ...
 
 
-@_on_tensors(_two_tensors, _of_block(elementwise.mul), typed=True)
+@on_tensors(two_tensors, of_block(elementwise.mul), typed=True)
 def mul(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return ``lhs * rhs``, element by element, broadcast and promoted; integers wrap."""
     ...
 
 
-@_on_tensors(_two_tensors, _elements(elementwise.quotient), typed=True)
+@on_tensors(two_tensors, on_elements(elementwise.quotient), typed=True)
 def div(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return ``lhs / rhs``, element by element, broadcast and promoted.
 
@@ -212,35 +213,35 @@ def div(lhs: Tensor, rhs: Tensor) -> Tensor:
     ...
 
 
-@_on_tensors(_two_tensors, _of_block(elementwise.maximum), typed=True)
+@on_tensors(two_tensors, of_block(elementwise.maximum), typed=True)
 def maximum(lhs: Tensor, rhs: Tensor) -> Tensor:
     """Return the larger of ``lhs`` and ``rhs``, broadcast and promoted; NaN if one is NaN."""
     ...
 
 
-@_on_tensors(
-    _tensor_and_scalar, _with_number(elementwise.adds), typed=True, commutes=True, overload="add"
+@on_tensors(
+    tensor_and_scalar, with_number(elementwise.adds), typed=True, commutes=True, overload="add"
 )
 def add_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
     """Return ``lhs + rhs`` with a number, promoted; integers wrap."""
     ...
 
 
-@_on_tensors(_tensor_and_scalar, _with_number(elementwise.subs), typed=True, overload="sub")
+@on_tensors(tensor_and_scalar, with_number(elementwise.subs), typed=True, overload="sub")
 def sub_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
     """Return ``lhs - rhs`` with a number, promoted; integers wrap."""
     ...
 
 
-@_on_tensors(
-    _tensor_and_scalar, _with_number(elementwise.muls), typed=True, commutes=True, overload="mul"
+@on_tensors(
+    tensor_and_scalar, with_number(elementwise.muls), typed=True, commutes=True, overload="mul"
 )
 def mul_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
     """Return ``lhs * rhs`` with a number, promoted; integers wrap."""
     ...
 
 
-@_on_tensors(_tensor_and_scalar, _with_number(elementwise.divs), typed=True, overload="div")
+@on_tensors(tensor_and_scalar, with_number(elementwise.divs), typed=True, overload="div")
 def div_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
     """Return ``lhs / rhs`` with a number, promoted; integers are cut toward zero."""
     ...
@@ -251,8 +252,9 @@ def div_scalar(lhs: Tensor, rhs: Scalar) -> Tensor:
 # --------------------------------------------------------------------------------------------
 
 
-def _exp_type(o: Operands) -> Type:
-    dtype = _element(o, 0)
+def float_result(o: Operands) -> Type:
+    """Return the type of a function of floats: integers become FP32."""
+    dtype = element_of(o, 0)
     return TensorType(o.tensor(0).shape, dtype if dtype.is_float() else D.FP32)
 
 
@@ -262,14 +264,14 @@ def _exp(tensor: Array, result: Any) -> Array:
     return compute(tensor.astype(result, copy=False))
 
 
-@_on_tensors(_exp_type, _exp, typed=True)
+@on_tensors(float_result, _exp, typed=True)
 def exp(input: Tensor) -> Tensor:
     """Return e to the power of each element of ``input``; integers become FP32."""
     ...
 
 
 def _cast_type(o: Operands) -> Type:
-    _element(o, 0)
+    element_of(o, 0)
     target = attribute(o, "target_type")
     assert isinstance(target, DataType)
     if target not in o.op.dtypes:
@@ -289,32 +291,32 @@ def _cast(tensor: Array, target_type: DataType, mode: RoundMode = "round") -> Ar
     return compute(tensor, target_type=target_type, mode=mode)
 
 
-@_on_tensors(_cast_type, _cast)
+@on_tensors(_cast_type, _cast)
 def cast(input: Tensor, target_type: DataType, mode: RoundMode = "round") -> Tensor:
     """Return ``input`` with elements of ``target_type``, rounded as `elementwise.cast` does."""
     ...
 
 
-def _reduced(o: Operands) -> Type:
-    kind, dtype = o.tensor(0), _element(o, 0)
-    axis = check_axis(o, _last(o.kwargs.get("axis")))
+def reduced(o: Operands) -> Type:
+    kind, dtype = o.tensor(0), element_of(o, 0)
+    axis = check_axis(o, last_axis(o.kwargs.get("axis")))
     size = () if o.kwargs.get("keep_dim") is False else (ConstInt(1),)
     return TensorType((*kind.shape[:axis], *size, *kind.shape[axis + 1 :]), dtype)
 
 
-def _last(axis: int | None) -> int:
+def last_axis(axis: int | None) -> int:
     return -1 if axis is None else axis
 
 
 def _row_max(tensor: Array, axis: int | None = None, keep_dim: bool | None = None) -> Array:
-    return np.asarray(np.max(tensor, axis=_last(axis), keepdims=keep_dim is not False))
+    return np.asarray(np.max(tensor, axis=last_axis(axis), keepdims=keep_dim is not False))
 
 
 def _row_sum(tensor: Array, axis: int | None = None, keep_dim: bool | None = None) -> Array:
-    return reduce.total(tensor, _last(axis), keep_dim is not False)
+    return reduce.total(tensor, last_axis(axis), keep_dim is not False)
 
 
-@_on_tensors(_reduced, _row_max)
+@on_tensors(reduced, _row_max)
 def row_max(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
     """Return the largest element of each row of ``input``; NaN if there is one.
 
@@ -324,7 +326,7 @@ def row_max(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
     ...
 
 
-@_on_tensors(_reduced, _row_sum)
+@on_tensors(reduced, _row_sum)
 def row_sum(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
     """Return the sum of each row of ``input``; 16-bit floats are added up in 32 bits.
 
@@ -340,7 +342,7 @@ def row_sum(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
 
 
 def _reshape_type(o: Operands) -> Type:
-    shape, dtype = o.ints(1), _element(o, 0)
+    shape, dtype = o.ints(1), element_of(o, 0)
     result = TensorType(shape, dtype)
     _checked(shape, f"the result of {called(o.op)}")
     old, new = static_shape(o.tensor(0)), static_shape(result)
@@ -363,7 +365,7 @@ def _reshape(tensor: Array, shape: Sequence[int]) -> Array:
     return tensor.reshape(shape).copy()
 
 
-@_on_tensors(_reshape_type, _reshape)
+@on_tensors(_reshape_type, _reshape)
 def reshape(tensor: Tensor, shape: Ints) -> Tensor:
     """Return the elements of ``tensor`` as a new tensor of ``shape``, which has as many.
 
@@ -373,7 +375,7 @@ def reshape(tensor: Tensor, shape: Ints) -> Tensor:
 
 
 def _transpose_type(o: Operands) -> Type:
-    kind, dtype, name = o.tensor(0), _element(o, 0), operand_name(o, 0)
+    kind, dtype, name = o.tensor(0), element_of(o, 0), operand_name(o, 0)
     if len(kind.shape) < 2:
         refuse(
             o,
@@ -396,7 +398,7 @@ def _transpose_type(o: Operands) -> Type:
     return TensorType(shape, dtype)
 
 
-@_on_tensors(
+@on_tensors(
     _transpose_type,
     lambda tensor, axis1, axis2: np.swapaxes(tensor, axis1, axis2).copy(),
 )
@@ -411,7 +413,7 @@ def transpose(tensor: Tensor, axis1: Axis, axis2: Axis) -> Tensor:
 
 
 def _matmul_type(o: Operands) -> Type:
-    promoted = promote(_element(o, 0), _element(o, 1))
+    promoted = promote(element_of(o, 0), element_of(o, 1))
     dtype = attribute(o, "out_dtype") or promoted
     if dtype not in o.op.dtypes:
         raise OpError(
@@ -484,7 +486,7 @@ def _matmul(
         ) from None
 
 
-@_on_tensors(
+@on_tensors(
     _matmul_type,
     _matmul,
     typed=True,
@@ -525,7 +527,7 @@ def _assemble_type(o: Operands) -> Type:
             f"{rank} dimensions, got {len(offset)} and {dims(source.shape)}",
             "region-rank",
         )
-    if _element(o, 0) is not _element(o, 1):
+    if element_of(o, 0) is not element_of(o, 1):
         refuse(
             o,
             f"{called(o.op)} of {source.dtype.member} elements into a tensor of "
@@ -552,7 +554,7 @@ def _assemble(target: Array, source: Array, offset: Sequence[int]) -> Array:
     return target
 
 
-@_on_tensors(
+@on_tensors(
     _assemble_type,
     _assemble,
     reads=(1,),

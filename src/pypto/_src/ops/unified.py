@@ -72,8 +72,16 @@ class Unified:
     @property
     def candidates(self) -> list[OpDef[..., Any]]:
         """The ops that the name stands for."""
-        found = OVERLOADS.get(self.name, [])
-        return [op for op in found if op.level == self.level] if self.level else found
+        found = self._of_level(OVERLOADS.get(self.name, []))
+        if found:
+            return found
+        alone = BY_PYTHON_NAME.get(
+            (self.level or "block", self.name)
+        )  # ``pl.block.adds`` is ``pl.add``, too
+        return [] if alone is None else [alone]
+
+    def _of_level(self, ops: list[OpDef[..., Any]]) -> list[OpDef[..., Any]]:
+        return [op for op in ops if op.level == self.level] if self.level else ops
 
     @property
     def text(self) -> str:
@@ -141,11 +149,12 @@ class Unified:
         op = _CHOSEN.get(kinds)
         if op is not None:
             return op.build(args, kwargs, span)
-        candidates = self.candidates
-        for op in candidates:
-            if _takes(op, args, kwargs):
-                _CHOSEN[kinds] = op
-                return op.build(args, kwargs, span)
+        op = self._chosen(self._of_level(OVERLOADS.loaded(self.name) or []), args, kwargs)
+        candidates = [] if op is not None else self.candidates
+        op = op or self._chosen(candidates, args, kwargs)
+        if op is not None:
+            _CHOSEN[kinds] = op
+            return op.build(args, kwargs, span)
         if commutes(self.name) and [_is_data(arg) for arg in args] == [False, True]:
             return self.build((args[1], args[0]), kwargs, span)
         if self.name in _OF_TWO_TILES and len(args) == 2 and all(map(_is_data, args)):
@@ -156,6 +165,11 @@ class Unified:
                 slug="no-overload",
             )
         return self._closest(candidates, args).build(args, kwargs, span)
+
+    def _chosen(
+        self, ops: Sequence[OpDef[..., Any]], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> OpDef[..., Any] | None:
+        return next((op for op in ops if _takes(op, args, kwargs)), None)
 
     def _closest(
         self, candidates: Sequence[OpDef[..., Any]], args: Sequence[Any]
@@ -255,7 +269,12 @@ def _takes(op: OpDef[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) 
 
 
 def unified(name: str) -> OpDef[..., Any] | Unified | None:
-    """Return what ``pl.<name>`` is: the op itself if it is the only one, None if there is none."""
+    """Return what ``pl.<name>`` is: the op itself if it is the only one, None if there is none.
+
+    A name of a family that is loaded later dispatches, so that the name itself loads nothing.
+    """
+    if name in OVERLOADS.later or ("block", name) in BY_PYTHON_NAME.later:
+        return Unified(name)
     found = [op for op in OVERLOADS.get(name, []) if op.level in ("block", "tensor")]
     if not found and name in ON_SCALARS:
         return Unified(name)
@@ -276,6 +295,8 @@ def named(level: str, name: str) -> OpDef[..., Any] | Unified | None:
     On tensors the ops with a number are the same name: ``pl.tensor.add(x, 2.0)``.
     """
     several = Unified(name, level)
+    if (level, name) in BY_PYTHON_NAME.later:
+        return several
     if level == "tensor" and len(several.candidates) > 1:
         return several
     return BY_PYTHON_NAME.get((level, name))

@@ -195,7 +195,8 @@ class _Lowering:
     """Rewrites one kernel, statement by statement."""
 
     def __init__(self, function: Function, shared: Sequence[SharedParams]) -> None:
-        function = _Flat().function(to_ssa(lift_calls(function)))
+        function = to_ssa(lift_calls(function))
+        function = _Flat(function).function(function)
         from pypto._src.passes.tensors.outline_incore_scopes import check_merges
 
         check_merges(function)
@@ -438,7 +439,41 @@ class _Lowering:
 
 
 class _Flat(Mutator):
-    """Takes the marks of scopes away: inside of a kernel they mark nothing."""
+    """Puts in the ops that others stand for, and takes the marks of scopes away.
+
+    Inside of a kernel these mark nothing.
+    """
+
+    def __init__(self, function: Function) -> None:
+        super().__init__()
+        self._name = NewNames(variable_names(function)).like
+
+    def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
+        """Return the ops that the assigned call stands for."""
+        return self._expanded(stmt, stmt.value, "value")
+
+    def visit_EvalStmt(self, stmt: EvalStmt) -> Stmt | list[Stmt]:
+        """Return the ops that the call stands for."""
+        return self._expanded(stmt, stmt.expr, "expr")
+
+    def _expanded(self, stmt: Stmt, value: Expr, field: str) -> Stmt | list[Stmt]:
+        from pypto._src.ops.conversion import REWRITES
+
+        rewrite = REWRITES.get(value.op.name) if isinstance(value, Call) else None
+        if rewrite is None:
+            return stmt
+        assert isinstance(value, Call)
+        stmts: list[Stmt] = []
+
+        def let(name: str, part: Expr) -> Var:
+            var = Var(self._name(name), part.type, stmt.span)
+            made = self._expanded(AssignStmt(var, part, stmt.span), part, "value")
+            stmts.extend(made if isinstance(made, list) else [made])
+            return var
+
+        made = rewrite.parts(value, let)
+        last = self._expanded(copy_with(stmt, {field: made}), made, field)
+        return [*stmts, *(last if isinstance(last, list) else [last])]
 
     def visit_ScopeStmt(self, stmt: ScopeStmt) -> list[Stmt]:
         """Return what the scope holds."""

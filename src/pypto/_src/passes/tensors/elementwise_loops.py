@@ -38,16 +38,13 @@ from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
 from pypto._src.ir.types import scalar_type
-from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
-from pypto._src.ops.conversion import on_tiles
+from pypto._src.ops import elementwise, layout, memory, reduce
+from pypto._src.ops.conversion import REDUCTIONS, on_tiles
 from pypto._src.ops.rules.type_rules import broadcast, called, dims, known_size
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3, Target
 
 _INDEX: Final = scalar_type(DataType.INDEX)
-_REDUCTIONS: Final = (tensor_math.row_max, tensor_math.row_sum)
-_COMBINED: Final = {tensor_math.row_max: tensor_math.maximum, tensor_math.row_sum: tensor_math.add}
-"""What puts together the results of a reduction's parts."""
 Name = Callable[[str], str]
 """Returns a name for a new variable, like the given one."""
 
@@ -230,7 +227,7 @@ def reduced_axis(call: Call) -> int:
 
 def is_reduction(call: Call) -> bool:
     """True for an op that makes one element of many."""
-    return op_of(call) in _REDUCTIONS
+    return call.op.name in REDUCTIONS
 
 
 def reduces(call: Call) -> bool:
@@ -403,7 +400,7 @@ class Emission:
             if _is_one(kind.shape[axis]):
                 assert isinstance(args[0], Var)
                 return args[0]  # one element is its own sum, and its own largest
-            if self.adds_up and op_of(call) is tensor_math.row_sum and _is_narrow(kind.dtype):
+            if self.adds_up and REDUCTIONS[call.op.name].adds_up and _is_narrow(kind.dtype):
                 args = [b.let(member.var.name, _as_type(args[0], DataType.FP32, b.span))]
             call = Call(call.op, call.args, {"axis": axis + 2}, call.type, call.span)
         return self._converted(b, f"{member.var.name}_tile", call, args)
@@ -610,9 +607,8 @@ class Emission:
 
     def _joined(self, b: Builder, member: Member, acc: Var, part: Var) -> Var:
         """Return what a reduction's parts so far come to with another one."""
-        op = op_of(member.call)
-        assert op is not None
-        call = Call(_COMBINED[op], member.call.args, member.call.type, b.span)
+        joined = REDUCTIONS[member.call.op.name].joined
+        call = Call(joined, member.call.args, member.call.type, b.span)
         return self._converted(b, f"{member.var.name}_tile", call, (acc, part))
 
     def _part_sizes(

@@ -1,0 +1,418 @@
+"""Reductions along columns, products and positions; and what else a column or a row does to a tile.
+
+A column vector is a tile [R, 1], a row vector a tile [1, C]; see `reduce`, which has the ops that
+most kernels use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import TileType
+from pypto._src.ir.emit_sites import Let
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.exprs import Call, ConstInt, Expr
+from pypto._src.ir.opdef import RESULT, Decomposition, OpDef, Operands
+from pypto._src.ir.types import Type
+from pypto._src.lazy import lazy_module
+from pypto._src.ops.define import ARITHMETIC, FLOATS, Tile, block_op
+from pypto._src.ops.elementwise import exp, maximum, minimum
+from pypto._src.ops.layout import tile_type, with_valid
+from pypto._src.ops.promotion.casts import is_unsigned, on_signed
+from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.reduce import (
+    OWN_SCRATCH,
+    beside_a_column,
+    beside_a_row,
+    by_order,
+    col_expand_sub,
+    of_columns,
+    reduction_of_rows,
+    row_expand_sub,
+    total,
+)
+from pypto._src.ops.rules.type_rules import called, check_operands, dims, operand_name, refuse
+from pypto._src.ops.rules.valid_parts import beside_column, beside_row, reduced_rows, valid_or_all
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+D = DataType
+SIGNED: Final = FLOATS | {D.INT16, D.INT32}
+"""Element types of what has no form for unsigned elements."""
+
+
+def product(values: Array, axis: int) -> Array:
+    """Return the product along ``axis``, of the same element type; 16-bit floats as 32-bit ones."""
+    dtype = values.dtype
+    wide = np.float32 if dtype.kind not in "iu" and dtype.itemsize < 4 else dtype
+    return np.asarray(values.prod(axis=axis, keepdims=True, dtype=wide)).astype(dtype)
+
+
+def first_best(values: Array, axis: int, *, largest: bool) -> Array:
+    """Return the position of the best element along ``axis``, of equal ones that of the first.
+
+    A NaN is the best only where it is the first element.
+    """
+    moved = np.moveaxis(values, axis, 0)
+    best: Array = moved[0].copy()
+    at: Array = np.zeros(moved.shape[1:], np.int32)
+    for index in range(1, len(moved)):
+        wins: Array = moved[index] > best if largest else moved[index] < best
+        best[wins], at[wins] = moved[index][wins], index
+    return np.expand_dims(at, axis)
+
+
+# --------------------------------------------------------------------------------------------
+# Along columns
+# --------------------------------------------------------------------------------------------
+
+
+def _column_type(o: Operands) -> Type:
+    """Return the type of a reduction of columns: [R, C] -> [1, C]."""
+    check_operands(o)
+    kind, name = o.tile(0), operand_name(o, 0)
+    if len(kind.shape) != 2:
+        refuse(
+            o,
+            f"{called(o.op)} reduces the columns of a two-dimensional tile, {name} has the shape "
+            f"{dims(kind.shape)}",
+            "tile-rank",
+            f"pl.reshape({name}, ...) to rows and columns first",
+        )
+    return tile_type((ConstInt(1), kind.shape[1]), kind, MemorySpace.Vec, "the result")
+
+
+def _reduced_columns(o: Operands, kind: Type) -> Type:
+    """[R, C] with its valid [r, c] -> a row [1, C] with the valid [1, c]."""
+    if o.op.decomposition is not None and is_unsigned(o.args[0]):
+        refuse(
+            o,
+            f"{called(o.op)} of unsigned elements takes tiles that are valid throughout",
+            "valid-shape",
+        )
+    return with_valid(kind, (ConstInt(1), valid_or_all(o.tile(0))[1]))
+
+
+@block_op(
+    types=_column_type,
+    valid=_reduced_columns,
+    dtypes=ARITHMETIC,
+    in_place=(),
+    numpy=lambda tile: np.max(tile, axis=0, keepdims=True),
+    decomposition=by_order,
+    pto="pto.tcolmax",
+    isa="TCOLMAX",
+)
+def col_max(tile: Tile) -> Tile:
+    """Return the largest elements of the columns of ``tile`` [R, C]: [1, C]; NaN if one is."""
+    ...
+
+
+@block_op(
+    types=_column_type,
+    valid=_reduced_columns,
+    dtypes=ARITHMETIC,
+    in_place=(),
+    numpy=lambda tile: np.min(tile, axis=0, keepdims=True),
+    decomposition=by_order,
+    pto="pto.tcolmin",
+    isa="TCOLMIN",
+)
+def col_min(tile: Tile) -> Tile:
+    """Return the smallest elements of the columns of ``tile`` [R, C]: [1, C]; NaN if one is."""
+    ...
+
+
+@block_op(
+    types=_column_type,
+    valid=_reduced_columns,
+    dtypes=ARITHMETIC,
+    in_place=(),
+    numpy=lambda tile: total(tile, 0),
+    decomposition=on_signed,
+    pto="pto.tcolsum",
+    isa="TCOLSUM",
+)
+def col_sum(tile: Tile) -> Tile:
+    """Return the sum of each column of ``tile`` [R, C]: [1, C]; FP16 is added up in 32 bits."""
+    ...
+
+
+@block_op(
+    types=_column_type,
+    valid=_reduced_columns,
+    dtypes=ARITHMETIC,
+    in_place=(),
+    numpy=lambda tile: product(tile, 0),
+    decomposition=on_signed,
+    pto="pto.tcolprod",
+    isa="TCOLPROD",
+)
+def col_prod(tile: Tile) -> Tile:
+    """Return the product of each column of ``tile`` [R, C]: [1, C]; integers wrap."""
+    ...
+
+
+@block_op(
+    types=reduction_of_rows,
+    complete=OWN_SCRATCH,
+    valid=reduced_rows,
+    dtypes=ARITHMETIC,
+    reads=(0,),
+    writes=(1,),
+    in_place=(),
+    columns=(RESULT,),
+    numpy=lambda tile, _scratch: product(tile, -1),
+    decomposition=on_signed,
+    pto="pto.trowprod",
+    isa="TROWPROD",
+)
+def row_prod(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
+    """Return the product of each row of ``tile`` [R, C]: [R, 1]; integers wrap.
+
+    ``tmp_tile`` [R, C] is scratch of the same element type, made here unless given.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Positions
+# --------------------------------------------------------------------------------------------
+
+
+def _row_position(o: Operands) -> Type:
+    kind = reduction_of_rows(o)
+    assert isinstance(kind, TileType)
+    return TileType(kind.shape, D.INT32)
+
+
+def _column_position(o: Operands) -> Type:
+    kind = _column_type(o)
+    assert isinstance(kind, TileType)
+    return TileType(kind.shape, D.INT32)
+
+
+@block_op(
+    types=_row_position,
+    complete=OWN_SCRATCH,
+    valid=reduced_rows,
+    dtypes=SIGNED,
+    reads=(0,),
+    writes=(1,),
+    in_place=(),
+    columns=(RESULT,),
+    numpy=lambda tile, _scratch: first_best(tile, -1, largest=True),
+    pto="pto.trowargmax",
+    isa="TROWARGMAX",
+)
+def row_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
+    """Return where the largest element of each row of ``tile`` [R, C] is: [R, 1] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
+    scratch of the same element type, made here unless given.
+    """
+    ...
+
+
+@block_op(
+    types=_row_position,
+    complete=OWN_SCRATCH,
+    valid=reduced_rows,
+    dtypes=SIGNED,
+    reads=(0,),
+    writes=(1,),
+    in_place=(),
+    columns=(RESULT,),
+    numpy=lambda tile, _scratch: first_best(tile, -1, largest=False),
+    pto="pto.trowargmin",
+    isa="TROWARGMIN",
+)
+def row_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
+    """Return where the smallest element of each row of ``tile`` [R, C] is: [R, 1] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
+    scratch of the same element type, made here unless given.
+    """
+    ...
+
+
+@block_op(
+    types=_column_position,
+    complete=OWN_SCRATCH,
+    valid=_reduced_columns,
+    dtypes=FLOATS,
+    reads=(0,),
+    writes=(1,),
+    in_place=(),
+    numpy=lambda tile, _scratch: first_best(tile, 0, largest=True),
+    pto="pto.tcolargmax",
+    isa="TCOLARGMAX",
+)
+def col_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
+    """Return where the largest element of each column of ``tile`` [R, C] is: [1, C] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
+    scratch of the same element type, made here unless given.
+    """
+    ...
+
+
+@block_op(
+    types=_column_position,
+    complete=OWN_SCRATCH,
+    valid=_reduced_columns,
+    dtypes=FLOATS,
+    reads=(0,),
+    writes=(1,),
+    in_place=(),
+    numpy=lambda tile, _scratch: first_best(tile, 0, largest=False),
+    pto="pto.tcolargmin",
+    isa="TCOLARGMIN",
+)
+def col_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
+    """Return where the smallest element of each column of ``tile`` [R, C] is: [1, C] of INT32.
+
+    Of equal ones it is the first; a NaN only where it is the first element. ``tmp_tile`` [R, C] is
+    scratch of the same element type, made here unless given.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Beside a column or a row
+# --------------------------------------------------------------------------------------------
+
+
+def _exponential(difference: OpDef[..., Any]) -> Decomposition:
+    """Return what exp(a - v) stands for: d = a - v, rounded to the element type; y = exp(d)."""
+
+    def expand(call: Call, let: Let) -> Expr:
+        made = let("difference", difference.call(call.args, {}, call.span))
+        return exp.call([made], {}, call.span)
+
+    return expand
+
+
+def _computed(op: OpDef[..., Any], tile: Array, vector: Array) -> Array:
+    compute = op.numpy
+    assert compute is not None
+    return compute(tile, vector)
+
+
+def _exp_of_difference(tile: Array, vector: Array) -> Array:
+    compute = exp.numpy
+    assert compute is not None
+    return compute(tile - vector)
+
+
+@block_op(
+    types=beside_a_column,
+    valid=beside_column,
+    dtypes=SIGNED,
+    in_place=(0,),
+    columns=(1,),
+    mixing=Mixing(0, 1, broadcasts=False),
+    numpy=lambda tile, row_vec: _computed(maximum, tile, row_vec),
+    decomposition=of_columns(maximum),
+    pto="pto.trowexpandmax",
+    isa="TROWEXPANDMAX",
+)
+def row_expand_max(tile: Tile, row_vec: Tile) -> Tile:
+    """Return the larger of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    ...
+
+
+@block_op(
+    types=beside_a_column,
+    valid=beside_column,
+    dtypes=SIGNED,
+    in_place=(0,),
+    columns=(1,),
+    mixing=Mixing(0, 1, broadcasts=False),
+    numpy=lambda tile, row_vec: _computed(minimum, tile, row_vec),
+    decomposition=of_columns(minimum),
+    pto="pto.trowexpandmin",
+    isa="TROWEXPANDMIN",
+)
+def row_expand_min(tile: Tile, row_vec: Tile) -> Tile:
+    """Return the smaller of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    ...
+
+
+@block_op(
+    types=beside_a_column,
+    valid=beside_column,
+    dtypes=FLOATS,
+    in_place=(0,),
+    columns=(1,),
+    numpy=lambda tile, row_vec: _exp_of_difference(tile, row_vec),
+    decomposition=_exponential(row_expand_sub),
+)
+def row_expand_expdif(tile: Tile, row_vec: Tile) -> Tile:
+    """Return exp(x - v) of ``tile`` [R, C] and the column ``row_vec`` [R, 1], one number a row."""
+    ...
+
+
+@block_op(
+    types=beside_a_row,
+    valid=beside_row,
+    dtypes=ARITHMETIC,
+    in_place=(0,),
+    mixing=Mixing(0, 1, broadcasts=False),
+    numpy=lambda tile, col_vec: tile + col_vec,
+    decomposition=on_signed,
+    pto="pto.tcolexpandadd",
+    isa="TCOLEXPANDADD",
+)
+def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
+    """Return the sum of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    ...
+
+
+@block_op(
+    types=beside_a_row,
+    valid=beside_row,
+    dtypes=SIGNED,
+    in_place=(0,),
+    mixing=Mixing(0, 1, broadcasts=False),
+    numpy=lambda tile, col_vec: _computed(maximum, tile, col_vec),
+    pto="pto.tcolexpandmax",
+    isa="TCOLEXPANDMAX",
+)
+def col_expand_max(tile: Tile, col_vec: Tile) -> Tile:
+    """Return the larger of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    ...
+
+
+@block_op(
+    types=beside_a_row,
+    valid=beside_row,
+    dtypes=SIGNED,
+    in_place=(0,),
+    mixing=Mixing(0, 1, broadcasts=False),
+    numpy=lambda tile, col_vec: _computed(minimum, tile, col_vec),
+    pto="pto.tcolexpandmin",
+    isa="TCOLEXPANDMIN",
+)
+def col_expand_min(tile: Tile, col_vec: Tile) -> Tile:
+    """Return the smaller of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    ...
+
+
+@block_op(
+    types=beside_a_row,
+    valid=beside_row,
+    dtypes=FLOATS,
+    in_place=(0,),
+    numpy=lambda tile, col_vec: _exp_of_difference(tile, col_vec),
+    decomposition=_exponential(col_expand_sub),
+)
+def col_expand_expdif(tile: Tile, col_vec: Tile) -> Tile:
+    """Return exp(x - v) of ``tile`` [R, C] and the row ``col_vec`` [1, C], one number a column."""
+    ...

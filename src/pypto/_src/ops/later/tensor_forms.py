@@ -1,0 +1,635 @@
+"""Tensor forms of ops on tiles: on whole tensors they mean what they mean on tiles.
+
+Shapes broadcast as in NumPy and element types promote, as for `tensor_math`. Each definition is
+followed by what stands for it in kernels: an op on tiles (`CONVERSIONS`, `REDUCTIONS`), or other
+ops on tensors (`REWRITES`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from pypto._src.diagnostics import Span
+from pypto._src.dtypes import DataType, promote
+from pypto._src.ir.array_types import TensorType, dtype_of, same_dims
+from pypto._src.ir.exprs import Call, ConstInt, Expr, Var, const_value
+from pypto._src.ir.opdef import OpDef, Operands, TypeRule
+from pypto._src.ir.types import Type
+from pypto._src.lazy import lazy_module
+from pypto._src.ops import bitwise, compare_select, elementwise, reduce, tensor_math
+from pypto._src.ops.conversion import (
+    CONVERSIONS,
+    REDUCTIONS,
+    REWRITES,
+    Conversion,
+    ConversionContext,
+    Reduction,
+    Rewrite,
+    along,
+    of_one_tile,
+    of_tile_and_number,
+    of_two_tiles,
+    reduction_form,
+)
+from pypto._src.ops.define import Numpy, Scalar, Tensor
+from pypto._src.ops.later import columns
+from pypto._src.ops.rules.type_rules import called, dims, operand_name, refuse
+from pypto._src.ops.tensor_math import (
+    element_of,
+    float_result,
+    last_axis,
+    of_block,
+    on_elements,
+    on_tensors,
+    reduced,
+    tensor_and_scalar,
+    two_tensors,
+    with_number,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+D = DataType
+Let = Callable[[str, Expr], Var]
+
+
+def _form(
+    types: TypeRule,
+    numpy: Numpy,
+    becomes: Conversion | Rewrite | Reduction,
+    *,
+    typed: bool = True,
+    commutes: bool = False,
+    overload: str | None = None,
+    reads: Sequence[int] | None = None,
+) -> Callable[[Callable[P, R]], OpDef[P, R]]:
+    """Register an op on tensors with what it becomes in kernels."""
+
+    def define(function: Callable[P, R]) -> OpDef[P, R]:
+        op = on_tensors(
+            types, numpy, typed=typed, commutes=commutes, overload=overload, reads=reads
+        )(function)
+        if isinstance(becomes, Rewrite):
+            REWRITES[op.name] = becomes
+        elif isinstance(becomes, Reduction):
+            REDUCTIONS[op.name] = becomes
+        else:
+            CONVERSIONS[op.name] = becomes
+        return op
+
+    return define
+
+
+# --------------------------------------------------------------------------------------------
+# One operand
+# --------------------------------------------------------------------------------------------
+
+
+def _same(o: Operands) -> Type:
+    return TensorType(o.tensor(0).shape, element_of(o, 0))
+
+
+def _one(op: OpDef[..., Any]) -> Callable[..., Any]:
+    """Return the meaning of a block op on one tile, for elements ``result``."""
+    compute = op.numpy
+    assert compute is not None
+
+    def meaning(tensor: Array, result: Any, high_precision: bool = False) -> Array:
+        return compute(tensor.astype(result, copy=False))
+
+    return meaning
+
+
+@_form(float_result, _one(elementwise.sqrt), of_one_tile(elementwise.sqrt))
+def sqrt(input: Tensor) -> Tensor:
+    """Return the square root of each element of ``input``; integers become FP32."""
+    ...
+
+
+@_form(float_result, _one(elementwise.recip), of_one_tile(elementwise.recip))
+def recip(input: Tensor, high_precision: bool = False) -> Tensor:
+    """Return 1 / x for each element x of ``input``; integers become FP32.
+
+    ``high_precision`` changes nothing: the quotient is exact to the last place as it is.
+    """
+    ...
+
+
+@_form(float_result, _one(elementwise.rsqrt), of_one_tile(elementwise.rsqrt))
+def rsqrt(input: Tensor, high_precision: bool = False) -> Tensor:
+    """Return 1 / sqrt(x) for each element x of ``input``; integers become FP32.
+
+    ``high_precision`` changes nothing: the result is exact to the last place as it is.
+    """
+    ...
+
+
+@_form(float_result, _one(elementwise.log), of_one_tile(elementwise.log))
+def log(input: Tensor, high_precision: bool = False) -> Tensor:
+    """Return the natural logarithm of each element of ``input``; NaN below zero.
+
+    Integers become FP32. ``high_precision`` changes nothing.
+    """
+    ...
+
+
+@_form(_same, _one(elementwise.neg), of_one_tile(elementwise.neg))
+def neg(input: Tensor) -> Tensor:
+    """Return ``-input``; the smallest integer stays as it is, unsigned ones wrap."""
+    ...
+
+
+@_form(_same, _one(elementwise.relu), of_one_tile(elementwise.relu))
+def relu(input: Tensor) -> Tensor:
+    """Return each element of ``input``, or 0 where it is negative; NaN stays."""
+    ...
+
+
+@_form(_same, _one(bitwise.not_), of_one_tile(bitwise.not_))
+def not_(input: Tensor) -> Tensor:
+    """Return the bits of each element of ``input`` inverted."""
+    ...
+
+
+def _abs_on_tiles(
+    ctx: ConversionContext, args: Sequence[Expr], kwargs: Mapping[str, Any], span: Span
+) -> Expr:
+    """Convert to the block op; of integers to the larger of x and -x."""
+    (tile,) = args
+    if not dtype_of(tile).is_int():
+        return of_one_tile(elementwise.abs)(ctx, args, kwargs, span)
+    minus = ctx.let("minus", elementwise.neg.build((tile,), {}, span))
+    return elementwise.maximum.build((tile, minus), {}, span)
+
+
+@_form(_same, _one(elementwise.abs), _abs_on_tiles)
+def abs(input: Tensor) -> Tensor:
+    """Return the magnitude of each element of ``input``; the smallest integer stays."""
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Two operands
+# --------------------------------------------------------------------------------------------
+
+
+def _compared(o: Operands) -> Type:
+    compare_select.check_mode(o)
+    return two_tensors(o)
+
+
+def _compared_with_number(o: Operands) -> Type:
+    compare_select.check_mode(o)
+    return tensor_and_scalar(o)
+
+
+def _comparison(lhs: Array, rhs: Array, result: Any, cmp_type: int = 0) -> Array:
+    return on_elements(lambda a, b: compare_select.mask(a, b, cmp_type))(lhs, rhs, result)
+
+
+def _comparison_with_number(lhs: Array, rhs: Any, result: Any, cmp_type: int = 0) -> Array:
+    wide = lhs.astype(result, copy=False)
+    return compare_select.mask(wide, elementwise.beside(wide, rhs), cmp_type)
+
+
+def _integers(o: Operands, types: TypeRule) -> Type:
+    """Return the type that ``types`` gives, for integers alone."""
+    kind = types(o)
+    for index, operand in enumerate(o.args):
+        if dtype_of(operand).is_float():
+            refuse(
+                o,
+                f"{called(o.op)} takes integers, {operand_name(o, index)} has "
+                f"{dtype_of(operand).member}",
+                "element-type",
+                f"pl.cast({operand_name(o, index)}, pl.INT32)",
+            )
+    return kind
+
+
+def _two_of_bits(o: Operands) -> Type:
+    return _integers(o, two_tensors)
+
+
+def _bits_and_number(o: Operands) -> Type:
+    return _integers(o, _of_first)
+
+
+def _of_first(o: Operands) -> Type:
+    return TensorType(o.tensor(0).shape, element_of(o, 0))
+
+
+def _xor_number(lhs: Array, rhs: Any, result: Any) -> Array:
+    wide: Array = lhs.astype(result, copy=False)
+    return wide ^ elementwise.beside(wide, rhs)
+
+
+def _shifted(o: Operands) -> Type:
+    kind = _integers(o, two_tensors)
+    assert isinstance(kind, TensorType)
+    return TensorType(kind.shape, element_of(o, 0))
+
+
+def _shifted_by_number(o: Operands) -> Type:
+    count = const_value(o.args[1])
+    if count is not None and count < 0:
+        refuse(o, f"{called(o.op)} by {count} bits", "argument-kind", "give a number from 0 on")
+    return _integers(o, _of_first)
+
+
+@_form(two_tensors, of_block(elementwise.minimum), of_two_tiles(elementwise.minimum))
+def minimum(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return the smaller of ``lhs`` and ``rhs``, broadcast and promoted; NaN if one is NaN."""
+    ...
+
+
+@_form(
+    tensor_and_scalar,
+    with_number(elementwise.maxs),
+    of_tile_and_number(elementwise.maxs),
+    overload="maximum",
+    commutes=True,
+)
+def maximums(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the larger of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
+    ...
+
+
+@_form(
+    tensor_and_scalar,
+    with_number(elementwise.mins),
+    of_tile_and_number(elementwise.mins),
+    overload="minimum",
+    commutes=True,
+)
+def minimums(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the smaller of each element of ``lhs`` and ``rhs``; NaN if one is NaN."""
+    ...
+
+
+@_form(_compared, _comparison, of_two_tiles(compare_select.cmp))
+def cmp(lhs: Tensor, rhs: Tensor, cmp_type: int = 0) -> Tensor:
+    """Return 1 where ``lhs`` and ``rhs`` compare, else 0, broadcast and promoted.
+
+    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
+    equal. A NaN is unequal to everything, and neither less nor greater.
+    """
+    ...
+
+
+@_form(
+    _compared_with_number,
+    _comparison_with_number,
+    of_tile_and_number(compare_select.cmps),
+    overload="cmp",
+)
+def cmps(lhs: Tensor, rhs: Scalar, cmp_type: int = 0) -> Tensor:
+    """Return 1 where ``lhs`` and the number ``rhs`` compare, else 0, promoted.
+
+    ``cmp_type`` is 0 for equal, 1 not equal, 2 less, 3 less or equal, 4 greater, 5 greater or
+    equal. A NaN is unequal to everything, and neither less nor greater.
+    """
+    ...
+
+
+@_form(_two_of_bits, of_block(bitwise.and_), of_two_tiles(bitwise.and_))
+def and_(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return the bits that are set in both ``lhs`` and ``rhs``, broadcast and promoted."""
+    ...
+
+
+@_form(
+    _bits_and_number, with_number(bitwise.ands), of_tile_and_number(bitwise.ands), overload="and_"
+)
+def ands(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the bits that are set in both ``lhs`` and the number ``rhs``."""
+    ...
+
+
+@_form(_two_of_bits, of_block(bitwise.or_), of_two_tiles(bitwise.or_))
+def or_(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return the bits that are set in one of ``lhs`` and ``rhs``, broadcast and promoted."""
+    ...
+
+
+@_form(_bits_and_number, with_number(bitwise.ors), of_tile_and_number(bitwise.ors), overload="or_")
+def ors(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the bits that are set in one of ``lhs`` and the number ``rhs``."""
+    ...
+
+
+@_form(_two_of_bits, on_elements(lambda a, b: a ^ b), of_two_tiles(bitwise.xor))
+def xor(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return the bits that are set in only one of ``lhs`` and ``rhs``, broadcast and promoted."""
+    ...
+
+
+@_form(_bits_and_number, _xor_number, of_tile_and_number(bitwise.xors), overload="xor")
+def xors(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return the bits that are set in only one of ``lhs`` and the number ``rhs``."""
+    ...
+
+
+@_form(_shifted, of_block(bitwise.shl), of_two_tiles(bitwise.shl))
+def shl(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return ``lhs`` shifted to the left by ``rhs`` bits, as the op on tiles does."""
+    ...
+
+
+@_form(
+    _shifted_by_number, with_number(bitwise.shls), of_tile_and_number(bitwise.shls), overload="shl"
+)
+def shls(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return ``lhs`` shifted to the left by ``rhs`` bits, as the op on tiles does."""
+    ...
+
+
+@_form(_shifted, of_block(bitwise.shr), of_two_tiles(bitwise.shr))
+def shr(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """Return ``lhs`` shifted to the right by ``rhs`` bits, as the op on tiles does."""
+    ...
+
+
+@_form(
+    _shifted_by_number, with_number(bitwise.shrs), of_tile_and_number(bitwise.shrs), overload="shr"
+)
+def shrs(lhs: Tensor, rhs: Scalar) -> Tensor:
+    """Return ``lhs`` shifted to the right by ``rhs`` bits, as the op on tiles does."""
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Beside a column or a row
+# --------------------------------------------------------------------------------------------
+
+
+def _beside(o: Operands, axis: int) -> Type:
+    """Return the type of a tensor [.., M, N] beside one that is 1 long in dimension ``axis``."""
+    dtype = promote(element_of(o, 0), element_of(o, 1))
+    whole, part = o.tensor(0).shape, o.tensor(1).shape
+    wanted = [*whole]
+    if len(whole) >= 2:
+        wanted[axis] = ConstInt(1)
+    fits = len(whole) == len(part) >= 2 and const_value(part[axis]) == 1 and same_dims(wanted, part)
+    if not fits:
+        word = "column" if axis == -1 else "row"
+        name = operand_name(o, 1)
+        flat = [dim for dim in part if const_value(dim) != 1]
+        long = [dim for dim in wanted if const_value(dim) != 1]
+        refuse(
+            o,
+            f"{called(o.op)} takes a {word} {dims(wanted)} beside {dims(whole)}, {name} has the "
+            f"shape {dims(part)}",
+            "shape-mismatch",
+            f"pl.reshape({name}, {dims(wanted)})" if same_dims(flat, long) else None,
+        )
+    return TensorType(whole, dtype)
+
+
+def _beside_column(o: Operands) -> Type:
+    return _beside(o, -1)
+
+
+def _beside_row(o: Operands) -> Type:
+    return _beside(o, -2)
+
+
+def _same_as(op: OpDef[..., Any]) -> Rewrite:
+    """Return what an op beside a column or row is: ``op``, whose operands broadcast."""
+
+    def parts(call: Call, _let: Let) -> Expr:
+        return op.build(call.args, {}, call.span)
+
+    return Rewrite(parts)
+
+
+def _of_difference(call: Call, let: Let) -> Expr:
+    difference = let("difference", tensor_math.sub.build(call.args, {}, call.span))
+    return tensor_math.exp.build([difference], {}, call.span)
+
+
+def _exp_of_difference(lhs: Array, rhs: Array, result: Any) -> Array:
+    compute = elementwise.exp.numpy
+    assert compute is not None
+    return compute(lhs.astype(result, copy=False) - rhs.astype(result, copy=False))
+
+
+@_form(_beside_column, of_block(elementwise.add), _same_as(tensor_math.add))
+def row_expand_add(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] plus the column ``row_vec`` [.., M, 1]."""
+    ...
+
+
+@_form(_beside_column, of_block(elementwise.sub), _same_as(tensor_math.sub))
+def row_expand_sub(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] minus the column ``row_vec`` [.., M, 1]."""
+    ...
+
+
+@_form(_beside_column, of_block(elementwise.mul), _same_as(tensor_math.mul))
+def row_expand_mul(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] times the column ``row_vec`` [.., M, 1]."""
+    ...
+
+
+@_form(_beside_column, on_elements(elementwise.quotient), _same_as(tensor_math.div))
+def row_expand_div(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] divided by the column ``row_vec`` [.., M, 1]."""
+    ...
+
+
+@_form(_beside_column, of_block(elementwise.maximum), _same_as(tensor_math.maximum))
+def row_expand_max(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return the larger of ``tensor`` [.., M, N] and the column ``row_vec`` [.., M, 1]."""
+    ...
+
+
+@_form(_beside_column, of_block(elementwise.minimum), _same_as(minimum))
+def row_expand_min(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return the smaller of ``tensor`` [.., M, N] and the column ``row_vec`` [.., M, 1]."""
+    ...
+
+
+@_form(_beside_column, _exp_of_difference, Rewrite(_of_difference))
+def row_expand_expdif(tensor: Tensor, row_vec: Tensor) -> Tensor:
+    """Return exp(x - v) of ``tensor`` [.., M, N] and the column ``row_vec`` [.., M, 1]."""
+    ...
+
+
+@_form(_beside_row, of_block(elementwise.add), _same_as(tensor_math.add))
+def col_expand_add(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] plus the row ``col_vec`` [.., 1, N]."""
+    ...
+
+
+@_form(_beside_row, of_block(elementwise.sub), _same_as(tensor_math.sub))
+def col_expand_sub(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] minus the row ``col_vec`` [.., 1, N]."""
+    ...
+
+
+@_form(_beside_row, of_block(elementwise.mul), _same_as(tensor_math.mul))
+def col_expand_mul(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] times the row ``col_vec`` [.., 1, N]."""
+    ...
+
+
+@_form(_beside_row, on_elements(elementwise.quotient), _same_as(tensor_math.div))
+def col_expand_div(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return ``tensor`` [.., M, N] divided by the row ``col_vec`` [.., 1, N]."""
+    ...
+
+
+@_form(_beside_row, of_block(elementwise.maximum), _same_as(tensor_math.maximum))
+def col_expand_max(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return the larger of ``tensor`` [.., M, N] and the row ``col_vec`` [.., 1, N]."""
+    ...
+
+
+@_form(_beside_row, of_block(elementwise.minimum), _same_as(minimum))
+def col_expand_min(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return the smaller of ``tensor`` [.., M, N] and the row ``col_vec`` [.., 1, N]."""
+    ...
+
+
+@_form(_beside_row, _exp_of_difference, Rewrite(_of_difference))
+def col_expand_expdif(tensor: Tensor, col_vec: Tensor) -> Tensor:
+    """Return exp(x - v) of ``tensor`` [.., M, N] and the row ``col_vec`` [.., 1, N]."""
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Reductions
+# --------------------------------------------------------------------------------------------
+
+
+def _row_min(tensor: Array, axis: int | None = None, keep_dim: bool | None = None) -> Array:
+    return np.asarray(np.min(tensor, axis=last_axis(axis), keepdims=keep_dim is not False))
+
+
+def _row_prod(tensor: Array, axis: int | None = None, keep_dim: bool | None = None) -> Array:
+    found = columns.product(tensor, last_axis(axis))
+    return found if keep_dim is not False else np.squeeze(found, last_axis(axis))
+
+
+def _col_max(tensor: Array) -> Array:
+    return np.asarray(np.max(tensor, axis=-2, keepdims=True))
+
+
+def _col_min(tensor: Array) -> Array:
+    return np.asarray(np.min(tensor, axis=-2, keepdims=True))
+
+
+def _col_sum(tensor: Array) -> Array:
+    return reduce.total(tensor, -2)
+
+
+def _col_prod(tensor: Array) -> Array:
+    return columns.product(tensor, -2)
+
+
+def _columns_of(op: OpDef[..., Any]) -> Callable[[Expr, Any], Expr]:
+    return lambda tile, span: op.build((tile,), {}, span)
+
+
+@_form(
+    reduced,
+    _row_min,
+    Reduction(reduction_form(reduce.row_min, along(reduce.min)), minimum),
+    typed=False,
+)
+def row_min(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
+    """Return the smallest element of each row of ``input``; NaN if there is one.
+
+    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    ``keep_dim=False``.
+    """
+    ...
+
+
+@_form(
+    reduced,
+    _row_prod,
+    Reduction(
+        reduction_form(columns.row_prod, _columns_of(columns.col_prod)),
+        tensor_math.mul,
+        adds_up=True,
+    ),
+    typed=False,
+)
+def row_prod(input: Tensor, axis: int | None = None, keep_dim: bool | None = None) -> Tensor:
+    """Return the product of each row of ``input``; integers wrap.
+
+    A row runs along ``axis``, the last unless given. Its dimension becomes 1, and is dropped with
+    ``keep_dim=False``.
+    """
+    ...
+
+
+def _reduced_columns(o: Operands) -> Type:
+    kind, dtype = o.tensor(0), element_of(o, 0)
+    if len(kind.shape) < 2:
+        name = operand_name(o, 0)
+        refuse(
+            o,
+            f"{called(o.op)} reduces columns, {name} has the shape {dims(kind.shape)}",
+            "tile-rank",
+            f"pl.reshape({name}, {dims((*kind.shape, ConstInt(1)))})",
+        )
+    return TensorType((*kind.shape[:-2], ConstInt(1), kind.shape[-1]), dtype)
+
+
+def _by_rows(op: OpDef[..., Any]) -> Rewrite:
+    """Return what a reduction of columns is: that of rows, along the dimension before the last."""
+
+    def parts(call: Call, _let: Let) -> Expr:
+        return op.build(call.args, {"axis": -2}, call.span)
+
+    return Rewrite(parts)
+
+
+@_form(
+    _reduced_columns,
+    _col_max,
+    _by_rows(tensor_math.row_max),
+    typed=False,
+)
+def col_max(input: Tensor) -> Tensor:
+    """Return the largest elements of columns of ``input`` [.., M, N]: [.., 1, N], NaN if any."""
+    ...
+
+
+@_form(
+    _reduced_columns,
+    _col_min,
+    _by_rows(row_min),
+    typed=False,
+)
+def col_min(input: Tensor) -> Tensor:
+    """Return the smallest elements of columns of ``input`` [.., M, N]: [.., 1, N], NaN if any."""
+    ...
+
+
+@_form(
+    _reduced_columns,
+    _col_sum,
+    _by_rows(tensor_math.row_sum),
+    typed=False,
+)
+def col_sum(input: Tensor) -> Tensor:
+    """Return the sum of each column of ``input`` [.., M, N]: [.., 1, N]; integers wrap."""
+    ...
+
+
+@_form(_reduced_columns, _col_prod, _by_rows(row_prod), typed=False)
+def col_prod(input: Tensor) -> Tensor:
+    """Return the product of each column of ``input`` [.., M, N]: [.., 1, N]; integers wrap."""
+    ...

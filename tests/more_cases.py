@@ -1,0 +1,234 @@
+"""Rows of the op table for families that are loaded when one of their ops is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.enums import ParamDirection
+from pypto._src.ir.exprs import Expr, Var
+from pypto._src.ops import tensor_math
+from pypto._src.ops.later import columns, tensor_forms
+from tests.op_kernels import (
+    AnyOp,
+    Case,
+    Formula,
+    Kernel,
+    Shape,
+    between,
+    call,
+    operands_for,
+    positive,
+    small,
+    static,
+    whole_range,
+)
+
+D = DataType
+Shapes = tuple[tuple[Shape, ...], ...]
+CLOSE: Final[Mapping[DataType, float]] = {D.FP32: 3e-7, D.FP16: 1.1e-3}
+NARROW: Final[Mapping[DataType, float]] = {D.FP32: 1e-6, D.FP16: 1e-3, D.BF16: 8e-3}
+
+# --------------------------------------------------------------------------------------------
+# Ops on tensors, which become ops on tiles
+# --------------------------------------------------------------------------------------------
+
+
+def on_tensors(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Write what the op gives for tensors to an output tensor."""
+    inputs = [kernel.input(shape, dtype) for shape in shapes]
+
+    def scratch() -> Expr:
+        raise AssertionError("ops on tensors have no scratch")
+
+    operands = operands_for(case, dtype, inputs, scratch)
+    named = dict(zip([p.name for p in case.op.operands], operands, strict=True))
+    return assembled(kernel, case.op.build([], {**named, **case.attrs}))
+
+
+def assembled(kernel: Kernel, value: Expr) -> Expr:
+    """Write a tensor to an output."""
+    result = kernel.let("result", value)
+    kind = result.type
+    assert isinstance(kind, TensorType)
+    shape = static(kind)
+    out = Var("out", TensorType(shape, kind.dtype))
+    kernel.params.append((out, ParamDirection.InOut))
+    kernel.inputs.append((shape, kind.dtype))
+    return kernel.let("stored", call(tensor_math.assemble, out, result, [0] * len(shape)))
+
+
+COMPUTED: Final = (D.FP32, D.FP16, D.BF16, D.INT32, D.INT16)
+FLOATS: Final = (D.FP32, D.FP16, D.BF16)
+INTEGERS: Final = (D.INT32, D.INT16)
+ONE: Final[Shapes] = (((16, 64),), ((2, 8, 16),))
+TWO: Final[Shapes] = (((16, 64), (16, 64)), ((16, 64), (16, 1)), ((16, 64), (1, 64)))
+COLUMN: Final[Shapes] = (((16, 64), (16, 1)),)
+ROW: Final[Shapes] = (((16, 64), (1, 64)),)
+
+
+def tensor_rows(
+    op: AnyOp,
+    shapes: Shapes,
+    dtypes: tuple[DataType, ...],
+    reference: Formula | None = None,
+    small_shapes: Shapes = (((4, 6),),),
+    **facts: Any,
+) -> list[Case]:
+    """Return the row of a kernel, and one of arrays of any shape with a formula."""
+    no_kernel = "the row with larger tensors has one"
+    return [
+        Case(op, shapes, dtypes, build=on_tensors, **facts),
+        Case(op, small_shapes, dtypes, reference=reference, no_kernel=no_kernel, **facts),
+    ]
+
+
+def _tensor_forms() -> list[Case]:
+    f = tensor_forms
+    pair: Shapes = (((4, 6), (4, 6)), ((4, 6), (4, 1)), ((4, 6), (6,)))
+    out: list[Case] = []
+    for op, formula in (
+        (f.sqrt, np.sqrt),
+        (f.recip, lambda a: 1 / a),
+        (f.rsqrt, lambda a: 1 / np.sqrt(a)),
+        (f.log, np.log),
+    ):
+        facts = {"values": positive, "rtol": NARROW, "atol": NARROW}
+        out += tensor_rows(op, ONE, FLOATS, formula, **facts)
+    out += tensor_rows(f.neg, ONE, COMPUTED, lambda a: -a, values=whole_range)
+    out += tensor_rows(f.abs, ONE, COMPUTED, abs, values=between(-100, 100))
+    out += tensor_rows(f.relu, ONE, (D.FP32, D.INT32), lambda a: max(a, 0), values=whole_range)
+    out += tensor_rows(f.not_, ONE, (D.INT16,), lambda a: ~a, values=whole_range)
+    out += tensor_rows(f.minimum, TWO, COMPUTED, min, pair, values=whole_range)
+    for op, formula in ((f.maximums, max), (f.minimums, min)):
+        out += tensor_rows(op, ONE, COMPUTED, formula, scalars=(2,), values=whole_range)
+    return out
+
+
+def _tensor_comparisons() -> list[Case]:
+    f = tensor_forms
+    out: list[Case] = []
+    pair: Shapes = (((4, 6), (4, 6)), ((4, 6), (4, 1)))
+    compared = (D.FP32, D.BF16, D.INT32)
+    for mode, holds in enumerate(COMPARISONS):
+        words = {"cmp_type": mode}
+        out += tensor_rows(f.cmp, TWO[:1], compared, holds, pair, attrs=words, values=small)
+        out += tensor_rows(
+            f.cmps, ONE[:1], compared, holds, scalars=(1,), attrs=words, values=small
+        )
+    for two, number, formula in (
+        (f.and_, f.ands, lambda a, b: a & b),
+        (f.or_, f.ors, lambda a, b: a | b),
+        (f.xor, f.xors, lambda a, b: a ^ b),
+    ):
+        out += tensor_rows(two, TWO[:1], INTEGERS, formula, pair, values=whole_range)
+        out += tensor_rows(number, ONE[:1], INTEGERS, formula, scalars=(0x5A,), values=whole_range)
+    for two, number, formula in (
+        (f.shl, f.shls, lambda a, b: a << b),
+        (f.shr, f.shrs, lambda a, b: a >> b),
+    ):
+        out += tensor_rows(two, TWO[:1], INTEGERS, formula, pair[:1], values=between(0, 14))
+        out += tensor_rows(number, ONE[:1], INTEGERS, formula, scalars=(3,), values=whole_range)
+    return out
+
+
+COMPARISONS: Final[tuple[Formula, ...]] = (
+    lambda a, b: a == b,
+    lambda a, b: a != b,
+    lambda a, b: a < b,
+    lambda a, b: a <= b,
+    lambda a, b: a > b,
+    lambda a, b: a >= b,
+)
+
+
+def _tensor_spreads() -> list[Case]:
+    f = tensor_forms
+    formulas: dict[str, Formula] = {
+        "add": lambda a, v: a + v,
+        "sub": lambda a, v: a - v,
+        "mul": lambda a, v: a * v,
+        "div": lambda a, v: a / v,
+        "max": max,
+        "min": min,
+        "expdif": lambda a, v: np.exp(a - v),
+    }
+    out: list[Case] = []
+    for name, formula in formulas.items():
+        floats = name in ("div", "expdif")
+        dtypes = FLOATS if floats else COMPUTED
+        values = between(0.5, 3) if floats else whole_range
+        near = {D.FP16: 4e-3, D.BF16: 4e-2, D.FP32: 1e-6}
+        facts = {"values": values, "rtol": near if floats else NARROW}
+        rows, columns_ = getattr(f, f"row_expand_{name}"), getattr(f, f"col_expand_{name}")
+        out += tensor_rows(rows, COLUMN, dtypes, formula, (((4, 6), (4, 1)),), **facts)
+        out += tensor_rows(columns_, ROW, dtypes, formula, (((4, 6), (1, 6)),), **facts)
+    return out
+
+
+def _tensor_reductions() -> list[Case]:
+    f = tensor_forms
+    out: list[Case] = []
+    shapes: Shapes = (((16, 64),), ((32, 16),))
+    for op in (f.row_min, f.col_min, f.col_max):
+        out += tensor_rows(op, shapes, COMPUTED, values=whole_range)
+    near = {"rtol": {D.FP32: 1e-6, **NARROW}, "atol": {D.FP32: 1e-4, D.FP16: 1e-2, D.BF16: 1e-1}}
+    out += tensor_rows(f.col_sum, shapes, COMPUTED, values=whole_range, **near)
+    ones = between(0.9, 1.1)
+    for op in (f.row_prod, f.col_prod):
+        near = {"rtol": {D.FP32: 1e-5, D.FP16: 1e-2}}
+        out += tensor_rows(op, shapes, (D.FP32, D.FP16), values=ones, **near)
+    out += [
+        Case(f.row_min, (((4, 6),),), attrs={"axis": 0, "keep_dim": False}, no_kernel=_OTHER),
+        Case(f.row_prod, (((4, 6),),), attrs={"keep_dim": False}, no_kernel=_OTHER),
+    ]
+    return out
+
+
+_OTHER: Final = "the row of the last dimension has one"
+
+
+# --------------------------------------------------------------------------------------------
+# Columns and rows of tiles
+# --------------------------------------------------------------------------------------------
+
+_REDUCED: Final[Shapes] = (((16, 16),), ((32, 64),), ((16, 256),))
+_COLUMN: Final[Shapes] = (((16, 16), (16, 1)), ((32, 128), (32, 1)))
+_ROW: Final[Shapes] = (((16, 16), (1, 16)), ((3, 64), (1, 64)))
+
+
+def _columns() -> list[Case]:
+    c = columns
+    sums = {"rtol": {D.FP32: 1e-6, D.FP16: 1e-3}, "atol": {D.FP32: 2e-4, D.FP16: 2e-4}}
+    products = {"rtol": {D.FP32: 1e-5, D.FP16: 2e-3}, "values": between(0.9, 1.1)}
+    differences = {"rtol": {D.FP32: 4e-7, D.FP16: 2e-3}, "values": between(-2, 2)}
+    return [
+        Case(c.col_max, _REDUCED, values=whole_range),
+        Case(c.col_min, _REDUCED, values=whole_range),
+        Case(c.col_sum, _REDUCED, values=whole_range, **sums),
+        Case(c.col_prod, _REDUCED, **products),
+        Case(c.row_prod, _REDUCED, **products),
+        *(Case(op, _REDUCED, values=small) for op in (c.row_argmax, c.row_argmin)),
+        *(Case(op, _REDUCED, values=small) for op in (c.col_argmax, c.col_argmin)),
+        Case(c.row_expand_max, _COLUMN, values=whole_range, reference=max),
+        Case(c.row_expand_min, _COLUMN, values=whole_range, reference=min),
+        Case(c.row_expand_expdif, _COLUMN, **differences),
+        Case(c.col_expand_add, _ROW, values=whole_range, reference=lambda a, v: a + v),
+        Case(c.col_expand_max, _ROW, values=whole_range, reference=max),
+        Case(c.col_expand_min, _ROW, values=whole_range, reference=min),
+        Case(c.col_expand_expdif, _ROW, **differences),
+    ]
+
+
+MORE: Final = [
+    *_columns(),
+    *_tensor_forms(),
+    *_tensor_comparisons(),
+    *_tensor_spreads(),
+    *_tensor_reductions(),
+]
+"""The rows."""
