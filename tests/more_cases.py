@@ -91,13 +91,14 @@ def _tensor_forms() -> list[Case]:
     f = tensor_forms
     pair: Shapes = (((4, 6), (4, 6)), ((4, 6), (4, 1)), ((4, 6), (6,)))
     out: list[Case] = []
-    for op, formula in (
+    functions: list[tuple[AnyOp, Formula]] = [
         (f.sqrt, np.sqrt),
         (f.recip, lambda a: 1 / a),
         (f.rsqrt, lambda a: 1 / np.sqrt(a)),
         (f.log, np.log),
-    ):
-        facts = {"values": positive, "rtol": NARROW, "atol": NARROW}
+    ]
+    for op, formula in functions:
+        facts: dict[str, Any] = {"values": positive, "rtol": NARROW, "atol": NARROW}
         out += tensor_rows(op, ONE, FLOATS, formula, **facts)
     out += tensor_rows(f.neg, ONE, COMPUTED, lambda a: -a, values=whole_range)
     out += tensor_rows(f.abs, ONE, COMPUTED, abs, values=between(-100, 100))
@@ -115,22 +116,24 @@ def _tensor_comparisons() -> list[Case]:
     pair: Shapes = (((4, 6), (4, 6)), ((4, 6), (4, 1)))
     compared = (D.FP32, D.BF16, D.INT32)
     for mode, holds in enumerate(COMPARISONS):
-        words = {"cmp_type": mode}
+        words: dict[str, Any] = {"cmp_type": mode}
         out += tensor_rows(f.cmp, TWO[:1], compared, holds, pair, attrs=words, values=small)
         out += tensor_rows(
             f.cmps, ONE[:1], compared, holds, scalars=(1,), attrs=words, values=small
         )
-    for two, number, formula in (
+    logic: list[tuple[AnyOp, AnyOp, Formula]] = [
         (f.and_, f.ands, lambda a, b: a & b),
         (f.or_, f.ors, lambda a, b: a | b),
         (f.xor, f.xors, lambda a, b: a ^ b),
-    ):
+    ]
+    for two, number, formula in logic:
         out += tensor_rows(two, TWO[:1], INTEGERS, formula, pair, values=whole_range)
         out += tensor_rows(number, ONE[:1], INTEGERS, formula, scalars=(0x5A,), values=whole_range)
-    for two, number, formula in (
+    shifts: list[tuple[AnyOp, AnyOp, Formula]] = [
         (f.shl, f.shls, lambda a, b: a << b),
         (f.shr, f.shrs, lambda a, b: a >> b),
-    ):
+    ]
+    for two, number, formula in shifts:
         out += tensor_rows(two, TWO[:1], INTEGERS, formula, pair[:1], values=between(0, 14))
         out += tensor_rows(number, ONE[:1], INTEGERS, formula, scalars=(3,), values=whole_range)
     return out
@@ -163,7 +166,7 @@ def _tensor_spreads() -> list[Case]:
         dtypes = FLOATS if floats else COMPUTED
         values = between(0.5, 3) if floats else whole_range
         near = {D.FP16: 4e-3, D.BF16: 4e-2, D.FP32: 1e-6}
-        facts = {"values": values, "rtol": near if floats else NARROW}
+        facts: dict[str, Any] = {"values": values, "rtol": near if floats else NARROW}
         rows, columns_ = getattr(f, f"row_expand_{name}"), getattr(f, f"col_expand_{name}")
         out += tensor_rows(rows, COLUMN, dtypes, formula, (((4, 6), (4, 1)),), **facts)
         out += tensor_rows(columns_, ROW, dtypes, formula, (((4, 6), (1, 6)),), **facts)
@@ -176,11 +179,14 @@ def _tensor_reductions() -> list[Case]:
     shapes: Shapes = (((16, 64),), ((32, 16),))
     for op in (f.row_min, f.col_min, f.col_max):
         out += tensor_rows(op, shapes, COMPUTED, values=whole_range)
-    near = {"rtol": {D.FP32: 1e-6, **NARROW}, "atol": {D.FP32: 1e-4, D.FP16: 1e-2, D.BF16: 1e-1}}
+    near: dict[str, Any] = {
+        "rtol": {D.FP32: 1e-6, **NARROW},
+        "atol": {D.FP32: 1e-4, D.FP16: 1e-2, D.BF16: 1e-1},
+    }
     out += tensor_rows(f.col_sum, shapes, COMPUTED, values=whole_range, **near)
     ones = between(0.9, 1.1)
     for op in (f.row_prod, f.col_prod):
-        near = {"rtol": {D.FP32: 1e-5, D.FP16: 1e-2}}
+        near: dict[str, Any] = {"rtol": {D.FP32: 1e-5, D.FP16: 1e-2}}
         out += tensor_rows(op, shapes, (D.FP32, D.FP16), values=ones, **near)
     out += [
         Case(f.row_min, (((4, 6),),), attrs={"axis": 0, "keep_dim": False}, no_kernel=_OTHER),
@@ -203,9 +209,12 @@ _ROW: Final[Shapes] = (((16, 16), (1, 16)), ((3, 64), (1, 64)))
 
 def _columns() -> list[Case]:
     c = columns
-    sums = {"rtol": {D.FP32: 1e-6, D.FP16: 1e-3}, "atol": {D.FP32: 2e-4, D.FP16: 2e-4}}
-    products = {"rtol": {D.FP32: 1e-5, D.FP16: 2e-3}, "values": between(0.9, 1.1)}
-    differences = {"rtol": {D.FP32: 4e-7, D.FP16: 2e-3}, "values": between(-2, 2)}
+    sums: dict[str, Any] = {
+        "rtol": {D.FP32: 1e-6, D.FP16: 1e-3},
+        "atol": {D.FP32: 2e-4, D.FP16: 2e-4},
+    }
+    products: dict[str, Any] = {"rtol": {D.FP32: 1e-5, D.FP16: 2e-3}, "values": between(0.9, 1.1)}
+    differences: dict[str, Any] = {"rtol": {D.FP32: 4e-7, D.FP16: 2e-3}, "values": between(-2, 2)}
     return [
         Case(c.col_max, _REDUCED, values=whole_range),
         Case(c.col_min, _REDUCED, values=whole_range),

@@ -1,0 +1,64 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ half* x0 = reinterpret_cast<__gm__ half*>(args[0]);
+    __gm__ half* x1 = reinterpret_cast<__gm__ half*>(args[1]);
+    __gm__ half* out = reinterpret_cast<__gm__ half*>(args[2]);
+
+    // Global tensor declarations
+    using x0ShapeDim5 = Shape<1, 1, 1, 16, 16>;
+    using x0StrideDim5 = Stride<1, 1, 1, 16, 1>;
+    using x0GlobalType = GlobalTensor<half, x0ShapeDim5, x0StrideDim5>;
+    x0GlobalType x0Global(x0);
+
+    using x1ShapeDim5 = Shape<1, 1, 1, 16, 1>;
+    using x1StrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using x1GlobalType = GlobalTensor<half, x1ShapeDim5, x1StrideDim5>;
+    x1GlobalType x1Global(x1);
+
+    using outShapeDim5 = Shape<1, 1, 1, 16, 16>;
+    using outStrideDim5 = Stride<1, 1, 1, 16, 1>;
+    using outGlobalType = GlobalTensor<half, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    using x1_16x1_dnShapeDim5 = Shape<1, 1, 1, 16, 1>;
+    using x1_16x1_dnStrideDim5 = Stride<1, 1, 1, 1, 1>;
+    using x1_16x1_dnGlobalType = GlobalTensor<half, x1_16x1_dnShapeDim5, x1_16x1_dnStrideDim5, Layout::DN>;
+    x1_16x1_dnGlobalType x1_16x1_dnGlobal(x1);
+
+    // Tile type definitions and allocations
+    using t0Type = Tile<TileType::Vec, half, 16, 16, BLayout::RowMajor, -1, -1>;
+    t0Type t0(16, 16);
+    TASSIGN(t0, 0x0);
+
+    using t1Type = Tile<TileType::Vec, half, 16, 1, BLayout::ColMajor, -1, -1, SLayout::NoneBox, 512>;
+    t1Type t1(16, 1);
+    TASSIGN(t1, 0x400);
+
+    using resultType = Tile<TileType::Vec, half, 16, 16, BLayout::RowMajor, -1, -1>;
+    resultType result(16, 16);
+    TASSIGN(result, 0x200);
+
+    // Function body
+    TLOAD(t0, x0Global);
+    TASSIGN(x1_16x1_dnGlobal, x1 + 0 + 0);
+    TLOAD(t1, x1_16x1_dnGlobal);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TROWEXPANDMIN(result, t0, t1);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TSTORE(outGlobal, result);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}
