@@ -22,7 +22,7 @@ from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.ops import elementwise, layout, reduce
 from pypto._src.ops.conversion import CONVERSIONS, core_of
 from pypto._src.ops.define import REGISTRY
-from pypto._src.ops.rules.type_rules import type_rules
+from pypto._src.ops.rules import type_rules
 from pypto._src.passes.pass_manager import PassManager
 from pypto._src.passes.properties import IRProperty
 from pypto._src.passes.structure.convert_to_ssa import ConvertToSSA
