@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pypto._src.emit.cpp import calls as cpp_calls
 from pypto._src.emit.cpp import prologue as cpp_declarations
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.ir.roles import kernels
@@ -18,17 +17,8 @@ from tests.emit.kernels import BlockOfRows, Branches, Loops, Regions, SimpleAdd
 
 PROGRAMS: tuple[Any, ...] = (SimpleAdd, Branches, Loops, Regions, BlockOfRows)
 OPTIONS = (CppOptions(), CppOptions(scheduling_hints=True), CppOptions(fold_constants=True))
-TABLES: tuple[dict[Any, Any], ...] = (
-    cpp_calls.FORMS,
-    cpp_calls.ALONE,
-    cpp_calls.ALONE_REMARKED,
-    cpp_declarations.CLASSES,
-)
-LIMITS = (
-    (cpp_calls, "MOST_FORMS"),
-    (cpp_calls, "MOST_ALONE"),
-    (cpp_declarations, "MOST_CLASSES"),
-)
+TABLES: tuple[dict[Any, Any], ...] = (cpp_declarations.CLASSES,)
+LIMITS = ((cpp_declarations, "MOST_CLASSES"),)
 
 
 @pytest.fixture

@@ -16,8 +16,9 @@ import pytest
 import pypto.language as pl
 from pypto import ir
 from pypto._src.errors import ParserError
-from pypto._src.frontend.state import call_cache
-from pypto._src.frontend.state.call_cache import CallForm, CallForms
+from pypto._src.frontend.state.call_plan import CallPlan
+from pypto._src.ir import call_forms
+from pypto._src.ir.call_forms import key_of
 from pypto._src.ir.exprs import Call, ConstFloat, IRNode
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.walk import walk
@@ -116,8 +117,8 @@ def places(program: Program | Function) -> list[str]:
     return found
 
 
-def no_form(_self: CallForm, _args: object, _kwargs: object, _span: object) -> None:
-    """Stand for `CallForm.call`: the op builds every call."""
+def no_form(_self: CallPlan, _args: object, _kwargs: object, _span: object) -> None:
+    """Stand for `CallPlan.call`: the op builds every call."""
 
 
 def programs(name: str) -> list[Program]:
@@ -132,7 +133,7 @@ def programs(name: str) -> list[Program]:
 def test_same_as_built_by_the_ops(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every example, and a kernel of calls in pairs: types, operands, keywords and spans agree."""
     found = programs(name)
-    monkeypatch.setattr(CallForm, "call", no_form)
+    monkeypatch.setattr(CallPlan, "call", no_form)
     wanted = programs(name)
     assert len(found) == len(wanted) > 0
     for one, other in zip(found, wanted, strict=True):
@@ -145,14 +146,14 @@ def test_same_as_built_by_the_ops(name: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_calls_are_put_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most calls come from a form: an op builds one of each form, and none in the next program."""
     built: list[str] = []
-    first = CallForm.__init__
+    first = CallPlan.__init__
 
-    def count(self: CallForm, made: Call, *rest: Any) -> None:
+    def count(self: CallPlan, made: Call, *rest: Any) -> None:
         built.append(made.op.name)
         first(self, made, *rest)
 
-    monkeypatch.setattr(call_cache, "KNOWN", {})
-    monkeypatch.setattr(CallForm, "__init__", count)
+    call_forms.FORMS.clear()
+    monkeypatch.setattr(CallPlan, "__init__", count)
     turn = "t = pl.load(x, [0, 0], [16, 64])\nu = pl.load(w, [0, 0], [16, 64])\nt = pl.add(t, u)\n"
     for _ in range(2):
         program = parsed(kernel(turn * 20))
@@ -201,10 +202,9 @@ def test_offsets_are_no_part_of_a_form() -> None:
 
     x = Var("x", ir.TensorType([64, 64], pl.FP32))
     i, j = (Var(name, scalar_type(pl.INT64)) for name in "ij")
-    forms = CallForms()
 
     def key(offsets: list[object], sizes: list[object]) -> object:
-        return forms.key(load, [x, offsets, sizes], {})
+        return key_of(load, [x, offsets, sizes], {})
 
     assert key([i, 0], [16, 64]) == key([j, 0], [16, 64]) == key([i * 2, 0], [16, 64])
     assert key([i, 0], [16, 64]) != key([0, i], [16, 64])
@@ -216,40 +216,27 @@ def test_offsets_are_no_part_of_a_form() -> None:
 def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full table begins anew; the program is the same."""
     wanted = parsed(kernel(KERNEL))
-    monkeypatch.setattr(call_cache, "MOST_FORMS", 4)
-    monkeypatch.setattr(call_cache, "KNOWN", {})
+    monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
+    call_forms.FORMS.clear()
     sizes: set[int] = set()
-    keep = CallForms.keep
+    first = CallPlan.__init__
 
-    def watched(self: CallForms, *args: Any) -> None:
-        keep(self, *args)
-        sizes.add(len(call_cache.KNOWN))
+    def watched(self: CallPlan, *args: Any) -> None:
+        first(self, *args)
+        sizes.add(len(call_forms.FORMS))
 
-    monkeypatch.setattr(CallForms, "keep", watched)
+    monkeypatch.setattr(CallPlan, "__init__", watched)
     found = parsed(kernel(KERNEL))
     assert max(sizes) == 4
     assert places(found) == places(wanted)
     assert ir.python_print(found) == ir.python_print(wanted)
 
 
-def test_forms_with_named_sizes_end_with_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A form whose type has a variable of the program is not kept for the process."""
-    monkeypatch.setattr(call_cache, "KNOWN", {})
-    text = (
-        "t = pl.load(x, [n, 0], [16, 64], valid_shapes=[n, 64])\n"
-        "u = pl.exp(t)\nv = pl.exp(pl.load(x, [n, 0], [16, 64]))"
-    )
-    for _ in range(2):
-        program = parsed(kernel(text))
-        assert sum(isinstance(node, Call) for node in nodes(program)) == 4
-        assert [form.op.name for form in call_cache.KNOWN.values()] == ["block.load", "block.exp"]
-
-
 def test_threads_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads that parse at once, while the table begins anew time and again, all read the same."""
     wanted = ir.python_print(parsed(kernel(KERNEL)))
-    monkeypatch.setattr(call_cache, "MOST_FORMS", 4)
-    monkeypatch.setattr(call_cache, "KNOWN", {})
+    monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
+    call_forms.FORMS.clear()
     start = threading.Barrier(4)
 
     def read(_: int) -> list[str]:

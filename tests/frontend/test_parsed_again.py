@@ -17,7 +17,7 @@ import pypto.language as pl
 from pypto import ir
 from pypto._src.errors import PyptoError
 from pypto._src.frontend.excepthook import report
-from pypto._src.frontend.state import call_cache
+from pypto._src.ir import call_forms
 from tests.case_files import parts
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +64,7 @@ def outcome(text: str) -> bytes | str:
 
 def same_again(text: str) -> bytes | str:
     """Return the outcome of a text, after checking that it is the same when forms are known."""
-    call_cache.KNOWN.clear()
+    call_forms.FORMS.clear()
     first = outcome(text)
     assert outcome(text) == first
     return first

@@ -13,7 +13,7 @@ import pypto.language as pl
 from pypto import ir
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
-from pypto._src.ir import interning, result_type_cache
+from pypto._src.ir import call_forms, interning
 from pypto._src.ir.array_types import MemRef, TensorType, TileType
 from pypto._src.ir.exprs import ConstInt, Expr, Var
 from pypto._src.ir.interning import Facts, is_plain, unique_array
@@ -31,7 +31,7 @@ def empty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin with tables of this test alone."""
     monkeypatch.setattr(interning, "TYPES", {})
     monkeypatch.setattr(interning, "BY_ID", {})
-    monkeypatch.setattr(result_type_cache, "OF_PROGRAMS", {})
+    call_forms.FORMS.clear()
 
 
 def tile(view: ir.TileView | None = None, dims: Any = (16, 64)) -> TileType:
@@ -184,19 +184,16 @@ def test_facts_are_kept_of_plain_types_only(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_result_types_hold_for_the_next_program() -> None:
     """The rule of an op runs once for plain types, whatever programs the operands are from."""
-    add.known.clear()
     kind = unique_array(TileType, [16, 64], FP32)
     calls = [add.call([Var("a", kind), Var("b", kind)], {}) for _ in range(3)]
     assert [call.type for call in calls] == [kind] * 3
     assert all(call.type is kind for call in calls)
-    assert len(add.known) == 1
-    assert result_type_cache.OF_PROGRAMS == {}
+    assert len(call_forms.FORMS) == 1
 
 
 def test_named_sizes_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What depends on a variable of a program goes to a small table of all ops, not to the op."""
-    add.known.clear()
-    monkeypatch.setattr(result_type_cache, "MOST_OF_PROGRAMS", 4)
+    """A form whose types name a variable of a program is another one for each variable."""
+    monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
     for _ in range(20):
         size = Var("n", INDEX)
         kind = tile(ir.TileView(valid_shape=[size, 64]))
@@ -204,8 +201,7 @@ def test_named_sizes_are_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(call.type, TileType)
         assert call.type.tile_view is not None
         assert call.type.tile_view.valid_shape[0] is size
-        assert 0 < len(result_type_cache.OF_PROGRAMS) <= 4
-    assert add.known == {}
+        assert 0 < len(call_forms.FORMS) <= 4
 
 
 @pytest.mark.parametrize("dims", [(SIZE, 64), (16, 64)], ids=["named", "int32"])
@@ -245,5 +241,5 @@ def test_bytes_do_not_depend_on_the_program_before() -> None:
         return ir.Function("f", [SIZE], [], body)
 
     alone = ir.serialize(program())
-    assert result_type_cache.OF_PROGRAMS
+    assert call_forms.FORMS
     assert ir.serialize(program()) == alone

@@ -32,14 +32,14 @@ ir.types
 ir.exprs
 ir.array_types
 ir.unchecked ir.stmts ir.interning ir.scalar_ops
-ir.annotations ir.result_type_cache ir.emit_sites
+ir.annotations ir.call_forms ir.emit_sites
 ir.opdef
 ir.inspect.source_names
 ir.traversal ir.traversal.walk
 ir.traversal.recursion
 ir.traversal.mutator ir.traversal.queries
 ir.verify ir.verify.codes ir.common_parts
-ir.verify.known_forms
+ir.verify.verification_cache
 ir.verify.ssa
 ir.verify.structure ir.verify.types ir.verify.nested_calls
 ir.symbolic_dims

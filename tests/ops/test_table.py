@@ -10,7 +10,7 @@ from pypto._src.interp.evaluate import evaluate
 from pypto._src.ir.array_types import MemRef, ShapedType, TensorType, TileType, static_shape
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, Expr, Var
-from pypto._src.ir.opdef import ATTR, TILE, op_of
+from pypto._src.ir.opdef import ATTR, OFFSETS, TILE, op_of
 from pypto._src.ir.types import same_type
 from pypto._src.ops.define import OVERLOADS, REGISTRY
 from tests.cases import CASES, AnyOp, Array, Case, build_call, kernel_for, missing_rows
@@ -36,6 +36,13 @@ def test_definition_is_whole(op: AnyOp) -> None:
     assert op.numpy is not None
     in_texts = op.isa is not None and op.pto is not None
     assert bool(op.unsupported) != (in_texts or op.decomposition is not None)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_offsets_stand_at_one_position(op: AnyOp) -> None:
+    """A list of offsets has one position among arguments and operands, which `key_of` mixes."""
+    positions = [at for at, param in enumerate(op.operands) if param.attr_type == OFFSETS]
+    assert positions == sorted(at for at in op.offsets if isinstance(at, int))
 
 
 @pytest.mark.parametrize("op", OPS)

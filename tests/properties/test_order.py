@@ -21,16 +21,13 @@ import pytest
 import pypto.language as pl
 from pypto import ir
 from pypto._src.diagnostics import Span
-from pypto._src.emit.cpp import calls as cpp_calls
 from pypto._src.emit.cpp import prologue as cpp_declarations
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.host.device.generate import generate_orchestration
-from pypto._src.frontend.state import call_cache
-from pypto._src.ir import interning, result_type_cache
+from pypto._src.ir import call_forms, interning
 from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program, Stmt
-from pypto._src.ops.lookup import get_op
 from pypto._src.passes.pass_manager import PassManager
 
 ROOT = Path(__file__).parents[2]
@@ -115,10 +112,7 @@ def in_own_process(paths: list[Path]) -> dict[str, str]:
 
 TABLES: list[tuple[Any, str, Any]] = [
     (interning, "MOST_TYPES", interning.TYPES),
-    (result_type_cache, "MOST_OF_PROGRAMS", result_type_cache.OF_PROGRAMS),
-    (result_type_cache, "MOST_KNOWN", get_op("block.load").known),
-    (call_cache, "MOST_FORMS", call_cache.KNOWN),
-    (cpp_calls, "MOST_FORMS", cpp_calls.FORMS),
+    (call_forms, "MOST_FORMS", call_forms.FORMS),
     (cpp_declarations, "MOST_CLASSES", cpp_declarations.CLASSES),
 ]
 """Tables that hold for the process: where their limit stands, its name, and one of them."""
@@ -128,7 +122,7 @@ TABLES: list[tuple[Any, str, Any]] = [
 @pytest.mark.parametrize(
     "tables",
     [[table] for table in TABLES] + [TABLES],
-    ids=["types", "of programs", "of an op", "calls", "C++ calls", "C++ types", "all"],
+    ids=["types", "calls", "C++ types", "all"],
 )
 def test_a_full_table_does_not_count(
     monkeypatch: pytest.MonkeyPatch, tables: list[tuple[Any, str, Any]], most: int

@@ -19,7 +19,6 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend.source.python_names import MISSING, Environment
 from pypto._src.frontend.source.source import Source
-from pypto._src.frontend.state.call_cache import CallForms
 from pypto._src.frontend.state.context import Context, Functions, body_of, store_line
 from pypto._src.frontend.state.errors import EnoughErrors, Errors
 from pypto._src.frontend.state.messages import cast_hint, part_hint, spell, spell_apart
@@ -473,7 +472,6 @@ class Alone:
 
     def __init__(self) -> None:
         self.name = ""
-        self.call_forms = CallForms()
         self.used: dict[Function, None] = {}
 
     def method(self, name: str) -> None:
@@ -518,7 +516,6 @@ class ProgramParser:
     def __init__(self, name: str, attributes: Mapping[str, Any]) -> None:
         self.name = name
         self.attributes = attributes
-        self.call_forms = CallForms()
         self.errors = Errors()
         self.methods: dict[str, Method] = {}
         self.outside: dict[str, Function] = {}

@@ -17,7 +17,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import TensorType, TensorView, TileType, TileView
-from pypto._src.ir.exprs import ConstInt, Expr
+from pypto._src.ir.exprs import ConstInt, Expr, MakeTuple
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType, scalar_type
 
 T = TypeVar("T")
@@ -48,6 +48,19 @@ def with_own_constants(kind: Type) -> Type:
     """Return a tensor or tile type of the same symbols, and of constants that stand nowhere."""
     cls = kind.__class__
     return _copy(cast("Any", kind)) if cls is TileType or cls is TensorType else kind
+
+
+def unique_result(kind: Type, operands: Sequence[Expr]) -> Type:
+    """Return `unique` of a call's type, but the very type of an operand as it is.
+
+    Others have no constant of a list: equal constants find them, perhaps of the next program.
+    """
+    for value in operands:
+        if value.type is kind:
+            return kind
+    if MakeTuple in map(type, operands) and not is_plain(kind):
+        return with_own_constants(kind)
+    return unique(kind)
 
 
 def unique_array(

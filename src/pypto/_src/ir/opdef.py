@@ -16,9 +16,9 @@ from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import BY_CODE, DataType, bounds, holds, not_held
 from pypto._src.errors import EmitError, OpError, OpTypeError
-from pypto._src.ir import result_type_cache
 from pypto._src.ir.annotations import unwrapped, wrapped
-from pypto._src.ir.array_types import TensorType, TileType, valid_part
+from pypto._src.ir.array_types import ShapedType, TensorType, TileType, valid_part
+from pypto._src.ir.call_forms import FORMS, PLAIN_KEYWORDS, keep, key_of
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import (
@@ -32,8 +32,8 @@ from pypto._src.ir.exprs import (
     as_expr,
     caller_span,
 )
+from pypto._src.ir.interning import unique_result
 from pypto._src.ir.node_base import NO_KEYWORDS, Keywords, NodeMeta
-from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS, known_as, one_object
 from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.ir.unchecked import checked_call
 from pypto._src.records import NamedTuple
@@ -212,19 +212,21 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     unsupported: str | None  # why no backend emits it
     instead: str | None  # what to write where no backend emits it
     operands: tuple[Param, ...]  # the parameters that are positional expressions of a call
-    offsets: frozenset[int]  # those of them that are lists of offsets
+    offsets: frozenset[int | str]  # positions and names of the parameters that are lists of offsets
+    sizes: frozenset[int | str]  # and of those that are lists of sizes
     attributes: frozenset[str]  # the names of the others
     names: tuple[str, ...]  # of all parameters
-    known: dict[tuple[Any, ...], tuple[Type, Any]]  # see `result_types`
 
     def __init__(self, name: str, **facts: Any) -> None:
         params: tuple[Param, ...] = facts.get("params", ())
         facts["operands"] = tuple([p for p in params if p.kind != ATTR])
-        places = [at for at, p in enumerate(facts["operands"]) if p.attr_type == OFFSETS]
-        facts["offsets"] = frozenset(places)
+        lists = [(at, p) for at, p in enumerate(params) if p.kind == INTS]
+        offsets = [pair for pair in lists if pair[1].attr_type == OFFSETS]
+        facts["offsets"] = frozenset([key for at, p in offsets for key in (at, p.name)])
+        sizes = [pair for pair in lists if pair[1].attr_type != OFFSETS]
+        facts["sizes"] = frozenset([key for at, p in sizes for key in (at, p.name)])
         facts["attributes"] = frozenset([p.name for p in params if p.kind == ATTR])
         facts["names"] = tuple([p.name for p in params])
-        facts["known"] = {}
         for key in ("complete", "with_scratch", "last_operand", "base", "valid", "mixing"):
             facts.setdefault(key, None)
         facts.setdefault("masks", False)
@@ -368,17 +370,13 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         Raises:
             OpError: the rule refuses them.
         """
-        found = known_as(self, operands, kwargs)
-        if found is None:
-            return one_object(self._type_of(operands, kwargs), operands)
-        key, kept = found
-        known = self.known.get(key)
-        if known is None:
-            known = result_type_cache.OF_PROGRAMS.get((self, key))
-        if known is not None:
-            return known[0]
-        kind = one_object(self._type_of(operands, kwargs), operands)
-        result_type_cache.keep(self, key, kind, kept)
+        key = key_of(self, operands, kwargs)
+        form = None if key is None else FORMS.get(key)
+        if form is not None:
+            return form.type
+        kind = unique_result(self._type_of(operands, kwargs), operands)
+        if key is not None and not any(map(_is_in_memory, operands)):
+            keep(key, kind, self, operands, kwargs)
         return kind
 
     def _type_of(self, operands: tuple[Expr, ...], kwargs: Mapping[str, Any]) -> Type:
@@ -580,6 +578,11 @@ def kind_of(value: Any) -> str:
     if isinstance(value, int | float):
         return SCALAR
     return INTS if isinstance(value, list | tuple) else ATTR
+
+
+def _is_in_memory(value: Expr) -> bool:
+    """True for an operand whose type hardly any other has: it says at which address it is."""
+    return isinstance(value.type, ShapedType) and value.type.memref is not None
 
 
 def _check_kind(op: OpDef[..., Any], param: Param, value: Expr) -> None:

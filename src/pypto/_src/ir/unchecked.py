@@ -20,8 +20,8 @@ _TensorDraft: Final = draft(TensorType)
 _TileDraft: Final = draft(TileType)
 
 
-def with_memref(kind: ShapedType, memref: MemRef) -> ShapedType:
-    """Return a tensor or tile type at another place in memory."""
+def with_memref(kind: ShapedType, memref: MemRef | None) -> ShapedType:
+    """Return a tensor or tile type at another place in memory, or at none."""
     if isinstance(kind, TileType):
         placed = _TileDraft()
         placed.tile_view = kind.tile_view

@@ -89,6 +89,16 @@ class Unified:
         return f"pl.{self.level}.{self.name}" if self.level else f"pl.{self.name}"
 
     @property
+    def offsets(self) -> frozenset[int | str]:
+        """Which arguments are lists of offsets, whichever op is meant; as `OpDef.offsets`."""
+        ops = self.candidates
+        return (
+            frozenset[int | str]()
+            .union(*[op.offsets for op in ops])
+            .difference(*[op.sizes for op in ops])
+        )
+
+    @property
     def __name__(self) -> str:
         return self.name
 

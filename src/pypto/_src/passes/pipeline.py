@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from pypto._src.errors import VerificationError
 from pypto._src.ir.stmts import Program
-from pypto._src.ir.verify.known_forms import Proofs
+from pypto._src.ir.verify.verification_cache import VerificationCache
 from pypto._src.passes.pass_base import AnyProgram, Pass, PassContext, materialized
 from pypto._src.passes.properties import IRProperty
 from pypto._src.passes.verification import (
@@ -40,7 +40,7 @@ class PassPipeline:
         Unless the verification level is NONE, what a pass produces and was not known to hold is
         verified right after it. That it still holds is verified at the end, and where a pass
         invalidates it or fails; a program that does not keep what it had is an error of the pass
-        that returned it first. What a statement proves of itself is verified once; see `Proofs`.
+        that returned it first. Forms of statements are verified once; see `VerificationCache`.
 
         Raises:
             VerificationError: a pass returned a program without a property that it has to have.
@@ -78,7 +78,7 @@ class _Claims:
         self._holds: frozenset[IRProperty] = frozenset()
         self._open: list[tuple[frozenset[IRProperty], AnyProgram, str]] = []
         self._verified_now: frozenset[IRProperty] = frozenset()  # of the last program
-        self._proofs = Proofs()
+        self._cache = VerificationCache()
 
     def add(self, pass_: Pass, program: AnyProgram, *, changed: bool) -> None:
         """Take in what ``pass_`` returned; verify what it newly claims.
@@ -103,7 +103,7 @@ class _Claims:
 
     def facts(self) -> PassFacts:
         """Return what is known of the program that was added last."""
-        return PassFacts(self._holds, self._verified_now, self._proofs)
+        return PassFacts(self._holds, self._verified_now, self._cache)
 
     def settle(self) -> None:
         """Verify what is open.
@@ -122,4 +122,4 @@ class _Claims:
 
     def _verify(self, properties: frozenset[IRProperty], given: AnyProgram, name: str) -> None:
         if can_verify_any(properties):
-            verify(properties, materialized(given), "after", name, self._proofs)
+            verify(properties, materialized(given), "after", name, self._cache)

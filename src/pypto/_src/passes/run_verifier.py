@@ -38,7 +38,7 @@ class RunVerifier(Pass):
         verifier = IRVerifier.create_default()
         for rule in (*self.disabled_rules, *facts.verified_rules()):
             verifier.disable_rule(rule)
-        for diagnostic in verifier.verify(program, facts.proofs):
+        for diagnostic in verifier.verify(program, facts.cache):
             severe = diagnostic.severity is DiagnosticSeverity.Error
             logs.log(logs.LogLevel.ERROR if severe else logs.LogLevel.WARN, render(diagnostic))
         return program

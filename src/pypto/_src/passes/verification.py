@@ -15,7 +15,7 @@ from pypto._src.ir.exprs import ConstInt, IRNode, Var, const_value
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, Stmt
 from pypto._src.ir.traversal.queries import defined_by, stmts_in
 from pypto._src.ir.traversal.walk import walk
-from pypto._src.ir.verify.known_forms import Proofs
+from pypto._src.ir.verify.verification_cache import VerificationCache
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.targets import A2A3, Target
 
@@ -138,11 +138,11 @@ class PassFacts:
         self,
         claimed: frozenset[IRProperty] = frozenset(),
         verified: frozenset[IRProperty] = frozenset(),
-        proofs: Proofs | None = None,
+        cache: VerificationCache | None = None,
     ) -> None:
         self._claimed = claimed
         self._verified = verified
-        self.proofs = proofs
+        self.cache = cache
         """What the verifier found of single statements, for whoever verifies again."""
 
     def claims(self, prop: IRProperty) -> bool:
@@ -156,10 +156,10 @@ class PassFacts:
     def unproved(self, function: Function) -> Iterable[Stmt]:
         """Return the statements of a function that the verifier has not proved, in their order.
 
-        They are all of them unless the function was verified. Of the others see `known_forms`:
-        among other things no call stands in another expression.
+        They are all of them unless the function was verified. Of the others see
+        `verification_cache`: among other things no call stands in another expression.
         """
-        look = None if self.proofs is None else self.proofs.found_of(function)
+        look = None if self.cache is None else self.cache.found_of(function)
         return stmts_in(function.body) if look is None else look.left
 
     def one_of_each_form(self, function: Function) -> Sequence[Stmt]:
@@ -167,7 +167,7 @@ class PassFacts:
 
         They are all of them unless the function was verified.
         """
-        look = None if self.proofs is None else self.proofs.found_of(function)
+        look = None if self.cache is None else self.cache.found_of(function)
         return [*stmts_in(function.body)] if look is None else [*look.forms, *look.left]
 
 
@@ -194,7 +194,7 @@ def verify(
     program: Program,
     when: str,
     pass_name: str,
-    proofs: Proofs | None = None,
+    cache: VerificationCache | None = None,
 ) -> None:
     """Check those of ``properties`` that can be verified; ``when`` is before or after the pass.
 
@@ -209,7 +209,7 @@ def verify(
     for prop, rules in _RULES.items():
         for rule in rules if prop in properties else ():
             verifier.enable_rule(rule)
-    found = verifier.verify(program, proofs)
+    found = verifier.verify(program, cache)
     if IRProperty.AllocatedMemoryAddr in properties:
         found += _allocated_addresses(program)
     errors = [d for d in found if d.severity is DiagnosticSeverity.Error]

@@ -6,7 +6,7 @@ statements: who writes a call says where its result goes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from pypto._src.dtypes import DataType
@@ -37,7 +37,6 @@ from pypto._src.ir.exprs import (
     const_value,
 )
 from pypto._src.ir.opdef import SCALAR, TILE, OpDef, op_of
-from pypto._src.ir.result_type_cache import PLAIN_KEYWORDS
 from pypto._src.ir.types import Type, scalar_type
 from pypto._src.ops.layout import is_column
 from pypto._src.ops.promotion.mixing import check_equal
@@ -68,7 +67,9 @@ class Calls:
         self._given = kernel.context.given
         self._hints = kernel.options.scheduling_hints
         self._names_do = not kernel.options.fold_constants  # variables may be written by name
-        self._alone = ALONE_REMARKED if self._hints else ALONE
+        self._forms: dict[tuple[object, int], _Form] = {}  # by op and number of operands
+        # By op and identity of the keywords, which are kept; see `lines_alone`.
+        self._alone: dict[tuple[object, int], tuple[Sequence[str], object]] = {}
         self._is_text = self._names_do and kernel.sharing is None  # addresses need no statements
         # The GlobalTensors of regions, and the lines that point them there, by the identity of what
         # they depend on, which stands behind them: a long kernel has few lists of numbers.
@@ -88,7 +89,7 @@ class Calls:
         """
         kernel = self.kernel
         args = call.args
-        op, form, is_plain = FORMS.get((call.op, len(args))) or _form(call)
+        op, form, is_plain = self._forms.get((call.op, len(args))) or self._form(call)
         if op.mixing is not None and op.mixing.differ(args):
             check_equal(op, call)
         remark = self._remark(op, call) if self._hints else ""
@@ -114,18 +115,25 @@ class Calls:
         known = self._alone.get(same)
         if known is not None:
             return known[0]
-        op, form, _ = FORMS.get((call.op, 0)) or _form(call)
+        op, form, _ = self._forms.get((call.op, 0)) or self._form(call)
         lines: list[str] = []
         site = Site(self, call, "", (), None, self._remark(op, call), lines.append)
         if isinstance(form, str):
             site.emit(f"{form}();")
         else:
             form(site)
-        if PLAIN_KEYWORDS.issuperset(map(type, kwargs.values())):
-            if len(self._alone) >= MOST_ALONE:
-                self._alone.clear()
-            self._alone[same] = lines, kwargs
+        self._alone[same] = lines, kwargs
         return lines
+
+    def _form(self, call: Call) -> _Form:
+        """Find out how the calls of one op with as many operands are written."""
+        op = op_of(call)
+        if op is None:
+            raise EmitError(f"the call of {call.op.name!r} was not expanded into the kernel")
+        isa = _MAPPER.form(op)
+        is_plain = isinstance(isa, str) and all(p.kind in (TILE, SCALAR) for p in op.operands)
+        form = self._forms[call.op, len(call.args)] = op, isa, is_plain
+        return form
 
     def _remark(self, op: OpDef[..., object], call: Call) -> str:
         """Return what ends the lines of a call: the pipe that runs it, where that was asked for."""
@@ -276,30 +284,7 @@ def _are_known(place: Place, offsets: Sequence[Expr], sizes: Sequence[Size]) -> 
 _Form: TypeAlias = tuple[OpDef[..., Any], Form, bool]
 """How an op is written; true for an instruction of tiles and scalars."""
 
-# Facts about ops, for the whole process.
-FORMS: Final[dict[tuple[object, int], _Form]] = {}
-"""By op and number of operands."""
-MOST_FORMS: Final = 2048
-_Alone: TypeAlias = dict[tuple[object, int], tuple[Sequence[str], Mapping[str, object]]]
-ALONE: Final[_Alone] = {}
-ALONE_REMARKED: Final[_Alone] = {}
-"""The lines of calls without operands, by op and identity of the keywords, which are kept."""
-MOST_ALONE: Final = 2048
 _CONSTANTS: Final = frozenset({ConstInt})
-
-
-def _form(call: Call) -> _Form:
-    """Find out how the calls of one op with as many operands are written."""
-    op = op_of(call)
-    if op is None:
-        raise EmitError(f"the call of {call.op.name!r} was not expanded into the kernel")
-    isa = _MAPPER.form(op)
-    is_plain = isinstance(isa, str) and all(p.kind in (TILE, SCALAR) for p in op.operands)
-    form = op, isa, is_plain
-    if len(FORMS) >= MOST_FORMS:
-        FORMS.clear()
-    FORMS[call.op, len(call.args)] = form
-    return form
 
 
 _MAPPER: Final = ISAMapper()

@@ -27,7 +27,6 @@ from pypto._src.errors import (
 from pypto._src.frontend.source.assigned_names import assigned_names, bound_names
 from pypto._src.frontend.source.python_names import MISSING, Environment, items_of
 from pypto._src.frontend.source.source import Source
-from pypto._src.frontend.state.call_cache import CallForms
 from pypto._src.frontend.state.errors import Errors, as_parser_error, note_place
 from pypto._src.frontend.state.messages import describe, did_you_mean
 from pypto._src.frontend.state.scalar_promotion import number
@@ -50,9 +49,6 @@ class Functions(Protocol):
 
     name: str
     """The name of the class, or nothing."""
-
-    call_forms: CallForms
-    """The forms of the op calls so far, with those that the process knows."""
 
     def method(self, name: str) -> Callee | None:
         """Return the function that ``self.<name>`` is, or None."""
@@ -137,7 +133,6 @@ class Context:
         "around",
         "block",
         "broken",
-        "call_forms",
         "constants",
         "declared",
         "environment",
@@ -195,7 +190,6 @@ class Context:
         self.forms = forms
         self.stmt_forms = stmt_forms
         self.functions = functions
-        self.call_forms = functions.call_forms
         self.errors = errors
         self.strict_ssa = strict_ssa
         self.func_type = func_type

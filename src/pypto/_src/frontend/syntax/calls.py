@@ -27,7 +27,7 @@ from pypto._src.errors import (
 )
 from pypto._src.frontend import markers
 from pypto._src.frontend.source.python_names import items_of
-from pypto._src.frontend.state.call_cache import CallForm, Key
+from pypto._src.frontend.state.call_plan import CallPlan
 from pypto._src.frontend.state.context import Context, refuse_keyword_twice
 from pypto._src.frontend.state.effects import held, held_before
 from pypto._src.frontend.state.errors import as_parser_error
@@ -39,6 +39,7 @@ from pypto._src.frontend.syntax.annotations import type_of
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.frontend.syntax.scalar_calls import const, scalar_form
 from pypto._src.ir.array_types import MemRef, ShapedType, TensorView, TileView
+from pypto._src.ir.call_forms import FORMS, PLAIN_KEYWORDS, Key, keep, key_of
 from pypto._src.ir.exprs import (
     Call,
     ConstBool,
@@ -200,21 +201,22 @@ def op_call(
 ) -> Expr:
     """Return the call of an op or unified name; what it refuses is an error at ``node``."""
     span = ctx.span(node)
-    key = ctx.call_forms.key(op, args, kwargs)
-    form = None if key is None else ctx.call_forms.find(key)
-    made = None if form is None else form.call(args, kwargs, span)
-    if form is None or made is None:
+    key = key_of(op, args, kwargs)
+    form = None if key is None else FORMS.get(key)
+    plan: CallPlan | None = None if form is None else form.plan
+    made = None if plan is None else plan.call(args, kwargs, span)
+    if plan is None or made is None:
         if op.__class__ is Unified and isinstance(node, ast.Call):
             scalar = scalar_form(ctx, op.name, args, kwargs, node)
             if scalar is not None:
                 return scalar
-        form, made = _first_of_form(ctx, key, op, args, kwargs, node, span)
-    return _noted(ctx, form, made, op, args, kwargs)
+        plan, made = _first_of_form(ctx, key, op, args, kwargs, node, span)
+    return _noted(ctx, plan, made, op, args, kwargs)
 
 
 def _noted(
     ctx: Context,
-    form: CallForm,
+    plan: CallPlan,
     made: Call,
     op: Any,
     args: Sequence[Any],
@@ -223,11 +225,11 @@ def _noted(
     """Note what a call does; return it, with numbers for the sizes that are known."""
     if ctx.constants and _has_variable_size(made.type):
         made = _of_known_sizes(ctx, op, args, kwargs, made.span) or made
-    if form.has_effect and ctx.origins:
+    if plan.has_effect and ctx.origins:
         ctx.note_effects(made)
-    if form.unplaced:
+    if plan.unplaced:
         ctx.unplaced.append(made)
-    if form.on_tiles:
+    if plan.on_tiles:
         ctx.has_tile_ops = True
     return made
 
@@ -240,8 +242,8 @@ def _first_of_form(
     kwargs: Mapping[str, Any],
     node: ast.AST,
     span: Span,
-) -> tuple[CallForm, Call]:
-    """Return a form and the call that the op itself makes; keep the form where there is a key."""
+) -> tuple[CallPlan, Call]:
+    """Return the call that the op itself makes, and the plan of such, kept where there is a key."""
     made: Call | None
     try:
         made = op.build(args, kwargs, span)
@@ -264,7 +266,7 @@ def _first_of_form(
             raise _refusal(ctx, error, op, args, kwargs, node).at(span) from None
         key = None  # of other arguments than these
     assert made is not None
-    return _kept_form(ctx, key, made, op, args, kwargs), made
+    return _kept_plan(key, made, op, args, kwargs), made
 
 
 def _is_named_list(value: Any) -> bool:
@@ -281,19 +283,15 @@ def _items_of_named(value: Any, span: Span) -> Any:
     return [TupleGetItemExpr(value, at, span) for at in range(len(value.type.types))]
 
 
-def _kept_form(
-    ctx: Context,
-    key: Key | None,
-    made: Call,
-    op: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-) -> CallForm:
-    """Return the form of a call, which is kept where there is a key."""
-    form = CallForm(made, args, kwargs)
-    if key is not None:
-        ctx.call_forms.keep(key, form, op, args, kwargs)
-    return form
+def _kept_plan(
+    key: Key | None, made: Call, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> CallPlan:
+    """Return the plan of a call, which its form keeps where there is a key."""
+    plan = CallPlan(made, args, kwargs)
+    if key is not None and PLAIN_KEYWORDS.issuperset(map(type, made.kwargs.values())):
+        form = FORMS.get(key) or keep(key, made.type, op, args, kwargs)
+        form.plan = plan
+    return plan
 
 
 def _refusal(

@@ -32,18 +32,20 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.walk import child_list
 from pypto._src.ir.verify.codes import NestedCallErrorType, finding, place
-from pypto._src.ir.verify.known_forms import Proofs
 from pypto._src.ir.verify.ssa import look
+from pypto._src.ir.verify.verification_cache import VerificationCache
 
 _LEAVES: Final = (Var, ConstInt, ConstFloat, ConstBool)
 
 
-def no_nested_call(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:
+def no_nested_call(
+    program: Program, cache: VerificationCache | None = None
+) -> Iterator[Diagnostic]:
     """A call is the whole right side of an assignment, or a statement."""
-    proofs = proofs or Proofs()
+    cache = cache or VerificationCache()
     codes = NestedCallErrorType
     for function in program.functions_:
-        for stmt in look(function, proofs).left:
+        for stmt in look(function, cache).left:
             match stmt:
                 case AssignStmt(value=value) | EvalStmt(expr=value):
                     below = () if isinstance(value, Var) else child_list(value)

@@ -1,7 +1,8 @@
 """The rule SSAVerify: every variable is assigned once, and read where it is known.
 
 Goes through each function once, for all rules: what it passes over on the way are the statements
-that prove themselves right (`proofs`), so that the other rules need look only at the rest.
+that are right wherever they stand (`verification_cache`), so that the other rules need look only at
+the rest.
 """
 
 from __future__ import annotations
@@ -31,24 +32,24 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.traversal.queries import held_by, stmts_in
 from pypto._src.ir.traversal.walk import child_list
 from pypto._src.ir.verify.codes import SSAErrorType, finding
-from pypto._src.ir.verify.known_forms import Look, Proofs
+from pypto._src.ir.verify.verification_cache import Known, Look, VerificationCache
 
 
-def ssa(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:
+def ssa(program: Program, cache: VerificationCache | None = None) -> Iterator[Diagnostic]:
     """Every variable has one definition, which is known wherever it is read."""
-    proofs = proofs or Proofs()
+    cache = cache or VerificationCache()
     for function in program.functions_:
-        for make in look(function, proofs).wrong:
+        for make in look(function, cache).wrong:
             yield make()
 
 
-def look(function: Function, proofs: Proofs) -> Look:
+def look(function: Function, cache: VerificationCache) -> Look:
     """Go through a function, unless that was done: what is left for the rules to look at."""
-    return proofs.look_at(function, _look)
+    return cache.look_at(function, _look)
 
 
-def _look(function: Function, proofs: Proofs) -> Look:
-    return _Definitions(function, proofs).look()
+def _look(function: Function, cache: VerificationCache) -> Look:
+    return _Definitions(function, cache).look()
 
 
 _Steps: TypeAlias = "Iterator[_Steps]"
@@ -58,10 +59,10 @@ _REGIONS: Final = (IfStmt, ForStmt, WhileStmt, ScopeStmt)
 class _Definitions:
     """The definitions of one function, met in order, and which of them are known at a place."""
 
-    def __init__(self, function: Function, proofs: Proofs) -> None:
+    def __init__(self, function: Function, cache: VerificationCache) -> None:
         self.function = function
-        self.proofs = proofs
-        self.known = proofs.everywhere()  # the last one last
+        self.cache = cache
+        self.known = Known()  # the last one last
         self.gone: set[Var] = set()  # those that are no longer known
         self.places: dict[Var, Span] = {}  # of definitions that were looked at longer
         self.returns: list[ReturnStmt] = []
@@ -77,7 +78,7 @@ class _Definitions:
         for var in function.params:
             self.define(var, var.span)
         for var in function.params:  # a signature defines the dimensions that it names
-            for dim in self.proofs.symbols_of(self.known[var]):
+            for dim in self.cache.symbols_of(self.known[var]):
                 if dim not in self.known:
                     self.define(dim, var.span)
         self.run(self.sequence(statements(function.body), ReturnStmt))
@@ -104,7 +105,7 @@ class _Definitions:
             self.assigned_again(var, span)
         else:
             self.places[var] = span
-        self.known[var] = self.proofs.number(var.type)
+        self.known[var] = self.cache.part(var.type)
 
     def assigned_again(self, var: Var, span: Span) -> None:
         def make() -> Diagnostic:
@@ -157,7 +158,7 @@ class _Definitions:
 
     def result(self, var: Var, span: Span) -> None:
         """Define a variable after whatever its type names has been defined."""
-        if self.proofs.symbols_of(self.proofs.number(var.type)):
+        if self.cache.symbols_of(self.cache.part(var.type)):
             self.use(symbols_of_type(var.type), span)
         self.define(var, span)
 
@@ -178,7 +179,7 @@ class _Definitions:
         """Check statements the last of which may be an ``ends``, and no other one."""
         begin = 0
         while True:
-            at = self.proofs.pass_over(stmts, begin, self.known, self.gone, self.left, self.forms)
+            at = self.cache.pass_over(stmts, begin, self.known, self.gone, self.left, self.forms)
             if at == len(stmts):
                 return
             stmt, begin = stmts[at], at + 1
@@ -186,7 +187,7 @@ class _Definitions:
                 self.doubt(stmt)
                 yield self.region(stmt)
             else:
-                if self.proofs.proves(stmt):
+                if self.cache.proves(stmt):
                     self.forms[stmt] = stmt
                 else:
                     self.doubt(stmt)

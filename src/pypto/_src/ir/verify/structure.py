@@ -26,14 +26,14 @@ from pypto._src.ir.stmts import (
 )
 from pypto._src.ir.traversal.queries import calls_of
 from pypto._src.ir.verify.codes import StructureErrorType, finding
-from pypto._src.ir.verify.known_forms import Proofs
 from pypto._src.ir.verify.ssa import look
+from pypto._src.ir.verify.verification_cache import VerificationCache
 from pypto._src.records import NamedTuple
 
 
-def structure(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:
+def structure(program: Program, cache: VerificationCache | None = None) -> Iterator[Diagnostic]:
     """Yields and returns end bodies, jumps are in loops, called functions exist."""
-    proofs = proofs or Proofs()
+    cache = cache or VerificationCache()
     if program.entry is not None and program.get_function(program.entry) is None:
         yield finding(
             StructureErrorType.UNKNOWN_ENTRY,
@@ -42,7 +42,7 @@ def structure(program: Program, proofs: Proofs | None = None) -> Iterator[Diagno
         )
     functions = {function.name: function for function in program.functions_}
     for function in program.functions_:
-        found = look(function, proofs)
+        found = look(function, cache)
         if not found.in_place:
             yield from _placement(function.body)
         for stmt in found.doubtful:

@@ -43,19 +43,19 @@ from pypto._src.ir.traversal.queries import held_by
 from pypto._src.ir.traversal.walk import child_fields, child_list
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType, same_type
 from pypto._src.ir.verify.codes import TypeCheckErrorType, finding, place
-from pypto._src.ir.verify.known_forms import INDEX_TYPE, Proofs, is_right_constant
 from pypto._src.ir.verify.ssa import look
+from pypto._src.ir.verify.verification_cache import INDEX_TYPE, VerificationCache, is_right_constant
 
 
-def type_check(program: Program, proofs: Proofs | None = None) -> Iterator[Diagnostic]:
+def type_check(program: Program, cache: VerificationCache | None = None) -> Iterator[Diagnostic]:
     """Values have the types of what takes them; scalars and calls are as their operands demand."""
-    proofs = proofs or Proofs()
+    cache = cache or VerificationCache()
     functions = {function.name: function for function in program.functions_}
     for function in program.functions_:
-        for stmt in look(function, proofs).doubtful:
+        for stmt in look(function, cache).doubtful:
             yield from _stmt_types(stmt, function)
             for node in _expressions(stmt):
-                yield from _expr_types(node, functions, stmt.span, proofs)
+                yield from _expr_types(node, functions, stmt.span, cache)
 
 
 def _stmt_types(stmt: Stmt, function: Function) -> Iterator[Diagnostic]:
@@ -226,7 +226,7 @@ def _shape_difference(a: ShapedType, b: ShapedType) -> TypeCheckErrorType | None
 
 
 def _expr_types(
-    node: Expr, functions: dict[str, Function], span: Span, proofs: Proofs
+    node: Expr, functions: dict[str, Function], span: Span, cache: VerificationCache
 ) -> Iterator[Diagnostic]:
     match node:
         case Call():
@@ -234,7 +234,7 @@ def _expr_types(
             if op is not None:
                 yield from _op_call(op, node, span)
             elif isinstance(node.op, GlobalVar):
-                yield from _function_call(node, functions.get(node.op.name), span, proofs)
+                yield from _function_call(node, functions.get(node.op.name), span, cache)
         case BinaryExpr():
             yield from _binary_types(node, span)
         case ConstInt() | ConstFloat() if not is_right_constant(node):
@@ -279,13 +279,13 @@ def _op_call(op: OpDef[..., Any], call: Call, span: Span) -> Iterator[Diagnostic
 
 
 def _function_call(
-    call: Call, callee: Function | None, span: Span, proofs: Proofs
+    call: Call, callee: Function | None, span: Span, cache: VerificationCache
 ) -> Iterator[Diagnostic]:
     if callee is None or len(callee.params) != len(call.args):
         return  # `structure` says so
     at = place(call, span)
     for param, arg in zip(callee.params, call.args, strict=True):
-        if param.type is arg.type or proofs.number(param.type) == proofs.number(arg.type):
+        if param.type is arg.type or cache.part(param.type) == cache.part(arg.type):
             continue
         part = valid_part(param.type)  # sizes that its type names are the callee's own
         if _differ(param.type, arg.type) or (part is None and not _same_part(param.type, arg.type)):

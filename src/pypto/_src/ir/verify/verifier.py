@@ -12,7 +12,7 @@ A rule is a function from a program to `Diagnostic`s; `RULES` names them:
   FlattenCallExpr on.
 
 Each rule has a module. Together they are one walk, linear in the size of the program, and a longer
-look at the statements that do not prove themselves right; see `proofs`.
+look at the statements that are not right wherever they stand; see `verification_cache`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from pypto._src.ir.verify.codes import (
     StructureErrorType,
     TypeCheckErrorType,
 )
-from pypto._src.ir.verify.known_forms import Proofs
 from pypto._src.ir.verify.nested_calls import no_nested_call
 from pypto._src.ir.verify.ssa import ssa
 from pypto._src.ir.verify.structure import structure
 from pypto._src.ir.verify.types import type_check
+from pypto._src.ir.verify.verification_cache import VerificationCache
 
 __all__ = [
     "RULES",
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 Rule: TypeAlias = Callable[..., Iterator[Diagnostic]]
-"""Takes a program, and where it is one of `_USES_PROOFS` what is proved of parts of it."""
+"""Takes a program, and where it is one of `_USES_CACHE` what was found of it before."""
 
 RULES: Final[dict[str, Rule]] = {
     "Structure": structure,
@@ -60,7 +60,7 @@ RULES: Final[dict[str, Rule]] = {
 }
 """Every rule by its name."""
 
-_USES_PROOFS: Final = frozenset(RULES.values())
+_USES_CACHE: Final = frozenset(RULES.values())
 
 
 class IRVerifier:
@@ -92,17 +92,17 @@ class IRVerifier:
         """True unless ``name`` was disabled and not enabled since."""
         return name not in self._disabled
 
-    def verify(self, program: Program, proofs: Proofs | None = None) -> list[Diagnostic]:
+    def verify(self, program: Program, cache: VerificationCache | None = None) -> list[Diagnostic]:
         """Return what the rules find, rule by rule, in the order of the program's text.
 
-        ``proofs`` may hold what was found of statements in other programs, and takes in what is
-        found of those in this one.
+        ``cache`` may hold what was found of this program before a pass changed it, and takes in
+        what is found now.
         """
         names = [name for name in self._rules if name not in self._disabled]
-        known = Proofs() if proofs is None else proofs
+        known = VerificationCache() if cache is None else cache
         found: list[Diagnostic] = []
         for rule in map(RULES.__getitem__, names):
-            found += rule(program, known) if rule in _USES_PROOFS else rule(program)
+            found += rule(program, known) if rule in _USES_CACHE else rule(program)
         return found
 
     def verify_or_throw(self, program: Program) -> None:

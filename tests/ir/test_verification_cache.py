@@ -1,10 +1,9 @@
-"""What is proved of single statements: that it is kept, and that nothing broken is proved by it."""
+"""What is found of single statements: that it is kept, and that nothing broken is passed by it."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,24 +12,25 @@ from hypothesis import strategies as st
 
 from pypto import ir
 from pypto._src.diagnostics import Diagnostic
-from pypto._src.ir.array_types import exprs_of_type
+from pypto._src.ir import call_forms
 from pypto._src.ir.interning import unique
+from pypto._src.ir.opdef import OpDef, Operands
 from pypto._src.ir.stmts import statements
 from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.types import scalar_type
 from pypto._src.ir.unchecked import with_memref
-from pypto._src.ir.verify import known_forms as proofs_module
-from pypto._src.ir.verify.known_forms import Look, Proofs, Shared
+from pypto._src.ir.verify import verification_cache as cache_module
 from pypto._src.ir.verify.ssa import look
+from pypto._src.ir.verify.verification_cache import Look, VerificationCache
 from pypto._src.ir.verify.verifier import RULES
-from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy, PassManager
+from pypto._src.passes.pass_manager import PIPELINES, OptimizationStrategy
 from tests.ir.samples import assign, function, program, var
 from tests.passes.build import random_kernel
 
 BLOCK: Any = ir.op.block
 
 
-class Distrust(Proofs):
+class Distrust(VerificationCache):
     """Proves nothing, so that the rules look at every statement."""
 
     def look_at(self, function: ir.Function, look: Any) -> Look:
@@ -45,16 +45,16 @@ class Distrust(Proofs):
         return False
 
 
-def verified(whole: ir.Program, proofs: Proofs | None = None) -> list[Diagnostic]:
-    """Return what the default verifier finds, which is what it finds without proofs."""
+def verified(whole: ir.Program, cache: VerificationCache | None = None) -> list[Diagnostic]:
+    """Return what the default verifier finds, which is what it finds without cache."""
     verifier = ir.IRVerifier.create_default()
-    found = verifier.verify(whole, proofs)
+    found = verifier.verify(whole, cache)
     assert found == verifier.verify(whole, Distrust())
     return found
 
 
-def messages(whole: ir.Program, proofs: Proofs | None = None) -> list[str]:
-    return [finding.message for finding in verified(whole, proofs)]
+def messages(whole: ir.Program, cache: VerificationCache | None = None) -> list[str]:
+    return [finding.message for finding in verified(whole, cache)]
 
 
 def tile(*shape: Any) -> ir.TileType:
@@ -77,7 +77,7 @@ def whole(*stmts: ir.Stmt) -> ir.Program:
 
 def left_of(*stmts: ir.Stmt) -> list[int]:
     """Return which of the statements are not proved."""
-    left = look(function([], *stmts), Proofs()).left
+    left = look(function([], *stmts), VerificationCache()).left
     return [n for n, stmt in enumerate(stmts) if any(stmt is other for other in left)]
 
 
@@ -123,32 +123,33 @@ def test_large_expressions_are_looked_at() -> None:
     ]
 
 
-def test_a_proof_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_found_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Statements of one form are looked at once, and so is what one function has in its order."""
-    monkeypatch.setattr(Shared, "current", Shared())
+    compared: list[object] = []
+    compare = cache_module.has_right_type
 
-    class Counting(Proofs):
-        def __init__(self) -> None:
-            super().__init__()
-            self.count = 0
+    def counted(call: ir.Call, var: ir.Var | None) -> bool:
+        compared.append(call)
+        return compare(call, var)
 
-        def _has_right_type(self, op: Any, call: Any, var: Any) -> bool:
-            self.count += 1
-            return super()._has_right_type(op, call, var)
+    monkeypatch.setattr(cache_module, "has_right_type", counted)
 
-        def everywhere(self) -> dict[Any, int]:
-            self.count += 100
-            return super().everywhere()
+    class Counting(VerificationCache):
+        looks = 0
 
-    proofs, stmts = Counting(), [let(f"t{n}", BLOCK.add(A, B)) for n in range(10)]
+        def look_at(self, function: ir.Function, look: Any) -> Look:
+            self.looks += self.found_of(function) is None
+            return super().look_at(function, look)
+
+    cache, stmts = Counting(), [let(f"t{n}", BLOCK.add(A, B)) for n in range(10)]
     verifier = ir.IRVerifier.create_default()
-    assert verifier.verify(whole(*stmts), proofs) == []
-    assert proofs.count == 101
+    assert verifier.verify(whole(*stmts), cache) == []
+    assert (len(compared), cache.looks) == (1, 1)
     grouped = whole(ir.OpStmts(stmts[:5]), ir.OpStmts(stmts[5:]))
-    assert verifier.verify(grouped, proofs) == []
-    assert proofs.count == 101
-    assert verifier.verify(whole(*reversed(stmts), let("u", BLOCK.add(A, B))), proofs) == []
-    assert proofs.count == 201
+    assert verifier.verify(grouped, cache) == []
+    assert (len(compared), cache.looks) == (1, 1)
+    assert verifier.verify(whole(*reversed(stmts), let("u", BLOCK.add(A, B))), cache) == []
+    assert (len(compared), cache.looks) == (1, 2)
 
 
 def test_calls_in_calls_are_proved() -> None:
@@ -161,7 +162,7 @@ def test_calls_in_calls_are_proved() -> None:
     unknown = let("v", BLOCK.add(BLOCK.exp(var("c", T8)), B))
     called = ir.EvalStmt(BLOCK.exp(ir.Call(ir.GlobalVar("f"), [A], T8)))
     others = [let("u", BLOCK.exp(wrong)), let("w", deep), called]
-    found = look(function([A, B], right, unknown, *others), Proofs())
+    found = look(function([A, B], right, unknown, *others), VerificationCache())
     assert found.left == [right, unknown, *others]
     assert found.doubtful == [unknown, *others]
     diagnostics = verified(program(function([A, B], right, *others)))
@@ -172,84 +173,35 @@ def test_calls_in_calls_are_proved() -> None:
     assert [d.rule_name for d in diagnostics].count("NoNestedCall") == 2 + 1 + 20 + 1
 
 
-def test_a_form_is_right_in_every_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is found of a form of plain types holds in the next run, and of no other form."""
-    monkeypatch.setattr(Shared, "current", Shared())
+def test_types_come_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule of an op runs for the first call of a form; the verifier finds what it said."""
+    ran: list[str] = []
+    op: Any = OpDef
+    rule = op.type_of
 
-    class Counting(Proofs):
-        def __init__(self) -> None:
-            super().__init__()
-            self.count = 0
+    def counted(self: OpDef[..., Any], o: Operands) -> ir.Type:
+        ran.append(self.name)
+        return rule(self, o)
 
-        def _has_right_type(self, op: Any, call: Any, var: Any) -> bool:
-            self.count += 1
-            return super()._has_right_type(op, call, var)
-
-    def looks(*stmts: ir.Stmt) -> int:
-        proofs = Counting()
-        assert look(function([X, N], *stmts), proofs).left == []
-        return proofs.count
-
-    def forms(rows: int) -> list[ir.Stmt]:
-        one = let("one", BLOCK.load(X, [N, rows], [rows, 8]))
-        flag = ir.create_op_call("system.bar_all", [], {})
-        return [one, let("two", BLOCK.muls(one.var, 2.5)), ir.EvalStmt(flag)]
-
-    assert [looks(*forms(rows)) for rows in (8, 8, 16, 8)] == [3, 0, 2, 0]
-    # A size that is computed belongs to its program.
-    computed = let("t", BLOCK.load(X, [0, 0], [N, 8]))
-    assert [looks(computed) for _ in range(2)] == [1, 1]
-    twin = copy_with(computed.value, {"type": T8})
-    assert len(messages(program(function([X, N], assign(var("t", T8), twin))))) == 1
-
-
-def test_no_program_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of all that a compilation looks at, the process keeps what stands at no place in a text.
-
-    These are ops, numbers, names and plain types; keywords, lists of constants and flags.
-    """
-    monkeypatch.setattr(Shared, "current", Shared())
-    for seed in range(4):
-        PassManager.get_strategy().run_passes(
-            program(random_kernel(random.Random(seed).randrange, 40))
-        )
-    table = Shared.current
-    assert len(table.forms) > 20
-    assert table.types
-    assert table.alone
-    stack: list[Any] = [*table.forms, *table.numbers]
-    part: Any
-    call: Any
-    for part in table.kept:
-        if isinstance(part, ir.Type):
-            assert unique(part) is part
-            assert all(dim.span.begin_line <= 0 for dim in exprs_of_type(part))
-        elif part.__class__ is tuple:
-            assert all(isinstance(item, ir.ConstInt) for item in part)
-            assert all(item.span.begin_line <= 0 for item in part)
-        else:
-            stack.append(part)
-    for call in table.alone:
-        assert not call.args
-        assert call.span.begin_line <= 0
-        stack += [call.op, call.kwargs]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, tuple):
-            stack += item
-        elif isinstance(item, Mapping):
-            stack += (*item, *item.values())
-        else:
-            assert isinstance(
-                item, int | float | str | type | ir.Op | ir.DataType | Enum | None
-            ) or (item is ir.UnknownType.get())
+    monkeypatch.setattr(op, "type_of", counted)
+    call_forms.FORMS.clear()
+    one = let("one", BLOCK.load(X, [N, 8], [8, 8]))
+    two = let("two", BLOCK.muls(one.var, 2.5))
+    for _ in range(2):
+        assert look(function([X, N], one, two), VerificationCache()).left == []
+        assert ran == ["block.load", "block.muls"]
+    # A size that is computed is another one in each program.
+    for size in (N, M):
+        ran.clear()
+        assert left_of(let("t", BLOCK.load(X, [0, 0], [size, 8]))) == []
+        assert ran == ["block.load"]
 
 
 def test_a_full_table_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """It never grows beyond its bound, and what is found does not depend on it."""
-    monkeypatch.setattr(Shared, "current", Shared())
-    monkeypatch.setattr(proofs_module, "MOST_SHARED", 12)
-    first = Shared.current
+    call_forms.FORMS.clear()
+    monkeypatch.setattr(call_forms, "MOST_FORMS", 4)
+    sizes: list[int] = []
     for rows in range(8, 80, 8):
         one = var("one", tile(rows, 8))
         sound = let("t", BLOCK.muls(one, float(rows)))
@@ -258,12 +210,9 @@ def test_a_full_table_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found == [
             f"variable 'u' is a Tile[[4, 8], FP32], its value is a Tile[[{rows}, 8], FP32]"
         ]
-        assert len(Shared.current.forms) <= 12
-        assert len(Shared.current.numbers) <= 12
-        assert len(Shared.current.types) <= 12
-        assert len(Shared.current.ids) <= 12
-        assert len(Shared.current.kept) <= 24
-    assert Shared.current is not first
+        sizes.append(len(call_forms.FORMS))
+    assert max(sizes) <= 4
+    assert sizes != sorted(sizes)  # it began anew
 
 
 # --------------------------------------------------------------------------------------------
@@ -316,12 +265,12 @@ BROKEN: dict[str, tuple[Callable[[], ir.Stmt], str]] = {
 def test_a_broken_statement_beside_a_proved_one(broken: str, order: int) -> None:
     """It is found, before and after the right one, also when that was proved before."""
     make, wanted = BROKEN[broken]
-    proofs = Proofs()
-    assert messages(whole(GOOD), proofs) == []
+    cache = VerificationCache()
+    assert messages(whole(GOOD), cache) == []
     both = [GOOD, make()][::order]
     for _ in range(2):
-        assert wanted in messages(whole(*both), proofs)
-    assert messages(whole(GOOD), proofs) == []
+        assert wanted in messages(whole(*both), cache)
+    assert messages(whole(GOOD), cache) == []
 
 
 def test_constants_of_equal_value() -> None:
@@ -330,7 +279,7 @@ def test_constants_of_equal_value() -> None:
     right: Any = scaled.value
     wrong = copy_with(right, {"args": (A, ir.ConstInt(2, ir.FP32))})
     assert right.args[1].type is wrong.args[1].type
-    assert messages(whole(scaled, let("u", wrong)), Proofs()) == [
+    assert messages(whole(scaled, let("u", wrong)), VerificationCache()) == [
         "the integer constant 2 has element type fp32"
     ]
 
@@ -340,9 +289,9 @@ def test_computed_sizes_are_part_of_the_type() -> None:
     right = let("t", BLOCK.load(X, [N, 0], [N, 64]))
     elsewhere = let("u", BLOCK.load(X, [M, M + 1], [N, 64]))
     other: Any = BLOCK.load(X, [N, 0], [M, 64])
-    proofs = Proofs()
-    assert messages(whole(right, elsewhere), proofs) == []
-    [message] = messages(whole(let("v", copy_with(other, {"type": right.var.type}))), proofs)
+    cache = VerificationCache()
+    assert messages(whole(right, elsewhere), cache) == []
+    [message] = messages(whole(let("v", copy_with(other, {"type": right.var.type}))), cache)
     assert message.startswith("block.load gives a pl.Tile[[m, 64], pl.FP32")
 
 
@@ -355,12 +304,12 @@ def test_types_that_are_equal_only_in_numbers() -> None:
         ir.TensorType(T8.shape, ir.FP32),
     )
     for other in others:
-        proofs = Proofs()
-        assert messages(whole(GOOD), proofs) == []
+        cache = VerificationCache()
+        assert messages(whole(GOOD), cache) == []
         operand = var("o", other)
         stmt = assign(var("t", T8), copy_with(add, {"args": (A, operand)}))
         broken = program(function([A, operand], stmt))
-        assert [d.rule_name for d in verified(broken, proofs)] == ["TypeCheck"]
+        assert [d.rule_name for d in verified(broken, cache)] == ["TypeCheck"]
 
 
 def test_keywords_that_are_one_object() -> None:
@@ -371,11 +320,11 @@ def test_keywords_that_are_one_object() -> None:
         {"set_pipe": ir.PipeType.V, "wait_pipe": ir.PipeType.S, "event_id": 1},
     )
     bar: Any = ir.create_op_call("system.bar_all", [], {})
-    proofs = Proofs()
-    assert messages(whole(ir.EvalStmt(flag)), proofs) == []
+    cache = VerificationCache()
+    assert messages(whole(ir.EvalStmt(flag)), cache) == []
     loud = copy_with(bar, {"kwargs": flag.kwargs})
     typed = copy_with(flag, {"type": T4})
-    assert messages(whole(ir.EvalStmt(loud), ir.EvalStmt(typed)), proofs) == [
+    assert messages(whole(ir.EvalStmt(loud), ir.EvalStmt(typed)), cache) == [
         "system.bar_all has no keyword 'set_pipe'",
         "system.sync_src gives a pl.UnknownType, the call says pl.Tile[[4, 8], pl.FP32]",
     ]
@@ -390,10 +339,10 @@ def test_memory_that_an_op_does_not_take() -> None:
     def added(a: ir.Var, b: ir.Var) -> list[str]:
         call = copy_with(ADDED, {"args": (a, b)})
         found = program(function([a, b], assign(var("t", T8), call)))
-        return messages(found, proofs)
+        return messages(found, cache)
 
-    proofs = Proofs()
-    assert messages(whole(GOOD), proofs) == []
+    cache = VerificationCache()
+    assert messages(whole(GOOD), cache) == []
     vec, mat = placed(ir.MemorySpace.Vec, "v"), placed(ir.MemorySpace.Mat, "m")
     assert added(vec, placed(ir.MemorySpace.Vec, "w")) == []
     [message] = added(vec, mat)
@@ -407,14 +356,14 @@ def test_memory_that_an_op_does_not_take() -> None:
 
 def test_memory_of_a_tile_in_an_earlier_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """A type that an earlier program had in another memory is, without a place, not in that one."""
-    monkeypatch.setattr(Shared, "current", Shared())
+    call_forms.FORMS.clear()
     plain: Any = unique(T8)
     in_left = with_memref(plain, ir.MemRef(ir.MemorySpace.Left, 0, 256))
     a, b, c = var("a", plain), var("b", plain), var("c", in_left)
-    assert messages(program(function([c])), Proofs()) == []
-    assert messages(program(function([a, b], let("t", BLOCK.add(a, b)))), Proofs()) == []
+    assert messages(program(function([c])), VerificationCache()) == []
+    assert messages(program(function([a, b], let("t", BLOCK.add(a, b)))), VerificationCache()) == []
     wrong = assign(var("t", plain), ir.Call(BLOCK.add(a, b).op, [c, c], plain))
-    assert messages(program(function([c], wrong)), Proofs()) == [
+    assert messages(program(function([c], wrong)), VerificationCache()) == [
         "pl.add takes c from Vec memory, it is in Left"
     ]
 
@@ -428,10 +377,10 @@ def test_a_callee_of_another_signature() -> None:
         value = var("v", result)
         return function([var("p", kind)], ir.ReturnStmt([value]), name="g", results=[result])
 
-    proofs = Proofs()
+    cache = VerificationCache()
 
     def found(*functions: ir.Function) -> list[str]:
-        diagnostics = verified(program(caller, *functions), proofs)
+        diagnostics = verified(program(caller, *functions), cache)
         return [d.message for d in diagnostics if d.rule_name != "SSAVerify"]
 
     assert found(callee(T8, T8)) == []
@@ -449,28 +398,28 @@ def test_variables_that_are_defined_elsewhere() -> None:
     """A proved statement that reads what its program does not define, or defines it twice."""
     first = let("c", BLOCK.add(A, B))
     second = let("d", BLOCK.mul(first.var, B))
-    proofs = Proofs()
-    assert messages(whole(first, second), proofs) == []
-    assert messages(whole(second, first), proofs) == ["variable 'c' is read without a definition"]
-    assert messages(whole(first, second, first), proofs) == [
+    cache = VerificationCache()
+    assert messages(whole(first, second), cache) == []
+    assert messages(whole(second, first), cache) == ["variable 'c' is read without a definition"]
+    assert messages(whole(first, second, first), cache) == [
         "variable 'c' is assigned a second time"
     ]
     assert (
-        messages(program(function([A, X, N, M], first, second)), proofs)
+        messages(program(function([A, X, N, M], first, second)), cache)
         == ["variable 'b' is read without a definition"] * 2
     )
     loop = ir.ForStmt(var("i"), 0, 4, 1, [], ir.SeqStmts([first]), [])
-    assert messages(whole(loop, second), proofs) == ["variable 'c' is read where it is not known"]
-    assert messages(whole(first, second), proofs) == []
+    assert messages(whole(loop, second), cache) == ["variable 'c' is read where it is not known"]
+    assert messages(whole(first, second), cache) == []
 
 
 def test_a_return_under_another_signature() -> None:
     """What a function returns is compared with what this function is to return."""
     result = let("c", BLOCK.add(A, B))
     body = result, ir.ReturnStmt([result.var])
-    proofs = Proofs()
-    assert messages(program(function([A, B], *body, results=[T8])), proofs) == []
-    assert messages(program(function([A, B], *body, results=[T4])), proofs) == [
+    cache = VerificationCache()
+    assert messages(program(function([A, B], *body, results=[T8])), cache) == []
+    assert messages(program(function([A, B], *body, results=[T4])), cache) == [
         "the result of f is a Tile[[4, 8], FP32], what it returns is a Tile[[8, 8], FP32]"
     ]
 
@@ -479,9 +428,9 @@ def test_one_function_in_two_programs() -> None:
     """The very function is looked at again where it stands beside others."""
     stmt = ir.EvalStmt(ir.Call(ir.GlobalVar("g"), [A]))
     caller, empty = function([A], stmt, name="z"), function([A], name="g")
-    proofs = Proofs()
-    assert messages(program(caller, empty), proofs) == []
-    assert messages(program(caller, function([], name="g")), proofs) == [
+    cache = VerificationCache()
+    assert messages(program(caller, empty), cache) == []
+    assert messages(program(caller, function([], name="g")), cache) == [
         "g takes 0 arguments, got 1"
     ]
 
@@ -526,16 +475,16 @@ def mutated(rng: random.Random, body: list[Any]) -> list[Any]:
 @settings(max_examples=40, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 20))
 def test_random_mutants(rng: random.Random, size: int) -> None:
-    """With the proofs of all programs before, each rule finds the same as without any."""
+    """With the cache of all programs before, each rule finds the same as without any."""
     kernel = random_kernel(rng.randrange, size)
-    current, proofs = program(kernel), Proofs()
+    current, cache = program(kernel), VerificationCache()
     for _, make in PIPELINES[OptimizationStrategy.Default]:
         current = make().run(current)
-        assert verified(current, proofs) == []
+        assert verified(current, cache) == []
         for each in current.functions_:
             for _ in range(3):
                 body = mutated(rng, list(statements(each.body)))
                 broken = current.with_functions([each.with_body(ir.SeqStmts(body))])
                 for rule in RULES:
                     wanted = list(RULES[rule](broken, Distrust()))
-                    assert list(RULES[rule](broken, proofs)) == wanted
+                    assert list(RULES[rule](broken, cache)) == wanted

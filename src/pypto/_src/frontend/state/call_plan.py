@@ -1,0 +1,174 @@
+"""How the front end puts together calls of a form that it met before.
+
+Which op of a name is meant, and how the arguments of a call become operands and keywords, follow
+from the form of the call as it is written (`ir.call_forms`). So the first call of a form is built
+by the op, and tells how to put together the others.
+
+Knows nothing of syntax, names or errors: what an op refuses is never a form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import is_
+from typing import Any, Final, TypeAlias, cast
+
+from pypto._src.diagnostics import UNKNOWN_SPAN, Span
+from pypto._src.ir.array_types import TileType
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, MakeTuple
+from pypto._src.ir.opdef import ATTR, OpDef, op_of
+from pypto._src.ir.unchecked import checked_call, checked_float, checked_int, checked_tuple
+
+Key: TypeAlias = tuple[Any, ...]
+Maker: TypeAlias = Callable[[Sequence[Any], Span], Expr]
+"""Returns an operand, from the arguments of a call and its place."""
+
+
+class _Other(Exception):
+    """Calls of this form are not put together by what they have in common."""
+
+
+class CallPlan:
+    """What calls of one form are made of."""
+
+    __slots__ = (
+        "has_effect",
+        "is_plain",
+        "keywords",
+        "on_tiles",
+        "op",
+        "sources",
+        "type",
+        "unplaced",
+    )
+
+    def __init__(self, made: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        used: Any = made.op
+        self.op = used
+        self.keywords = made.kwargs
+        self.type = made.type
+        self.has_effect = bool(used.writes) or used.view_of is not None
+        # True if an operand may be in a memory that the op does not take it from.
+        self.unplaced = used.placed and _is_unplaced(used, made)
+        self.on_tiles = used.level == "block"
+        # What each operand is: the number of an argument, or what makes it. Nothing if only the op
+        # can build the call.
+        self.sources = _sources(made, args, kwargs)
+        self.is_plain = self.sources.__class__ is range  # they are the positional arguments
+
+    def call(self, args: Sequence[Any], kwargs: Mapping[str, Any], span: Span) -> Call | None:
+        """Return another call of this form, None if only the op itself can build it."""
+        if self.is_plain:
+            return checked_call(self.op, tuple(args), self.keywords, self.type, span)
+        if not self.sources:
+            return None
+        values = [*args, *kwargs.values()] if kwargs else args
+        operands: list[Any] = []
+        for source in self.sources:
+            operands.append(values[source] if source.__class__ is int else source(values, span))
+        return checked_call(self.op, tuple(operands), self.keywords, self.type, span)
+
+
+def _sources(made: Call, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+    """Return where the operands of a call come from, nothing if that is unknown."""
+    operands = made.args
+    if len(operands) == len(args) and all(map(is_, operands, args)):
+        return range(len(args))
+    op = op_of(made)
+    assert op is not None
+    values = [*args, *kwargs.values()] if kwargs else args
+    found: list[int | Maker] = []
+    try:
+        for operand, place in zip(operands, _places(op, operands, args, kwargs), strict=True):
+            value: Any = None if place is None else values[place]
+            if value is operand and place is not None:
+                found.append(place)
+            elif isinstance(value, list | tuple) and isinstance(operand, MakeTuple):
+                found.append(_of_list(place, cast("Sequence[Any]", value), operand))
+            elif isinstance(value, Expr):
+                return ()
+            else:
+                found.append(_again(operand, made.span))
+    except _Other:
+        return ()
+    return tuple(found)
+
+
+def _places(
+    op: OpDef[..., Any],
+    operands: Sequence[Expr],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> list[int | None]:
+    """Return which argument each operand was given by, None for what was left out."""
+    count = len(args)
+    if count == len(operands) == 2 and operands[0] is args[1] and operands[1] is not args[1]:
+        return [1, 0]  # a number stood first
+    named = {name: count + at for at, name in enumerate(kwargs)}
+    return [
+        at if at < count else named.get(param.name)
+        for at, param in enumerate(op.params)
+        if param.kind != ATTR
+    ]
+
+
+def _is_unplaced(op: OpDef[..., Any], made: Call) -> bool:
+    """True if an operand may live in a memory that the op does not take it from."""
+    for index, spaces in op.operand_spaces(made.kwargs).items():
+        kind = made.args[index].type
+        known = isinstance(kind, TileType) and (kind.tile_view or kind.memref)
+        if not known and MemorySpace.Vec not in spaces:
+            return True
+    return False
+
+
+def _again(operand: Expr, span: Span) -> Maker:
+    """Return what makes an operand that all calls of a form have, each at its own place."""
+    if isinstance(operand, ConstInt) and operand.span is span:
+        integer, kind = operand.value, operand.type
+        return lambda _, place: checked_int(integer, kind, place)
+    if isinstance(operand, ConstFloat) and operand.span is span:
+        value, kind = operand.value, operand.type
+        return lambda _, place: checked_float(value, kind, place)
+    if isinstance(operand, MakeTuple) and _stand_nowhere(operand.elements):
+        elements, kind = operand.elements, operand.type
+        return lambda _, place: checked_tuple(elements, kind, place)
+    if isinstance(operand, Call) and operand.span is span:  # the scratch tile that was left out
+        parts = [_again(arg, span) for arg in operand.args]
+        op, keywords, result = operand.op, operand.kwargs, operand.type
+        return lambda values, place: checked_call(
+            op, tuple([part(values, place) for part in parts]), keywords, result, place
+        )
+    raise _Other
+
+
+def _of_list(place: Any, given: Sequence[Any], operand: MakeTuple) -> Maker:
+    """Return what makes a list operand: its numbers stay, its expressions are those of a call."""
+    elements, kind = operand.elements, operand.type
+    if _NUMBERS.issuperset(map(type, given)) and _stand_nowhere(elements):
+        return lambda _, span: checked_tuple(elements, kind, span)
+    pairs = list(zip(given, elements, strict=True))
+    own = [at for at, (item, element) in enumerate(pairs) if item is element]
+    numbers = [None if item is element else element for item, element in pairs]
+    if not _stand_nowhere([number for number in numbers if number is not None]):
+        raise _Other
+
+    def make(values: Sequence[Any], span: Span) -> Expr:
+        items: list[Any] = numbers.copy()
+        for at in own:
+            items[at] = values[place][at]
+        return checked_tuple(tuple(items), kind, span)
+
+    return make
+
+
+def _stand_nowhere(items: Sequence[Expr]) -> bool:
+    """True for constants that are at no place of a text, and so the same in all calls."""
+    for item in items:
+        if item.__class__ is not ConstInt or item.span is not UNKNOWN_SPAN:
+            return False
+    return True
+
+
+_NUMBERS: Final = frozenset({int})

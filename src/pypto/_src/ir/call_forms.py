@@ -1,0 +1,194 @@
+"""What calls of one form share: one table for the process.
+
+A long kernel has thousands of calls and a few dozen forms of them. The form of a call is its op,
+the types of its operands, the constants among these, and its keywords. Which type the call has
+follows from it, whatever program it stands in; so does how the front end gets from the arguments of
+a call to its operands. So each is found for the first call of a form, and holds for the others.
+
+The table is bounded and begins anew when it is full. A form keeps the objects that its key names by
+their ids: ops, types, and variables that are sizes. Nothing else of a program is in it, no
+statement and no span. Knows nothing of the rules that give types, nor of what is hung on a form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import NoneType
+from typing import Any, Final, TypeAlias
+
+from pypto._src.dtypes import DataType
+from pypto._src.ir.array_types import ShapedType
+from pypto._src.ir.enums import MemorySpace, PipeType
+from pypto._src.ir.exprs import (
+    CONSTANTS,
+    BinaryExpr,
+    Call,
+    ConstInt,
+    Expr,
+    IterArg,
+    MakeTuple,
+    TupleGetItemExpr,
+    UnaryExpr,
+    Var,
+)
+from pypto._src.ir.types import ScalarType, TupleType, Type, scalar_type
+
+Key: TypeAlias = tuple[Any, ...]
+
+PLAIN_KEYWORDS: Final = frozenset({bool, int, float, str, DataType, MemorySpace, PipeType})
+"""What keywords hold that are known by their class and value."""
+
+MOST_FORMS: Final = 4096
+"""How many forms the process keeps."""
+
+
+class CallForm:
+    """What the calls of one form share."""
+
+    __slots__ = ("_kept", "plan", "type")
+
+    def __init__(self, kind: Type, kept: object) -> None:
+        self.type = kind
+        self.plan: Any = None
+        """What the front end knows of calls that are written so; see `frontend.state.call_plan`."""
+        self._kept = kept
+
+
+FORMS: Final[dict[Key, CallForm]] = {}
+"""The forms by their keys; see `key_of`."""
+
+
+def keep(key: Key, kind: Type, op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallForm:
+    """Take in a form, whose calls have the type ``kind``; the others are what ``key`` is of."""
+    if len(FORMS) >= MOST_FORMS:
+        FORMS.clear()
+    form = FORMS[key] = CallForm(kind, _named(op, args, kwargs))
+    return form
+
+
+def key_of(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key | None:
+    """Return what identifies the form of a call, None if more of it may matter.
+
+    ``args`` are the operands of a call, or the arguments that a user gives: expressions, numbers
+    and lists. ``op`` may be a name that stands for several ops.
+    """
+    parts: list[Any] = [id(op)]
+    for value in args:
+        cls = value.__class__
+        if cls is Var:  # most are, or lists of numbers
+            parts.append(id(value.type))
+            continue
+        if cls is list and _NUMBERS.issuperset(map(type, value)):
+            parts.append(tuple(value))
+            continue
+        part = _part_of(op, len(parts) - 1, value)
+        if part is None:
+            return None
+        parts.append(part)
+    for name, value in kwargs.items():
+        part = _part_of(op, name, value)
+        if part is None:
+            return None
+        parts.append(name)
+        parts.append(part)
+    return tuple(parts)
+
+
+def _part_of(op: Any, at: int | str, value: Any) -> object:
+    """Return what the form of a call has of an argument, None if it is not known."""
+    cls = value.__class__
+    if cls is list or cls is tuple:
+        return list_part(op, at, value)
+    if cls is MakeTuple:
+        return list_part(op, at, value.elements)
+    if cls is float and value == 0.0:
+        return cls, str(value)  # zeros of both signs are equal
+    if cls in _LITERALS:
+        return cls, value
+    if cls is Var or cls is IterArg:
+        return id(value.type)
+    if cls in _SINGLETONS:
+        return id(value)
+    if isinstance(value, Expr):
+        part = constant_part(value)
+        return _computed(value) if part is None else part
+    return None
+
+
+def constant_part(value: Any) -> Key | None:
+    """Return what a form has of a constant or a list of integer constants, None of all else."""
+    if value.__class__ is MakeTuple:
+        items: Sequence[Any] = value.elements
+        if not _INTEGERS.issuperset(map(type, items)):
+            return None
+        return tuple([i.value if i.type is _INDEX else (i.value, id(i.dtype)) for i in items])
+    if value.__class__ in CONSTANTS:
+        number = value.value or str(value.value)  # zeros of both signs are equal
+        return value.__class__, number, id(value.dtype)
+    return None
+
+
+def list_part(op: Any, at: int | str, items: Sequence[Any]) -> Key | None:
+    """Return what a form has of a list of numbers and scalars.
+
+    A size is in the type of the result, and so part of the form; a computed offset is not.
+    """
+    if _NUMBERS.issuperset(map(type, items)):
+        return tuple(items)
+    parts: list[Any] = []
+    for item in items:
+        cls = item.__class__
+        if cls is int:
+            parts.append(item)
+        elif cls is ConstInt:
+            parts.append(item.value if item.type is _INDEX else (item.value, id(item.dtype)))
+        elif not isinstance(item, Expr) or not isinstance(item.type, ScalarType):
+            return None
+        elif at in op.offsets:
+            parts.append((id(item.type.dtype),))
+        elif cls is Var:
+            parts.append((id(item), id(item)))
+        else:
+            return None
+    return tuple(parts)
+
+
+def _computed(value: Expr) -> Key | None:
+    """Return what a form has of an operand that is neither variable nor constant."""
+    kind = value.type
+    if isinstance(value, Call):
+        op: Any = value.op
+        if not hasattr(op, "space_of"):  # a function of the program
+            return None
+        # The memory of a tile follows from the op that makes it.
+        space = op.space_of(value).value if isinstance(kind, ShapedType) else None
+        return id(kind), id(op), space
+    if isinstance(value, BinaryExpr | UnaryExpr | TupleGetItemExpr):
+        return None if isinstance(kind, TupleType) else (id(kind),)
+    return None
+
+
+def _named(op: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[object]:
+    """Return what `key_of` names by ids."""
+    found: list[object] = [op]
+    for at, value in (*enumerate(args), *kwargs.items()):
+        items: Sequence[Any] = ()
+        if value.__class__ is MakeTuple:
+            items = value.elements
+        elif value.__class__ is list or value.__class__ is tuple:
+            items = value
+        elif isinstance(value, Expr):
+            found.append(value.type)
+            if isinstance(value, Call):
+                found.append(value.op)
+        for item in items:
+            if item.__class__ is Var and at not in op.offsets:
+                found.append(item)
+    return found
+
+
+_INDEX: Final = scalar_type(DataType.INDEX)
+_NUMBERS: Final = frozenset({int})
+_INTEGERS: Final = frozenset({ConstInt})
+_LITERALS: Final = frozenset({bool, int, float, str, NoneType})
+_SINGLETONS: Final = frozenset({DataType, MemorySpace, PipeType})
