@@ -1,6 +1,7 @@
 """Regions, launches, tasks, spliced functions: what programs with them compute."""
 
-# pyright: reportArgumentType=false
+# pyright: reportArgumentType=false, reportCallIssue=false
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 # A value of a region is a tile that authors call a tensor: ops that take tiles alone take it.
 
 from __future__ import annotations
@@ -203,3 +204,53 @@ def test_loops_of_regions(target: Any) -> None:
     loops(x, out)
     factors = np.repeat(np.float32([2, 3]), 64)
     assert np.allclose(out, (x + 1) * factors + 1, rtol=1e-6)
+
+
+def test_products(target: Any) -> None:
+    """Products in regions: transposed, added up in loops, in parts of K, beside vector work."""
+    rows, inner, columns = 32, 1024, 256
+
+    @pl.jit(target=target)
+    def gemm(
+        x: pl.Tensor[[rows, inner], pl.BF16],
+        w: pl.Tensor[[columns, inner], pl.BF16],
+        y: pl.Out[pl.Tensor[[rows, columns], pl.BF16]],
+        e: pl.Out[pl.Tensor[[rows, columns], pl.FP32]],
+        z: pl.Out[pl.Tensor[[rows, 128], pl.FP32]],
+    ):
+        for block in pl.spmd(columns // 64, name_hint="gemm"):
+            n0 = block * 64
+            acc = pl.create_tensor([rows, 64], dtype=pl.FP32)
+            for kb in pl.pipeline(0, inner, 128, stage=2):
+                part = x[:, kb : kb + 128]
+                weights = w[n0 : n0 + 64, kb : kb + 128]
+                if kb == 0:
+                    acc = pl.matmul(part, weights, b_trans=True, out_dtype=pl.FP32)
+                else:
+                    acc = pl.matmul_acc(acc, part, weights, b_trans=True)
+            y[:, n0 : n0 + 64] = acc
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="mixed"):
+            for block in pl.range(columns // 64):
+                n0 = block * 64
+                s = pl.matmul(x, w[n0 : n0 + 64, :], b_trans=True, out_dtype=pl.FP32)
+                e[:, n0 : n0 + 64] = pl.exp(pl.mul(s, 0.01))
+        with pl.at(level=pl.Level.CORE_GROUP, name_hint="chain"):
+            acc = pl.create_tensor([rows, 128], dtype=pl.FP32)
+            for kb in pl.range(2):
+                p = pl.cast(e[:, kb * 64 : kb * 64 + 64], pl.BF16)
+                v = w[kb * 64 : kb * 64 + 64, 0:128]
+                acc = pl.matmul_acc(acc, p, v, init_cond=kb == 0)
+            z[:] = pl.add(acc, 1.0)
+        return y, e, z
+
+    bf16 = pl.BF16.numpy
+    x, w = (RNG.normal(size=s).astype(bf16) for s in ((rows, inner), (columns, inner)))
+    y, e = np.zeros((rows, columns), bf16), np.zeros((rows, columns), np.float32)
+    z = np.zeros((rows, 128), np.float32)
+    both_texts(gemm, x, w, y, e, z)
+    gemm(x, w, y, e, z)
+    exact = x.astype(np.float64) @ w.astype(np.float64).T
+    assert np.allclose(y.astype(np.float64), exact, rtol=2**-8, atol=1e-3)
+    assert np.allclose(e, np.exp(exact * 0.01), rtol=1e-5)
+    wanted = e[:, :128].astype(bf16).astype(np.float64) @ w[:128, :128].astype(np.float64) + 1
+    assert np.allclose(z, wanted, rtol=1e-4, atol=1e-4)

@@ -88,6 +88,21 @@ def core_type(function: Function) -> CoreType:
     Raises:
         ValueError: the kernel has both matrix and vector work, which no single core does.
     """
+    found = _core_types(function)
+    if len(found) > 1:
+        raise ValueError(
+            f"kernel {function.name!r} mixes matrix and vector work, which no single core does"
+        )
+    return min(found, default=CoreType.VECTOR)
+
+
+def native_core_type(function: Function) -> CoreType:
+    """Return the core as which this machine runs a kernel: CUBE if it has both kinds of work."""
+    return min(_core_types(function), default=CoreType.VECTOR)
+
+
+def _core_types(function: Function) -> set[CoreType]:
+    """Return the cores whose work a kernel has."""
     pipes: set[PipeType | None] = set()
     known: set[Op] = set()  # the ops that have one pipe or none, whatever the call
     stmts: Any = stmts_in(function.body)
@@ -105,9 +120,9 @@ def core_type(function: Function) -> CoreType:
             pipes.add(form.pipe_of(call))
             if form is op and (form.pipe is not None or form.pipe_rule is None):
                 known.add(op)
-    cube = bool(pipes & {PipeType.M, PipeType.MTE1, PipeType.FIX})
-    if cube and PipeType.V in pipes:
-        raise ValueError(
-            f"kernel {function.name!r} mixes matrix and vector work, which no single core does"
-        )
-    return CoreType.CUBE if cube else CoreType.VECTOR
+    found: set[CoreType] = set()
+    if pipes & {PipeType.M, PipeType.MTE1, PipeType.FIX}:
+        found.add(CoreType.CUBE)
+    if PipeType.V in pipes:
+        found.add(CoreType.VECTOR)
+    return found

@@ -15,7 +15,9 @@ from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.calls import op_call
+from pypto._src.frontend.syntax.region_products import in_vector_memory, matmul, matmul_acc
 from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import ConstInt, Expr, const_value
 from pypto._src.ir.opdef import TENSOR, OpDef
 from pypto._src.ops import layout, memory, tensor
@@ -33,7 +35,7 @@ def call(
     node: ast.Call,
 ) -> Any:
     """Return the call of an op in a region."""
-    name = callee.name if isinstance(callee, Unified) else callee.python_name
+    name = _name_of(callee)
     handler = _HANDLERS.get(name)
     if handler is not None:
         made = handler(ctx, args, kwargs, node)
@@ -42,8 +44,8 @@ def call(
     form = _on_tiles(name, callee)
     if form is None or _takes_tensors(form):
         return op_call(ctx, callee, args, kwargs, node)
-    loaded = [loaded_whole(ctx, arg, node) for arg in args]
-    named = {key: loaded_whole(ctx, value, node) for key, value in kwargs.items()}
+    loaded = [as_operand(ctx, arg, node) for arg in args]
+    named = {key: as_operand(ctx, value, node) for key, value in kwargs.items()}
     return op_call(ctx, form, loaded, named, node)
 
 
@@ -62,6 +64,11 @@ def _takes_tensors(form: Unified | OpDef[..., Any]) -> bool:
     ops = form.candidates if isinstance(form, Unified) else [form]
     tiles = [op for op in ops if op.level == "block"]
     return bool(tiles) and all(any(p.kind == TENSOR for p in op.params) for op in tiles)
+
+
+def as_operand(ctx: Context, value: Any, node: ast.AST) -> Any:
+    """Return a value as vector ops take it: tensors are loaded, and products."""
+    return in_vector_memory(ctx, loaded_whole(ctx, value, node), node)
 
 
 def loaded_whole(ctx: Context, value: Any, node: ast.AST) -> Any:
@@ -99,7 +106,33 @@ def _create(
     init = given.get("init_value")
     if init is not None:
         return op_call(ctx, memory.full, (given["shape"], given["dtype"], init), {}, node)
-    return op_call(ctx, memory.create_tile, (given["shape"], given["dtype"]), {}, node)
+    words: dict[str, Any] = {}
+    if _is_accumulator(ctx, node):
+        words["target_memory"] = MemorySpace.Acc
+    return op_call(ctx, memory.create_tile, (given["shape"], given["dtype"]), words, node)
+
+
+def _is_accumulator(ctx: Context, node: ast.Call) -> bool:
+    """True if a call gives a value to a name that is a product elsewhere."""
+    names: set[str] = set()
+    products: set[str] = set()
+    for stmt in ast.walk(ctx.node):
+        if isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Call):
+            targets = {target.id for target in stmt.targets if isinstance(target, ast.Name)}
+            if stmt.value is node:
+                names |= targets
+            elif targets and _name_of(ctx.peek(stmt.value.func)) in _PRODUCTS:
+                products |= targets
+    return not names.isdisjoint(products)
+
+
+def _name_of(callee: Any) -> str:
+    if isinstance(callee, Unified):
+        return callee.name
+    return callee.python_name if isinstance(callee, OpDef) else ""
+
+
+_PRODUCTS: Final = frozenset({"matmul", "matmul_acc"})
 
 
 def _slice(
@@ -189,4 +222,6 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "assemble": _assemble,
     memory.get_block_idx.python_name: _block_index,
     tensor.dim.python_name: _dim,
+    "matmul": matmul,
+    "matmul_acc": matmul_acc,
 }

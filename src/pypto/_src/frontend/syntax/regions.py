@@ -26,8 +26,11 @@ from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.frontend.syntax.tasks import TASK, check_deps
 from pypto._src.ir.array_types import ShapedType, TileType, same_dims
 from pypto._src.ir.enums import ForKind, ScopeKind
-from pypto._src.ir.exprs import ConstInt, Expr, Var
-from pypto._src.ir.stmts import ForStmt, ScopeStmt, Stmt
+from pypto._src.ir.exprs import ConstInt, Expr, IterArg, Var
+from pypto._src.ir.stmts import AssignStmt, ForStmt, ScopeStmt, Stmt
+from pypto._src.ir.traversal.mutator import Mutator
+from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
+from pypto._src.ir.traversal.walk import children
 from pypto._src.ir.types import Type, scalar_type
 from pypto._src.ops import memory, tensor
 
@@ -245,19 +248,60 @@ def _region(
     try:
         ctx.run(node.body)
         made = _handed_out(ctx, node, region)
-        stmts = ctx.block
+        stmts = without_unused_loads(ctx.block, region)
     finally:
         ctx.region = names.shadow = None
         ctx.block = outside
         bound = names.close(mark)
     span, shadowed = ctx.span(node), region.shadowed
-    ctx.block += made
+    ctx.block += [*region.before, *made]
     ctx.block.append(ScopeStmt(ScopeKind.InCore, body_of(stmts, span), span))
     for key, var in region.results.items():
         if key in shadowed and shadowed[key] is not var:
             ctx.assign(key, var, node)
         bound[key] = var
     _keep(ctx, {key: value for key, value in bound.items() if key not in shadowed})
+
+
+def without_unused_loads(stmts: list[Stmt], region: Region) -> list[Stmt]:
+    """Return statements without the loads of what only products take: they load it elsewhere."""
+    if not region.loads:
+        return stmts
+    used = set(uses([child for top in stmts for child in _operands(top)]))
+    dead = {loaded.stmt for var, loaded in region.loads.items() if var not in used}
+    if not dead:
+        return stmts
+    return [new for stmt in stmts for new in as_list(_Without(dead).visit(stmt))]
+
+
+def _operands(top: Stmt) -> list[Any]:
+    """Return what is evaluated in a statement, nested ones included."""
+    found: list[Any] = []
+    for stmt in stmts_in(top):
+        own = list(defined_by(stmt))
+        for child in children(stmt):
+            if isinstance(child, IterArg):
+                found.append(child.initValue)
+            elif not isinstance(child, Stmt) and not any(child is var for var in own):
+                found.append(child)
+    return found
+
+
+class _Without(Mutator):
+    """Takes statements away."""
+
+    def __init__(self, dead: set[Stmt]) -> None:
+        super().__init__()
+        self._dead = dead
+
+    def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
+        """Return nothing for a statement that goes."""
+        return [] if stmt in self._dead else stmt
+
+
+def as_list(new: Stmt | list[Stmt]) -> list[Stmt]:
+    """Return what a mutator gave for a statement as a list."""
+    return new if isinstance(new, list) else [new]
 
 
 def _keep(ctx: Context, bound: dict[str, Any]) -> None:

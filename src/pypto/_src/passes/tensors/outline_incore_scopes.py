@@ -21,7 +21,7 @@ from pypto._src.analysis.accesses import alias_bases
 from pypto._src.analysis.stmt_tree import Block, call_of, number, points_in
 from pypto._src.diagnostics import Span
 from pypto._src.errors import PassError
-from pypto._src.ir.array_types import ShapedType, TensorType, exprs_of_type
+from pypto._src.ir.array_types import ShapedType, TensorType, TileType, exprs_of_type
 from pypto._src.ir.enums import CoreType, FunctionType, ParamDirection
 from pypto._src.ir.exprs import Call, Expr, GlobalVar, IterArg, TupleGetItemExpr, Var
 from pypto._src.ir.fresh_names import NewNames
@@ -202,8 +202,12 @@ class _Outliner(Mutator):
     def _stretches(self, body: Sequence[Stmt], outside: set[Var]) -> list[_Stretch]:
         """Return the statements of a scope by where they run, in order."""
         cores = {core for stmt in body if (core := _core(stmt)) is not None}
-        before, rest, after = _for_host(body, outside, every=len(cores) > 1)
-        parts = _by_core(rest) if len(cores) > 1 else [rest] if rest else []
+        splits = len(cores) > 1
+        before, rest, after = _for_host(body, outside, every=splits)
+        parts = _by_core(rest) if splits else []
+        if not splits or _hand_tiles_on(parts):
+            before, rest, after = _for_host(body, outside, every=False)
+            parts = [rest] if rest else []
         out = [_Stretch(before, True), *(_Stretch(p, False) for p in parts), _Stretch(after, True)]
         return [stretch for stretch in out if stretch.stmts]
 
@@ -426,6 +430,30 @@ def _by_core(body: Sequence[Stmt]) -> list[list[Stmt]]:
         current = current or core
         parts[-1].append(stmt)
     return parts
+
+
+def _hand_tiles_on(parts: Sequence[Sequence[Stmt]]) -> bool:
+    """True if a tile of one stretch is used in another: only tensors get from core to core.
+
+    Then the scope becomes one kernel with both kinds of work.
+    """
+    if any(_core_count(stmt) > 1 for part in parts for stmt in part):
+        return True
+    for index, part in enumerate(parts):
+        tiles = {var for var in _defined_in(part) if isinstance(var.type, TileType)}
+        later = {var for other in parts[index + 1 :] for var in _used_by(other)}
+        if not tiles.isdisjoint(later):
+            return True
+    return False
+
+
+def _core_count(stmt: Stmt) -> int:
+    """Return how many cores the work on tiles in a statement wants, nested statements included."""
+    from pypto._src.ops.conversion import core_of
+
+    calls = [node for each in _with_nested(stmt) for node in _calls_of(each)]
+    on_tiles = [c for c in calls if (op := op_of(c)) is not None and op.level == "block"]
+    return len({core for call in on_tiles if (core := core_of(call)) is not None})
 
 
 def _copying_core(stmt: Stmt, makers: Mapping[Var, CoreType | None]) -> CoreType | None:

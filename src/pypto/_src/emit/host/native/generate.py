@@ -39,7 +39,7 @@ from pypto._src.ir.exprs import (
     const_value,
 )
 from pypto._src.ir.opdef import OpDef, op_of
-from pypto._src.ir.roles import Role, core_type, role
+from pypto._src.ir.roles import Role, native_core_type, role
 from pypto._src.ir.stmts import (
     AssignStmt,
     EvalStmt,
@@ -512,7 +512,7 @@ class _Host:
     def _task(self, call: Call, callee: Function) -> list[str]:
         """Write a task; return the tensors that the call's results are."""
         number = self.file.kernels.setdefault(callee.name, len(self.file.kernels))
-        worker = WORKERS[core_type(callee)]
+        worker = WORKERS[native_core_type(callee)]
         params = self.names.fresh(f"params_t{self.file.tasks}")
         self.line(f"// Task {self.file.tasks}: {comment_text(callee.name)}")
         self.file.tasks += 1
