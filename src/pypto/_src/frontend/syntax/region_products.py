@@ -19,7 +19,7 @@ from pypto._src.frontend.state.messages import describe, spell_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType, TileType, same_dims, static_shape, valid_part
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.exprs import Add, Call, ConstInt, Expr, MakeTuple, Var
+from pypto._src.ir.exprs import Add, Call, ConstInt, Expr, MakeTuple, Var, binary
 from pypto._src.ir.stmts import AssignStmt, IfStmt, YieldStmt, seq
 from pypto._src.ops import matmul as products
 from pypto._src.ops import memory, tensor
@@ -81,7 +81,9 @@ def _plus(begin: Any, start: int) -> Any:
         return begin
     if isinstance(begin, int):
         return begin + start
-    return begin.value + start if isinstance(begin, ConstInt) else Add(begin, ConstInt(start))
+    return (
+        begin.value + start if isinstance(begin, ConstInt) else binary(Add, begin, ConstInt(start))
+    )
 
 
 def _assigned(ctx: Context, value: Expr) -> Var:
