@@ -12,6 +12,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from pypto._src.run.shield import Abandoned, current, shielded
 from pypto._src.run.toolchain import Toolchain
 from tests.natively import compiler
 
@@ -75,6 +77,40 @@ def test_interrupt_ends_a_kernel(name: str) -> None:
         "changed": name == "rows",
         "handler": True,
     }
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals are of processes")
+def test_signal_to_another_thread_ends_a_wait() -> None:
+    """The system may give Ctrl-C to any thread; the main one looks while a compilation runs."""
+    has_begun = threading.Event()
+    ends: list[str] = []
+
+    def work() -> None:
+        has_begun.set()
+        until = time.monotonic() + 20.0
+        try:
+            while time.monotonic() < until:
+                current().check()
+                time.sleep(0.01)
+            ends.append("by itself")
+        except Abandoned:
+            ends.append("abandoned")
+            raise
+
+    def send() -> None:
+        has_begun.wait()
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    thread = threading.Thread(target=send)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            shielded(work)
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+    assert ends == ["abandoned"]
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

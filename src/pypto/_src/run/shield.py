@@ -18,6 +18,11 @@ _CLEARING_S: Final = 10.0
 """An interrupted work has so long to remove its files."""
 
 
+_LOOK_S: Final = 0.03
+"""How often the main thread runs handlers while it waits. The system may give a signal to another
+thread, and then ends no wait of this one."""
+
+
 class Abandoned(BaseException):
     """Nobody waits for this work any more. Not an Exception: it is no result of a command."""
 
@@ -98,7 +103,8 @@ def shielded(work: Callable[[], T]) -> T:
 
     try:
         threading.Thread(target=run, name="pypto-compile", daemon=True).start()
-        done.wait()
+        while not done.wait(_LOOK_S):
+            pass
     except BaseException:
         shield.abandon()
         done.wait(_CLEARING_S)
