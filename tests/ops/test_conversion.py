@@ -101,7 +101,7 @@ def test_two_tiles(op: Any, dtype: DataType) -> None:
     ],
 )
 def test_spread(op: Any, shapes: tuple[list[int], list[int]], name: str, dtype: DataType) -> None:
-    """A column or a row beside a tile: the block op that spreads it."""
+    """A column or a row beside a tile: the block op that broadcasts it."""
     made = on_tensors(op, *((shape, dtype) for shape in shapes))
     if op is tensor_math.div and dtype.is_int():
         with pytest.raises(OpError, match="takes elements of FP16, FP32"):
@@ -128,7 +128,7 @@ def test_spread(op: Any, shapes: tuple[list[int], list[int]], name: str, dtype: 
 def test_spread_first(
     op: Any, shapes: tuple[list[int], list[int]], count: int, dtype: DataType
 ) -> None:
-    """Where no block op spreads the column or row, it is spread first, exactly."""
+    """Where no block op broadcasts the column or row, it is broadcast first, exactly."""
     made = on_tensors(op, *((shape, dtype) for shape in shapes))
     found = check(made, special if dtype.is_float() else moderate)
     assert len(found.stmts) == count

@@ -1,4 +1,4 @@
-"""Tiles of three dimensions beside smaller ones, which are spread: values on every target."""
+"""Tiles of three dimensions beside smaller ones, which are broadcast: values on every target."""
 
 from __future__ import annotations
 

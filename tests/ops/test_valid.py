@@ -112,7 +112,7 @@ OPS: dict[str, Meaning] = {
     "pl.row_expand_add(a, pl.reshape(pl.exp(pl.reshape(pl.row_min(b, s), [1, 16])), [16, 1]))": (
         lambda a, b: a + np.exp(b.min(axis=1, keepdims=True))
     ),
-    # A column or a row that no instruction takes there is spread over the valid part.
+    # A column or a row that no instruction takes there is broadcast over the valid part.
     "pl.sub(pl.row_max(b, s), a)": lambda a, b: b.max(axis=1, keepdims=True) - a,
     "pl.maximum(a, pl.row_min(b, s))": lambda a, b: np.maximum(a, b.min(axis=1, keepdims=True)),
     "pl.sub(pl.load(y, [2, 0], [1, 64]), a)": lambda a, b: b[:1] - a,
@@ -311,7 +311,7 @@ COLUMN_AND_ROW: dict[str, Meaning] = {
 def test_a_column_and_a_row_of_which_one_is_valid_in_part(
     value: str, rows: str, columns: str
 ) -> None:
-    """The result is valid where that one is; the other is spread over that part."""
+    """The result is valid where that one is; the other is broadcast over that part."""
     x, y = tensors()
     column = y[:, :1].copy()
     runs = targets(pl.parse_program(BOTH.format(rows=rows, columns=columns, value=value)))

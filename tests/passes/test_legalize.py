@@ -166,7 +166,7 @@ def test_a_reduction_of_a_column_is_refused() -> None:
 
 
 def test_a_column_beside_a_column_is_two_tiles() -> None:
-    """What spreads a column over the rows of a tile spreads nothing over a column."""
+    """What broadcasts a column over the rows of a tile broadcasts nothing over a column."""
     block, x, out = Block(), tensor("x", [64, 1]), tensor("out", [64, 1])
     a = block.load("a", x, [0, 0], [64, 1])
     b = block.let("b", "block.row_expand_sub", a, a)

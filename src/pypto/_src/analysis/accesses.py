@@ -3,7 +3,7 @@
 One `Instruction` for each call that a pipe executes. An on-chip access names chunks: memory
 references, or, once these have addresses, the pieces that the address ranges cut each other into.
 A tensor access names the tensors it may be (a parameter, or one made in the function) and the box
-of elements (`boxes`). Distinct parameters are taken as distinct memory, but for those of which it
+of elements (`affine`). Distinct parameters are taken as distinct memory, but for those of which it
 is said that calls give them one.
 """
 

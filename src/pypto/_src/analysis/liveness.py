@@ -1,4 +1,4 @@
-"""When each tile is live, in the numbers of `regions`.
+"""When each tile is live, in the numbers of `stmt_tree`.
 
 A statement numbered p reads at time 2p and writes at time 2p + 1, so that a result may take the
 place of an operand which dies there: [.., 2p] and [2p + 1, ..] do not meet. A range is a sorted

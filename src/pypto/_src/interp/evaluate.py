@@ -683,8 +683,8 @@ def op_eval(call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
     """Return what evaluates a call of an op on the values that ``evals`` give (`operands_of`)."""
     compute, span = op.numpy, call.span
     assert compute is not None
-    if op.mixing is not None:
-        compute = op.mixing.meaning(call, compute)
+    if op.promotion is not None:
+        compute = op.promotion.meaning(call, compute)
     declared = op.get_attr_keys()
     kwargs = {key: value for key, value in call.kwargs.items() if key in declared}
     if op.typed:

@@ -56,7 +56,7 @@ class CppSite(Protocol):
         """Return the C++ text of one element of a tensor."""
         ...
 
-    def retype(self, tile: Expr | None, kind: TileType, suffix: str) -> str:
+    def reinterpret(self, tile: Expr | None, kind: TileType, suffix: str) -> str:
         """Declare a tile of ``kind`` over the bytes of ``tile`` (TRESHAPE); return its name.
 
         None stands for the result.
@@ -104,7 +104,7 @@ class PtoSite(Protocol):
         """Let the call's result be the value ``name``, without code."""
         ...
 
-    def retype(self, tile: Expr | None, kind: TileType) -> tuple[str, str]:
+    def reinterpret(self, tile: Expr | None, kind: TileType) -> tuple[str, str]:
         """Emit a treshape of ``tile`` to ``kind``; return name and type of the alias.
 
         None stands for the result.

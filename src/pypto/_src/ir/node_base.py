@@ -172,7 +172,7 @@ def setter(cls: type[Node], name: str) -> Callable[[Any, Any], None]:
     return lambda node, value: object.__setattr__(node, name, value)
 
 
-def draft(cls: type[Node]) -> Any:
+def uninitialized(cls: type[Node]) -> Any:
     """Return the class of what becomes a ``cls``: called, it gives a node with all slots empty.
 
     They can be set, until the ``__class__`` of the node is set to ``cls``. A node made so takes
@@ -181,7 +181,7 @@ def draft(cls: type[Node]) -> Any:
     owner = next(base for base in cls.__mro__ if base.__dict__.get("__slots__"))
     scope = {name: getattr(object, name) for name in ("__init__", "__setattr__", "__delattr__")}
     scope["__slots__"] = owner.__dict__["__slots__"]
-    return type.__new__(type, f"{cls.__name__}Draft", owner.__bases__, scope)
+    return type.__new__(type, f"Uninitialized{cls.__name__}", owner.__bases__, scope)
 
 
 def unwanted(what: str, wanted: type, value: object) -> TypeError:

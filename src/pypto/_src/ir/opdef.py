@@ -142,7 +142,7 @@ Decomposition = Callable[[Call, Let], Expr | None]
 """Returns what stands in place of a call, None if the targets execute it as it is."""
 
 
-class Mixing(Protocol):
+class Promotion(Protocol):
     """What an op does with tiles of several element types or shapes."""
 
     def differ(self, args: Sequence[Expr]) -> bool:
@@ -206,7 +206,9 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     base: OpDef[..., Any] | None  # the op that this is such a form of; its calls are that's
     # What its result is for tiles of which a part is valid; None where it takes whole tiles only.
     valid: ValidRule | None
-    mixing: Mixing | None  # what it does with tiles that differ; None where it takes equal ones
+    promotion: (
+        Promotion | None
+    )  # what it does with tiles that differ; None where it takes equal ones
     masks: bool  # takes the masks of comparisons, which are valid in part by nature
     commutes: bool  # of a tile and a number: the number may stand first, ``pl.add(2, tile)``
     unsupported: str | None  # why no backend emits it
@@ -227,7 +229,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         facts["sizes"] = frozenset([key for at, p in sizes for key in (at, p.name)])
         facts["attributes"] = frozenset([p.name for p in params if p.kind == ATTR])
         facts["names"] = tuple([p.name for p in params])
-        for key in ("complete", "with_scratch", "last_operand", "base", "valid", "mixing"):
+        for key in ("complete", "with_scratch", "last_operand", "base", "valid", "promotion"):
             facts.setdefault(key, None)
         facts.setdefault("masks", False)
         facts.setdefault("commutes", False)
@@ -254,7 +256,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
 
     def parts_of(self, call: Call, let: Let) -> Expr | None:
         """Return what a call stands for on targets, None if they execute it as it is."""
-        mixed = None if self.mixing is None else self.mixing.parts(call, let)
+        mixed = None if self.promotion is None else self.promotion.parts(call, let)
         return (
             self.decomposition(call, let)
             if mixed is None and self.decomposition is not None
@@ -400,7 +402,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         Raises:
             OpError: the rule refuses them, or one is a partly valid tile and the op takes none.
         """
-        mixed = None if self.mixing is None else self.mixing.type_of(o)
+        mixed = None if self.promotion is None else self.promotion.type_of(o)
         kind = self.types(o) if mixed is None else mixed
         if self.masks:
             return kind

@@ -26,11 +26,11 @@ from pypto._src.ir.node_base import (
     all_of,
     as_tuple,
     defining,
-    draft,
     ignored,
     not_a_span,
     plain,
     setter,
+    uninitialized,
     unwanted,
 )
 from pypto._src.ir.types import Type
@@ -73,7 +73,7 @@ _put_value: Final = setter(AssignStmt, "value")
 
 def checked_assign(var: Var, value: Expr, span: Span) -> AssignStmt:
     """Return the `AssignStmt` of what is known to be fit for one."""
-    made = _AssignDraft()
+    made = _UninitializedAssign()
     made.var = var
     made.value = value
     made.span = span
@@ -81,7 +81,7 @@ def checked_assign(var: Var, value: Expr, span: Span) -> AssignStmt:
     return made
 
 
-_AssignDraft: Final = draft(AssignStmt)
+_UninitializedAssign: Final = uninitialized(AssignStmt)
 
 
 class EvalStmt(Stmt, metaclass=NodeMeta):
@@ -99,14 +99,14 @@ _put_expr: Final = setter(EvalStmt, "expr")
 
 def checked_eval(expr: Expr, span: Span) -> EvalStmt:
     """Return the `EvalStmt` of what is known to be fit for one."""
-    made = _EvalDraft()
+    made = _UninitializedEval()
     made.expr = expr
     made.span = span
     made.__class__ = EvalStmt
     return made
 
 
-_EvalDraft: Final = draft(EvalStmt)
+_UninitializedEval: Final = uninitialized(EvalStmt)
 
 
 class YieldStmt(Stmt, metaclass=NodeMeta):
@@ -292,14 +292,14 @@ class OpStmts(Stmt, metaclass=NodeMeta):
 
 def checked_run(stmts: tuple[Stmt, ...], span: Span) -> OpStmts:
     """Return the `OpStmts` of statements that are assignments and evaluations."""
-    made = _OpsDraft()
+    made = _UninitializedOps()
     made.stmts = stmts
     made.span = span
     made.__class__ = OpStmts
     return made
 
 
-_OpsDraft: Final = draft(OpStmts)
+_UninitializedOps: Final = uninitialized(OpStmts)
 
 
 def _param(entry: Any) -> tuple[Var, ParamDirection]:
@@ -379,7 +379,7 @@ class Function(IRNode, metaclass=NodeMeta):
         )
 
     def _with_that_body(self, body: Stmt) -> Function:
-        made = _FunctionDraft()
+        made = _UninitializedFunction()
         made.name = self.name
         made.params = self.params
         made.param_directions = self.param_directions
@@ -391,7 +391,7 @@ class Function(IRNode, metaclass=NodeMeta):
         return made
 
 
-_FunctionDraft: Final = draft(Function)
+_UninitializedFunction: Final = uninitialized(Function)
 
 
 class Program(IRNode, metaclass=NodeMeta):
@@ -463,7 +463,7 @@ class Program(IRNode, metaclass=NodeMeta):
         """Return a copy with other functions."""
         if not _are_named_alike(functions, self.functions_):
             return Program(functions, self.name, self.span, attrs=self.attrs, entry=self.entry)
-        made = _ProgramDraft()
+        made = _UninitializedProgram()
         made.name = self.name
         made.functions_ = tuple(functions)
         made.globals_ = self.globals_
@@ -474,7 +474,7 @@ class Program(IRNode, metaclass=NodeMeta):
         return made
 
 
-_ProgramDraft: Final = draft(Program)
+_UninitializedProgram: Final = uninitialized(Program)
 
 
 def _are_named_alike(functions: Sequence[Any], others: Sequence[Function]) -> bool:

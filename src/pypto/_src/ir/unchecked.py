@@ -13,20 +13,20 @@ from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.ir.array_types import MEMREF_NAMES, MemRef, ShapedType, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import BinaryExpr, Call, ConstFloat, ConstInt, Expr, MakeTuple, Op, Var
-from pypto._src.ir.node_base import draft, not_a_span
+from pypto._src.ir.node_base import not_a_span, uninitialized
 from pypto._src.ir.types import MEMREF_TYPE, Type
 
-_TensorDraft: Final = draft(TensorType)
-_TileDraft: Final = draft(TileType)
+_UninitializedTensor: Final = uninitialized(TensorType)
+_UninitializedTile: Final = uninitialized(TileType)
 
 
 def with_memref(kind: ShapedType, memref: MemRef | None) -> ShapedType:
     """Return a tensor or tile type at another place in memory, or at none."""
     if isinstance(kind, TileType):
-        placed = _TileDraft()
+        placed = _UninitializedTile()
         placed.tile_view = kind.tile_view
     elif isinstance(kind, TensorType):
-        placed = _TensorDraft()
+        placed = _UninitializedTensor()
         placed.tensor_view = kind.tensor_view
     else:
         raise TypeError(f"{type(kind).__name__} is neither a tensor nor a tile")
@@ -41,7 +41,7 @@ def checked_call(
     op: Op, args: tuple[Expr, ...], kwargs: Mapping[str, Any], kind: Type, span: Span
 ) -> Call:
     """Return the `Call` of what is known to be fit for one; ``kwargs`` are `Keywords`."""
-    call = _CallDraft()
+    call = _UninitializedCall()
     call.op = op
     call.args = args
     call.kwargs = kwargs
@@ -51,12 +51,12 @@ def checked_call(
     return call
 
 
-_CallDraft: Final = draft(Call)
+_UninitializedCall: Final = uninitialized(Call)
 
 
 def with_args(call: Call, args: tuple[Expr, ...]) -> Call:
     """Return a call of the same op with the same keywords and type; nothing is derived anew."""
-    made = _CallDraft()
+    made = _UninitializedCall()
     made.op = call.op
     made.args = args
     made.kwargs = call.kwargs
@@ -68,7 +68,7 @@ def with_args(call: Call, args: tuple[Expr, ...]) -> Call:
 
 def checked_tuple(elements: tuple[Expr, ...], kind: Type, span: Span) -> MakeTuple:
     """Return the `MakeTuple` of elements whose types are those of ``kind``."""
-    made = _TupleDraft()
+    made = _UninitializedTuple()
     made.elements = elements
     made.type = kind
     made.span = span
@@ -76,12 +76,12 @@ def checked_tuple(elements: tuple[Expr, ...], kind: Type, span: Span) -> MakeTup
     return made
 
 
-_TupleDraft: Final = draft(MakeTuple)
+_UninitializedTuple: Final = uninitialized(MakeTuple)
 
 
 def checked_var(name: str, kind: Type, span: Span) -> Var:
     """Return the `Var` of what is known to be fit for one."""
-    made = _VarDraft()
+    made = _UninitializedVar()
     made.name = name
     made.type = kind
     made.span = span
@@ -89,14 +89,14 @@ def checked_var(name: str, kind: Type, span: Span) -> Var:
     return made
 
 
-_VarDraft: Final = draft(Var)
+_UninitializedVar: Final = uninitialized(Var)
 
 
 def checked_memref(
     space: MemorySpace, address: Expr, size: int, number: int, span: Span = UNKNOWN_SPAN
 ) -> MemRef:
     """Return the `MemRef` of a buffer of ``size`` bytes, which are 0 or more."""
-    made = _MemRefDraft()
+    made = _UninitializedMemRef()
     made.name = f"{MEMREF_NAMES[space]}{number}"
     made.type = MEMREF_TYPE
     made.memory_space_ = space
@@ -109,12 +109,12 @@ def checked_memref(
     return made
 
 
-_MemRefDraft: Final = draft(MemRef)
+_UninitializedMemRef: Final = uninitialized(MemRef)
 
 
 def checked_int(value: int, kind: Type, span: Span) -> ConstInt:
     """Return the `ConstInt` of a value that fits ``kind``, a type of `scalar_type`."""
-    made = _IntDraft()
+    made = _UninitializedInt()
     made.value = value
     made.type = kind
     made.span = span
@@ -122,12 +122,12 @@ def checked_int(value: int, kind: Type, span: Span) -> ConstInt:
     return made
 
 
-_IntDraft: Final = draft(ConstInt)
+_UninitializedInt: Final = uninitialized(ConstInt)
 
 
 def checked_float(value: float, kind: Type, span: Span) -> ConstFloat:
     """Return the `ConstFloat` of a value that ``kind``, a type of `scalar_type`, holds."""
-    made = _FloatDraft()
+    made = _UninitializedFloat()
     made.value = value
     made.type = kind
     made.span = span
@@ -135,14 +135,14 @@ def checked_float(value: float, kind: Type, span: Span) -> ConstFloat:
     return made
 
 
-_FloatDraft: Final = draft(ConstFloat)
+_UninitializedFloat: Final = uninitialized(ConstFloat)
 
 
 def checked_binary(
     cls: type[BinaryExpr], left: Expr, right: Expr, kind: Type, span: Span
 ) -> BinaryExpr:
     """Return the ``cls`` of operands that need no cast; ``kind`` is the type of the result."""
-    made = _BinaryDraft()
+    made = _UninitializedBinary()
     made.left = left
     made.right = right
     made.type = kind
@@ -151,4 +151,4 @@ def checked_binary(
     return made
 
 
-_BinaryDraft: Final = draft(BinaryExpr)
+_UninitializedBinary: Final = uninitialized(BinaryExpr)

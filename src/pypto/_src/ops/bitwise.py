@@ -1,7 +1,7 @@
 """Ops on the bits of integers, shifts, and the remainder, which belongs to no other family.
 
 All run on the vector pipe. Two tiles that differ in shape or element type are made equal
-(`mixing`); a number beside a tile has the tile's element type. What the assembler has no
+(`promotion`); a number beside a tile has the tile's element type. What the assembler has no
 instruction for on A2/A3 becomes ones that it has: logic on 32 bits works on the same bytes as
 elements of 16 bits, and a number beside 32-bit elements fills a tile first. Remainders get their
 scratch tile in LegalizeTiles.
@@ -25,7 +25,7 @@ from pypto._src.ops.define import INTEGERS, Scalar, Tile, block_op, target_form
 from pypto._src.ops.elementwise import beside, on_filled
 from pypto._src.ops.layout import is_column, reshape, with_valid
 from pypto._src.ops.memory import create_tile, scratch_like
-from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.rules.type_rules import (
     called,
     check_element,
@@ -80,8 +80,8 @@ def _logic(mnemonic: str) -> Callable[[PtoSite], None]:
         operands = list(zip(site.args, site.arg_types, strict=True))
         result = site.dst, site.dst_type
         if kind.dtype.bytes > 2:
-            operands = [site.retype(tile, _halves(tile.type)) for tile in tiles]
-            result = site.retype(None, _halves(kind))
+            operands = [site.reinterpret(tile, _halves(tile.type)) for tile in tiles]
+            result = site.reinterpret(None, _halves(kind))
         names, types = (", ".join(column) for column in zip(*operands, strict=True))
         site.emit(f"{mnemonic} ins({names} : {types}) outs({result[0]} : {result[1]})")
 
@@ -100,7 +100,7 @@ def _with_scratch(o: Operands) -> Type:
     types=two_tiles,
     valid=equal_part,
     dtypes=BITS,
-    mixing=Mixing(0, 1),
+    promotion=Promotion(0, 1),
     numpy=lambda lhs, rhs: lhs & rhs,
     pto=_logic("pto.tand"),
     isa="TAND",
@@ -114,7 +114,7 @@ def and_(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=equal_part,
     dtypes=BITS,
-    mixing=Mixing(0, 1),
+    promotion=Promotion(0, 1),
     numpy=lambda lhs, rhs: lhs | rhs,
     pto=_logic("pto.tor"),
     isa="TOR",
@@ -132,7 +132,7 @@ def or_(lhs: Tile, rhs: Tile) -> Tile:
     reads=(0, 1),
     writes=(2,),
     in_place=(),  # the instruction reads its sources after it has written
-    mixing=Mixing(0, 1),
+    promotion=Promotion(0, 1),
     numpy=lambda lhs, rhs, _scratch: lhs ^ rhs,
     pto=_logic("pto.txor"),
     isa="TXOR",
@@ -180,7 +180,7 @@ def _number_and_scratch(o: Operands) -> Type:
     commutes=True,
     dtypes=BITS_AND_NUMBER,
     in_place=(),  # the assembler wants source and result apart, here and below
-    mixing=Mixing(0, number=1, keeps_first=True),
+    promotion=Promotion(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: lhs & beside(lhs, rhs),
     decomposition=on_filled(and_, NARROW),
     pto="pto.tands",
@@ -198,7 +198,7 @@ def ands(lhs: Tile, rhs: Scalar) -> Tile:
     commutes=True,
     dtypes=BITS_AND_NUMBER,
     in_place=(),
-    mixing=Mixing(0, number=1, keeps_first=True),
+    promotion=Promotion(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: lhs | beside(lhs, rhs),
     decomposition=on_filled(or_, NARROW),
     pto="pto.tors",
@@ -218,7 +218,7 @@ def ors(lhs: Tile, rhs: Scalar) -> Tile:
     reads=(0,),
     writes=(2,),
     in_place=(),
-    mixing=Mixing(0, number=1, keeps_first=True),
+    promotion=Promotion(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs, _scratch: lhs ^ beside(lhs, rhs),
     decomposition=on_filled(xor, NARROW),
     pto="pto.txors",
@@ -263,7 +263,7 @@ def not_(tile: Tile) -> Tile:
     types=two_tiles,
     valid=equal_part,
     dtypes=BITS,
-    mixing=Mixing(0, 1, keeps_first=True),
+    promotion=Promotion(0, 1, keeps_first=True),
     numpy=lambda lhs, rhs: np.left_shift(lhs, rhs),
     pto="pto.tshl",
     isa="TSHL",
@@ -281,7 +281,7 @@ def shl(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=equal_part,
     dtypes=BITS,
-    mixing=Mixing(0, 1, keeps_first=True),
+    promotion=Promotion(0, 1, keeps_first=True),
     numpy=lambda lhs, rhs: np.right_shift(lhs, rhs),
     pto="pto.tshr",
     isa="TSHR",
@@ -318,7 +318,7 @@ def _by_number(other: str) -> Callable[[Operands], Type]:
     types=_by_number("shr"),
     valid=equal_part,
     dtypes=INTEGERS,
-    mixing=Mixing(0, number=1, keeps_first=True),
+    promotion=Promotion(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: np.left_shift(lhs, beside(lhs, rhs)),
     pto="pto.tshls",
     isa="TSHLS",
@@ -337,7 +337,7 @@ def shls(lhs: Tile, rhs: Scalar) -> Tile:
     types=_by_number("shl"),
     valid=equal_part,
     dtypes=INTEGERS,
-    mixing=Mixing(0, number=1, keeps_first=True),
+    promotion=Promotion(0, number=1, keeps_first=True),
     numpy=lambda lhs, rhs: np.right_shift(lhs, beside(lhs, rhs)),
     pto="pto.tshrs",
     isa="TSHRS",
@@ -450,7 +450,7 @@ def rem_on_target(lhs: Tile, rhs: Tile, tmp: Tile) -> Tile:
     valid=equal_part,
     dtypes=REMAINDERS,
     in_place=(),
-    mixing=Mixing(0, 1),
+    promotion=Promotion(0, 1),
     numpy=remainder,
     decomposition=_given_scratch(wider=True),
     with_scratch=rem_on_target,
@@ -490,7 +490,7 @@ def rems_on_target(lhs: Tile, rhs: Scalar, tmp: Tile) -> Tile:
     valid=equal_part,
     dtypes=REMAINDERS,
     in_place=(),
-    mixing=Mixing(0, number=1),
+    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: remainder(lhs, beside(lhs, rhs)),
     decomposition=_given_scratch(wider=False),
     with_scratch=rems_on_target,

@@ -41,7 +41,7 @@ from pypto._src.ops.elementwise import beside, cast, expands, leaky, maximum, mu
 from pypto._src.ops.layout import is_column, reread, reshape, with_valid
 from pypto._src.ops.memory import create_tile, full, scratch_like, vec_move
 from pypto._src.ops.promotion.casts import SIGNED_OF, signed
-from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.rules.type_rules import (
     attribute,
     called,
@@ -128,7 +128,7 @@ def _all_of_each(site: PtoSite, *tiles: int) -> list[tuple[str, str]]:
     for at in tiles:
         tile = site.call.args[at]
         if valid_part(tile.type) is not None:
-            operands[at] = site.retype(tile, all_of(tile.type))
+            operands[at] = site.reinterpret(tile, all_of(tile.type))
     return operands
 
 
@@ -175,7 +175,7 @@ def _chosen_pto(site: PtoSite) -> None:
     names, types = (", ".join(each) for each in zip(*_all_of_each(site, 1, 2), strict=True))
     dst, kind = site.dst, site.dst_type
     if valid_part(site.call.type) is not None:
-        dst, kind = site.retype(None, all_of(site.call.type))
+        dst, kind = site.reinterpret(None, all_of(site.call.type))
     site.emit(f"pto.tsel ins({names} : {types}) outs({dst} : {kind})")
 
 
@@ -364,7 +364,7 @@ def _number(like: Expr, number: Expr, let: Let) -> Expr:
     valid=same_part,
     dtypes=ARITHMETIC,
     in_place=(),
-    mixing=Mixing(0, 1),
+    promotion=Promotion(0, 1),
     numpy=mask,
     decomposition=_as_choice,
     with_scratch=cmp_on_target,
@@ -383,7 +383,7 @@ def cmp(lhs: Tile, rhs: Tile, cmp_type: int = 0) -> Tile:
     valid=same_part,
     dtypes=ARITHMETIC,
     in_place=(),
-    mixing=Mixing(0, number=1),
+    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs, cmp_type=EQ: mask(lhs, beside(lhs, rhs), cmp_type),
     decomposition=_as_choice,
 )
@@ -435,7 +435,7 @@ def _by_mask(mask: Array, lhs: Array, rhs: Array) -> Array:
     valid=same_part,
     dtypes=ARITHMETIC,
     in_place=(),
-    mixing=Mixing(1, 2),
+    promotion=Promotion(1, 2),
     numpy=_by_mask,
     decomposition=_as_choice_by_zero,
     with_scratch=sel_on_target,
@@ -466,7 +466,7 @@ def _as_choice_by_sign(call: Call, let: Let) -> Expr | None:
     reads=(0, 1),
     writes=(2,),
     in_place=(),
-    mixing=Mixing(0, 1),
+    promotion=Promotion(0, 1),
     numpy=lambda tile, slope, _scratch: leaky(tile, slope),
     decomposition=_as_choice_by_sign,
 )
@@ -532,7 +532,7 @@ def _with_mode(
     dtypes=STORABLE - {D.UINT64},
     in_place=(),
     columns=(0, 1, RESULT),
-    mixing=Mixing(0, 1),
+    promotion=Promotion(0, 1),
     numpy=lambda lhs, rhs, select_mode: (lhs if select_mode != 0 else rhs).copy(),
     decomposition=_either,
     pto=_sels_pto,

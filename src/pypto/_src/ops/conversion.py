@@ -23,8 +23,8 @@ from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
 from pypto._src.ops.lookup import create_op_call, get_op
-from pypto._src.ops.promotion import broadcasting, mixing
-from pypto._src.ops.promotion import casts as retype
+from pypto._src.ops.promotion import broadcasting, casts
+from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.rules.type_rules import broadcast, cast_steps
 from pypto._src.records import NamedTuple
 
@@ -271,12 +271,12 @@ def _as_type(ctx: ConversionContext, tile: Expr, dtype: DataType) -> Expr:
     source = _tile_type(tile).dtype
     if source is dtype:
         return tile
-    if retype.steps(source, dtype) is None:
+    if casts.steps(source, dtype) is None:
         value = tile
         for step in cast_steps(source, dtype) or (dtype,):  # a cast raises, in the op's words
             value = ctx.let(_name(tile), elementwise.cast.build((value, step), {}, ctx.span))
         return value
-    return retype.as_type(tile, dtype, ctx.let, {}, ctx.span, _name(tile))
+    return casts.as_type(tile, dtype, ctx.let, {}, ctx.span, _name(tile))
 
 
 def _number(scalar: Expr, dtype: DataType, span: Span) -> Expr:
@@ -291,8 +291,8 @@ def _number(scalar: Expr, dtype: DataType, span: Span) -> Expr:
 def of_two_tiles(op: AnyOp) -> Conversion:
     """Return the conversion to a block op on two tiles of one element type and one shape.
 
-    Where the instruction set has an op that spreads a column or a row, that one is taken; else
-    the column or row is spread first.
+    Where the instruction set has an op that broadcasts a column or a row, that one is taken; else
+    the column or row is broadcast first.
     """
 
     def convert(
@@ -305,8 +305,8 @@ def of_two_tiles(op: AnyOp) -> Conversion:
     def on_equal(
         ctx: ConversionContext, lhs: Expr, rhs: Expr, kwargs: Mapping[str, Any], span: Span
     ) -> Expr:
-        assert isinstance(op.mixing, mixing.Mixing)
-        found = broadcasting.spread_alone(op.mixing.spread, lhs, rhs, span)
+        assert isinstance(op.promotion, Promotion)
+        found = broadcasting.broadcast_alone(op.promotion.broadcast_ops, lhs, rhs, span)
         if found is not None:
             return found
         shape = broadcast(_tile_type(lhs).shape, _tile_type(rhs).shape)

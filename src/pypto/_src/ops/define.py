@@ -39,9 +39,9 @@ from pypto._src.ir.opdef import (
     TILE,
     Complete,
     Decomposition,
-    Mixing,
     OpDef,
     Param,
+    Promotion,
     TypeRule,
     ValidRule,
 )
@@ -218,7 +218,7 @@ class Facts(TypedDict, total=False):
     with_scratch: OpDef[..., Any] | None
     last_operand: str | None
     valid: ValidRule | None
-    mixing: Mixing | None
+    promotion: Promotion | None
     masks: bool
     commutes: bool
     unsupported: str | None
@@ -268,7 +268,7 @@ def _register(
     with_scratch: OpDef[..., Any] | None = None,
     last_operand: str | None = None,
     valid: ValidRule | None = None,
-    mixing: Mixing | None = None,
+    promotion: Promotion | None = None,
     masks: bool = False,
     commutes: bool = False,
     unsupported: str | None = None,
@@ -308,7 +308,7 @@ def _register(
             with_scratch=with_scratch,
             last_operand=last_operand,
             valid=valid,
-            mixing=mixing,
+            promotion=promotion,
             masks=masks,
             commutes=commutes,
             unsupported=unsupported,

@@ -1,7 +1,7 @@
 """Ops that make each element of the result from the elements at the same place.
 
 All run on the vector pipe. Two tiles that differ in shape or element type are made equal
-(`mixing`); a number beside a tile has the tile's element type. 16-bit floats are computed in 32
+(`promotion`); a number beside a tile has the tile's element type. 16-bit floats are computed in 32
 bits and rounded once.
 """
 
@@ -21,9 +21,9 @@ from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
 from pypto._src.ops.layout import reshape, tile_type
 from pypto._src.ops.memory import full
-from pypto._src.ops.promotion.broadcasting import Spread
+from pypto._src.ops.promotion.broadcasting import BroadcastOps
 from pypto._src.ops.promotion.casts import block_op_of, on_signed
-from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.rules.type_rules import (
     CASTS,
     RoundMode,
@@ -74,7 +74,9 @@ def _smaller(lhs: Array, rhs: Any) -> Array:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, 1, spread=Spread("row_expand_add", commutes=True, opposite="col_expand_sub")),
+    promotion=Promotion(
+        0, 1, broadcast_ops=BroadcastOps("row_expand_add", commutes=True, opposite="col_expand_sub")
+    ),
     numpy=lambda lhs, rhs: lhs + rhs,
     pto="pto.tadd",
     isa="TADD",
@@ -88,7 +90,7 @@ def add(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, 1, spread=Spread("row_expand_sub", "col_expand_sub")),
+    promotion=Promotion(0, 1, broadcast_ops=BroadcastOps("row_expand_sub", "col_expand_sub")),
     numpy=lambda lhs, rhs: lhs - rhs,
     pto="pto.tsub",
     isa="TSUB",
@@ -102,7 +104,9 @@ def sub(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, 1, spread=Spread("row_expand_mul", "col_expand_mul", commutes=True)),
+    promotion=Promotion(
+        0, 1, broadcast_ops=BroadcastOps("row_expand_mul", "col_expand_mul", commutes=True)
+    ),
     numpy=lambda lhs, rhs: lhs * rhs,
     pto="pto.tmul",
     isa="TMUL",
@@ -116,7 +120,7 @@ def mul(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=FLOATS,
-    mixing=Mixing(0, 1, spread=Spread("row_expand_div", "col_expand_div")),
+    promotion=Promotion(0, 1, broadcast_ops=BroadcastOps("row_expand_div", "col_expand_div")),
     numpy=lambda lhs, rhs: lhs / rhs,
     pto="pto.tdiv",
     isa="TDIV",
@@ -130,7 +134,7 @@ def div(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, 1),
+    promotion=Promotion(0, 1),
     numpy=lambda lhs, rhs: _larger(lhs, rhs),
     pto="pto.tmax",
     isa="TMAX",
@@ -144,7 +148,7 @@ def maximum(lhs: Tile, rhs: Tile) -> Tile:
     types=two_tiles,
     valid=same_part,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, 1),
+    promotion=Promotion(0, 1),
     numpy=lambda lhs, rhs: _smaller(lhs, rhs),
     pto="pto.tmin",
     isa="TMIN",
@@ -180,7 +184,7 @@ def quotient(lhs: Array, rhs: Array) -> Array:
     valid=same_part,
     commutes=True,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, number=1),
+    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: lhs + beside(lhs, rhs),
     pto="pto.tadds",
     isa="TADDS",
@@ -195,7 +199,7 @@ def adds(lhs: Tile, rhs: Scalar) -> Tile:
     types=tile_and_scalar,
     valid=same_part,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, number=1),
+    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: lhs - beside(lhs, rhs),
     pto="pto.tsubs",
     isa="TSUBS",
@@ -211,7 +215,7 @@ def subs(lhs: Tile, rhs: Scalar) -> Tile:
     valid=same_part,
     commutes=True,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, number=1),
+    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: lhs * beside(lhs, rhs),
     pto="pto.tmuls",
     isa="TMULS",
@@ -226,7 +230,7 @@ def muls(lhs: Tile, rhs: Scalar) -> Tile:
     types=tile_and_scalar,
     valid=same_part,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, number=1),
+    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: quotient(lhs, beside(lhs, rhs)),
     pto="pto.tdivs",
     isa="TDIVS",
@@ -281,7 +285,7 @@ def on_filled(on_tiles: OpDef[..., Any], alone: Set[DataType]) -> Decomposition:
     commutes=True,
     dtypes=FILLED,
     decomposition=on_filled(maximum, FLOATS),  # the assembler has integers only of two tiles
-    mixing=Mixing(0, number=1),
+    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: _larger(lhs, beside(lhs, rhs)),
     pto="pto.tmaxs",
     isa="TMAXS",
@@ -298,7 +302,7 @@ def maxs(lhs: Tile, rhs: Scalar) -> Tile:
     commutes=True,
     dtypes=FILLED,
     decomposition=on_filled(minimum, FLOATS),
-    mixing=Mixing(0, number=1),
+    promotion=Promotion(0, number=1),
     numpy=lambda lhs, rhs: _smaller(lhs, beside(lhs, rhs)),
     pto="pto.tmins",
     isa="TMINS",
@@ -313,7 +317,7 @@ def mins(lhs: Tile, rhs: Scalar) -> Tile:
     valid=part_of_first,
     dtypes=FILLED,
     reads=(),
-    mixing=Mixing(0, number=1),
+    promotion=Promotion(0, number=1),
     numpy=lambda target, scalar: np.full(target.shape, beside(target, scalar), target.dtype),
     pto=lambda site: site.emit(
         f"pto.texpands ins({site.args[1]} : {site.arg_types[1]}) outs({site.dst} : {site.dst_type})"
@@ -348,7 +352,7 @@ def _lrelu_pto(site: PtoSite) -> None:
     types=tile_and_scalar,
     valid=same_part,
     dtypes=FLOATS,
-    mixing=Mixing(0, number=1),
+    promotion=Promotion(0, number=1),
     numpy=lambda tile, slope: leaky(tile, beside(tile, slope)),
     pto=_lrelu_pto,
     isa="TLRELU",

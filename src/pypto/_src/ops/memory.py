@@ -487,9 +487,9 @@ def _move_pto(site: PtoSite) -> None:
     result, result_kind = site.dst, site.dst_type
     if site.call.kwargs.get("transpose"):
         tile = site.call.args[0]
-        source, kind = site.retype(tile, _transposed(tile.type))
+        source, kind = site.reinterpret(tile, _transposed(tile.type))
         if valid_part(tile.type) is not None:  # other bytes than those of the part move as well
-            result, result_kind = site.retype(None, all_of(site.call.type))
+            result, result_kind = site.reinterpret(None, all_of(site.call.type))
     site.emit(f"pto.tmov ins({source} : {kind}) outs({result} : {result_kind})")
 
 
@@ -497,7 +497,7 @@ def _move_cpp(site: CppSite) -> None:
     source = site.args[0]
     if site.call.kwargs.get("transpose"):
         tile = site.call.args[0]
-        source = site.retype(tile, _transposed(tile.type), "t")
+        source = site.reinterpret(tile, _transposed(tile.type), "t")
         site.emit(f"TMOV({name_of_all(site, RESULT)}, {source});")
         return
     site.emit(f"TMOV({site.dst}, {source});")
@@ -558,12 +558,12 @@ def _padded(kind: Type) -> TileType:
 
 
 def _fillpad_pto(site: PtoSite) -> None:
-    result, kind = site.retype(None, _padded(site.call.type))
+    result, kind = site.reinterpret(None, _padded(site.call.type))
     site.emit(f"pto.tfillpad ins({site.args[0]} : {site.arg_types[0]}) outs({result} : {kind})")
 
 
 def _fillpad_cpp(site: CppSite) -> None:
-    result = site.retype(None, _padded(site.call.type), "padded")
+    result = site.reinterpret(None, _padded(site.call.type), "padded")
     site.emit(f"TFILLPAD({result}, {site.args[0]});")
 
 

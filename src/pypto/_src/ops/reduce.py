@@ -1,4 +1,4 @@
-"""Ops that reduce rows or columns, and ops that spread a column or a row over a tile.
+"""Ops that reduce rows or columns, and ops that broadcast a column or a row over a tile.
 
 A column vector is a tile [R, 1]: what `row_sum` makes and `row_expand_mul` takes.
 """
@@ -23,7 +23,7 @@ from pypto._src.ops.elementwise import add, adds, div, mul, sub, subs
 from pypto._src.ops.layout import is_column, reread, reshape, tile_type, with_valid
 from pypto._src.ops.memory import create_tile, scratch_like
 from pypto._src.ops.promotion.casts import is_unsigned, on_signed, signed
-from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.rules.type_rules import (
     attribute,
     called,
@@ -336,7 +336,7 @@ def sum(tile: Tile, axis: int, keepdim: bool = False) -> Tile:
 # --------------------------------------------------------------------------------------------
 
 SPREAD: Final = frozenset(d for d in STORABLE if d.get_bit() <= 32)
-"""Element types that are spread without arithmetic."""
+"""Element types that are broadcast without arithmetic."""
 
 
 def _row_expand_type(o: Operands) -> Type:
@@ -353,7 +353,7 @@ def _row_expand_type(o: Operands) -> Type:
     return plain_tile(kind)
 
 
-# A column [R, 1] is what it spreads: the instruction fills rows, and a column is moved.
+# A column [R, 1] is what it broadcasts: the instruction fills rows, and a column is moved.
 def _row_expand_pto(site: PtoSite) -> None:
     kind = site.call.args[0].type
     assert isinstance(kind, TileType)
@@ -450,7 +450,7 @@ def of_columns(op: OpDef[..., Any]) -> Decomposition:
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile + row_vec,
     decomposition=of_columns(add),
     pto="pto.trowexpandadd",
@@ -467,7 +467,7 @@ def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile - row_vec,
     decomposition=of_columns(sub),
     pto="pto.trowexpandsub",
@@ -484,7 +484,7 @@ def row_expand_sub(tile: Tile, row_vec: Tile) -> Tile:
     dtypes=ARITHMETIC,
     in_place=(0,),
     columns=(1,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile * row_vec,
     decomposition=of_columns(mul),
     pto="pto.trowexpandmul",
@@ -501,7 +501,7 @@ def row_expand_mul(tile: Tile, row_vec: Tile) -> Tile:
     dtypes=FLOATS,
     in_place=(0,),
     columns=(1,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: tile / row_vec,
     decomposition=of_columns(div),
     pto="pto.trowexpanddiv",
@@ -553,7 +553,7 @@ def _below_part(o: Operands, kind: Type) -> Type:
     dtypes=SPREAD,
     reads=(1,),
     in_place=(0,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda target, col_vec: np.broadcast_to(col_vec, target.shape).copy(),
     pto=_col_expand_pto,
     isa=lambda site: site.emit(f"TCOLEXPAND({site.dst}, {site.args[1]});"),
@@ -571,7 +571,7 @@ def col_expand(target: Tile, col_vec: Tile) -> Tile:
     valid=beside_row,
     dtypes=ARITHMETIC,
     in_place=(0,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile * col_vec,
     decomposition=on_signed,
     pto="pto.tcolexpandmul",
@@ -587,7 +587,7 @@ def col_expand_mul(tile: Tile, col_vec: Tile) -> Tile:
     valid=beside_row,
     dtypes=FLOATS,
     in_place=(0,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile / col_vec,
     pto="pto.tcolexpanddiv",
     isa="TCOLEXPANDDIV",
@@ -602,7 +602,7 @@ def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
     valid=beside_row,
     dtypes=ARITHMETIC,
     in_place=(0,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile - col_vec,
     decomposition=on_signed,
     pto="pto.tcolexpandsub",

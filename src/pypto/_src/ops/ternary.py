@@ -12,7 +12,7 @@ from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, Scalar, Tile, block_op
 from pypto._src.ops.elementwise import add, adds, beside, sub, subs
-from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.rules.type_rules import (
     check_operands,
     check_same_dtype,
@@ -58,7 +58,7 @@ def _one_by_one(first: OpDef[..., Any], second: OpDef[..., Any]) -> Decompositio
     types=three_operands,
     valid=equal_part,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, 1, 2),
+    promotion=Promotion(0, 1, 2),
     numpy=lambda lhs, rhs, rhs2: lhs + rhs + rhs2,
     decomposition=_one_by_one(add, add),
 )
@@ -71,7 +71,7 @@ def addc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
     types=three_operands,
     valid=equal_part,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, 2, number=1),
+    promotion=Promotion(0, 2, number=1),
     numpy=lambda lhs, rhs, rhs2: lhs + beside(lhs, rhs) + rhs2,
     decomposition=_one_by_one(adds, add),
 )
@@ -84,7 +84,7 @@ def addsc(lhs: Tile, rhs: Scalar, rhs2: Tile) -> Tile:
     types=three_operands,
     valid=equal_part,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, 1, 2),
+    promotion=Promotion(0, 1, 2),
     numpy=lambda lhs, rhs, rhs2: lhs - rhs - rhs2,
     decomposition=_one_by_one(sub, sub),
 )
@@ -97,7 +97,7 @@ def subc(lhs: Tile, rhs: Tile, rhs2: Tile) -> Tile:
     types=three_operands,
     valid=equal_part,
     dtypes=ARITHMETIC,
-    mixing=Mixing(0, 2, number=1),
+    promotion=Promotion(0, 2, number=1),
     numpy=lambda lhs, rhs, rhs2: lhs - beside(lhs, rhs) - rhs2,
     decomposition=_one_by_one(subs, sub),
 )

@@ -39,7 +39,7 @@ from pypto._src.ir.exprs import (
 from pypto._src.ir.opdef import SCALAR, TILE, OpDef, op_of
 from pypto._src.ir.types import Type, scalar_type
 from pypto._src.ops.layout import is_column
-from pypto._src.ops.promotion.mixing import check_equal
+from pypto._src.ops.promotion.operands import check_equal
 
 
 def _as_wide(offset: Expr) -> Expr:
@@ -90,7 +90,7 @@ class Calls:
         kernel = self.kernel
         args = call.args
         op, form, is_plain = self._forms.get((call.op, len(args))) or self._form(call)
-        if op.mixing is not None and op.mixing.differ(args):
+        if op.promotion is not None and op.promotion.differ(args):
             check_equal(op, call)
         remark = self._remark(op, call) if self._hints else ""
         if is_plain and self._names_do:
@@ -356,7 +356,7 @@ class Site:
 
     def _name_rows(self, tile: Expr | None, kind: TileType, shape: Sequence[Size]) -> None:
         rows = TileType([int(size) for size in shape], kind.dtype)
-        name = self.retype(tile, rows, "rows")
+        name = self.reinterpret(tile, rows, "rows")
         if tile is None:
             self.dst = name
         else:
@@ -369,7 +369,7 @@ class Site:
         checked = map(self._calls.checked_index, indices, place.shape)
         return f"*({self._calls.offset(place, tuple(checked))})"
 
-    def retype(self, tile: Expr | None, kind: TileType, suffix: str) -> str:
+    def reinterpret(self, tile: Expr | None, kind: TileType, suffix: str) -> str:
         """Declare a tile over the bytes of another, or of the result; return its name."""
         kernel = self._kernel
         source = self.dst if tile is None else kernel.value(tile)

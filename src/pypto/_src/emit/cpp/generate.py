@@ -3,8 +3,8 @@
 Three phases: the prologue unpacks arguments and declares tensors and tiles, the body writes the
 instructions, the epilogue closes the function. Nothing is decided here: layouts, addresses, flags
 and copies stand in the program already. Owns the order of the phases, how often they run, and the
-file around the kernel; the parts are in `cpp_scan` (what must be known before), `cpp_kernel` (what
-the parts share), `cpp_declarations`, `cpp_statements`, `cpp_flow` and `cpp_calls`.
+file around the kernel; the parts are in `prescan` (what must be known before), `kernel_state` (what
+the parts share), `prologue`, `statements`, `control_flow` and `calls`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class CodeGenerator:
         self.options = options
         self._comments = comments
         self.helpers: dict[str, None] = {}
-        """The helper texts that the last function needs (`cpp_helpers`)."""
+        """The helper texts that the last function needs (`helper_functions`)."""
 
     def generate(self, function: Function) -> str:
         """Return the C++ text of ``function``, a kernel after the passes.

@@ -71,7 +71,7 @@ class ISAMapper:
         op = op_of(call)
         if op is None:
             raise EmitError(f"{call.op.name} is no op", slug="emit-op")
-        if op.decomposition is not None or op.mixing is not None:
+        if op.decomposition is not None or op.promotion is not None:
             calls: list[Call] = []
             value = op.parts_of(call, _Collector(calls))
             if value is not None:
@@ -135,7 +135,7 @@ class _Recorder:
     def element(self, tensor: Expr, indices: Sequence[Expr]) -> str:
         return "x"
 
-    def retype(self, tile: Expr | None, kind: TileType, suffix: str) -> str:
+    def reinterpret(self, tile: Expr | None, kind: TileType, suffix: str) -> str:
         return "tile"
 
 

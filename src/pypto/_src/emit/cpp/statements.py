@@ -1,7 +1,7 @@
 """The statements of a C++ kernel, in order: assignments, calls for their effect, jumps.
 
 Owns which statement writes what, and the prints that help debugging. Refuses to know the text of
-calls (`cpp_calls`), and how loops and branches hand values on (`cpp_flow`).
+calls (`calls`), and how loops and branches hand values on (`control_flow`).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from pypto._src.ir.opdef import AXIS, OpDef, aliased, no_form, op_of
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.ops.layout import is_column
-from pypto._src.ops.promotion.mixing import check_equal
+from pypto._src.ops.promotion.operands import check_equal
 
 
 class Calls:
@@ -245,7 +245,7 @@ class Site:
         """Let the call's result be the value ``name``, without code."""
         self.known = name
 
-    def retype(self, tile: Expr | None, kind: TileType) -> tuple[str, str]:
+    def reinterpret(self, tile: Expr | None, kind: TileType) -> tuple[str, str]:
         """Write a reshape of a tile, or of the result; return its name and type."""
         if tile is None:
             name, type_, space = self.dst, self.dst_type, operator(self.call).space_of(self.call)

@@ -2,8 +2,8 @@
 
 Owns the module around the kernels, and what the form of an op may ask for while one is written.
 Decides nothing about the program: passes have chosen buffers, addresses and flags, ops bring their
-own text. Host functions are not written here. The parts are in `pto_head` (parameters, views,
-allocations), `pto_statements`, `pto_flow` and `pto_calls`; `pto_kernel` is what they share.
+own text. Host functions are not written here. The parts are in `function_head` (parameters,
+views, allocations), `statements`, `control_flow` and `calls`; `kernel_state` is what they share.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class _Operand(NamedTuple):
 class Scalars:
     """Gives every scalar expression an SSA name, writing what computes it into a `Body`.
 
-    A value of type INT64 is ``index``, or ``i64`` where all its bits are wanted (`pto_long`).
+    A value of type INT64 is ``index``, or ``i64`` where all its bits are wanted (`int64`).
 
     Args:
         body: Takes the lines.
@@ -64,7 +64,7 @@ class Scalars:
 
     call: Callable[[Call, bool], str]
     """Emits a call with a scalar value, an INT64 as i64 if the second argument says so; set by
-    `pto_calls`, which needs the scalars for it."""
+    `calls`, which needs the scalars for it."""
 
     def __init__(self, body: Body, long: Set[Expr]) -> None:
         self.body = body

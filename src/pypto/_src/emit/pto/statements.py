@@ -1,7 +1,7 @@
 """The statements of a kernel in the PTO dialect, in order, each below the place that it is for.
 
-Owns which statement writes what. Refuses to know the text of calls (`pto_calls`), and how loops and
-branches hand values on (`pto_flow`).
+Owns which statement writes what. Refuses to know the text of calls (`calls`), and how loops and
+branches hand values on (`control_flow`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A buffer is a memory reference seen as one tile type. Where a memory reference i
 types, the second is, at level 3, one more allocation at the same address; at level 2, where the
 assembler plans memory itself, an allocation of its own, unless a loop or branch hands the bytes
 on under both types: then it is a reshape of the first. There the row that a column's bytes are
-computed as is a reshape of that column, which alone has a valid part that varies (`pto_rows`).
+computed as is a reshape of that column, which alone has a valid part that varies (`padded_rows`).
 """
 
 from __future__ import annotations

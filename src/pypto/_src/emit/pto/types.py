@@ -45,7 +45,7 @@ def value_type(dtype: DataType) -> str:
 
     Integers are signless, since scalar operations take no others. INT64 is ``index``, which can be
     carried by loops and used as an offset without the casts that crash the assembler, unless its
-    value is wanted for more than that (`pto_long`).
+    value is wanted for more than that (`int64`).
 
     Raises:
         EmitError: the element type has no scalars.

@@ -1,6 +1,6 @@
 """Loops: ``pl.range``, ``pl.parallel``, ``pl.while_`` and ``while``, with break and continue.
 
-Owns bounds, loop variables and conditions. What a loop carries is in `carried`, how a block is
+Owns bounds, loop variables and conditions. What a loop carries is in `loop_carried`, how a block is
 parsed in `blocks`.
 """
 

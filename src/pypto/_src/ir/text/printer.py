@@ -1,7 +1,7 @@
 """The printer: any node or type as Python text that is read back as what was printed.
 
-Owns the grammar of the text, and prints statements, functions and programs. `text_names` knows who
-is called what, `text_exprs` prints types, expressions and calls, and `text_rules` has what readers
+Owns the grammar of the text, and prints statements, functions and programs. `names` knows who
+is called what, `expressions` prints types, expressions and calls, and `grammar` has what readers
 know, too. ``ir.parse(print(x))`` is structurally equal to ``x`` for every program, function and
 type, valid or not, and printing that gives the same text again (free variables may correspond to
 others). The plain part of the grammar, which every program that verifies keeps to but for the

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, cast
 
 from pypto._src.ir.exprs import ConstBool, ConstFloat, ConstInt, IRNode, IterArg, Var
-from pypto._src.ir.node_base import Field, FieldKind, draft, setter
+from pypto._src.ir.node_base import Field, FieldKind, setter, uninitialized
 
 N = TypeVar("N", bound=IRNode)
 T = TypeVar("T")
@@ -122,9 +122,9 @@ def _copier(cls: type[IRNode]) -> tuple[Callable[[Any], Any], dict[str, Callable
         lines = ["new = make(cls)", *[f"set_{name}(new, node.{name})" for name in names]]
         scope |= {"make": object.__new__, "cls": cls}
     else:
-        lines = ["new = draft()", *[f"new.{name} = node.{name}" for name in names]]
+        lines = ["new = uninitialized()", *[f"new.{name} = node.{name}" for name in names]]
         lines.append("new.__class__ = cls")
-        scope |= {"draft": draft(cls), "cls": cls}
+        scope |= {"uninitialized": uninitialized(cls), "cls": cls}
     exec("\n    ".join(["def copy(node):", *lines, "return new"]), scope)
     return scope["copy"], setters
 

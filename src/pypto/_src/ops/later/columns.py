@@ -20,7 +20,7 @@ from pypto._src.ops.define import ARITHMETIC, FLOATS, Tile, block_op
 from pypto._src.ops.elementwise import exp, maximum, minimum
 from pypto._src.ops.layout import tile_type, with_valid
 from pypto._src.ops.promotion.casts import is_unsigned, on_signed
-from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.reduce import (
     OWN_SCRATCH,
     beside_a_column,
@@ -317,7 +317,7 @@ def _exp_of_difference(tile: Array, vector: Array) -> Array:
     dtypes=SIGNED,
     in_place=(0,),
     columns=(1,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: _computed(maximum, tile, row_vec),
     decomposition=of_columns(maximum),
     pto="pto.trowexpandmax",
@@ -334,7 +334,7 @@ def row_expand_max(tile: Tile, row_vec: Tile) -> Tile:
     dtypes=SIGNED,
     in_place=(0,),
     columns=(1,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, row_vec: _computed(minimum, tile, row_vec),
     decomposition=of_columns(minimum),
     pto="pto.trowexpandmin",
@@ -364,7 +364,7 @@ def row_expand_expdif(tile: Tile, row_vec: Tile) -> Tile:
     valid=beside_row,
     dtypes=ARITHMETIC,
     in_place=(0,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile + col_vec,
     decomposition=on_signed,
     pto="pto.tcolexpandadd",
@@ -380,7 +380,7 @@ def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
     valid=beside_row,
     dtypes=SIGNED,
     in_place=(0,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: _computed(maximum, tile, col_vec),
     pto="pto.tcolexpandmax",
     isa="TCOLEXPANDMAX",
@@ -395,7 +395,7 @@ def col_expand_max(tile: Tile, col_vec: Tile) -> Tile:
     valid=beside_row,
     dtypes=SIGNED,
     in_place=(0,),
-    mixing=Mixing(0, 1, broadcasts=False),
+    promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: _computed(minimum, tile, col_vec),
     pto="pto.tcolexpandmin",
     isa="TCOLEXPANDMIN",

@@ -1,7 +1,7 @@
 """Columns and rows in all of a tile: how shapes that broadcast become equal.
 
 A column [R, 1] stands in each column, a row [1, C] in each row. An op may take one beside a whole
-tile as it is (`Spread`); else an instruction fills a tile with it.
+tile as it is (`BroadcastOps`); else an instruction fills a tile with it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pypto._src.ops.rules.type_rules import broadcast, dims
 from pypto._src.records import NamedTuple
 
 
-class Spread(NamedTuple):
+class BroadcastOps(NamedTuple):
     """Names of block ops that do on a tile and a column, or a row, what an op does on two tiles."""
 
     column: str | None = None
@@ -32,8 +32,8 @@ class Spread(NamedTuple):
     """What does the same on a tile and a row times -1, exactly; a sum is such a difference."""
 
 
-NO_SPREAD: Final = Spread()
-_TIMES: Final = Spread("row_expand_mul", "col_expand_mul")
+NO_BROADCAST: Final = BroadcastOps()
+_TIMES: Final = BroadcastOps("row_expand_mul", "col_expand_mul")
 
 
 def common(a: Sequence[Expr], b: Sequence[Expr]) -> Sequence[Expr]:
@@ -48,35 +48,42 @@ def common(a: Sequence[Expr], b: Sequence[Expr]) -> Sequence[Expr]:
     return found
 
 
-def spread_alone(spread: Spread, lhs: Expr, rhs: Expr, span: Span) -> Call | None:
-    """Return the call of the one op that spreads ``rhs`` over ``lhs`` or the other way, if any."""
+def broadcast_alone(broadcast_ops: BroadcastOps, lhs: Expr, rhs: Expr, span: Span) -> Call | None:
+    """Return the call of the one op that broadcasts ``rhs`` over ``lhs`` or the reverse."""
     for whole, part in ((lhs, rhs), (rhs, lhs)):
         a, b = tile_of(whole).shape, tile_of(part).shape
-        if len(a) != 2 or len(b) != 2 or same_dims(a, b) or not (whole is lhs or spread.commutes):
+        if (
+            len(a) != 2
+            or len(b) != 2
+            or same_dims(a, b)
+            or not (whole is lhs or broadcast_ops.commutes)
+        ):
             continue
         name = None
         if same_dim(a[0], b[0]) and const_value(b[1]) == 1:
-            name = spread.column
+            name = broadcast_ops.column
         elif same_dim(a[1], b[1]) and const_value(b[0]) == 1:
-            name = spread.row
+            name = broadcast_ops.row
         if name is not None:
             return block_op_of(name).call((whole, part), {}, span)
     return None
 
 
-def opposite(spread: Spread, lhs: Expr, rhs: Expr, let: Naming, span: Span) -> Call | None:
+def opposite(
+    broadcast_ops: BroadcastOps, lhs: Expr, rhs: Expr, let: Naming, span: Span
+) -> Call | None:
     """Return y - (-x) for a sum of a tile y that is valid in part and a row x; else None.
 
-    A whole tile takes its row spread, which may serve other calls.
+    A whole tile takes its row broadcast, which may serve other calls.
     """
-    with_row = Spread(row=spread.opposite)
+    with_row = BroadcastOps(row=broadcast_ops.opposite)
     for whole, part in ((lhs, rhs), (rhs, lhs)):
         if valid_part(tile_of(whole)) is None:
             continue
-        if spread_alone(with_row, whole, part, span) is None:
+        if broadcast_alone(with_row, whole, part, span) is None:
             continue
         minus = let("minus", block_op_of("neg").call((part,), {}, span))
-        return spread_alone(with_row, whole, minus, span)
+        return broadcast_alone(with_row, whole, minus, span)
     return None
 
 
@@ -93,7 +100,7 @@ def grown(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name: str)
     value = _in_rows(tile, let, span)
     sizes, dtype = tile_of(value).shape, tile_of(value).dtype
     if dtype.get_bit() > 32:
-        raise _never(f"the A2/A3 chip spreads no elements of {dtype.member}")
+        raise _never(f"the A2/A3 chip broadcasts no elements of {dtype.member}")
     if const_value(shape[1]) == 1 and not same_dim(sizes[0], shape[0]):  # [1, 1] in a column
         across = grown(value, (shape[1], shape[0]), let, span, name)
         return let(name, reshape.call((across, MakeTuple(shape)), {}, span))
@@ -117,13 +124,13 @@ def grown_in_part(tile: Expr, whole: Expr, let: Naming, span: Span, name: str) -
         message = f"the A2/A3 chip fills no tile of {dtype.member} with a number"
         raise OpError(message, slug="valid-shape")
     ones = let("ones", fill.build((whole, 1), {}, span))
-    found = spread_alone(_TIMES, ones, _in_rows(tile, let, span), span)
+    found = broadcast_alone(_TIMES, ones, _in_rows(tile, let, span), span)
     assert found is not None  # the shapes broadcast, and there are two dimensions
     return let(name, found)
 
 
 def _grown_flat(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name: str) -> Expr:
-    """Spread over a tile of more than two dimensions, along its first and its last ones.
+    """Broadcast over a tile of more than two dimensions, along its first and its last ones.
 
     [B, 1, 1] is a column of which each element fills a plane, [1, R, C] a row of planes.
     """
@@ -135,7 +142,7 @@ def _grown_flat(tile: Expr, shape: Sequence[Expr], let: Naming, span: Span, name
     first, last = kept[0], kept[-1] + 1
     if not same_dims(part[first:last], shape[first:last]):
         raise _never(
-            f"the A2/A3 chip spreads along the first dimensions of {dims(shape)} and along the "
+            f"the A2/A3 chip broadcasts along the first dimensions of {dims(shape)} and along the "
             f"last, not between them as {dims(sizes)}"
         )
     middle = _product(shape[first:last])
@@ -160,7 +167,7 @@ def _grown_as(
     span: Span,
     name: str,
 ) -> Expr:
-    """Return a tile of ``shape``: one spread as a column or row ``flat`` over rows and columns."""
+    """Return a tile of ``shape``: one broadcast over rows and columns as a column or row."""
     across = (_product(wide[0]), _product(wide[1]))
     value = let("flat", reshape.call((tile, MakeTuple(flat)), {}, span))
     value = grown(value, across, let, span, name)

@@ -356,7 +356,7 @@ def check_same_shape(o: Operands, first: int, second: int, note: str | None = No
     """Check that two tile operands have equal shapes; ``note`` says why they have to.
 
     Raises:
-        OpError: they differ; where one is a column or row of the other the hint spreads it.
+        OpError: they differ; where one is a column or row of the other the hint broadcasts it.
     """
     a, b = o.tile(first).shape, o.tile(second).shape
     if same_dims(a, b):

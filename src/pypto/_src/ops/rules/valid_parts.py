@@ -182,7 +182,7 @@ def name_of_all(site: CppSite, at: int) -> str:
     tile = None if at == RESULT else site.call.args[at]
     kind = site.call.type if tile is None else tile.type
     if valid_part(kind) is not None:
-        return site.retype(tile, all_of(kind), "all")
+        return site.reinterpret(tile, all_of(kind), "all")
     return site.dst if tile is None else site.args[at]
 
 

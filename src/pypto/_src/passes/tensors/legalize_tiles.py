@@ -134,7 +134,7 @@ def _concerned(made: Sequence[Any]) -> set[Stmt]:
     kinds: dict[int, Any] = {id(e.type): e.type for e in tiles}
     if len(kinds) > 1 or len(scalars.union([kind.dtype for kind in kinds.values()])) > 1:
         forms = [cast("OpDef[..., Any]", op) for op in used if isinstance(op, OpDef)]
-        rules = {form: form.mixing for form in forms if form.mixing is not None}
+        rules = {form: form.promotion for form in forms if form.promotion is not None}
         for s in made if rules else ():
             rule = rules.get(s.value.op)
             if rule is not None and rule.differ(s.value.args):
@@ -216,7 +216,7 @@ class _Rows:
     def _parts(self, stmt: Stmt) -> Sequence[Stmt] | None:
         """Return what a call of a decomposed op stands for, None if the targets execute it."""
         op = op_of(stmt.value) if isinstance(stmt, AssignStmt) else None
-        if op is None or (op.decomposition is None and op.mixing is None):
+        if op is None or (op.decomposition is None and op.promotion is None):
             return None
         assert isinstance(stmt, AssignStmt)
         assert isinstance(stmt.value, Call)

@@ -6,9 +6,8 @@ entry, of host functions that it calls, and of each task whose kernel has such. 
 cannot express is refused at its place in the user's source.
 
 Owns the file: its head, the entry, and the functions that the entry calls. The parts are
-`orchestration_host` (what they share), `orchestration_entry` (the arguments),
-`orchestration_statements`, `orchestration_tensors`, `orchestration_tasks`, `orchestration_flow` and
-`orchestration_types`; `orchestration_roots` knows the program, not the text.
+`host_state` (what they share), `entry` (the arguments), `statements`, `control_flow`, `tensors`,
+`tasks` and `types`; `host.tensor_aliases` knows the program, not the text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The statements of an orchestration, in order; what it has not is refused at the user's line.
 
-Owns assignments and tasks. Refuses to know the text of calls (`orchestration_tasks`), of ops
-(`orchestration_tensors`), and how loops and branches hand values on (`orchestration_flow`).
+Owns assignments and tasks. Refuses to know the text of calls (`tasks`), of ops
+(`tensors`), and how loops and branches hand values on (`control_flow`).
 """
 
 from __future__ import annotations

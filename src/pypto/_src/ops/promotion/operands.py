@@ -1,10 +1,10 @@
 """Tiles of several element types or shapes as operands of one op, or a number of another type.
 
 Operands are converted to the promoted element type (`dtypes.promote`) and broadcast, then the op
-works on equal ones. The vector unit does neither by itself: `Mixing.parts` gives the casts
-(`retype`) and spreads (`spread`) that such a call stands for, which LegalizeTiles puts in its
-place. What the type rule takes is what these parts are made of, for it makes them; so the chip
-executes whatever has a type.
+works on equal ones. The vector unit does neither by itself: `Promotion.parts` gives the casts
+and broadcasts that such a call stands for, which LegalizeTiles puts in its place. The type rule
+makes these parts, too, and takes what they can be made of; so the chip executes whatever has a
+type.
 
 A shift keeps the element type of what it shifts, logic with a number that of the tile.
 """
@@ -28,14 +28,14 @@ from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import BLOCK_BYTES, is_column
 from pypto._src.ops.promotion.broadcasting import (
-    NO_SPREAD,
-    Spread,
+    NO_BROADCAST,
+    BroadcastOps,
+    broadcast_alone,
     common,
     grown,
     grown_in_part,
     opposite,
     room,
-    spread_alone,
 )
 from pypto._src.ops.promotion.casts import (
     as_number,
@@ -71,13 +71,13 @@ else:
     np = lazy_module("numpy")
 
 
-class Mixing:
+class Promotion:
     """Which operands of an op may differ, and what a call stands for where they do."""
 
     def __init__(
         self,
         *operands: int,
-        spread: Spread = NO_SPREAD,
+        broadcast_ops: BroadcastOps = NO_BROADCAST,
         broadcasts: bool = True,
         keeps_first: bool = False,
         number: int | None = None,
@@ -85,16 +85,16 @@ class Mixing:
         """Say which operands may differ.
 
         Args:
-            operands: Places of tiles that are converted to one type and broadcast.
-            spread: The ops that take a column or a row as it is.
-            broadcasts: False where the op itself spreads an operand.
+            operands: Indices of tiles that are converted to one type and broadcast.
+            broadcast_ops: The ops that take a column or a row as it is.
+            broadcasts: False where the op itself broadcasts an operand.
             keeps_first: The element type is that of the first. No other tile is wider.
-            number: The place of a number that is converted, too.
+            number: The index of a number that is converted, too.
         """
         self.operands: Final = operands
         self._first: Final = operands[0]
         self._others: Final = operands[1:]
-        self.spread: Final = spread
+        self.broadcast_ops: Final = broadcast_ops
         self._broadcasts = broadcasts
         self._keeps_first = keeps_first
         self._number = number
@@ -125,7 +125,7 @@ class Mixing:
         """Return the type of a call whose operands differ, None if they do not.
 
         Raises:
-            OpError: there is no conversion, or nothing that spreads an operand.
+            OpError: there is no conversion, or nothing that broadcasts an operand.
         """
         if not self.differ(o.args):
             return None
@@ -169,7 +169,7 @@ class Mixing:
             raise
 
     def _refuse_part(self, o: Operands, dtype: DataType, shape: Sequence[Expr]) -> None:
-        """Refuse partly valid tiles of several shapes that are not spread."""
+        """Refuse partly valid tiles of several shapes that are not broadcast."""
         parts = [at for at in self.operands if valid_part(o.tile(at)) is not None]
         whole = [at for at in parts if same_dims(o.tile(at).shape, shape)]
         for at in parts if whole else ():
@@ -294,15 +294,15 @@ class Mixing:
     def _spread(
         self, op: AnyOp, new: list[Expr], shape: Sequence[Expr], let: Let, span: Span
     ) -> Call | None:
-        """Spread operands over ``shape``, unless an op takes them as they are: return its call."""
+        """Broadcast operands, unless an op takes them as they are: return its call."""
         if not self._broadcasts or len(self.operands) == 1:
             return None
         first, second = (new[at] for at in self.operands[:2])
-        found = spread_alone(self.spread, first, second, span)
+        found = broadcast_alone(self.broadcast_ops, first, second, span)
         if found is None:
-            found = opposite(self.spread, first, second, let, span)
+            found = opposite(self.broadcast_ops, first, second, let, span)
         if found is None:
-            # What is valid in part comes first: the others are spread over that part.
+            # What is valid in part comes first: the others are broadcast over that part.
             for at in sorted(self.operands, key=lambda at: valid_part(tile_of(new[at])) is None):
                 whole = self._whole(new, shape)
                 if whole is None:
@@ -360,7 +360,7 @@ def _check_part(o: Operands, whole: int, other: int) -> None:
 
 
 def _is_short(tile: Expr, dtype: DataType) -> bool:
-    """True for a column that is spread before it is converted: ``dtype`` fills no block with it."""
+    """True for a column to be broadcast before conversion: ``dtype`` fills no block with it."""
     kind = tile_of(tile)
     sizes = static_shape(kind)
     if sizes is None or not is_column(kind) or valid_part(kind) is not None:
@@ -374,7 +374,7 @@ def check_equal(op: AnyOp, call: Call) -> None:
     Raises:
         EmitError: its tiles have several element types or shapes.
     """
-    if op.mixing is not None and op.mixing.differ(call.args):
+    if op.promotion is not None and op.promotion.differ(call.args):
         raise EmitError(
             f"{op.name} of tiles with several element types or shapes is several instructions",
             hint="run passes.legalize_tiles() first",

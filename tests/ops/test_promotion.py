@@ -26,7 +26,7 @@ from pypto._src.ops import bitwise, compare_select, elementwise, reduce, ternary
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.later import columns
 from pypto._src.ops.promotion.casts import steps
-from pypto._src.ops.promotion.mixing import Mixing
+from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.passes.memory.init_mem_ref import InitMemRef
 from pypto._src.passes.pass_manager import OptimizationStrategy
 from pypto._src.run.native import NativeKernel
@@ -104,7 +104,7 @@ def number_of(dtype: DataType) -> ConstFloat | ConstInt:
 
 
 def drawn() -> Iterator[tuple[AnyOp, tuple[DataType, DataType], tuple[Shape, ...], Any]]:
-    """Yield ops with element types and shapes of two tiles: each pair, and each way to spread.
+    """Yield ops with element types and shapes of two tiles: each pair, and each way to broadcast.
 
     A call with one shape is of a tile and a number.
     """
@@ -161,17 +161,17 @@ def drawn() -> Iterator[tuple[AnyOp, tuple[DataType, DataType], tuple[Shape, ...
         for op in (ternary.addsc, ternary.subsc):
             yield op, (D.FP16, D.FP32), shapes, {"number": 0.1}
             yield op, (D.INT16, D.INT32), shapes, {"number": 7}
-    spreads = (reduce.row_expand_add, reduce.row_expand_sub, reduce.row_expand_mul)
+    broadcasts = (reduce.row_expand_add, reduce.row_expand_sub, reduce.row_expand_mul)
     for shapes in SHAPES:
         yield compare_select.sels, (D.BF16, D.BF16), shapes, {"select_mode": 0}
-    for op in (*spreads, reduce.row_expand_div):
+    for op in (*broadcasts, reduce.row_expand_div):
         for pair in MIXED[:2] if op is reduce.row_expand_div else MIXED:
             yield op, pair, (FULL, COLUMN), {}
             yield op, pair, (COLUMN, COLUMN), {}
     for op in (columns.row_expand_max, columns.row_expand_min):
         yield op, MIXED[0], (FULL, COLUMN), {}
-    spreads = (reduce.col_expand, reduce.col_expand_sub, reduce.col_expand_mul)
-    for op in (*spreads, columns.col_expand_add, columns.col_expand_max, columns.col_expand_min):
+    broadcasts = (reduce.col_expand, reduce.col_expand_sub, reduce.col_expand_mul)
+    for op in (*broadcasts, columns.col_expand_add, columns.col_expand_max, columns.col_expand_min):
         for pair in MIXED:
             yield op, pair, (FULL, ROW), {}
     yield reduce.col_expand_div, (D.INT32, D.FP32), (FULL, ROW), {}
@@ -298,8 +298,8 @@ def compare_text(kernel: Function, args: list[Array], wanted: Array, note: str) 
 
 def test_every_op_that_mixes_is_compared() -> None:
     """No op says that its operands may differ and is left out above."""
-    mixing = sorted(op.name for op in REGISTRY.values() if op.mixing is not None)
-    assert mixing == list(BATCHES)
+    promotion = sorted(op.name for op in REGISTRY.values() if op.promotion is not None)
+    assert promotion == list(BATCHES)
 
 
 # --------------------------------------------------------------------------------------------
@@ -528,7 +528,7 @@ def test_emitters_refuse_what_was_not_legalized() -> None:
 
 
 def test_a_column_beside_a_tile_is_one_instruction() -> None:
-    """Where the chip adds a column to a tile no tile is spread for it."""
+    """Where the chip adds a column to a tile no tile is broadcast for it."""
     built = kernel_of(elementwise.add, (D.FP32, D.FP32), (COLUMN, FULL))
     text = kernel_file(lowered(built.function))
     assert "TROWEXPANDADD" in text
@@ -573,13 +573,13 @@ def test_operators_mix() -> None:
 
 
 def test_only_tiles_beside_each_other_count() -> None:
-    """`Mixing.differ` looks at the operands it names: masks and scratch may be of any type."""
-    rule = compare_select.sel.mixing
-    assert isinstance(rule, Mixing)
+    """`Promotion.differ` looks at the operands it names: masks and scratch may be of any type."""
+    rule = compare_select.sel.promotion
+    assert isinstance(rule, Promotion)
     a, mask = tile((32, 64), D.FP32), tile((32, 64), D.INT32)
     assert not rule.differ((mask, a, a))
     assert rule.differ((mask, a, tile((32, 1), D.FP32)))
-    rule = ternary.addsc.mixing
+    rule = ternary.addsc.promotion
     assert rule is not None
     assert not rule.differ((a, ConstFloat(1.0, D.FP32), a))
     assert rule.differ((a, ConstInt(1, D.INT32), a))
