@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pypto._src.dtypes import DataType
-from pypto._src.errors import InternalError, PyptoError, check, internal_check
+from pypto._src.errors import InternalError, PyptoError, PyptoWarning, check, internal_check
 from pypto._src.lazy import lazy_names
 from pypto._version import __version__
 
@@ -90,6 +90,7 @@ __all__ = [
     "InternalError",
     "LogLevel",
     "PyptoError",
+    "PyptoWarning",
     "__version__",
     "backend",
     "check",

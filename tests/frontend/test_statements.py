@@ -470,7 +470,6 @@ pl.load(x, [0, 0], [64, 64], pl.MemorySpace.Mat)
             UnsupportedFeatureError,
             "unsupported",
         ),
-        ("x: pl.INT32 = n", ParserTypeError, "annotation-mismatch"),
         ("x = n, n\na, b, c = x", ParserTypeError, "unpack"),
         ("a, b = n", ParserTypeError, "unpack"),
         ("n[0] = 1", UnsupportedFeatureError, "target"),

@@ -7,9 +7,10 @@ attaches the span with `PyptoError.at`. User mistakes are `PyptoError`; broken i
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, StrEnum
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Final, Self, cast
 
 from pypto._src.diagnostics import UNKNOWN_SPAN, Diagnostic, DiagnosticSeverity, Label, Span, render
 
@@ -374,6 +375,25 @@ class CallError(PyptoError, TypeError):
     """A compiled program was called with the wrong arguments."""
 
     slug = "call"
+
+
+class PyptoWarning(UserWarning):
+    """A program says what is not so, which does no harm: it is read as the warning tells.
+
+    ``warnings.simplefilter("error", pypto.PyptoWarning)`` refuses it.
+    """
+
+
+def warn(message: str, span: Span, *, hint: str | None, slug: str) -> None:
+    """Warn of something at a place of the user's source, once a place and text."""
+    advice = "" if hint is None else f"; {hint}"
+    text = f"{message}{advice} [{slug}]"
+    line = max(span.begin_line, 1)
+    warnings.warn_explicit(text, PyptoWarning, span.filename, line, registry=_WARNED)
+
+
+_WARNED: Final[dict[Any, Any]] = {}
+"""What Python notes of the warnings that were shown."""
 
 
 class InternalError(RuntimeError):

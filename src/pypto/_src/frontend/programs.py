@@ -16,6 +16,7 @@ from pypto._src.errors import (
     ParserTypeError,
     PyptoError,
     UnsupportedFeatureError,
+    warn,
 )
 from pypto._src.frontend.source.python_names import MISSING, Environment
 from pypto._src.frontend.source.source import Source
@@ -317,6 +318,14 @@ class Method(Callee):
                 raise ctx.swapped_error(var)
             if direction is ParamDirection.Out and unwritten:
                 place = self._annotation(var.name)
+                if any(var in values for values, _ in ctx.returns):
+                    warn(
+                        f"output {var.name!r} of {self.name} is returned as it came, never written",
+                        var.span if place is None else ctx.span(place),
+                        hint=self._way_to_write(var),
+                        slug="out-never-written",
+                    )
+                    continue
                 raise ParserTypeError(
                     f"output {var.name!r} of {self.name} is never written",
                     var.span if place is None else ctx.span(place),

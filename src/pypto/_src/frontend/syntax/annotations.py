@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from pypto._src.dtypes import MEMBERS, DataType
-from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableError
+from pypto._src.errors import ParserError, ParserTypeError, UndefinedVariableError, warn
 from pypto._src.frontend.markers import DynVar, Tuple
 from pypto._src.frontend.source.python_names import MISSING, items_of, plain_value
 from pypto._src.frontend.state.context import Context, refuse_keyword_twice
@@ -348,20 +348,22 @@ def declared_type(
 ) -> Type:
     """Return the type of a variable that is declared with one type and assigned another.
 
-    Layout and memory of the declaration are taken; where it names none, those of the value.
+    Layout and memory of the declaration are taken; where it names none, those of the value. If they
+    differ in kind, element type or shape, the value's type is taken, with a warning.
 
     Raises:
-        ParserTypeError: they differ in kind, element type or shape.
+        ParserTypeError: they differ in which part of a tile is valid.
     """
     if isinstance(found, UnknownType):
         return declared
     if not same_value_type(declared, found):
-        raise ParserTypeError(
-            f"the annotation says {spell(declared)}, the value is {spell(found)}",
+        warn(
+            f"the annotation says {spell(declared)}, the value is {spell(found)}, which counts",
             ctx.span(node),
-            hint=cast_hint(declared, found, ctx.source.text(value)) or _as_found(found),
+            hint=_as_found(found) or cast_hint(declared, found, ctx.source.text(value)),
             slug="annotation-mismatch",
         )
+        return found
     if isinstance(declared, TileType) and isinstance(found, TileType):
         says = declared.tile_view is not None and valid_part(found) is not None
         if says and not same_valid_part(declared, found):

@@ -25,7 +25,7 @@ from pypto._src.ir.array_types import (
     valid_part,
 )
 from pypto._src.ir.enums import ParamDirection
-from pypto._src.ir.exprs import Call, ConstInt, Expr, GlobalVar, Var, const_value
+from pypto._src.ir.exprs import Call, Cast, ConstBool, ConstInt, Expr, GlobalVar, Var, const_value
 from pypto._src.ir.interning import is_plain
 from pypto._src.ir.node_base import NO_KEYWORDS
 from pypto._src.ir.symbolic_dims import map_dims
@@ -57,11 +57,26 @@ def _called(
 ) -> Call:
     """Return the call with operands that fit; ``sizes`` are the caller's symbolic dimensions."""
     state_parts(ctx, called, operands, sizes, span)
-    results = [_with_sizes(kind, sizes) for kind in called.results]
+    results = [_result(called, kind, operands, sizes) for kind in called.results]
     kind = _value_type(results)
     made = checked_call(GlobalVar(called.name), tuple(operands), NO_KEYWORDS, kind, span)
     _note_outputs(ctx, called, operands, made)
     return made
+
+
+def _result(
+    called: Signature, kind: Type, operands: Sequence[Expr], sizes: Mapping[Var, Expr]
+) -> Type:
+    """Return the type of a result: the caller knows a size by name that is a number in ``kind``.
+
+    That is so of a result that is an argument, whose type it then has.
+    """
+    found = _with_sizes(kind, sizes)
+    if isinstance(found, TensorType):
+        for param, value in zip(called.params, operands, strict=True):
+            if same_value_type(kind, param.type) and not same_value_type(found, value.type):
+                return value.type
+    return found
 
 
 def _value_type(results: list[Type]) -> Type:
@@ -123,6 +138,8 @@ def _argument(
 ) -> Expr:
     dtype = param.type.dtype if isinstance(param.type, ScalarType) else None
     expr = value if isinstance(value, Expr) else ctx.as_expr(value, place, dtype)
+    if dtype is DataType.BOOL and isinstance(expr.type, ScalarType) and expr.type.dtype.is_int():
+        expr = _flag(expr)
     if not _accepts(param.type, expr.type, sizes):
         if dtype is not None and isinstance(value, int | float) and _is_beyond(value, dtype):
             raise ParserTypeError(
@@ -144,6 +161,13 @@ def _argument(
             related=[Label(param.span, "the parameter")] if param.span.begin_line > 0 else (),
         )
     return expr
+
+
+def _flag(number: Expr) -> Expr:
+    """Return a number as a flag: what is not 0 is true."""
+    if isinstance(number, ConstInt):
+        return ConstBool(number.value != 0, number.span)
+    return Cast(number, DataType.BOOL, number.span)
 
 
 def _sizes_before(called: Signature, param: Var, values: Sequence[Any]) -> dict[Var, Expr]:
@@ -214,7 +238,8 @@ def _accepts_part(
 def _same_size(wanted: Expr, found: Expr, sizes: dict[Var, Expr]) -> bool:
     size = const_value(found)
     if isinstance(wanted, ConstInt):
-        return wanted.value == size or DYNAMIC_DIM in (wanted.value, size)
+        # What a name stands for is known when the program runs, which checks it then.
+        return size is None or wanted.value == size or DYNAMIC_DIM in (wanted.value, size)
     if not isinstance(wanted, Var):
         return True  # an expression of dimensions is checked when the kernel is called
     known = sizes.setdefault(wanted, found)

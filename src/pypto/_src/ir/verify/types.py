@@ -273,7 +273,7 @@ def _op_call(op: OpDef[..., Any], call: Call, span: Span) -> Iterator[Diagnostic
     except PyptoError as error:
         yield finding(code, error.message, place(call, span), hint=error.hint)
         return
-    if not same_type(wanted, call.type):
+    if not same_type(wanted, call.type) and not isinstance(call.type, UnknownType):
         message = f"{op.name} gives a {wanted}, the call says {call.type}"
         yield finding(code, message, place(call, span))
 

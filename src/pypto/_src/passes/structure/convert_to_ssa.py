@@ -10,12 +10,16 @@ from operator import is_
 from typing import Final
 
 from pypto._src.errors import PassError
+from pypto._src.ir.exprs import Call
+from pypto._src.ir.opdef import op_of
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.ssa.construct import ssa_and_calls, to_ssa
 from pypto._src.ir.ssa.jumps import lower_jumps
 from pypto._src.ir.ssa.tuples import split_tuples
-from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.traversal.mutator import map_functions
+from pypto._src.ir.stmts import AssignStmt, Function, Program
+from pypto._src.ir.traversal.mutator import Mutator, map_functions
+from pypto._src.ir.traversal.queries import stmts_in
+from pypto._src.ir.types import UnknownType
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
 
@@ -25,8 +29,9 @@ _P: Final = IRProperty
 class ConvertToSSA(Pass):
     """Variables assigned many times -> every variable assigned once.
 
-    Before that, calls between kernels are expanded and ``break``, ``continue`` and early
-    ``return`` become conditions; neither exists after the pass.
+    Before that, calls of ops that were built by hand without a type get it, calls between kernels
+    are expanded, and ``break``, ``continue`` and early ``return`` become conditions; none of these
+    exists after the pass.
     """
 
     requires = IRPropertySet(_P.TypeChecked)
@@ -40,7 +45,7 @@ class ConvertToSSA(Pass):
             PassError: a variable is read without being assigned on every path there, changes its
                 type from one path to another, or a kernel calls itself.
         """
-        lowered = lower_jumps(program)
+        lowered = lower_jumps(map_functions(program, _with_types))
         program = map_functions(lowered, split_tuples)
         new = _without_calls(program)
         if new is None:
@@ -49,6 +54,23 @@ class ConvertToSSA(Pass):
             program = map_functions(inline_kernel_calls(lowered), split_tuples)
             return map_functions(program, to_ssa)
         return program if all(map(is_, program.functions_, new)) else program.with_functions(new)
+
+
+def _with_types(function: Function) -> Function:
+    """Return a function in which each call of an op that gives a value has its type."""
+    assigned = (stmt for stmt in stmts_in(function.body) if isinstance(stmt, AssignStmt))
+    if not any(stmt.value.type.__class__ is UnknownType for stmt in assigned):
+        return function
+    return function.with_body(_Typed().visit(function.body))
+
+
+class _Typed(Mutator):
+    def visit_Call(self, node: Call) -> Call:
+        call: Call = self.rebuild(node)
+        op = op_of(call)
+        if op is None or not isinstance(call.type, UnknownType):
+            return call
+        return Call(op, call.args, call.kwargs, op.result_type(call.args, call.kwargs), call.span)
 
 
 def _without_calls(program: Program) -> list[Function] | None:

@@ -1,0 +1,216 @@
+"""Habits of existing programs that do no harm: read as meant, warned of if a text misleads.
+
+Each program runs on the interpreter, compiled, and from its texts for the assembler.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import pypto
+from pypto import ir, runtime
+from pypto._src.errors import EvaluationError, PyptoWarning
+from pypto._src.ir.stmts import Program
+from tests.examples.emitted import Emitted
+from tests.natively import Array, compiler
+
+HEAD = """\
+import pypto.language as pl
+
+HEAD_DIM = pl.dynamic("head_dim")
+
+
+@pl.program
+class Kernel:
+    @pl.function(type=pl.FunctionType.{kind})
+"""
+
+
+class Habit(NamedTuple):
+    """The functions of a program, its arrays before and after a call, and the warnings."""
+
+    text: str
+    arrays: Callable[[], list[Any]]
+    after: Callable[[Sequence[Any]], Array]  # the last array
+    warned: Sequence[str] = ()
+    kind: str = "InCore"
+
+
+def ramp(*shape: int, dtype: Any = np.float32) -> Array:
+    return np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+
+
+def zeros(*shape: int) -> Array:
+    return np.zeros(shape, np.float32)
+
+
+HABITS = {
+    "an annotation that the value contradicts": Habit(
+        """
+    def main(self, x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        a: pl.Tile[[16, 32], pl.FP16] = pl.load(x, [0, 0], [16, 64])
+        n: pl.Scalar[pl.FP32] = pl.add(a, 1.0)
+        y = pl.store(n, [0, 0], [16, 64], y)
+""",
+        lambda: [ramp(16, 64), zeros(16, 64)],
+        lambda given: given[0] + 1,
+        [
+            "kernel.py:10: the annotation says Tile[[16, 32], FP16], the value is "
+            "Tile[[16, 64], FP32], which counts; write pl.Tile[[16, 64], pl.FP32] "
+            "[annotation-mismatch]",
+            "kernel.py:11: the annotation says Scalar[FP32], the value is Tile[[16, 64], FP32], "
+            "which counts; write pl.Tile[[16, 64], pl.FP32] [annotation-mismatch]",
+        ],
+    ),
+    "an output returned as it came": Habit(
+        """
+    def main(
+        self, x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]
+    ) -> pl.Tensor[[16, 64], pl.FP32]:
+        a = pl.load(x, [0, 0], [16, 64])
+        return y
+""",
+        lambda: [ramp(16, 64), zeros(16, 64)],
+        lambda given: given[1],
+        [
+            "kernel.py:10: output 'y' of main is returned as it came, never written; write "
+            "y = pl.store(tile, [0, 0], [16, 64], y) [out-never-written]"
+        ],
+    ),
+    "a size with a name where a number is wanted": Habit(
+        """
+    def main(
+        self,
+        x: pl.Tensor[[16, HEAD_DIM], pl.FP32],
+        y: pl.Out[pl.Tensor[[16, HEAD_DIM], pl.FP32]],
+    ) -> pl.Tensor[[16, HEAD_DIM], pl.FP32]:
+        r = self.twice(x, y)
+        return r
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def twice(
+        self, x: pl.Tensor[[16, 128], pl.FP32], y: pl.Out[pl.Tensor[[16, 128], pl.FP32]]
+    ) -> pl.Tensor[[16, 128], pl.FP32]:
+        a = pl.load(x, [0, 0], [16, 128])
+        return pl.store(pl.add(a, a), [0, 0], [16, 128], y)
+""",
+        lambda: [ramp(16, 128), zeros(16, 128)],
+        lambda given: 2 * given[0],
+        kind="Orchestration",
+    ),
+    "numbers as flags": Habit(
+        """
+    def main(
+        self,
+        n: pl.Scalar[pl.INT64],
+        x: pl.Tensor[[16, 64], pl.FP32],
+        y: pl.InOut[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        self.twice(x, n, y)
+        self.twice(y, 0, y)
+        self.twice(y, 2, y)
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def twice(
+        self,
+        x: pl.Tensor[[16, 64], pl.FP32],
+        flag: pl.Scalar[pl.BOOL],
+        y: pl.InOut[pl.Tensor[[16, 64], pl.FP32]],
+    ):
+        a = pl.load(x, [0, 0], [16, 64])
+        if flag:
+            a = pl.add(a, a)
+        y = pl.store(a, [0, 0], [16, 64], y)
+""",
+        lambda: [4, ramp(16, 64), zeros(16, 64)],
+        lambda given: 4 * given[1],
+        kind="Orchestration",
+    ),
+}
+
+
+def parsed(habit: Habit, action: Any = "always") -> tuple[Program, list[str]]:
+    """Return a program, and its warnings as ``file:line: text``."""
+    text = HEAD.format(kind=habit.kind) + habit.text.lstrip("\n")
+    linecache.cache["kernel.py"] = (len(text), None, text.splitlines(keepends=True), "kernel.py")
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter(action, PyptoWarning)
+        names: dict[str, Any] = {"__name__": "kernel"}
+        exec(compile(text, "kernel.py", "exec"), names)
+    assert all(item.category is PyptoWarning for item in shown)
+    return names["Kernel"], [f"{item.filename}:{item.lineno}: {item.message}" for item in shown]
+
+
+@pytest.mark.parametrize("name", HABITS)
+@pytest.mark.parametrize("target", ["interpreter", "cpu", "pto"])
+def test_habit_runs(name: str, target: Any) -> None:
+    """The program does what is meant, on each target."""
+    habit = HABITS[name]
+    program, _ = parsed(habit)
+    arrays = habit.arrays()
+    wanted = habit.after(arrays).copy()
+    if target == "pto":
+        Emitted(program).run("main", arrays)
+    else:
+        if target == "cpu":
+            compiler()
+        runtime.compile(program, target=target, entry="main")(*arrays)
+    np.testing.assert_array_equal(arrays[-1], wanted)
+
+
+@pytest.mark.parametrize("name", HABITS)
+def test_habit_warns(name: str) -> None:
+    """What a text says and does not mean is told with file, line and what to write."""
+    habit = HABITS[name]
+    assert parsed(habit)[1] == list(habit.warned)
+
+
+def test_a_warning_can_be_an_error() -> None:
+    """The category of the warnings is public, as Python's filters want it."""
+    assert pypto.PyptoWarning is PyptoWarning
+    habit = HABITS["an annotation that the value contradicts"]
+    with pytest.raises(pypto.PyptoWarning, match="which counts"):
+        parsed(habit, "error")
+
+
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_a_size_with_a_name_is_checked_when_it_is_known(target: Any) -> None:
+    """A number is wanted where the caller has a name: an array of another size is refused."""
+    program, _ = parsed(HABITS["a size with a name where a number is wanted"])
+    call = runtime.compile(program, target=target, entry="main")
+    for columns in (64, 256):
+        found = re.escape(f"[16, {columns}] of float32")
+        with pytest.raises(EvaluationError, match=rf"'x' .*{found}.* Tensor\[\[16, 128\], FP32\]"):
+            call(ramp(16, columns), zeros(16, columns))
+
+
+def test_calls_built_by_hand_get_their_types() -> None:
+    """`ir.Call` without a type stays so; the passes give it the one that the op's rule does."""
+    tensor, tile = ir.TensorType([16, 64], ir.FP32), ir.TileType([16, 64], ir.FP32)
+    x, y, out = (ir.Var(name, tensor) for name in ("x", "y", "out"))
+    a, b = (ir.Var(name, tile) for name in "ab")
+    start, size = ir.MakeTuple([0, 0]), ir.MakeTuple([16, 64])
+    calls = [
+        (a, ir.Call(ir.get_op("block.load"), [x, start, size])),
+        (b, ir.Call(ir.get_op("block.add"), [a, a])),
+        (out, ir.Call(ir.get_op("block.store"), [b, start, size, y])),
+    ]
+    assert all(isinstance(call.type, ir.UnknownType) for _, call in calls)
+    body = ir.SeqStmts([*(ir.AssignStmt(*pair) for pair in calls), ir.ReturnStmt([out])])
+    params = [x, (y, ir.ParamDirection.Out)]
+    main = ir.Function("main", params, [tensor], body, type=ir.FunctionType.InCore)
+    program = ir.Program([main], "Kernel")
+    for target in ("interpreter", "cpu", "pto"):
+        arrays = [ramp(16, 64), zeros(16, 64)]
+        if target == "pto":
+            Emitted(program).run("main", arrays)
+        else:
+            runtime.compile(program, target=target)(*arrays)
+        np.testing.assert_array_equal(arrays[1], 2 * arrays[0], err_msg=target)
