@@ -12,8 +12,8 @@ from pypto import ir
 from pypto._src.driver import compile_program
 from pypto._src.errors import EvaluationError, PassError, TextError
 from pypto._src.interp.evaluate import evaluate
-from pypto._src.ir.common_parts import endless
 from pypto._src.ir.ssa import construct as ssa
+from pypto._src.ir.traversal.common_parts import endless
 from pypto._src.ir.verify.verifier import IRVerifier
 from pypto._src.passes.pass_manager import PassManager
 

@@ -38,11 +38,11 @@ ir.inspect.source_names
 ir.traversal ir.traversal.walk
 ir.traversal.recursion
 ir.traversal.mutator ir.traversal.queries
-ir.verify ir.verify.codes ir.common_parts
+ir.verify ir.verify.codes ir.traversal.common_parts
 ir.verify.verification_cache
 ir.verify.ssa
 ir.verify.structure ir.verify.types ir.verify.nested_calls
-ir.symbolic_dims
+ir.traversal.symbolic_dims
 ir.roles
 ir.equal
 ir.text ir.text.grammar

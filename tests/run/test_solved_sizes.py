@@ -12,7 +12,7 @@ import pypto.language as pl
 from pypto import runtime
 from pypto._src.errors import CallError, PyptoError
 from pypto._src.ir.stmts import Function
-from pypto._src.ir.symbolic_dims import solved_dims
+from pypto._src.ir.traversal.symbolic_dims import solved_dims
 
 TARGETS = pytest.mark.parametrize("target", ["cpu", "interpreter"])
 B = pl.dynamic("B")

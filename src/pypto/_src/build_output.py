@@ -36,8 +36,8 @@ from pypto._src.ir.exprs import Var
 from pypto._src.ir.name_rules import is_function_name
 from pypto._src.ir.roles import core_type, kernels, outermost
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.symbolic_dims import dimension_vars
 from pypto._src.ir.traversal.recursion import with_room
+from pypto._src.ir.traversal.symbolic_dims import dimension_vars
 from pypto._src.ir.traversal.walk import walk
 from pypto._src.ir.types import ScalarType
 from pypto._src.logs import log_event

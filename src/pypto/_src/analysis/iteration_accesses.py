@@ -33,7 +33,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     yielded,
 )
-from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.ir.traversal.symbolic_dims import dimension_vars
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops.rules.type_rules import called
 from pypto._src.records import NamedTuple

@@ -18,7 +18,6 @@ from pypto._src.errors import EvaluationError, OpError
 from pypto._src.interp.memory import Layout, address_of, poison
 from pypto._src.interp.scalars import binary_function, unary_function, wrapper
 from pypto._src.ir.array_types import TensorType, TileType, dtype_of, static_shape, valid_part
-from pypto._src.ir.common_parts import endless, named_parts
 from pypto._src.ir.exprs import (
     And,
     BinaryExpr,
@@ -53,8 +52,9 @@ from pypto._src.ir.stmts import (
     YieldStmt,
     statements,
 )
-from pypto._src.ir.symbolic_dims import solved_dims, told_dims
+from pypto._src.ir.traversal.common_parts import endless, named_parts
 from pypto._src.ir.traversal.recursion import nesting, room
+from pypto._src.ir.traversal.symbolic_dims import solved_dims, told_dims
 from pypto._src.ir.types import ScalarType
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.layout import tile_spaces

@@ -23,9 +23,9 @@ from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import ConstInt, Expr, MakeTuple, Var
 from pypto._src.ir.inspect.source_names import size_text
 from pypto._src.ir.stmts import Function, ReturnStmt
-from pypto._src.ir.symbolic_dims import SolvedDim, dimension_vars, solved_dims, told_dims
 from pypto._src.ir.traversal.queries import uses
 from pypto._src.ir.traversal.recursion import nesting, room
+from pypto._src.ir.traversal.symbolic_dims import SolvedDim, dimension_vars, solved_dims, told_dims
 from pypto._src.ir.types import ScalarType, TupleType
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.rules.type_rules import new_array

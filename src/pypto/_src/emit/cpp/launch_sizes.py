@@ -13,7 +13,7 @@ from pypto._src.emit.cpp.scalar_exprs import ScalarText
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import ConstInt, Expr, Var
 from pypto._src.ir.stmts import Function
-from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.ir.traversal.symbolic_dims import dimension_vars
 from pypto._src.records import NamedTuple
 
 _NAMESPACE: Final = "kernel_sizes"

@@ -26,7 +26,7 @@ from pypto._src.ir.array_types import TensorType, TileType, dtype_of, static_sha
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import ConstInt, Var, const_value
 from pypto._src.ir.interning import structure
-from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.ir.traversal.symbolic_dims import dimension_vars
 from pypto._src.ir.types import ScalarType
 
 

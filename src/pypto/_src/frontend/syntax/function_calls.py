@@ -28,7 +28,7 @@ from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Call, Cast, ConstBool, ConstInt, Expr, GlobalVar, Var, const_value
 from pypto._src.ir.interning import is_plain
 from pypto._src.ir.node_base import NO_KEYWORDS
-from pypto._src.ir.symbolic_dims import map_dims
+from pypto._src.ir.traversal.symbolic_dims import map_dims
 from pypto._src.ir.types import ScalarType, TupleType, Type, UnknownType
 from pypto._src.ir.unchecked import checked_call
 from pypto._src.suggestions import meant_keyword

@@ -28,7 +28,6 @@ from typing import Any, Self, cast
 from pypto._src.diagnostics import UNKNOWN_SPAN, Span
 from pypto._src.dtypes import DataType
 from pypto._src.ir.array_types import MemRef, TensorType, TensorView, TileType, TileView
-from pypto._src.ir.common_parts import named_parts
 from pypto._src.ir.enums import (
     ForKind,
     FunctionType,
@@ -93,6 +92,7 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     seq,
 )
+from pypto._src.ir.traversal.common_parts import named_parts
 from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.types import Type, UnknownType, same_type
 

@@ -16,7 +16,6 @@ from typing import Any, Final, cast
 from pypto._src.diagnostics import Label, Span
 from pypto._src.errors import PassError
 from pypto._src.ir.array_types import MemRef, symbols_of_type
-from pypto._src.ir.common_parts import endless
 from pypto._src.ir.exprs import (
     CONSTANTS,
     BinaryExpr,
@@ -49,9 +48,10 @@ from pypto._src.ir.stmts import (
     checked_assign,
     seq,
 )
-from pypto._src.ir.symbolic_dims import map_dims
+from pypto._src.ir.traversal.common_parts import endless
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import uses
+from pypto._src.ir.traversal.symbolic_dims import map_dims
 from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.types import Type, same_type
 from pypto._src.ir.unchecked import checked_binary, checked_tuple, checked_var, with_args

@@ -96,7 +96,6 @@ from typing import Any, Final
 
 from pypto._src.errors import TextError
 from pypto._src.ir.array_types import MemRef
-from pypto._src.ir.common_parts import endless
 from pypto._src.ir.enums import ForKind, FunctionType, ParamDirection
 from pypto._src.ir.exprs import Call, Expr, IterArg, Op, Var
 from pypto._src.ir.node_base import Node
@@ -122,6 +121,7 @@ from pypto._src.ir.stmts import (
 from pypto._src.ir.text.expressions import CONSTANTS, WRITERS, Exprs, is_index, is_regular
 from pypto._src.ir.text.grammar import UNTYPED, identifier
 from pypto._src.ir.text.names import Names, Results, Whole, last_of
+from pypto._src.ir.traversal.common_parts import endless
 from pypto._src.ir.types import Type, UnknownType, same_type
 from pypto._src.usage_errors import check_kind, users_frame
 

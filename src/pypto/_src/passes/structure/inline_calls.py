@@ -42,9 +42,9 @@ from pypto._src.ir.stmts import (
     seq,
     statements,
 )
-from pypto._src.ir.symbolic_dims import map_dims
 from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import defined_by, functions_called, stmts_in, uses
+from pypto._src.ir.traversal.symbolic_dims import map_dims
 from pypto._src.ir.traversal.walk import copy_with
 from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.passes.pass_base import Pass

@@ -19,7 +19,7 @@ from pypto._src.ir.array_types import TensorType, dtype_of, same_dims, static_sh
 from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, ReturnStmt, statements
-from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.ir.traversal.symbolic_dims import dimension_vars
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import tensor as tensor_ops
 

@@ -27,7 +27,7 @@ from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import CoreType
 from pypto._src.ir.roles import Role, role
 from pypto._src.ir.stmts import Function, Program
-from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.ir.traversal.symbolic_dims import dimension_vars
 from pypto._src.records import NamedTuple
 
 _VISIBLE: Final = '__attribute__((visibility("default")))'

@@ -20,7 +20,7 @@ from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.roles import Role, core_type, role
 from pypto._src.ir.stmts import Function
-from pypto._src.ir.symbolic_dims import dimension_vars
+from pypto._src.ir.traversal.symbolic_dims import dimension_vars
 from pypto._src.ir.types import ScalarType, TupleType
 
 

@@ -52,9 +52,9 @@ from pypto._src.ir.stmts import (
     WhileStmt,
     yielded,
 )
-from pypto._src.ir.symbolic_dims import dimension_vars, solved_dims, told_dims
 from pypto._src.ir.text.printer import python_print
 from pypto._src.ir.traversal.queries import functions_called
+from pypto._src.ir.traversal.symbolic_dims import dimension_vars, solved_dims, told_dims
 from pypto._src.ir.types import ScalarType, TupleType, Type
 from pypto._src.ops import tensor as tensor_ops
 from pypto._src.records import NamedTuple
