@@ -19,9 +19,11 @@ from pypto._src.errors import ParserError
 from pypto._src.frontend.state.call_plan import CallPlan
 from pypto._src.ir import call_forms
 from pypto._src.ir.call_forms import key_of
-from pypto._src.ir.exprs import Call, ConstFloat, IRNode
+from pypto._src.ir.exprs import Call, ConstFloat, IRNode, Var
 from pypto._src.ir.stmts import Function, Program
 from pypto._src.ir.traversal.walk import walk
+from pypto._src.ir.types import scalar_type
+from pypto._src.ops.memory import load
 from pypto.runtime import Case
 
 EXAMPLES = {path.stem: path for path in (Path(__file__).parents[2] / "examples").glob("*.py")}
@@ -196,10 +198,6 @@ def test_other_calls_are_refused(good: str, bad: str, slug: str) -> None:
 
 def test_offsets_are_no_part_of_a_form() -> None:
     """Loads that differ in a computed offset are of one form; in a size, or a constant, of two."""
-    from pypto._src.ir.exprs import Var
-    from pypto._src.ir.types import scalar_type
-    from pypto._src.ops.memory import load
-
     x = Var("x", ir.TensorType([64, 64], pl.FP32))
     i, j = (Var(name, scalar_type(pl.INT64)) for name in "ij")
 
@@ -211,6 +209,15 @@ def test_offsets_are_no_part_of_a_form() -> None:
     assert key([0, 0], [16, 64]) != key([16, 0], [16, 64])
     assert key([0, 0], [i, 64]) != key([0, 0], [j, 64])
     assert key([0, 0], [i * 2, 64]) is None
+
+
+def test_lists_of_users_are_no_operands() -> None:
+    """A list that is an expression stands in a call as it is; one of numbers becomes one."""
+    x = Var("x", ir.TensorType([64, 64], pl.FP32))
+    given, index = [0, 0], ir.ConstInt(0, pl.INDEX)
+    keys = [key_of(load, [x, at, [16, 64]], {}) for at in (given, ir.MakeTuple(given), [0, index])]
+    assert None not in keys
+    assert len(set(keys)) == 3
 
 
 def test_the_table_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,9 +98,9 @@ def _part_of(op: Any, at: int | str, value: Any) -> object:
     """Return what the form of a call has of an argument, None if it is not known."""
     cls = value.__class__
     if cls is list or cls is tuple:
-        return list_part(op, at, value)
+        return _list_part(op, at, value)
     if cls is MakeTuple:
-        return list_part(op, at, value.elements)
+        return tuple_part(op, at, value)
     if cls is float and value == 0.0:
         return cls, str(value)  # zeros of both signs are equal
     if cls in _LITERALS:
@@ -121,14 +121,24 @@ def constant_part(value: Any) -> Key | None:
         items: Sequence[Any] = value.elements
         if not _INTEGERS.issuperset(map(type, items)):
             return None
-        return tuple([i.value if i.type is _INDEX else (i.value, id(i.dtype)) for i in items])
+        numbers = [i.value if i.type is _INDEX else (i.value, id(i.dtype)) for i in items]
+        return MakeTuple, *numbers
     if value.__class__ in CONSTANTS:
         number = value.value or str(value.value)  # zeros of both signs are equal
         return value.__class__, number, id(value.dtype)
     return None
 
 
-def list_part(op: Any, at: int | str, items: Sequence[Any]) -> Key | None:
+def tuple_part(op: Any, at: int | str, value: MakeTuple) -> Key | None:
+    """Return what a form has of a list that is an expression; it is no list that a user gives."""
+    part = constant_part(value)
+    if part is not None:
+        return part
+    items = _list_part(op, at, value.elements)
+    return None if items is None else (MakeTuple, *items)
+
+
+def _list_part(op: Any, at: int | str, items: Sequence[Any]) -> Key | None:
     """Return what a form has of a list of numbers and scalars.
 
     A size is in the type of the result, and so part of the form; a computed offset is not.
@@ -141,7 +151,7 @@ def list_part(op: Any, at: int | str, items: Sequence[Any]) -> Key | None:
         if cls is int:
             parts.append(item)
         elif cls is ConstInt:
-            parts.append(item.value if item.type is _INDEX else (item.value, id(item.dtype)))
+            parts.append((item.value, id(item.dtype)))
         elif not isinstance(item, Expr) or not isinstance(item.type, ScalarType):
             return None
         elif at in op.offsets:

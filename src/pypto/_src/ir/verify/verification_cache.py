@@ -28,7 +28,7 @@ from pypto._src.ir.array_types import (
     same_valid_part,
     symbols_of_type,
 )
-from pypto._src.ir.call_forms import PLAIN_KEYWORDS, constant_part, list_part
+from pypto._src.ir.call_forms import PLAIN_KEYWORDS, constant_part, tuple_part
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import (
     CONSTANTS,
@@ -272,7 +272,7 @@ class VerificationCache:
                 if item.__class__ not in CONSTANTS and not self._is_right_scalar(item, None, known):
                     return None
             self._kept.append(value)  # sizes stand in the form by their ids
-            return list_part(call.op, at, value.elements)
+            return tuple_part(call.op, at, value)
         if value.__class__ is Call and deepest:
             form = self._form(value, _NOTHING, known, deepest - 1)
             return form if form is not None and self._is_right(value, None, form) else None
