@@ -13,13 +13,13 @@ from typing import Any, Final
 from pypto._src.diagnostics import lines_at, place_of_frame
 from pypto._src.errors import CallError
 
-_CALL: Final = re.compile(r"([\w.]+)(\(.*\))", re.DOTALL)
+_CALL: Final = r"([\w.]+)(\((?s:.*)\))"
 
 
 def uncompiled(kind: str, name: str, frame: FrameType) -> CallError:
     """Return the error for the call, in ``frame``, of a ``kind`` that can only be compiled."""
     place = place_of_frame(frame)
-    text = _CALL.fullmatch(lines_at(place))
+    text = re.fullmatch(_CALL, lines_at(place))
     compiled, passed = (name, "(...)") if text is None else (text[1], " ".join(text[2].split()))
     return CallError(
         f"{kind} {name!r} is called before it is compiled",

@@ -147,7 +147,7 @@ def wrapped(value: Expr) -> Any:
             return value
 
 
-_CALL: Final = re.compile(r"([\w.]+)\((.+)\)")
+_CALL: Final = r"([\w.]+)\((.+)\)"
 
 
 class _Direction:
@@ -155,7 +155,7 @@ class _Direction:
 
     def __init__(self, *_args: object, **_named: object) -> NoReturn:
         place = place_of_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-        name, text = f"pl.{type(self).__name__}", _CALL.fullmatch(text_at(place))
+        name, text = f"pl.{type(self).__name__}", re.fullmatch(_CALL, text_at(place))
         raise CallError(
             f"{name} stands around a type, and is not called",
             place,

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_VARIABLE: Final = re.compile(r"[\w$.]*")
-_CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
+# Most names need neither, so they are compiled when one does.
+_VARIABLE: Final = r"[\w$.]*"
+_CONTROL: Final = "[\0-\x1f\x7f-\x9f\u2028\u2029]"
 
 
 def is_function_name(name: str) -> bool:
@@ -30,9 +31,9 @@ def is_op_name(name: str) -> bool:
 
 def is_variable_name(name: str) -> bool:
     """True for letters, digits, _, $ and . in any order, as in ``%0`` of the statement form."""
-    return name.isidentifier() or _VARIABLE.fullmatch(name) is not None
+    return name.isidentifier() or re.fullmatch(_VARIABLE, name) is not None
 
 
 def is_file_name(name: str) -> bool:
     """True if no character of the name ends a line or controls a terminal."""
-    return name.isprintable() or _CONTROL.search(name) is None
+    return name.isprintable() or re.search(_CONTROL, name) is None

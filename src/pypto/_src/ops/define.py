@@ -16,11 +16,8 @@ from typing import (
     Any,
     Final,
     ParamSpec,
-    Required,
     TypeAlias,
-    TypedDict,
     TypeVar,
-    Unpack,
 )
 
 from pypto._src.dtypes import MEMBERS, DataType
@@ -52,6 +49,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 if TYPE_CHECKING:
+    from typing import Required, TypedDict, Unpack
+
     from pypto._src.ir.static_names import Number as Scalar
 else:
     from pypto._src.ir.annotations import Scalar
@@ -195,34 +194,36 @@ Numpy = (
 """The meaning on arrays. Operands come in order, keywords by name."""
 
 
-class Facts(TypedDict, total=False):
-    """What a definition says of its op; see `OpDef`."""
+if TYPE_CHECKING:  # annotations alone name it, and it takes as long to make as six other classes
 
-    types: Required[TypeRule]
-    dtypes: Iterable[DataType]
-    numpy: Numpy | None
-    pto: str | Callable[[PtoSite], None] | None
-    isa: str | Callable[[CppSite], None] | None
-    reads: Iterable[int] | None
-    writes: Iterable[int]
-    space: MemorySpace | Callable[[Call], MemorySpace] | None
-    view_of: int | None
-    in_place: Iterable[int] | None
-    columns: Iterable[int]
-    spaces: Spaces | Callable[[Mapping[str, Any]], Spaces] | None
-    name: str | None
-    overload: str | None
-    typed: bool
-    decomposition: Decomposition | None
-    complete: Complete | None
-    with_scratch: OpDef[..., Any] | None
-    last_operand: str | None
-    valid: ValidRule | None
-    promotion: Promotion | None
-    masks: bool
-    commutes: bool
-    unsupported: str | None
-    instead: str | None
+    class Facts(TypedDict, total=False):
+        """What a definition says of its op; see `OpDef`."""
+
+        types: Required[TypeRule]
+        dtypes: Iterable[DataType]
+        numpy: Numpy | None
+        pto: str | Callable[[PtoSite], None] | None
+        isa: str | Callable[[CppSite], None] | None
+        reads: Iterable[int] | None
+        writes: Iterable[int]
+        space: MemorySpace | Callable[[Call], MemorySpace] | None
+        view_of: int | None
+        in_place: Iterable[int] | None
+        columns: Iterable[int]
+        spaces: Spaces | Callable[[Mapping[str, Any]], Spaces] | None
+        name: str | None
+        overload: str | None
+        typed: bool
+        decomposition: Decomposition | None
+        complete: Complete | None
+        with_scratch: OpDef[..., Any] | None
+        last_operand: str | None
+        valid: ValidRule | None
+        promotion: Promotion | None
+        masks: bool
+        commutes: bool
+        unsupported: str | None
+        instead: str | None
 
 
 def _spaces_rule(

@@ -33,7 +33,7 @@ from pypto._src.ops.lookup import get_op
 
 Form = str | Callable[[CppSite], None]
 
-_INSTRUCTION: Final = re.compile(r"([A-Za-z_]\w*)[(<]")
+_INSTRUCTION: Final = r"([A-Za-z_]\w*)[(<]"
 _ROWS, _COLUMNS = 16, 32  # of the example's tiles
 _SHAPES: Final = {
     "row_vec": [_ROWS, 1],
@@ -84,7 +84,7 @@ class ISAMapper:
             return (form,)
         site = _Recorder(call)
         form(site)
-        found = (_INSTRUCTION.match(line) for line in site.lines)
+        found = (re.match(_INSTRUCTION, line) for line in site.lines)
         return tuple(match.group(1) for match in found if match is not None)
 
     def get_instruction(self, op_name: str, **attributes: Any) -> str:

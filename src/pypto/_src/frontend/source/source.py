@@ -16,7 +16,7 @@ from pypto._src.diagnostics import Span, SpanDraft, span_of
 from pypto._src.errors import ParserSyntaxError
 from pypto._src.python_parser import parse_python
 
-_HEADER = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
+_HEADER = r"\s*(?:async\s+)?(?:def|class)\b"
 _CLOSING = (")", "]", "}", "#")
 _ELSEWHERE = "put the kernel in a file, or use pl.parse(text)"
 
@@ -137,7 +137,7 @@ def parse_definition(filename: str, lines: Sequence[str], start: int) -> tuple[S
     indent = _indentation(lines[start])
     header = start
     while header < len(lines) - 1 and not (
-        _HEADER.match(lines[header]) and _indentation(lines[header]) == indent
+        re.match(_HEADER, lines[header]) and _indentation(lines[header]) == indent
     ):
         header += 1
     text = "".join(lines[start : _block_end(lines, header, indent)])

@@ -19,8 +19,8 @@ from pypto._src.ir.opdef import op_of
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.python_parser import parse_python
 
-_DEFINED: Final = re.compile(r"([^\W\d]\w*)\s*(?:$|:|=(?!=)|,)")
-_MADE: Final = re.compile(r"_|\w+_(copy|iter|col|row|tile|mat)\d*$")  # names that passes give
+_DEFINED: Final = r"([^\W\d]\w*)\s*(?:$|:|=(?!=)|,)"
+_MADE: Final = r"_|\w+_(copy|iter|col|row|tile|mat)\d*$"  # names that passes give
 _LONGEST: Final = 60  # of an expression that stands for a name
 _LONGEST_SLICE: Final = 30
 _MOST_PARTS: Final = 12  # of the expression of a size
@@ -29,10 +29,10 @@ _MOST_PARTS: Final = 12  # of the expression of a size
 def user_name(var: Var) -> str:
     """Return what the source calls a variable: its name there, or the expression that it holds."""
     text = text_at(var.span)
-    defined = _DEFINED.match(text)
+    defined = re.match(_DEFINED, text)
     if defined is not None:
         return defined[1]
-    whole = text and len(text) <= _LONGEST and _MADE.match(var.name)
+    whole = text and len(text) <= _LONGEST and re.match(_MADE, var.name)
     return text if whole and _is_expression(text) else var.name
 
 
