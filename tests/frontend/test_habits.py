@@ -9,7 +9,8 @@ import linecache
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +34,8 @@ class Kernel:
 """
 
 
-class Habit(NamedTuple):
+@dataclass(frozen=True)
+class Habit:
     """The functions of a program, its arrays before and after a call, and the warnings."""
 
     text: str
@@ -51,7 +53,7 @@ def zeros(*shape: int) -> Array:
     return np.zeros(shape, np.float32)
 
 
-HABITS = {
+HABITS: dict[str, Habit] = {
     "an annotation that the value contradicts": Habit(
         """
     def main(self, x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
