@@ -104,7 +104,7 @@ NODES: list[Any] = [
     ir.Op("o"),
     INT,
     ir.TensorType([1], ir.FP32),
-    ir.TileView(),
+    ir.TileType([8, 8], ir.FP32, None, ir.TileView()).tile_view,
     assign(a, 1),
     ir.SeqStmts(),
     function([]),
