@@ -7,12 +7,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from pypto._src.dtypes import DataType
+from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Expr, Var
-from pypto._src.ops import tensor_math
-from pypto._src.ops.later import columns, tensor_forms
+from pypto._src.ops import bitwise, memory, tensor, tensor_math
+from pypto._src.ops.later import (
+    columns,
+    elements,
+    indexing,
+    joining,
+    sorting,
+    tensor_elements,
+    tensor_forms,
+)
 from tests.op_kernels import (
     AnyOp,
     Case,
@@ -233,8 +241,145 @@ def _columns() -> list[Case]:
     ]
 
 
+# --------------------------------------------------------------------------------------------
+# Elements, places, lists
+# --------------------------------------------------------------------------------------------
+
+
+def _element_of_tile(
+    kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]
+) -> Expr:
+    """Add an element of a tile to the tile."""
+    tile = kernel.tile(shapes[0], dtype)
+    number = kernel.let("number", case.op.build([tile, list(case.ints[0])], {}))
+    return _stored_scalar(kernel, number, shapes[0], dtype)
+
+
+def _stored_scalar(kernel: Kernel, number: Expr, shape: Shape, dtype: DataType) -> Expr:
+    """Fill a tile with a number, or write it to an element where no tile is filled with it."""
+    if dtype in (D.FP32, D.FP16, D.INT32, D.INT16):
+        return kernel.let("result", call(memory.full, list(shape), dtype, number))
+    tile = kernel.tile(shape, dtype)
+    kernel.run(call(elements.write, tile, [0] * len(shape), number))
+    return tile
+
+
+def _element_written(
+    kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]
+) -> Expr:
+    """Let an element of a tile be another one of it."""
+    tile = kernel.tile(shapes[0], dtype)
+    last = [size - 1 for size in shapes[0]]
+    number = kernel.let("number", call(elements.read, tile, last))
+    kernel.run(case.op.build([tile, list(case.ints[0]), number], {}))
+    return tile
+
+
+def _element_of_tensor_written(
+    kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]
+) -> Expr:
+    """Let an element of a tensor be one of another tensor."""
+    x = kernel.input(shapes[0], dtype)
+    last = [size - 1 for size in shapes[0]]
+    number = kernel.let("number", call(tensor.read, x, last))
+    out = Var("out", TensorType(shapes[0], dtype))
+    kernel.params.append((out, ParamDirection.InOut))
+    kernel.inputs.append((shapes[0], dtype))
+    kernel.run(case.op.build([out, list(case.ints[0]), number], {}))
+    return out
+
+
+def _counted(kernel: Kernel, case: Case, dtype: DataType, _shapes: tuple[Shape, ...]) -> Expr:
+    words = {"dtype": dtype, **case.attrs}
+    return kernel.let("result", case.op.build([int(case.scalars[0]), list(case.ints[0])], words))
+
+
+def _taken(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Take elements at places, which are remainders of what is drawn."""
+    source, places = shapes
+    tile = kernel.tile(source, dtype)
+    drawn = kernel.tile(places, D.INT32)
+    count = source[-1] if case.op is indexing.gather_along else source[0] * source[1]
+    kept = kernel.let("kept", call(bitwise.ands, drawn, count - 1))
+    return kernel.let("result", case.op.build([tile, kept], {}))
+
+
+def _sorted(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Sort values with their columns."""
+    values = kernel.tile(shapes[0], dtype)
+    words = {"dtype": D.UINT32}
+    numbers = kernel.let("numbers", call(indexing.arange, 0, [1, shapes[0][1]], **words))
+    return kernel.let("result", case.op.build([values, numbers], {}))
+
+
+def _merged(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Sort values in runs, then in longer ones."""
+    lists = [kernel.let("list", _sorted_records(kernel, shape, dtype)) for shape in shapes]
+    return kernel.let("result", case.op.build(lists, dict(case.attrs)))
+
+
+def _sorted_records(kernel: Kernel, shape: Shape, dtype: DataType) -> Expr:
+    values = kernel.tile(shape, dtype)
+    words = {"dtype": D.UINT32}
+    numbers = kernel.let("numbers", call(indexing.arange, 0, [1, shape[1]], **words))
+    return call(sorting.sort32, values, numbers)
+
+
+def _elements() -> list[Case]:
+    e, i, s = elements, indexing, sorting
+    at: tuple[tuple[int, ...], ...] = ((3, 5),)
+    one: Shapes = (((16, 32),), ((4, 64),))
+    places: Shapes = (((16, 32), (16, 64)), ((1, 256), (1, 64)), ((8, 64), (8, 32)))
+    taken = tuple(d for d in MEMBERS.values() if d in indexing.GATHERED)
+    masks = (1, 2, 3, 4, 5, 6, 7)
+    return [
+        Case(e.read, one, ints=at, build=_element_of_tile, values=whole_range),
+        Case(e.read, (((32, 1),),), (D.FP32,), ints=((9, 0),), build=_element_of_tile),
+        Case(e.write, one, ints=at, build=_element_written, values=whole_range),
+        Case(
+            tensor_elements.write,
+            one[:1],
+            (D.FP32, D.INT32, D.BF16, D.INT64),
+            ints=at,
+            build=_element_of_tensor_written,
+            values=whole_range,
+        ),
+        *(
+            Case(
+                i.arange,
+                ((),),
+                scalars=(start,),
+                ints=((1, 64),),
+                attrs={"descending": falls},
+                build=_counted,
+            )
+            for start, falls in ((0, False), (7, True))
+        ),
+        Case(i.gather, places, taken, build=_taken, values=whole_range),
+        Case(i.gather_along, places, taken, build=_taken, values=whole_range),
+        *(
+            Case(i.gather_mask, (((16, 64),), ((1, 256),)), attrs={"mask_pattern": mask})
+            for mask in masks
+        ),
+        Case(
+            i.gather_mask,
+            (((16, 64),),),
+            (D.FP32,),
+            attrs={"mask_pattern": 2, "output_dtype": D.INT32},
+        ),
+        Case(s.sort32, (((1, 64),), ((4, 32),)), (D.FP32,), build=_sorted, values=small),
+        Case(s.mrgsort, (((1, 128),),), attrs={"block_len": 64}, build=_merged),
+        *(
+            Case(op, (((1, 32),) * count,), build=_merged)
+            for op, count in ((s.mrgsort2, 2), (s.mrgsort3, 3), (s.mrgsort4, 4))
+        ),
+        Case(joining.concat, (((16, 32), (16, 64)), ((3, 64), (3, 32))), values=whole_range),
+    ]
+
+
 MORE: Final = [
     *_columns(),
+    *_elements(),
     *_tensor_forms(),
     *_tensor_comparisons(),
     *_tensor_spreads(),

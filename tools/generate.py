@@ -231,7 +231,7 @@ class Generator:
 
     def overloads(self, name: str, imports: dict[str, dict[str, str]]) -> Iterator[str]:
         """Yield the overloads of a name: one for each op, one for scalars, one for anything."""
-        number_first = False
+        number_first, has_value = False, False
         found = self.define.OVERLOADS.get(name) or self.unified.Unified(name, "block").candidates
         for op in found:
             if op.level not in _LEVELS:
@@ -244,6 +244,7 @@ class Generator:
                 where = family.imports.get(used)
                 if where is not None:
                     imports.setdefault(where, {})[used] = used
+            has_value = has_value or returns != "None"
             yield stub(name, ast.unparse(args), returns, op.doc)
             if op.commutes:
                 number_first = True
@@ -251,7 +252,8 @@ class Generator:
                 yield stub(name, f"{first.arg}: Scalar, {second.arg}: {returns}", returns, op.doc)
             yield from self.without_scratch(name, op, args, returns)
         yield from self.on_scalars(name)
-        yield stub(name, "operand: Expr, /, *others: Any, **named: Any", "Any")
+        returns = "Any" if has_value or not found else "None"
+        yield stub(name, "operand: Expr, /, *others: Any, **named: Any", returns)
         if number_first:
             yield stub(name, "lhs: float, rhs: Expr, /, **named: Any", "Any")
 
@@ -272,7 +274,7 @@ class Generator:
         self, name: str, op: Any, args: ast.arguments, returns: str
     ) -> Iterator[str]:
         """Yield the overload of an op that makes its scratch tile where none is given."""
-        scratch = {op.operands[index].name for index in op.writes}
+        scratch = {op.operands[index].name for index in op.writes if index > 0}
         required = args.args[: len(args.args) - len(args.defaults)]
         if op.complete is None or not scratch & {arg.arg for arg in required}:
             return

@@ -238,6 +238,9 @@ NO_EDGE = {
     ("matmul", "row"): r"a row of the tile \[1, 32\] has \d+ bytes, a multiple of 512 was wanted",
     ("matmul", "column"): r"does not fill the 16 x \d+ boxes of Mat memory",
     ("gemv", "column"): "a row of the tile",
+    # A pattern names one of two columns, and more; side by side, two columns are no column.
+    ("gather_mask", "column"): "takes columns in multiples of 2",
+    ("concat", "column"): r"a row of the result|a column of the",
     ("gemv", "largest"): "multiplies a single row",
 }
 """The edge shapes that an op does not take: each is refused, in these words."""

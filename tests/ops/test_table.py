@@ -104,6 +104,7 @@ def test_unified_names() -> None:
         "col_expand_mul": ["block.col_expand_mul", "tensor.col_expand_mul"],
         "col_expand_div": ["block.col_expand_div", "tensor.col_expand_div"],
         "col_expand_sub": ["block.col_expand_sub", "tensor.col_expand_sub"],
+        "read": ["tensor.read", "block.read"],
         "col_max": ["block.col_max", "tensor.col_max"],
         "col_min": ["block.col_min", "tensor.col_min"],
         "col_sum": ["block.col_sum", "tensor.col_sum"],
@@ -116,6 +117,9 @@ def test_unified_names() -> None:
         "col_expand_max": ["block.col_expand_max", "tensor.col_expand_max"],
         "col_expand_min": ["block.col_expand_min", "tensor.col_expand_min"],
         "col_expand_expdif": ["block.col_expand_expdif", "tensor.col_expand_expdif"],
+        "write": ["block.write", "tensor.write"],
+        "gather": ["block.gather", "block.gather_along", "block.gather_mask"],
+        "mrgsort": ["block.mrgsort", "block.mrgsort2", "block.mrgsort3", "block.mrgsort4"],
     }
 
 

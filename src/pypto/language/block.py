@@ -67,6 +67,7 @@ from pypto._src.ops.memory import (
     vec_move,
     view,
 )
+from pypto._src.ops.names import block_arange as arange
 from pypto._src.ops.names import block_col_argmax as col_argmax
 from pypto._src.ops.names import block_col_argmin as col_argmin
 from pypto._src.ops.names import block_col_expand_add as col_expand_add
@@ -77,12 +78,23 @@ from pypto._src.ops.names import block_col_max as col_max
 from pypto._src.ops.names import block_col_min as col_min
 from pypto._src.ops.names import block_col_prod as col_prod
 from pypto._src.ops.names import block_col_sum as col_sum
+from pypto._src.ops.names import block_concat as concat
+from pypto._src.ops.names import block_gather as gather
+from pypto._src.ops.names import block_gather_along as gather_along
+from pypto._src.ops.names import block_gather_mask as gather_mask
+from pypto._src.ops.names import block_mrgsort as mrgsort
+from pypto._src.ops.names import block_mrgsort2 as mrgsort2
+from pypto._src.ops.names import block_mrgsort3 as mrgsort3
+from pypto._src.ops.names import block_mrgsort4 as mrgsort4
+from pypto._src.ops.names import block_read as read
 from pypto._src.ops.names import block_row_argmax as row_argmax
 from pypto._src.ops.names import block_row_argmin as row_argmin
 from pypto._src.ops.names import block_row_expand_expdif as row_expand_expdif
 from pypto._src.ops.names import block_row_expand_max as row_expand_max
 from pypto._src.ops.names import block_row_expand_min as row_expand_min
 from pypto._src.ops.names import block_row_prod as row_prod
+from pypto._src.ops.names import block_sort32 as sort32
+from pypto._src.ops.names import block_write as write
 from pypto._src.ops.reduce import (
     col_expand,
     col_expand_div,
@@ -111,6 +123,7 @@ __all__ = [
     "alloc",
     "and_",
     "ands",
+    "arange",
     "batch_matmul",
     "cast",
     "cmp",
@@ -129,6 +142,7 @@ __all__ = [
     "col_min",
     "col_prod",
     "col_sum",
+    "concat",
     "create_tile",
     "div",
     "divs",
@@ -136,6 +150,9 @@ __all__ = [
     "expands",
     "fillpad",
     "full",
+    "gather",
+    "gather_along",
+    "gather_mask",
     "gemv",
     "gemv_acc",
     "gemv_bias",
@@ -154,6 +171,10 @@ __all__ = [
     "minimum",
     "mins",
     "move",
+    "mrgsort",
+    "mrgsort2",
+    "mrgsort3",
+    "mrgsort4",
     "mul",
     "muls",
     "neg",
@@ -161,6 +182,7 @@ __all__ = [
     "or_",
     "ors",
     "prelu",
+    "read",
     "recip",
     "relu",
     "rem",
@@ -187,6 +209,7 @@ __all__ = [
     "shls",
     "shr",
     "shrs",
+    "sort32",
     "sqrt",
     "store",
     "sub",
@@ -197,6 +220,7 @@ __all__ = [
     "transpose",
     "vec_move",
     "view",
+    "write",
     "xor",
     "xors",
 ]

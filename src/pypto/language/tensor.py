@@ -49,6 +49,7 @@ from pypto._src.ops.names import tensor_shr as shr
 from pypto._src.ops.names import tensor_shrs as shrs
 from pypto._src.ops.names import tensor_sqrt as sqrt
 from pypto._src.ops.names import tensor_sub as sub
+from pypto._src.ops.names import tensor_write as write
 from pypto._src.ops.names import tensor_xor as xor
 from pypto._src.ops.names import tensor_xors as xors
 from pypto._src.ops.tensor import create, dim, read, view
@@ -132,6 +133,7 @@ __all__ = [
     "sub_scalar",
     "transpose",
     "view",
+    "write",
     "xor",
     "xors",
 ]

@@ -217,6 +217,9 @@ class _Lines:
             stream = StringIO()
             _Leaf(stream, self.names).print_op(op)
             parts = [stream.getvalue().partition(" = ")[2] if op.results else stream.getvalue()]
+            if isinstance(op, ops.SetValueOp):
+                pad = " " * (len(op.name) + 1)
+                parts = [part.strip() for part in parts[0].replace(" outs(", "\nouts(").split("\n")]
         first, *rest = parts
         yield from f"{results}{first}".split("\n")
         for part in rest:

@@ -22,6 +22,7 @@ from pypto._src.errors import EvaluationError
 from pypto._src.ops.bitwise import remainder
 from pypto._src.ops.define import REGISTRY
 from pypto._src.ops.later.columns import first_best
+from pypto._src.ops.later.sorting import merged_runs, sorted_runs
 
 
 @dataclass(frozen=True)
@@ -493,7 +494,8 @@ def _gather(step: Step) -> None:
     pattern = (step.word("maskPattern") or "P1111").removeprefix("P")
     keep = np.resize(np.array([bit == "1" for bit in reversed(pattern)]), src.live.shape[1])
     found = src.live[:, keep]
-    dst.data.reshape(-1)[: found.size] = found.reshape(-1)
+    bits = np.ascontiguousarray(found).view(dst.data.dtype)
+    dst.data.reshape(-1)[: found.size] = bits.reshape(-1)
 
 
 def _gather_blocks(step: Step) -> None:
@@ -519,6 +521,10 @@ def _sort32(step: Step) -> None:
     src, idx, dst = step.tile("src"), step.tile("idx"), step.tile("dst")
     rows, cols = src.valid
     size = src.data.dtype.itemsize
+    if size == 4:
+        numbers = idx.data[:rows, :cols].view(np.uint32)
+        _put(dst, sorted_runs(src.live, np.ascontiguousarray(numbers)))
+        return
     for row in range(rows):
         for begin in range(0, cols, 32):
             block = src.data[row, begin : begin + 32]
@@ -534,6 +540,9 @@ def _sort32(step: Step) -> None:
 def _merge_sort(step: Step) -> None:
     """Merge each four runs of pairs; a run that is not sorted is merged as it is."""
     src, dst = step.tile("src"), step.tile("dst")
+    if src.data.dtype.itemsize == 4:
+        _put(dst, merged_runs(np.ascontiguousarray(src.live), int(step.values["length"])))
+        return
     per_pair = 8 // src.data.dtype.itemsize
     pairs = src.data[0, : src.valid[1]].reshape(-1, per_pair)
     size = int(step.values["length"]) // per_pair

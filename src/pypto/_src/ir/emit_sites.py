@@ -86,6 +86,10 @@ class PtoSite(Protocol):
         """Return the SSA name of a scalar expression as an ``index`` value."""
         ...
 
+    def long(self, value: Expr) -> str:
+        """Return the SSA name of a scalar expression as an ``i64`` value, with all its bits."""
+        ...
+
     def new_name(self) -> str:
         """Return a fresh SSA name."""
         ...

@@ -78,6 +78,25 @@ class CoreType(IntEnum, metaclass=_Meta):
         return f"CoreType.{self.name}"
 
 
+class MaskPattern(IntEnum, metaclass=_Meta):
+    """Which columns of each two or four are taken: the lowest bit stands for the first."""
+
+    P0101 = 1
+    P1010 = 2
+    P0001 = 3
+    P0010 = 4
+    P0100 = 5
+    P1000 = 6
+    P1111 = 7
+
+
+class AtomicType(IntEnum, metaclass=_Meta):
+    """What a store does with the elements that are there: nothing, or it adds to them."""
+
+    None_ = 0
+    Add = 1
+
+
 class TensorLayout(_Named):
     """Order of a tensor's elements in global memory."""
 

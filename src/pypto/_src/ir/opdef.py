@@ -743,7 +743,7 @@ def _attribute(op: OpDef[..., Any], param: Param, value: Any) -> Any:
             f"{'an' if kind == 'int' else 'a'} {kind} was wanted",
             slug="argument-kind",
         )
-    member = _member(kind, value)
+    member = int(value) if kind == "int" else _member(kind, value)
     if member is None:
         is_mode = kind == "RoundMode"
         raise OpTypeError(

@@ -41,6 +41,44 @@ later(
     ],
 )
 later(
+    "elements",
+    [
+        ("block.read", "read", "read"),
+        ("block.write", "write", "write"),
+    ],
+)
+later(
+    "indexing",
+    [
+        ("block.arange", "arange", "arange"),
+        ("block.gather", "gather", "gather"),
+        ("block.gather_along", "gather_along", "gather"),
+        ("block.gather_mask", "gather_mask", "gather"),
+    ],
+)
+later(
+    "joining",
+    [
+        ("block.concat", "concat", "concat"),
+    ],
+)
+later(
+    "sorting",
+    [
+        ("block.sort32", "sort32", "sort32"),
+        ("block.mrgsort", "mrgsort", "mrgsort"),
+        ("block.mrgsort2", "mrgsort2", "mrgsort"),
+        ("block.mrgsort3", "mrgsort3", "mrgsort"),
+        ("block.mrgsort4", "mrgsort4", "mrgsort"),
+    ],
+)
+later(
+    "tensor_elements",
+    [
+        ("tensor.write", "write", "write"),
+    ],
+)
+later(
     "tensor_forms",
     [
         ("tensor.sqrt", "sqrt", "sqrt"),

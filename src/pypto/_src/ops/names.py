@@ -23,7 +23,7 @@ from pypto._src.ops.memory import (
 )
 from pypto._src.ops.reduce import col_expand, row_expand, sum
 from pypto._src.ops.tensor import create as create_tensor
-from pypto._src.ops.tensor import dim, read
+from pypto._src.ops.tensor import dim
 from pypto._src.ops.tensor_math import assemble
 from pypto._src.ops.ternary import addc, addsc, subc, subsc
 from pypto._src.ops.unified import Unified
@@ -31,6 +31,7 @@ from pypto._src.ops.unified import Unified
 abs = Unified("abs")
 add = Unified("add")
 and_ = Unified("and_")
+arange = Unified("arange")
 cast = Unified("cast")
 cmp = Unified("cmp")
 col_argmax = Unified("col_argmax")
@@ -46,18 +47,27 @@ col_max = Unified("col_max")
 col_min = Unified("col_min")
 col_prod = Unified("col_prod")
 col_sum = Unified("col_sum")
+concat = Unified("concat")
 div = Unified("div")
 exp = Unified("exp")
+gather = Unified("gather")
+gather_along = Unified("gather_along")
+gather_mask = Unified("gather_mask")
 log = Unified("log")
 matmul = Unified("matmul")
 max = Unified("max")
 maximum = Unified("maximum")
 min = Unified("min")
 minimum = Unified("minimum")
+mrgsort = Unified("mrgsort")
+mrgsort2 = Unified("mrgsort2")
+mrgsort3 = Unified("mrgsort3")
+mrgsort4 = Unified("mrgsort4")
 mul = Unified("mul")
 neg = Unified("neg")
 not_ = Unified("not_")
 or_ = Unified("or_")
+read = Unified("read")
 recip = Unified("recip")
 relu = Unified("relu")
 rem = Unified("rem")
@@ -78,11 +88,14 @@ row_sum = Unified("row_sum")
 rsqrt = Unified("rsqrt")
 shl = Unified("shl")
 shr = Unified("shr")
+sort32 = Unified("sort32")
 sqrt = Unified("sqrt")
 sub = Unified("sub")
 transpose = Unified("transpose")
 view = Unified("view")
+write = Unified("write")
 xor = Unified("xor")
+block_arange = Unified("arange", "block")
 block_col_argmax = Unified("col_argmax", "block")
 block_col_argmin = Unified("col_argmin", "block")
 block_col_expand_add = Unified("col_expand_add", "block")
@@ -93,12 +106,23 @@ block_col_max = Unified("col_max", "block")
 block_col_min = Unified("col_min", "block")
 block_col_prod = Unified("col_prod", "block")
 block_col_sum = Unified("col_sum", "block")
+block_concat = Unified("concat", "block")
+block_gather = Unified("gather", "block")
+block_gather_along = Unified("gather_along", "block")
+block_gather_mask = Unified("gather_mask", "block")
+block_mrgsort = Unified("mrgsort", "block")
+block_mrgsort2 = Unified("mrgsort2", "block")
+block_mrgsort3 = Unified("mrgsort3", "block")
+block_mrgsort4 = Unified("mrgsort4", "block")
+block_read = Unified("read", "block")
 block_row_argmax = Unified("row_argmax", "block")
 block_row_argmin = Unified("row_argmin", "block")
 block_row_expand_expdif = Unified("row_expand_expdif", "block")
 block_row_expand_max = Unified("row_expand_max", "block")
 block_row_expand_min = Unified("row_expand_min", "block")
 block_row_prod = Unified("row_prod", "block")
+block_sort32 = Unified("sort32", "block")
+block_write = Unified("write", "block")
 tensor_abs = Unified("abs", "tensor")
 tensor_add = Unified("add", "tensor")
 tensor_and_ = Unified("and_", "tensor")
@@ -145,6 +169,7 @@ tensor_shr = Unified("shr", "tensor")
 tensor_shrs = Unified("shrs", "tensor")
 tensor_sqrt = Unified("sqrt", "tensor")
 tensor_sub = Unified("sub", "tensor")
+tensor_write = Unified("write", "tensor")
 tensor_xor = Unified("xor", "tensor")
 tensor_xors = Unified("xors", "tensor")
 
@@ -157,6 +182,7 @@ __all__ = [
     "alloc",
     "and_",
     "ands",
+    "arange",
     "assemble",
     "batch_matmul",
     "cast",
@@ -176,6 +202,7 @@ __all__ = [
     "col_min",
     "col_prod",
     "col_sum",
+    "concat",
     "create_tensor",
     "create_tile",
     "dim",
@@ -185,6 +212,9 @@ __all__ = [
     "expands",
     "fillpad",
     "full",
+    "gather",
+    "gather_along",
+    "gather_mask",
     "gemv",
     "gemv_acc",
     "gemv_bias",
@@ -203,6 +233,10 @@ __all__ = [
     "minimum",
     "mins",
     "move",
+    "mrgsort",
+    "mrgsort2",
+    "mrgsort3",
+    "mrgsort4",
     "mul",
     "muls",
     "neg",
@@ -237,6 +271,7 @@ __all__ = [
     "shls",
     "shr",
     "shrs",
+    "sort32",
     "sqrt",
     "store",
     "sub",
@@ -247,6 +282,7 @@ __all__ = [
     "transpose",
     "vec_move",
     "view",
+    "write",
     "xor",
     "xors",
 ]

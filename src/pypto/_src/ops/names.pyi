@@ -29,7 +29,7 @@ from pypto._src.ops.memory import (
 from pypto._src.ops.reduce import col_expand, row_expand, sum
 from pypto._src.ops.rules.type_rules import RoundMode
 from pypto._src.ops.tensor import create as create_tensor
-from pypto._src.ops.tensor import dim, read
+from pypto._src.ops.tensor import dim
 from pypto._src.ops.tensor_math import assemble
 from pypto._src.ops.ternary import addc, addsc, subc, subsc
 from pypto._src.ops.unified import Unified
@@ -114,6 +114,18 @@ def and_(lhs: Tensor, rhs: Scalar) -> Tensor:
 def and_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def and_(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
+@overload
+def arange(
+    start: Scalar, shape: Ints, dtype: DataType = DataType.INT32, descending: bool = False
+) -> Tile:
+    """Return the row ``start``, ``start`` + 1, ... of ``shape`` [1, C]; falling if ``descending``.
+
+    ``start`` has the element type ``dtype``, an integer of 16 or 32 bits.
+    """
+    ...
+
+@overload
+def arange(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def cast(tile: Tile, target_type: DataType, mode: RoundMode = "round") -> Tile:
     """Return ``tile`` [R, C] with elements of ``target_type``.
@@ -321,6 +333,13 @@ def col_sum(input: Tensor) -> Tensor:
 @overload
 def col_sum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def concat(src0: Tile, src1: Tile) -> Tile:
+    """Return the columns of ``src0`` [R, C], then those of ``src1`` [R, D]: [R, C + D]."""
+    ...
+
+@overload
+def concat(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def div(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs / rhs`` [R, C], element by element, for floats."""
     ...
@@ -358,6 +377,57 @@ def exp(input: Tensor) -> Tensor:
 
 @overload
 def exp(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def gather(tile: Tile, indices: Tile, tmp: Tile | None = None) -> Tile:
+    """Return the elements of ``tile`` [R, C] at ``indices``, of the shape of these.
+
+    They count all elements in row-major order. A place outside gives 0. ``tmp`` is scratch like
+    ``indices``, made here unless given.
+    """
+    ...
+
+@overload
+def gather(input: Tile, index: Tile, dim: int = -1) -> Tile:
+    """Return the elements of each row of ``input`` [R, C] at the places ``index`` [R, K]: [R, K].
+
+    A place outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
+    dimension.
+    """
+    ...
+
+@overload
+def gather(tile: Tile, mask_pattern: int, output_dtype: DataType | None = None) -> Tile:
+    """Return the columns of ``tile`` [R, C] that a pattern names, side by side.
+
+    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
+    fourth one. With ``output_dtype`` their bits are read as elements of that type.
+    """
+    ...
+
+@overload
+def gather(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def gather_along(input: Tile, index: Tile, dim: int = -1) -> Tile:
+    """Return the elements of each row of ``input`` [R, C] at the places ``index`` [R, K]: [R, K].
+
+    A place outside of the row has no meaning; the interpreter gives 0. ``dim`` is the last
+    dimension.
+    """
+    ...
+
+@overload
+def gather_along(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def gather_mask(tile: Tile, mask_pattern: int, output_dtype: DataType | None = None) -> Tile:
+    """Return the columns of ``tile`` [R, C] that a pattern names, side by side.
+
+    ``pl.tile.MaskPattern.P0101`` are columns 0, 2, 4, ..., P1010 1, 3, 5, ...; P0001 to P1000 every
+    fourth one. With ``output_dtype`` their bits are read as elements of that type.
+    """
+    ...
+
+@overload
+def gather_mask(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def log(tile: Tile) -> Tile:
     """Return the natural logarithm of each element of ``tile`` [R, C]; NaN below zero."""
@@ -502,6 +572,52 @@ def minimum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def minimum(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
 @overload
+def mrgsort(src: Tile, block_len: int) -> Tile:
+    """Return ``src`` [1, C], in which each four sorted runs of ``block_len`` columns are one.
+
+    The columns are records of `sort32`, two each.
+    """
+    ...
+
+@overload
+def mrgsort(src0: Tile, src1: Tile) -> Tile:
+    """Return the sorted lists ``src0`` and ``src1`` [1, C] of records as one sorted list."""
+    ...
+
+@overload
+def mrgsort(src0: Tile, src1: Tile, src2: Tile) -> Tile:
+    """Return the sorted lists ``src0``, ``src1`` and ``src2`` [1, C] of records as one."""
+    ...
+
+@overload
+def mrgsort(src0: Tile, src1: Tile, src2: Tile, src3: Tile) -> Tile:
+    """Return the sorted lists ``src0``, ``src1``, ``src2``, ``src3`` [1, C] of records as one."""
+    ...
+
+@overload
+def mrgsort(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def mrgsort2(src0: Tile, src1: Tile) -> Tile:
+    """Return the sorted lists ``src0`` and ``src1`` [1, C] of records as one sorted list."""
+    ...
+
+@overload
+def mrgsort2(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def mrgsort3(src0: Tile, src1: Tile, src2: Tile) -> Tile:
+    """Return the sorted lists ``src0``, ``src1`` and ``src2`` [1, C] of records as one."""
+    ...
+
+@overload
+def mrgsort3(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def mrgsort4(src0: Tile, src1: Tile, src2: Tile, src3: Tile) -> Tile:
+    """Return the sorted lists ``src0``, ``src1``, ``src2``, ``src3`` [1, C] of records as one."""
+    ...
+
+@overload
+def mrgsort4(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def mul(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs * rhs`` [R, C], element by element; integers wrap."""
     ...
@@ -588,6 +704,24 @@ def or_(lhs: Tensor, rhs: Scalar) -> Tensor:
 def or_(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def or_(lhs: float, rhs: Expr, /, **named: Any) -> Any: ...
+@overload
+def read(tensor: Tensor, indices: Offsets) -> Scalar:
+    """Return the element of ``tensor`` at ``indices``, one index a dimension.
+
+    A bare number counts the elements in row-major order.
+    """
+    ...
+
+@overload
+def read(tile: Tile, indices: Offsets) -> Scalar:
+    """Return the element of ``tile`` at ``indices``, one index a dimension.
+
+    A bare number counts the elements in row-major order.
+    """
+    ...
+
+@overload
+def read(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def recip(tile: Tile) -> Tile:
     """Return 1 / x for each element x of ``tile`` [R, C]."""
@@ -914,6 +1048,17 @@ def shr(lhs: Tensor, rhs: Scalar) -> Tensor:
 @overload
 def shr(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def sort32(src: Tile, idx: Tile) -> Tile:
+    """Return each 32 columns of ``src`` [R, C] in descending order, with their numbers: [R, 2 C].
+
+    Even columns are the values, odd ones the bits of ``idx`` [R, C] or [1, C], of UINT32. Of equal
+    values the first stays first; a NaN is the largest.
+    """
+    ...
+
+@overload
+def sort32(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def sqrt(tile: Tile) -> Tile:
     """Return the square root of each element of ``tile`` [R, C]; NaN below zero."""
     ...
@@ -986,6 +1131,24 @@ def view(tensor: Tensor, shape: Ints, offset: Offsets) -> Tensor:
 @overload
 def view(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def write(tile: Tile, indices: Offsets, value: Scalar) -> None:
+    """Let the element of ``tile`` at ``indices`` be ``value``, which has its element type.
+
+    The tile is changed in place. A bare number counts the elements in row-major order.
+    """
+    ...
+
+@overload
+def write(tensor: Tensor, indices: Offsets, value: Scalar) -> None:
+    """Let the element of ``tensor`` at ``indices`` be ``value``, which has its element type.
+
+    The tensor is changed in place. A bare number counts the elements in row-major order.
+    """
+    ...
+
+@overload
+def write(operand: Expr, /, *others: Any, **named: Any) -> None: ...
+@overload
 def xor(lhs: Tile, rhs: Tile, tmp: Tile | None = None) -> Tile:
     """Return the bits that are set in just one of ``lhs`` and ``rhs`` [R, C].
 
@@ -1014,6 +1177,7 @@ def xor(lhs: Tensor, rhs: Scalar) -> Tensor:
 @overload
 def xor(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 
+block_arange: Unified
 block_col_argmax: Unified
 block_col_argmin: Unified
 block_col_expand_add: Unified
@@ -1024,12 +1188,23 @@ block_col_max: Unified
 block_col_min: Unified
 block_col_prod: Unified
 block_col_sum: Unified
+block_concat: Unified
+block_gather: Unified
+block_gather_along: Unified
+block_gather_mask: Unified
+block_mrgsort: Unified
+block_mrgsort2: Unified
+block_mrgsort3: Unified
+block_mrgsort4: Unified
+block_read: Unified
 block_row_argmax: Unified
 block_row_argmin: Unified
 block_row_expand_expdif: Unified
 block_row_expand_max: Unified
 block_row_expand_min: Unified
 block_row_prod: Unified
+block_sort32: Unified
+block_write: Unified
 tensor_abs: Unified
 tensor_add: Unified
 tensor_and_: Unified
@@ -1076,6 +1251,7 @@ tensor_shr: Unified
 tensor_shrs: Unified
 tensor_sqrt: Unified
 tensor_sub: Unified
+tensor_write: Unified
 tensor_xor: Unified
 tensor_xors: Unified
 
@@ -1088,6 +1264,7 @@ __all__ = [
     "alloc",
     "and_",
     "ands",
+    "arange",
     "assemble",
     "batch_matmul",
     "cast",
@@ -1107,6 +1284,7 @@ __all__ = [
     "col_min",
     "col_prod",
     "col_sum",
+    "concat",
     "create_tensor",
     "create_tile",
     "dim",
@@ -1116,6 +1294,9 @@ __all__ = [
     "expands",
     "fillpad",
     "full",
+    "gather",
+    "gather_along",
+    "gather_mask",
     "gemv",
     "gemv_acc",
     "gemv_bias",
@@ -1134,6 +1315,10 @@ __all__ = [
     "minimum",
     "mins",
     "move",
+    "mrgsort",
+    "mrgsort2",
+    "mrgsort3",
+    "mrgsort4",
     "mul",
     "muls",
     "neg",
@@ -1168,6 +1353,7 @@ __all__ = [
     "shls",
     "shr",
     "shrs",
+    "sort32",
     "sqrt",
     "store",
     "sub",
@@ -1178,6 +1364,7 @@ __all__ = [
     "transpose",
     "vec_move",
     "view",
+    "write",
     "xor",
     "xors",
 ]

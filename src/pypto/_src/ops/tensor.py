@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, EvaluationError, OpError
-from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.array_types import ShapedType, TensorType
 from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
-from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
+from pypto._src.ir.exprs import (
+    Call,
+    ConstInt,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    as_expr,
+    binary,
+    const_value,
+)
 from pypto._src.ir.opdef import Operands
-from pypto._src.ir.types import Type, scalar_type
+from pypto._src.ir.types import ScalarType, Type, scalar_type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
     ANY,
@@ -128,26 +138,60 @@ def view(tensor: Tensor, shape: Ints, offset: Offsets) -> Tensor:
     ...
 
 
-def _read_type(o: Operands) -> Type:
-    kind, indices = o.tensor(0), o.ints(1)
+def check_indices(o: Operands, shape: Sequence[Expr], indices: Sequence[Expr]) -> None:
+    """Check the indices of an element of the first operand.
+
+    Raises:
+        OpError: there are too many or too few, or one is outside.
+    """
     name = operand_name(o, 0)
-    if len(indices) != len(kind.shape):
+    if len(indices) != len(shape):
         refuse(
             o,
-            f"{called(o.op)} wants {len(kind.shape)} indices for {name} {dims(kind.shape)}, "
+            f"{called(o.op)} wants {len(shape)} indices for {name} {dims(shape)}, "
             f"got {len(indices)}",
             "region-rank",
         )
-    for axis, (dim, index) in enumerate(zip(kind.shape, indices, strict=True)):
+    for axis, (dim, index) in enumerate(zip(shape, indices, strict=True)):
         at, limit = const_value(index), known_size(dim)
         if at is not None and (at < 0 or (limit is not None and at >= limit)):
             refuse(
                 o,
-                f"{called(o.op)} of index {at} in dimension {axis} is outside {name} "
-                f"{dims(kind.shape)}",
+                f"{called(o.op)} of index {at} in dimension {axis} is outside {name} {dims(shape)}",
                 "out-of-bounds",
             )
+
+
+def _read_type(o: Operands) -> Type:
+    kind = o.tensor(0)
+    check_indices(o, kind.shape, o.ints(1))
     return scalar_type(kind.dtype)
+
+
+def with_flat_index(
+    args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Let a bare number be the index of an element in row-major order, in place of a list."""
+    at = args[1] if len(args) > 1 else kwargs.get("indices")
+    kind: Any = args[0].type if args and isinstance(args[0], Expr) else None
+    bare = isinstance(at, int) or (isinstance(at, Expr) and isinstance(at.type, ScalarType))
+    if not bare or not isinstance(kind, ShapedType):
+        return args, kwargs
+    indices: list[Any] = []
+    for dim in kind.shape[:0:-1]:
+        known = at.value if isinstance(at, ConstInt) else at
+        size = const_value(dim)
+        if isinstance(known, int) and size:
+            indices.insert(0, known % size)
+            at = known // size
+        else:
+            value = as_expr(known, span)
+            indices.insert(0, binary(FloorMod, value, dim, span))
+            at = binary(FloorDiv, value, dim, span)
+    indices.insert(0, at)
+    if len(args) > 1:
+        return (args[0], indices, *args[2:]), kwargs
+    return args, {**kwargs, "indices": indices}
 
 
 def _read(tensor: Array, indices: Sequence[int]) -> Any:
@@ -173,12 +217,16 @@ def _read_cpp(site: CppSite) -> None:
 @tensor_op(
     types=_read_type,
     pipe=PipeType.S,
+    complete=with_flat_index,
     numpy=_read,
     pto=_read_pto,
     isa=_read_cpp,
 )
 def read(tensor: Tensor, indices: Offsets) -> Scalar:
-    """Return the element of ``tensor`` at ``indices``, one index a dimension."""
+    """Return the element of ``tensor`` at ``indices``, one index a dimension.
+
+    A bare number counts the elements in row-major order.
+    """
     ...
 
 

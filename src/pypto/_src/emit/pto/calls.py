@@ -220,6 +220,10 @@ class Site:
         """Return the name of a scalar as ``index``."""
         return self._kernel.scalars.index(value)
 
+    def long(self, value: Expr) -> str:
+        """Return the name of a scalar as i64, with all its bits."""
+        return self._kernel.scalars.long_value(value)
+
     def new_name(self) -> str:
         """Return a new name."""
         return self._kernel.body.fresh()

@@ -96,6 +96,10 @@ class Scalars:
         """Return the name of a scalar expression converted to the type of ``var``."""
         if var not in self.long:
             return self.value_as(value, scalar_dtype(var))
+        return self.long_value(value)
+
+    def long_value(self, value: Expr) -> str:
+        """Return the name of a scalar expression as i64."""
         if is_int64(value):
             return self.value(value, long=True)
         return self._to_long(self.value(value), scalar_dtype(value))
