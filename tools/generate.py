@@ -152,6 +152,9 @@ class Generator:
             op = self.dispatched(level, name)
             place = (NAMES, f"{level}_{name}") if self.is_unified(op) else self.place(op)
             imports.setdefault(place[0], {})[name] = place[1]
+        if level == "block":  # ``pl.tile.MaskPattern``, an argument of ops on tiles
+            imports["pypto._src.ir.enums"] = {"MaskPattern": "MaskPattern"}
+            names.append("MaskPattern")
         if level != "system":
             return module(_DOC[level], imports, exported=names)
         imports["pypto._src.lazy"] = {"lazy_names as _lazy_names": "lazy_names as _lazy_names"}

@@ -49,15 +49,18 @@ from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.ir.annotations import Tensor, Tile
 from pypto._src.ir.array_types import MemRef, TensorView, TileView
 from pypto._src.ir.enums import (
+    AtomicType,
     CoreType,
     ForKind,
     FunctionType,
+    MaskPattern,
     MemorySpace,
     PipeType,
     TensorLayout,
     TileLayout,
     TilePad,
 )
+from pypto._src.ir.enums import TilePad as PadValue
 from pypto._src.ir.exprs import ConstBool, ConstFloat, ConstInt
 from pypto._src.ir.types import MemRefType, UnknownType
 from pypto._src.lazy import lazy_names
@@ -148,6 +151,7 @@ __all__ = [
     "UINT32",
     "UINT64",
     "Array",
+    "AtomicType",
     "ConstBool",
     "ConstFloat",
     "ConstInt",
@@ -160,11 +164,13 @@ __all__ = [
     "InlineFunction",
     "IntLike",
     "Level",
+    "MaskPattern",
     "Mem",
     "MemRef",
     "MemRefType",
     "MemorySpace",
     "Out",
+    "PadValue",
     "PipeType",
     "Role",
     "Scalar",

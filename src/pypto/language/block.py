@@ -3,6 +3,7 @@
 Written by `make generate` from the definitions of the ops.
 """
 
+from pypto._src.ir.enums import MaskPattern
 from pypto._src.ops.bitwise import (
     and_,
     ands,
@@ -115,6 +116,7 @@ from pypto._src.ops.reduce import (
 from pypto._src.ops.ternary import addc, addsc, subc, subsc
 
 __all__ = [
+    "MaskPattern",
     "abs",
     "add",
     "addc",

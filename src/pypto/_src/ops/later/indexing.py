@@ -15,7 +15,7 @@ from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MaskPattern, MemorySpace, PipeType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
-from pypto._src.ir.opdef import Operands
+from pypto._src.ir.opdef import OpDef, Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import Ints, Scalar, Tile, block_op
@@ -197,7 +197,7 @@ def _taken(tile: Array, indices: Array, _scratch: Any = None) -> Array:
     return np.where(inside, flat[np.where(inside, at, 0)], flat.dtype.type(0))
 
 
-_AS_BITS: Final = {D.BF16: D.FP16, D.UINT16: D.INT16, D.UINT32: D.INT32}
+_AS_BITS: Final = {D.UINT16: D.INT16, D.UINT32: D.INT32}
 """Element types that are moved as others of the same width."""
 
 
@@ -208,6 +208,8 @@ def _on_moved_bits(call: Call, let: Let) -> Expr | None:
     assert isinstance(kind, TileType)
     assert isinstance(places, TileType)
     narrow, other = places.dtype is D.INT16, _AS_BITS.get(kind.dtype)
+    if kind.dtype is D.BF16:
+        return _in_single(gather, [tile, indices], {}, call, let)
     if not narrow and other is None:
         return None
     if narrow:
@@ -218,6 +220,17 @@ def _on_moved_bits(call: Call, let: Let) -> Expr | None:
     scratch = [let("scratch", arg) if isinstance(arg, Call) else arg for arg in op.args[2:]]
     made = gather.call([tile, indices, *scratch], {}, call.span)
     return made if other is None else reread(let("taken", made), kind.dtype)
+
+
+def _in_single(
+    op: OpDef[..., Any], args: Sequence[Expr], words: Mapping[str, Any], call: Call, let: Let
+) -> Expr:
+    """Return what moves elements of BF16: the same of FP32, which hold them exactly."""
+    wide = let("wide", cast.build([args[0]], {"target_type": D.FP32, "mode": "none"}, call.span))
+    made = op.build([wide, *args[1:]], words, call.span)
+    operands = [let("scratch", arg) if isinstance(arg, Call) else arg for arg in made.args]
+    taken = let("taken", op.call(operands, made.kwargs, call.span))
+    return cast.build([taken], {"target_type": D.BF16, "mode": "rint"}, call.span)
 
 
 def _as_int32(tile: Expr, let: Let, call: Call) -> Expr:
@@ -376,6 +389,8 @@ def _mask_type(o: Operands) -> Type:
             "is not as wide",
             "dtype-mismatch",
         )
+    if dtype is not o.tile(0).dtype and D.BF16 in (dtype, o.tile(0).dtype):
+        refuse(o, f"{called(o.op)} reads no bits of BF16 as others", "element-type")
     shape = ConstInt(rows), ConstInt(columns // step)
     return tile_type(shape, dtype, MemorySpace.Vec)
 
@@ -394,6 +409,8 @@ def _of_moved_bits(call: Call, let: Let) -> Expr | None:
     wanted = call.kwargs.get("output_dtype") or kind.dtype
     if mask == MaskPattern.P1111 and wanted is kind.dtype:
         return vec_move.call([tile], {}, call.span)
+    if kind.dtype is D.BF16 and wanted is D.BF16:
+        return _in_single(gather_mask, [tile], {"mask_pattern": mask}, call, let)
     other = _AS_BITS.get(kind.dtype)
     if other is None:
         return None

@@ -1,0 +1,47 @@
+#include <cstdint>
+
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+__aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
+{
+    // Unpack arguments
+    __gm__ half* x0 = reinterpret_cast<__gm__ half*>(args[0]);
+    __gm__ half* out = reinterpret_cast<__gm__ half*>(args[1]);
+
+    // Global tensor declarations
+    using x0ShapeDim5 = Shape<1, 1, 1, 1, 256>;
+    using x0StrideDim5 = Stride<1, 1, 1, 256, 1>;
+    using x0GlobalType = GlobalTensor<half, x0ShapeDim5, x0StrideDim5>;
+    x0GlobalType x0Global(x0);
+
+    using outShapeDim5 = Shape<1, 1, 1, 1, 64>;
+    using outStrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using outGlobalType = GlobalTensor<half, outShapeDim5, outStrideDim5>;
+    outGlobalType outGlobal(out);
+
+    // Tile type definitions and allocations
+    using t0Type = Tile<TileType::Vec, half, 1, 256, BLayout::RowMajor, -1, -1>;
+    t0Type t0(1, 256);
+    TASSIGN(t0, 0x0);
+
+    using resultType = Tile<TileType::Vec, half, 1, 64, BLayout::RowMajor, -1, -1>;
+    resultType result(1, 64);
+    TASSIGN(result, 0x200);
+
+    // Function body
+    TLOAD(t0, x0Global);
+    set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
+    TGATHER<decltype(result), decltype(t0), MaskPattern::P1000>(result, t0);
+    set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
+    TSTORE(outGlobal, result);
+    pipe_barrier(PIPE_ALL);
+}
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t* args)
+{
+    runKernel(args);
+}
