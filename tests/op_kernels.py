@@ -443,6 +443,12 @@ def measured(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, .
     return plus(kernel, case.op.build([x, *case.axes], case.attrs), D.INT32)
 
 
+def reshaped(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    x, (shape,) = kernel.input(shapes[0], dtype), case.ints
+    other = kernel.let("other", case.op.build([x, list(shape)], {}))
+    return kernel.let("result", call(memory.load, other, [0, 0], list(shape)))
+
+
 def windowed(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
     x, (size, offset) = kernel.input(shapes[0], dtype), case.ints
     window = kernel.let("window", case.op.build([x, list(size), list(offset)], {}))

@@ -254,3 +254,37 @@ def test_products(target: Any) -> None:
     assert np.allclose(e, np.exp(exact * 0.01), rtol=1e-5)
     wanted = e[:, :128].astype(bf16).astype(np.float64) @ w[:128, :128].astype(np.float64) + 1
     assert np.allclose(z, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pl.jit.inline
+def doubled(source: pl.Tensor, target: pl.Tensor, head: pl.Scalar[pl.INDEX]):
+    with pl.at(level=pl.Level.CORE_GROUP):
+        target[head * 8 : head * 8 + 8, :] = pl.mul(source[head * 8 : head * 8 + 8, :], 2.0)
+    return target
+
+
+def test_other_shapes(target: Any) -> None:
+    """A tensor that is reshaped is the same memory, outside of regions and in them."""
+
+    @pl.jit(target=target)
+    def heads(
+        x: pl.Tensor[[4, 512], pl.FP32],
+        y: pl.Out[pl.Tensor[[4, 512], pl.FP32]],
+        z: pl.Out[pl.Tensor[[2048], pl.FP32]],
+    ):
+        x_heads = pl.reshape(x, [32, 64])
+        y_heads = pl.reshape(y, [32, 64])
+        for head in pl.parallel(4):
+            y_heads = doubled(x_heads, y_heads, head)
+        kept = pl.create_tensor([32, 64], dtype=pl.FP32, manual_dep=True)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            kept[:] = pl.add(y_heads, 1.0)
+            z_heads = pl.reshape(z, [32, 64])
+            z_heads[:] = pl.add(kept[:], 1.0)
+        return y, z
+
+    x, y, z = floats(4, 512), np.zeros((4, 512), np.float32), np.zeros(2048, np.float32)
+    both_texts(heads, x, y, z)
+    heads(x, y, z)
+    assert (y == x * 2).all()
+    assert np.allclose(z, (x * 2 + 2).ravel(), rtol=1e-6)

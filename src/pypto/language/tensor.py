@@ -52,7 +52,7 @@ from pypto._src.ops.names import tensor_sub as sub
 from pypto._src.ops.names import tensor_write as write
 from pypto._src.ops.names import tensor_xor as xor
 from pypto._src.ops.names import tensor_xors as xors
-from pypto._src.ops.tensor import create, dim, read, view
+from pypto._src.ops.tensor import create, dim, read, reshape_view, view
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor_math import (
     add_scalar,
@@ -112,6 +112,7 @@ __all__ = [
     "recip",
     "relu",
     "reshape",
+    "reshape_view",
     "row_expand_add",
     "row_expand_div",
     "row_expand_expdif",

@@ -29,7 +29,7 @@ from pypto._src.ops.memory import (
 from pypto._src.ops.reduce import col_expand, row_expand, sum
 from pypto._src.ops.rules.type_rules import RoundMode
 from pypto._src.ops.tensor import create as create_tensor
-from pypto._src.ops.tensor import dim
+from pypto._src.ops.tensor import dim, reshape_view
 from pypto._src.ops.tensor_math import assemble
 from pypto._src.ops.ternary import addc, addsc, subc, subsc
 from pypto._src.ops.unified import Unified
@@ -1332,6 +1332,7 @@ __all__ = [
     "rem",
     "rems",
     "reshape",
+    "reshape_view",
     "row_argmax",
     "row_argmin",
     "row_expand",

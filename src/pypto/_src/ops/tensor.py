@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import EmitError, EvaluationError, OpError
-from pypto._src.ir.array_types import ShapedType, TensorType
+from pypto._src.ir.array_types import ShapedType, TensorType, static_shape
 from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType
 from pypto._src.ir.exprs import (
@@ -135,6 +136,45 @@ def _view(tensor: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
 )
 def view(tensor: Tensor, shape: Ints, offset: Offsets) -> Tensor:
     """Return the region of ``tensor`` of size ``shape`` at ``offset``; the bytes are shared."""
+    ...
+
+
+def _reshape_view_type(o: Operands) -> Type:
+    kind, shape = o.tensor(0), o.ints(1)
+    result = TensorType(shape, kind.dtype)
+    old, new = static_shape(kind), static_shape(result)
+    if old is not None and new is not None and -1 not in old and math.prod(old) != math.prod(new):
+        refuse(
+            o,
+            f"{called(o.op)} of {math.prod(old)} elements to {dims(shape)}, which has "
+            f"{math.prod(new)}",
+            "shape-mismatch",
+            shown=(0,),
+        )
+    return result
+
+
+def _reshape_view(tensor: Array, shape: Sequence[int]) -> Array:
+    if tensor.size != math.prod(shape) or not tensor.flags.c_contiguous:
+        raise EvaluationError(
+            f"pl.reshape of a tensor {list(tensor.shape)} to {list(shape)}: the same bytes are no "
+            "such tensor",
+            slug="shape-mismatch",
+        )
+    return tensor.reshape(shape)
+
+
+@tensor_op(
+    types=_reshape_view_type,
+    space=MemorySpace.DDR,
+    reads=(),
+    view_of=0,
+    numpy=_reshape_view,
+    pto=_nothing,
+    isa=_nothing,
+)
+def reshape_view(tensor: Tensor, shape: Ints) -> Tensor:
+    """Return the bytes of ``tensor``, whose elements lie one after the other, in another shape."""
     ...
 
 

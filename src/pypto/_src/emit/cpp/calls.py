@@ -17,6 +17,7 @@ from pypto._src.emit.cpp.tensors import (
     Place,
     column_part,
     constant_sizes,
+    row_major_text,
     set_sizes,
     tile_rows_cols,
     valid_sizes,
@@ -143,13 +144,18 @@ class Calls:
     # ----- parts of tensors -----------------------------------------------------------------
 
     def place(self, call: Call) -> Place:
-        """Return the place that a call of `tensor.view` names."""
+        """Return the place that a call of `tensor.view`, or of `tensor.reshape_view`, names."""
         kernel = self.kernel
         source = kernel.place(call.args[0])
-        shape, offsets = call.args[1], call.args[2]
+        shape = call.args[1]
         assert isinstance(shape, MakeTuple)
-        assert isinstance(offsets, MakeTuple)
         dims = [d.value if isinstance(d, ConstInt) else kernel.scalar(d) for d in shape.elements]
+        if len(call.args) == 2:  # the same bytes in another shape
+            return source._replace(
+                shape=tuple(dims), strides=tuple(row_major_text(dims)), whole="", is_part=True
+            )
+        offsets = call.args[2]
+        assert isinstance(offsets, MakeTuple)
         begins = map(self._checked_begin, offsets.elements, dims, source.shape)
         text = self.offset(source, tuple(begins))
         pointer = text if text.isidentifier() else f"({text})"

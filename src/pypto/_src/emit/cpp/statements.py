@@ -142,7 +142,7 @@ class Statements:
         kernel, var, value = self._kernel, stmt.var, stmt.value
         if not isinstance(value, Call):
             kernel.same_tensor(var, value)
-        elif value.op is tensor.view:
+        elif value.op is tensor.view or value.op is tensor.reshape_view:
             place = self._calls.place(value)
             kernel.new_tensor(var, kernel.context.fresh(var.name), place)
         else:

@@ -242,7 +242,7 @@ class _Roots:
     def root(self, value: Expr) -> Var | None:
         if isinstance(value, Var):
             return self.of.get(value)
-        if isinstance(value, Call) and value.op is not tensor.view:
+        if isinstance(value, Call) and value.op not in (tensor.view, tensor.reshape_view):
             source = aliased(value)
             return self.root(source) if isinstance(source, Var) else None
         return None

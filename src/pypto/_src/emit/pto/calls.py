@@ -17,7 +17,7 @@ from pypto._src.emit.pto.tensors import TensorName
 from pypto._src.emit.pto.tile_allocations import Texts, address_of, memref_of
 from pypto._src.emit.pto.types import parameter_type, scalar_dtype, tile_buf_type
 from pypto._src.errors import EmitError
-from pypto._src.ir.array_types import TileType
+from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.exprs import Call, ConstInt, Expr, GlobalVar, Var, const_value
 from pypto._src.ir.opdef import AXIS, OpDef, aliased, no_form, op_of
 from pypto._src.ir.types import ScalarType
@@ -54,6 +54,9 @@ class Calls:
         op = operator(value)
         if op is tensor_ops.view:
             return kernel.tensors.window(value.args[0], kernel.elements(value.args[2]))
+        if op is tensor_ops.reshape_view:
+            assert isinstance(value.type, TensorType)
+            return kernel.tensors.reshaped(value.args[0], value.type)
         if op.level == "block" and len(op.writes) == 1:
             self._write(value, op, "", "")
             return kernel.tensors.of(value.args[next(iter(op.writes))])

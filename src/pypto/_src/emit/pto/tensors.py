@@ -126,6 +126,22 @@ class Tensors:
         )
         return name, type_
 
+    def reshaped(self, tensor: Expr, kind: TensorType) -> TensorName:
+        """Emit the view of a whole tensor in another shape.
+
+        Raises:
+            EmitError: the tensor is a part of another one.
+        """
+        base = self.of(tensor)
+        if any(offset != 0 for offset in base.offsets):
+            raise EmitError(
+                "a part of a tensor gets another shape, for which there is no PTO form",
+                tensor.span,
+                hint="reshape the whole tensor, and take the part of that",
+                slug="emit-tensor",
+            )
+        return self.make_view(base.pointer, base.element, kind)
+
     def window(self, tensor: Expr, offsets: Sequence[Expr]) -> TensorName:
         """Return the name of a tensor that begins at ``offsets`` inside another one."""
         base = self.of(tensor)

@@ -35,8 +35,8 @@ from pypto._src.frontend.state.signatures import Callee, Swapped
 from pypto._src.ir.array_types import MemRef, TensorType, TileType
 from pypto._src.ir.enums import FunctionType, PipeType
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
-from pypto._src.ir.opdef import OpDef
-from pypto._src.ir.stmts import AssignStmt, Function, Stmt, checked_assign, seq
+from pypto._src.ir.opdef import OpDef, op_of
+from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, checked_assign, seq
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.ops import tensor
 from pypto._src.ops.unified import unified
@@ -170,6 +170,7 @@ class Context:
         "functions",
         "has_tile_ops",
         "inputs",
+        "launches",
         "live",
         "loops",
         "made_here",
@@ -182,6 +183,7 @@ class Context:
         "outputs",
         "parts",
         "region",
+        "reshaped",
         "returns",
         "self_name",
         "source",
@@ -222,6 +224,8 @@ class Context:
         self.on_tiles: bool | None = None  # True if the function computes with tiles
         self.region: Region | None = None  # the region that is being parsed
         self.made_here: set[Var] = set()  # variables that are tensors made in this function
+        self.reshaped: set[Var] = set()  # variables that are a tensor in another shape
+        self.launches: bool | None = None  # see `launches_regions`
         self.live: Any = None  # which names are read after regions, once somebody asks
         self.names = Names()
         self.outer: dict[str, Any] = {}  # names of the environment, looked up once
@@ -249,6 +253,16 @@ class Context:
         self._assigned: Mapping[str, int] | None = None
         self.has_tile_ops = False  # True once a call of an op on tiles was made
         self.broken = False  # True once a statement was given up
+
+    @property
+    def launches_regions(self) -> bool:
+        """True if the function has regions, itself or in functions that are spliced into it."""
+        home = self.home
+        if home.launches is None:
+            calls = [node for node in ast.walk(home.node) if isinstance(node, ast.Call)]
+            marks = (getattr(home.peek(call.func), "marks_region", False) for call in calls)
+            home.launches = any(mark is True for mark in marks)
+        return home.launches
 
     @property
     def home(self) -> Context:
@@ -546,6 +560,11 @@ class Context:
             SSAViolationError: a second assignment under ``strict_ssa``.
         """
         kind = value.type if kind is None else kind
+        written = self._written_view(name, value)
+        if written is not None:
+            if isinstance(value, Call):
+                self.block.append(EvalStmt(value, self.span(node, source)))
+            return written
         if self.strict_ssa or name in self.outputs:
             self.check_assignable(name, value, node, source)
         var = self.names.plain.get(name)
@@ -563,6 +582,26 @@ class Context:
         if self.region is not None and kind.__class__ is TileType:
             self._note_load(var, value, stmt)
         return var
+
+    def _written_view(self, name: str, value: Expr) -> Var | None:
+        """Return the tensor in another shape that a value is, which is written under its name.
+
+        It goes on to be that tensor: its memory is that of another variable.
+        """
+        reshaped = self.home.reshaped
+        if not reshaped:
+            return None
+        old = self.names.values.get(name)
+        if isinstance(value, Var) and value in reshaped:  # another name of it
+            if value is not old:
+                self.names.bind(name, value)
+            return value
+        if not isinstance(value, Call) or not isinstance(old, Var) or old not in reshaped:
+            return None
+        op: OpDef[..., Any] | None = op_of(value)
+        if op is None or len(op.writes) != 1:
+            return None
+        return old if value.args[min(op.writes)] is old else None
 
     def _note_load(self, var: Var, value: Expr, stmt: Stmt) -> None:
         """Note a variable that is what a load has read, or is so no longer."""
@@ -638,6 +677,8 @@ class Context:
     def note_made(self, var: Var, value: Expr) -> None:
         """Note whether a variable is a tensor of its own, which no parameter can be."""
         op = value.op if isinstance(value, Call) else None
+        if op is tensor.reshape_view:
+            self.home.reshaped.add(var)
         if op is tensor.create:
             self.made_here.add(var)
         elif not isinstance(op, OpDef) or not op.writes:

@@ -425,6 +425,11 @@ def annotation_text(kind: Type) -> str:
     return spell(kind)
 
 
+def plain_dims(dims: Sequence[Expr]) -> list[Any]:
+    """Return dimensions as a list that users could have written: the form that calls of ops get."""
+    return [plain_dim(dim) for dim in dims]
+
+
 def plain_dim(dim: Expr) -> Any:
     """Return a dimension as users compute with it: a number, or an expression."""
     return dim.value if isinstance(dim, ConstInt) else dim

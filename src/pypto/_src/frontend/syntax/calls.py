@@ -79,6 +79,9 @@ _CONVERSIONS: Final[dict[Any, str]] = {
 _ROUNDING: Final = frozenset({"ceil", "floor", "trunc", "round"})
 """Functions of Python that leave integers as they are."""
 
+_ON_HOST: Final = frozenset({"reshape", "create_tensor", "create", "slice", "full"})
+"""Ops on tensors that mean something else in functions with regions."""
+
 _REGION_MARKERS: Final = "pypto._src.frontend.region_markers"
 _NODES: Final = (TileView, TensorView, ConstInt, ConstFloat, ConstBool)
 _STATEMENTS: Final[dict[Any, str]] = {
@@ -131,6 +134,10 @@ def call(ctx: Context, node: ast.Call) -> Any:
     if callee.__class__ is Unified or isinstance(callee, OpDef):
         if ctx.region is not None:
             return ctx.region.call(ctx, callee, args, kwargs, node)
+        if getattr(cast("Any", callee), "__name__", "") in _ON_HOST and ctx.launches_regions:
+            from pypto._src.frontend.syntax.host_ops import call
+
+            return call(ctx, callee, args, kwargs, node)
         return op_call(ctx, callee, args, kwargs, node)
     return _other_call(ctx, callee, args, kwargs, node)
 

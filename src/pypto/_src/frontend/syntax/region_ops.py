@@ -14,6 +14,7 @@ from pypto._src.errors import ParserTypeError
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
+from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.frontend.syntax.region_products import in_vector_memory, matmul, matmul_acc
 from pypto._src.ir.array_types import TensorType, TileType
@@ -162,7 +163,7 @@ def _reshape(
     """A tensor that is reshaped in a region is a view of it, as outside."""
     source = args[0] if args else None
     if isinstance(source, Expr) and isinstance(source.type, TensorType):
-        return op_call(ctx, unified("reshape"), args, kwargs, node)
+        return op_call(ctx, tensor.reshape_view, args, kwargs, node)
     return None
 
 
@@ -175,7 +176,9 @@ def _store(
     tile, offsets, target = args
     if not isinstance(tile, Expr) or not isinstance(tile.type, TileType):
         return None
-    return op_call(ctx, memory.store, (tile, offsets, list(tile.type.shape), target), {}, node)
+    return op_call(
+        ctx, memory.store, (tile, offsets, plain_dims(tile.type.shape), target), {}, node
+    )
 
 
 def _assemble(
@@ -189,7 +192,7 @@ def _assemble(
     if not isinstance(target.type, TensorType) or not isinstance(source, Expr):
         return None
     tile = loaded_whole(ctx, source, node)
-    return op_call(ctx, memory.store, (tile, offset, list(tile.type.shape), target), {}, node)
+    return op_call(ctx, memory.store, (tile, offset, plain_dims(tile.type.shape), target), {}, node)
 
 
 def _block_index(

@@ -16,6 +16,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserTypeError
 from pypto._src.frontend.state.context import Context, Loaded
 from pypto._src.frontend.state.messages import describe, spell_dims
+from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType, TileType, same_dims, static_shape, valid_part
 from pypto._src.ir.enums import MemorySpace
@@ -39,7 +40,7 @@ class _Operand:
         source: Expr,
         begins: Sequence[Any],
         sizes: Sequence[int],
-        valid: Sequence[Expr] | None,
+        valid: Sequence[Any] | None,
         place: Loaded | None,
     ) -> None:
         self.ctx = ctx
@@ -109,11 +110,16 @@ def _operand(ctx: Context, value: Any, node: ast.Call) -> _Operand:
     found = _load_of(ctx, value)
     if found is not None:
         call, place = found
-        begins, sizes, *valid = [_elements(arg) for arg in call.args[1:]]
-        numbers = [size.value for size in sizes if isinstance(size, ConstInt)]
+        begins, sizes, *valid = [plain_dims(_elements(arg)) for arg in call.args[1:]]
+        numbers = [size for size in sizes if isinstance(size, int)]
         if len(numbers) == len(sizes) == 2:
             return _Operand(ctx, call.args[0], begins, numbers, valid[0] if valid else None, place)
     return _through_memory(ctx, value, node)
+
+
+def _plain_part(kind: TileType) -> list[Any] | None:
+    part = valid_part(kind)
+    return None if part is None else plain_dims(part)
 
 
 def _elements(arg: Expr) -> Sequence[Expr]:
@@ -140,7 +146,7 @@ def scratch(ctx: Context, tile: Expr, node: ast.AST) -> Var:
     kind = tile.type
     assert isinstance(kind, TileType)
     assert ctx.region is not None
-    shape = list(kind.shape)
+    shape = plain_dims(kind.shape)
     made = op_call(ctx, tensor.create, (shape, kind.dtype), {}, node)
     var = Var("_scratch", made.type, made.span)
     ctx.region.before.append(AssignStmt(var, made, made.span))
@@ -161,7 +167,7 @@ def _through_memory(ctx: Context, tile: Expr, node: ast.Call) -> _Operand:
             hint="write pl.reshape(..., [rows, columns]) for it",
             slug="product-operand",
         )
-    return _Operand(ctx, scratch(ctx, tile, node), [0, 0], sizes, valid_part(kind), None)
+    return _Operand(ctx, scratch(ctx, tile, node), [0, 0], sizes, _plain_part(kind), None)
 
 
 def in_vector_memory(ctx: Context, value: Any, node: ast.AST) -> Any:
@@ -171,9 +177,9 @@ def in_vector_memory(ctx: Context, value: Any, node: ast.AST) -> Any:
     if known_space(value) is not MemorySpace.Acc:
         return value
     stored = scratch(ctx, value, node)
-    shape = list(value.type.shape)
+    shape = plain_dims(value.type.shape)
     part = valid_part(value.type)
-    words: dict[str, Any] = {} if part is None else {"valid_shapes": list(part)}
+    words: dict[str, Any] = {} if part is None else {"valid_shapes": plain_dims(part)}
     zeros = [0 for _ in shape]
     return _assigned(ctx, op_call(ctx, memory.load, (stored, zeros, shape), words, node))
 

@@ -21,6 +21,7 @@ from pypto._src.frontend.state.context import Context, Region, body_of, refuse_k
 from pypto._src.frontend.state.live_names import LiveNames
 from pypto._src.frontend.state.messages import nearest
 from pypto._src.frontend.syntax import region_ops
+from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.frontend.syntax.tasks import TASK, check_deps
@@ -332,17 +333,17 @@ def _handed_out(ctx: Context, node: ast.With | ast.For, region: Region) -> list[
                 hint=f"let each block write a part of a tensor that is made before: {name}_all",
                 slug="region-result",
             )
-        shape = value.type.shape
+        shape = plain_dims(value.type.shape)
         var = _own_tensor(ctx, region, name, value)
         if var is None:
             inside, ctx.block = ctx.block, []
-            call = op_call(ctx, tensor.create, (list(shape), value.type.dtype), {}, node)
+            call = op_call(ctx, tensor.create, (shape, value.type.dtype), {}, node)
             var = Var(name, call.type, value.span)
             ctx.append(var, call, value.span)
             made += ctx.block
             ctx.block = inside
         zeros = [0 for _ in shape]
-        stored = op_call(ctx, memory.store, (value, zeros, list(shape), var), {}, node)
+        stored = op_call(ctx, memory.store, (value, zeros, shape, var), {}, node)
         ctx.append(var, stored, value.span)
         region.results[name] = var
     return made

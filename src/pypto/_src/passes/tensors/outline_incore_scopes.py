@@ -14,7 +14,7 @@ What the tensor ops become inside the kernels is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from pypto._src.analysis.accesses import alias_bases
@@ -55,8 +55,11 @@ from pypto._src.passes.properties import IRProperty, IRPropertySet
 from pypto._src.records import NamedTuple
 
 _P: Final = IRProperty
-_ON_HOST: Final = (tensor.view, tensor.create, tensor.dim)
+_ON_HOST: Final = (tensor.view, tensor.reshape_view, tensor.create, tensor.dim)
 """Tensor ops that the host does as well: they compute no elements."""
+
+
+_VIEWS: Final = (tensor.view, tensor.reshape_view)
 
 
 class OutlineIncoreScopes(Pass):
@@ -97,8 +100,36 @@ def _outlined(function: Function, names: NewNames) -> list[Function]:
         return [function]
     check_merges(function)
     outliner = _Outliner(function, names)
-    body = outliner.body(function.body)
+    body = _without_unused_views(outliner.body(function.body))
     return [function.with_body(body), *outliner.kernels]
+
+
+def _without_unused_views(body: Stmt) -> Stmt:
+    """Return a body without the tensors in another shape that only kernels use, who make them."""
+    while True:
+        used = _counted(_used_by([body]))
+        dead = {
+            stmt
+            for stmt in stmts_in(body)
+            if isinstance(stmt, AssignStmt)
+            and op_of(stmt.value) in _VIEWS
+            and used.get(stmt.var, 0) < 2  # it is among what it defines
+        }
+        if not any(op_of(stmt.value) is tensor.reshape_view for stmt in dead):
+            return body
+        body = _Without(dead).body(body)
+
+
+class _Without(Mutator):
+    """Takes assignments away."""
+
+    def __init__(self, dead: Container[Stmt]) -> None:
+        super().__init__()
+        self._dead = dead
+
+    def visit_AssignStmt(self, stmt: AssignStmt) -> Stmt | list[Stmt]:
+        """Return nothing for an assignment that goes."""
+        return [] if stmt in self._dead else stmt
 
 
 # --------------------------------------------------------------------------------------------
@@ -252,11 +283,30 @@ class _Outliner(Mutator):
                 is_all = len(self._roots[var]) == 1 and same_type(root.type, var.type)
                 if is_all and root is not var:
                     renamed[var] = root
-                elif stmt is not None and op_of(stmt.value) is tensor.view:
+                elif stmt is not None and op_of(stmt.value) in _VIEWS:
                     views.append(stmt)
+            views += [
+                stmt
+                for var in inputs
+                if var not in shared and (stmt := self._made.get(var)) is not None
+                if self._is_reshaped(stmt)
+            ]
             if not renamed and not views:
                 return body
             body = [*views, *(substitute(stmt, renamed) for stmt in body)]
+
+    def _is_reshaped(self, stmt: AssignStmt) -> bool:
+        """True for a tensor in another shape, and views of one: they are made in the kernel.
+
+        The runtime knows tensors as boxes of what it was given, which this is not.
+        """
+        while isinstance(stmt.value, Call) and op_of(stmt.value) is tensor.view:
+            source = stmt.value.args[0]
+            before = self._made.get(source) if isinstance(source, Var) else None
+            if before is None:
+                return False
+            stmt = before
+        return op_of(stmt.value) is tensor.reshape_view
 
     def _check_names(self, kernel: Function, inputs: Sequence[Var], span: Span) -> None:
         shared = _sharing(inputs, self._roots)
