@@ -135,9 +135,9 @@ def call(ctx: Context, node: ast.Call) -> Any:
         if ctx.region is not None:
             return ctx.region.call(ctx, callee, args, kwargs, node)
         if getattr(cast("Any", callee), "__name__", "") in _ON_HOST and ctx.launches_regions:
-            from pypto._src.frontend.syntax.host_ops import call
+            from pypto._src.frontend.syntax.host_ops import meant
 
-            return call(ctx, callee, args, kwargs, node)
+            callee, args, kwargs = meant(callee, args, kwargs)
         return op_call(ctx, callee, args, kwargs, node)
     return _other_call(ctx, callee, args, kwargs, node)
 

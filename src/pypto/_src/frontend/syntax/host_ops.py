@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from pypto._src.frontend.state.context import Context
-from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import Expr
 from pypto._src.ops import tensor
 
+_Call: TypeAlias = "tuple[Any, list[Any], dict[str, Any]]"
 
-def call(
-    ctx: Context, callee: Any, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
-) -> Any:
-    """Return the call of an op whose name stands for something else here."""
+
+def meant(callee: Any, args: list[Any], kwargs: dict[str, Any]) -> _Call:
+    """Return the op that a name stands for here, with its arguments."""
     name: str = callee.__name__
     source = args[0] if args else None
-    if name == "reshape" and isinstance(source, Expr) and isinstance(source.type, TensorType):
-        return op_call(ctx, tensor.reshape_view, args, kwargs, node)
+    is_tensor = isinstance(source, Expr) and isinstance(source.type, TensorType)
+    if name == "reshape" and is_tensor:
+        return tensor.reshape_view, args, kwargs
     if name in ("create", "create_tensor"):
         names = ("shape", "dtype", "layout", "manual_dep", "init_value")
         given = {**dict(zip(names, args, strict=False)), **kwargs}
-        if given.get("init_value") is None and not given.keys() - set(names):
-            return op_call(ctx, tensor.create, (given["shape"], given["dtype"]), {}, node)
-    if name == "slice" and isinstance(source, Expr) and isinstance(source.type, TensorType):
-        given = {**dict(zip(("x", "shape", "offset", "valid_shape"), args, strict=False)), **kwargs}
-        if given.get("valid_shape") is None and "shape" in given and "offset" in given:
-            return op_call(ctx, tensor.view, (source, given["shape"], given["offset"]), {}, node)
-    return op_call(ctx, callee, args, kwargs, node)
+        if given.get("init_value") is None and given.keys() <= set(names):
+            return tensor.create, [given["shape"], given["dtype"]], {}
+    if name == "slice" and is_tensor:
+        names = ("x", "shape", "offset", "valid_shape")
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        if given.get("valid_shape") is None and {"shape", "offset"} <= given.keys():
+            return tensor.view, [source, given["shape"], given["offset"]], {}
+    return callee, args, kwargs
