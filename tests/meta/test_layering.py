@@ -125,6 +125,7 @@ cli
 ORDER = [line.split() for line in LAYERS.strip().splitlines()]
 DEPENDENCIES = {"numpy", "ml_dtypes"}
 EXTRAS = {"dialect": {"xdsl"}}  # what a package that is imported only on request may need, too
+MOST_MODULES = 20  # in one folder, beside its `__init__`: more is several families, each a folder
 MODULE_PATH = re.compile(r"pypto\._src(\.\w+)+")
 
 
@@ -283,6 +284,16 @@ def test_public_packages_only_reexport() -> None:
         if not is_reexport(statement)
     ]
     assert not code, "\n".join(code)
+
+
+def test_folders_stay_small() -> None:
+    """No folder holds more than 20 modules: a reader takes in what is in it at a glance."""
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    counts = {
+        folder.relative_to(PACKAGE).as_posix(): len(set(folder.glob("*.py"))) - 1
+        for folder in sorted(folders)
+    }
+    assert {folder: n for folder, n in counts.items() if n > MOST_MODULES} == {}
 
 
 def write_tree(root: Path, sources: dict[str, str]) -> None:

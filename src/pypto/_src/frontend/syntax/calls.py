@@ -108,7 +108,7 @@ def call(ctx: Context, node: ast.Call) -> Any:
     if callee is markers.typed:
         return _typed(ctx, node)
     if getattr(callee, "__module__", None) == _REGION_MARKERS:
-        from pypto._src.frontend.syntax import tasks
+        from pypto._src.frontend.regions import tasks
 
         return tasks.call(ctx, callee, node)
     args: list[Any] = []

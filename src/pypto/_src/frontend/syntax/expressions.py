@@ -303,7 +303,7 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
 
         return slices.read(ctx, node, base)
     if base.__class__ in OF_THE_FUNCTION:
-        from pypto._src.frontend.syntax.tasks import item
+        from pypto._src.frontend.regions.tasks import item
 
         return item(ctx, node, cast("Any", base))
     index = ctx.value(node.slice)

@@ -77,7 +77,7 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
     name = target.value
     base = ctx.value(name)
     if base.__class__ in OF_THE_FUNCTION:
-        from pypto._src.frontend.syntax.tasks import write_item
+        from pypto._src.frontend.regions.tasks import write_item
 
         write_item(ctx, target, base, value)
         return

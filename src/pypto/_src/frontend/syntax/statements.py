@@ -18,7 +18,7 @@ def _with(ctx: Context, node: ast.With) -> None:
     call = item.context_expr
     scope = isinstance(call, ast.Call) and ctx.peek(call.func) is markers.incore
     if not scope or len(node.items) > 1 or item.optional_vars is not None:
-        from pypto._src.frontend.syntax.regions import with_
+        from pypto._src.frontend.regions.scopes import with_
 
         with_(ctx, node)
         return
@@ -56,7 +56,7 @@ def _for() -> Form:
         if getattr(helper, "__module__", None) != _REGION_MARKERS:
             for_(ctx, node)
             return
-        from pypto._src.frontend.syntax.region_loops import parse
+        from pypto._src.frontend.regions.loops import parse
 
         parse(ctx, node, helper)
 

@@ -16,15 +16,15 @@ from pypto._src.diagnostics import Label, Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserSyntaxError, ParserTypeError, UnsupportedFeatureError
 from pypto._src.frontend import region_markers
+from pypto._src.frontend.regions import ops
+from pypto._src.frontend.regions.tasks import TASK, check_deps
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, Region, body_of, refuse_keyword_twice
 from pypto._src.frontend.state.live_names import LiveNames
 from pypto._src.frontend.state.messages import nearest
-from pypto._src.frontend.syntax import region_ops
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.frontend.syntax.inline import InlineFunction
-from pypto._src.frontend.syntax.tasks import TASK, check_deps
 from pypto._src.ir.array_types import ShapedType, TileType, same_dims
 from pypto._src.ir.enums import ForKind, ScopeKind
 from pypto._src.ir.exprs import ConstInt, Expr, IterArg, Var
@@ -238,9 +238,7 @@ def _region(
         return
     names = ctx.names
     is_carrier = block_index is not None and len(node.body) == 1
-    region = Region(
-        region_ops.call, names.level, name, block_index, ctx.span(node), may_carry=is_carrier
-    )
+    region = Region(ops.call, names.level, name, block_index, ctx.span(node), may_carry=is_carrier)
     names.shadow = region.shadow
     mark = names.open()
     outside, ctx.block = ctx.block, []

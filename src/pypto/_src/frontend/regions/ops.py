@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from pypto._src.errors import ParserTypeError
+from pypto._src.frontend.regions.products import in_vector_memory, matmul, matmul_acc
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
-from pypto._src.frontend.syntax.region_products import in_vector_memory, matmul, matmul_acc
 from pypto._src.ir.array_types import TensorType, TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import ConstInt, Expr, const_value

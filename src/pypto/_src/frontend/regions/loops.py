@@ -7,9 +7,9 @@ from typing import Any
 
 from pypto._src.errors import ParserSyntaxError, ParserTypeError
 from pypto._src.frontend import region_markers
+from pypto._src.frontend.regions.scopes import for_blocks
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.syntax.loops import bounds, counted, for_
-from pypto._src.frontend.syntax.regions import for_blocks
 from pypto._src.ir.enums import ForKind
 
 _MOST_COPIES = 1 << 12
