@@ -221,7 +221,6 @@ NO_HINT = {
     "step-of-zero": "IR made by hand",
     "stray-jump": "IR made by hand",
     "string-operand": "the string means nothing",
-    "sum-one-dimension": "a scalar is not stored",
     "tensor-memory": "the data decide",
     "tensor-negative": "the data decide",
     "text-run": "the user's own Python fails",

@@ -163,11 +163,37 @@ REFUSED = [
     ),
     Refused(
         reduce.min,
-        (tile("narrow", [4, 32]), 1),
+        (tile("planes", [2, 5, 32]), 2),
         {},
         "tile-layout",
-        "a row of the result [4] has 16 bytes, a multiple of 32 was wanted",
-        "use 8 columns, or another multiple of 8",
+        "pl.min along dimension 2 of [2, 5, 32] would move rows together, which are padded to 32 "
+        "bytes",
+        "write pl.min(planes, axis=-1, keepdim=True)",
+    ),
+    Refused(
+        reduce.max,
+        (tile("planes", [3, 4, 5]), 0),
+        {},
+        "tile-layout",
+        "pl.max along dimension 0 of [3, 4, 5] would move rows together, which are padded to 32 "
+        "bytes",
+        "reduce tiles of two dimensions",
+    ),
+    Refused(
+        layout.reshape,
+        (tile("narrow", [6, 5]), [5, 6]),
+        {},
+        "tile-layout",
+        "pl.reshape of [6, 5] to [5, 6] moves elements: rows of [6, 5] are padded to 32 bytes",
+        "store narrow to a tensor, and load the other shape from there",
+    ),
+    Refused(
+        memory.move,
+        (tile("m", [24, 16], D.FP32, MAT),),
+        {"target_memory": MemorySpace.Right},
+        "tile-layout",
+        "pl.move to Right memory takes whole boxes of 16 x 16 elements of FP32, m is [24, 16]",
+        "load m as [32, 16] with valid_shapes=[24, 16]",
     ),
     Refused(
         reduce.sum,
@@ -323,14 +349,6 @@ REFUSED = [
         "tile-layout",
         "a row of the tile [1, 64] has 128 bytes, a multiple of 512 was wanted",
         "use 256 columns, or another multiple of 256",
-    ),
-    Refused(
-        memory.move,
-        (tile("m", [1, 24], D.FP32, MAT),),
-        {"target_memory": BIAS},
-        "tile-layout",
-        "a row of the tile [1, 24] has 96 bytes, a multiple of 64 was wanted",
-        "use 32 columns, or another multiple of 16",
     ),
     Refused(
         memory.move,

@@ -21,6 +21,7 @@ from pypto._src.ops.layout import (
     check_layout,
     effective_view,
     is_column,
+    is_padded,
     physical_shape,
     reshape,
     tile_spaces,
@@ -68,12 +69,15 @@ def test_own_view_wins() -> None:
     [
         ([16, 16], D.FP32, VEC, (16, 16), 1024),
         ([3, 5], D.FP32, VEC, (3, 8), 96),
-        ([5, 1], D.FP16, VEC, (16, 1), 32),
+        ([16, 1], D.FP16, VEC, (16, 1), 32),
+        ([5, 1], D.FP16, VEC, (5, 16), 160),
+        ([1, 1], D.FP32, VEC, (1, 8), 32),
         ([2, 3, 32], D.INT8, VEC, (6, 32), 192),
         ([40], D.FP16, VEC, (1, 48), 96),
         ([17, 9], D.FP16, MAT, (32, 16), 1024),
         ([17, 9], D.FP32, LEFT, (32, 16), 2048),
-        ([17, 33], D.INT8, RIGHT, (32, 48), 1536),
+        ([17, 33], D.INT8, RIGHT, (32, 64), 2048),
+        ([32, 48], D.INT8, RIGHT, (32, 48), 1536),
         ([1, 1], D.FP32, ACC, (16, 16), 1024),
     ],
 )
@@ -106,14 +110,23 @@ def test_bytes_need_a_constant_shape() -> None:
         ([16, 16], D.INT32, ACC),
     ],
 )
-def test_legal(shape: list[int], dtype: DataType, space: MemorySpace) -> None:
-    """The smallest tiles are accepted; one row or column fewer is refused."""
-    check_layout(TileType(shape, dtype, None, BOXED.get(space)), space)
+def test_full_blocks(shape: list[int], dtype: DataType, space: MemorySpace) -> None:
+    """The smallest tiles that fill blocks take no more; one row or column fewer is padded."""
+    kind = TileType(shape, dtype, None, BOXED.get(space))
+    check_layout(kind, space)
+    assert not is_padded(kind, space)
     axis = 0 if shape[1] == 1 or space is not VEC else 1
     smaller = list(shape)
     smaller[axis] -= 1
+    kind = TileType(smaller, dtype, None, BOXED.get(space))
+    check_layout(kind, space)
+    assert is_padded(kind, space)
+
+
+def test_a_row_of_a_product_is_full() -> None:
+    """What `gemv` reads is not padded."""
     with pytest.raises(OpError) as caught:
-        check_layout(TileType(smaller, dtype, None, BOXED.get(space)), space)
+        check_layout(TileType([1, 100], D.FP16, None, BOXED[LEFT]), LEFT)
     assert caught.value.slug == "tile-layout"
 
 

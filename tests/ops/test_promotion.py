@@ -403,12 +403,6 @@ def test_what_no_instruction_converts_or_spreads_is_refused(
             "load both with valid_shapes=[8, 64]",
         ),
         (
-            reduce.row_expand_add,
-            (tile((8, 64), D.FP16, "a"), tile((8, 1), D.INT32, "b")),
-            "a column of the result [8, 1] has 16 bytes, a multiple of 32 was wanted",
-            "use 16 rows, or another multiple of 16",
-        ),
-        (
             compare_select.sel,
             (tile((16, 64), D.INT32, "m"), tile(FULL, D.FP16, "a"), tile(FULL, D.FP32, "b")),
             "operands of pl.sel have different shapes",

@@ -212,14 +212,6 @@ REFUSED = [
     ),
     Refused(
         elementwise.cast,
-        (tile("q", [64, 8], D.FP32), D.FP16),
-        {},
-        "tile-layout",
-        "a row of the result [64, 8] has 16 bytes, a multiple of 32 was wanted",
-        hint="use 16 columns, or another multiple of 16",
-    ),
-    Refused(
-        elementwise.cast,
         (x, D.FP16),
         {"mode": "nearest"},
         "argument-kind",
@@ -243,14 +235,6 @@ REFUSED = [
         "pl.row_max reduces the rows of a two-dimensional tile, v has the shape [128]",
         label="v is Tile[[128], FP32]",
         hint="pl.reshape(v, [1, 128])",
-    ),
-    Refused(
-        reduce.row_sum,
-        (tile("v", [4, 64], D.FP32), tile("w", [4, 64], D.FP32)),
-        {},
-        "tile-layout",
-        "a column of the result [4, 1] has 16 bytes, a multiple of 32 was wanted",
-        hint="use 8 rows, or another multiple of 8",
     ),
     Refused(
         reduce.row_expand_add,
@@ -353,19 +337,11 @@ REFUSED = [
     ),
     Refused(
         memory.load,
-        (a, [0, 0], [16, 4]),
+        (Var("longs", TensorType([64, 128], D.INT64)), [0, 0], [64, 1]),
         {},
         "tile-layout",
-        "a row of the tile [16, 4] has 16 bytes, a multiple of 32 was wanted",
-        hint="use 8 columns, or another multiple of 8",
-    ),
-    Refused(
-        memory.load,
-        (a, [0, 0], [64, 1]),
-        {},
-        "tile-layout",
-        "pl.load of a column [64, 1] needs a tensor of one column, a has the shape [64, 128]",
-        label="a is Tensor[[64, 128], FP32]",
+        "pl.load of a column [64, 1] needs a tensor of one column, longs has the shape [64, 128]",
+        label="longs is Tensor[[64, 128], INT64]",
         hint="keep the vector in a tensor [N, 1]",
     ),
     Refused(
@@ -393,14 +369,6 @@ REFUSED = [
         "pl.load goes to Vec or Mat memory, got Left",
         hint="write target_memory=pl.MemorySpace.Mat, and then "
         "pl.move(tile, target_memory=pl.MemorySpace.Left)",
-    ),
-    Refused(
-        memory.load,
-        (a, [0, 0], [8, 16]),
-        {"target_memory": MemorySpace.Mat},
-        "tile-layout",
-        "the tile [8, 16] does not fill the 16 x 8 boxes of Mat memory for FP32",
-        hint="use the shape [16, 16]",
     ),
     Refused(
         memory.store,

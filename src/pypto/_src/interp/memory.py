@@ -14,6 +14,7 @@ from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import const_value
 from pypto._src.lazy import lazy_module
+from pypto._src.ops.layout import declared_shape
 from pypto._src.records import NamedTuple
 from pypto._src.targets import A2A3
 
@@ -34,8 +35,18 @@ class TileAddress(NamedTuple):
     buffer: MemorySpace | int  # a whole memory; id() of a reference that has no address yet
     offset_bytes: int
     size_bytes: int
+    rows: tuple[int, int]  # rows and columns that it takes, padding included
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+
+    def of(self, memory: Array) -> Array:
+        """Return the elements of the tile in the bytes of its buffer."""
+        begin, end = self.offset_bytes, self.offset_bytes + self.size_bytes
+        taken = memory[begin:end].view(self.dtype)
+        if math.prod(self.rows) == math.prod(self.shape):
+            return taken.reshape(self.shape)
+        rows, columns = math.prod(self.shape[:-1]), self.shape[-1]
+        return taken.reshape(self.rows)[:rows, :columns].reshape(self.shape)
 
 
 def address_of(kind: TileType) -> TileAddress | None:
@@ -47,7 +58,8 @@ def address_of(kind: TileType) -> TileAddress | None:
     memref, shape = kind.memref, static_shape(kind)
     if memref is None or shape is None:
         return None
-    size = math.prod(shape) * kind.dtype.bytes
+    rows = declared_shape(kind, memref.memory_space_)
+    size = math.prod(rows) * kind.dtype.bytes
     address = const_value(memref.addr_)
     if address is None:
         return None
@@ -57,7 +69,7 @@ def address_of(kind: TileType) -> TileAddress | None:
                 f"a tile of {size} bytes lies in {memref.name}, which has {memref.size_}",
                 slug="memory-overflow",
             )
-        return TileAddress(id(memref), 0, size, shape, kind.dtype.numpy)
+        return TileAddress(id(memref), 0, size, rows, shape, kind.dtype.numpy)
     space = memref.memory_space_
     memory = A2A3.memories.get(space)
     if memory is None or address + size > memory.physical_bytes:
@@ -67,7 +79,7 @@ def address_of(kind: TileType) -> TileAddress | None:
             f"has {limit} bytes",
             slug="memory-overflow",
         )
-    return TileAddress(space, address, size, shape, kind.dtype.numpy)
+    return TileAddress(space, address, size, rows, shape, kind.dtype.numpy)
 
 
 class Layout:
@@ -93,12 +105,7 @@ class Layout:
         memory: dict[MemorySpace | int, Array] = {}
         for buffer, size in self._sizes.items():
             memory[buffer] = np.full(size, POISON_BYTE, np.uint8)
-        return [
-            memory[p.buffer][p.offset_bytes : p.offset_bytes + p.size_bytes]
-            .view(p.dtype)
-            .reshape(p.shape)
-            for p in self.addresses
-        ]
+        return [place.of(memory[place.buffer]) for place in self.addresses]
 
 
 def poison(array: Array) -> None:

@@ -198,6 +198,8 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     # Other ops that a call stands for, where no target executes it. An op that always is others
     # needs neither ``pto`` nor ``isa``.
     decomposition: Decomposition | None
+    # The same for calls with a tile that is padded, or a column [N, 1]; see `ops.padding`.
+    of_padded: Decomposition | None
     complete: Complete | None  # gives the operand that may be left out
     # What a call with scratch tiles behind the operands is. Targets want them, passes give them.
     with_scratch: OpDef[..., Any] | None = None
@@ -229,7 +231,15 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         facts["sizes"] = frozenset([key for at, p in sizes for key in (at, p.name)])
         facts["attributes"] = frozenset([p.name for p in params if p.kind == ATTR])
         facts["names"] = tuple([p.name for p in params])
-        for key in ("complete", "with_scratch", "last_operand", "base", "valid", "promotion"):
+        for key in (
+            "complete",
+            "of_padded",
+            "with_scratch",
+            "last_operand",
+            "base",
+            "valid",
+            "promotion",
+        ):
             facts.setdefault(key, None)
         facts.setdefault("masks", False)
         facts.setdefault("commutes", False)
@@ -256,12 +266,11 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
 
     def parts_of(self, call: Call, let: Let) -> Expr | None:
         """Return what a call stands for on targets, None if they execute it as it is."""
-        mixed = None if self.promotion is None else self.promotion.parts(call, let)
-        return (
-            self.decomposition(call, let)
-            if mixed is None and self.decomposition is not None
-            else mixed
-        )
+        found = None if self.promotion is None else self.promotion.parts(call, let)
+        for expand in (self.of_padded, self.decomposition):
+            if found is None and expand is not None:
+                found = expand(call, let)
+        return found
 
     def pipe_of(self, call: Call) -> PipeType | None:
         """Return the pipe that executes ``call``, None if it runs nothing."""

@@ -38,7 +38,7 @@ from pypto._src.ops.define import (
     target_form,
 )
 from pypto._src.ops.elementwise import beside, cast, expands, leaky, maximum, mul
-from pypto._src.ops.layout import is_column, reread, reshape, with_valid
+from pypto._src.ops.layout import declared_shape, is_column, reread, reshape, with_valid
 from pypto._src.ops.memory import create_tile, full, scratch_like, vec_move
 from pypto._src.ops.promotion.casts import SIGNED_OF, signed
 from pypto._src.ops.promotion.operands import Promotion
@@ -56,6 +56,7 @@ from pypto._src.ops.rules.type_rules import (
 from pypto._src.ops.rules.valid_parts import (
     all_of,
     equal_part,
+    has_rest,
     name_of_all,
     on_all,
     same_part,
@@ -98,11 +99,11 @@ _SCRATCH: Final = 16  # elements of UINT32 that a choice works in
 def _bits_type(o: Operands) -> Type:
     """Return the type of packed bits for a tile [.., C]: [R, C up to 32s], C / 8 bytes of it valid.
 
-    One bit an element, the lowest first; the width is what all targets take.
+    One bit an element, the lowest first, those of its padding included; the width is what all
+    targets take.
     """
     two_tiles(o)
-    shape = static_shape(o.tile(0)) or (1,)
-    rows, columns = math.prod(shape[:-1]), shape[-1]
+    rows, columns = (1, 1) if static_shape(o.tile(0)) is None else declared_shape(o.tile(0))
     view = TileView(valid_shape=[rows, -(-columns // 8)])
     return TileType([rows, -(-columns // _STEP) * _STEP], D.UINT8, tile_view=view)
 
@@ -127,7 +128,7 @@ def _all_of_each(site: PtoSite, *tiles: int) -> list[tuple[str, str]]:
     operands = list(zip(site.args, site.arg_types, strict=True))
     for at in tiles:
         tile = site.call.args[at]
-        if valid_part(tile.type) is not None:
+        if has_rest(tile.type):
             operands[at] = site.reinterpret(tile, all_of(tile.type))
     return operands
 
@@ -174,7 +175,7 @@ def _chosen_type(o: Operands) -> Type:
 def _chosen_pto(site: PtoSite) -> None:
     names, types = (", ".join(each) for each in zip(*_all_of_each(site, 1, 2), strict=True))
     dst, kind = site.dst, site.dst_type
-    if valid_part(site.call.type) is not None:
+    if has_rest(site.call.type):
         dst, kind = site.reinterpret(None, all_of(site.call.type))
     site.emit(f"pto.tsel ins({names} : {types}) outs({dst} : {kind})")
 
@@ -213,8 +214,7 @@ def _as_row(value: Expr, let: Let) -> Expr:
     assert isinstance(kind, TileType)
     shape = static_shape(kind) or (1,)
     size = math.prod(shape)
-    is_part = valid_part(kind) is not None
-    if not is_column(kind) and (is_part or shape[-1] % _STEP == 0 or size % _STEP):
+    if not is_column(kind) and (has_rest(kind) or shape[-1] % _STEP == 0 or size % _STEP):
         return value
     return let("row", reshape.build([value, [1, size]], {}))
 

@@ -215,6 +215,7 @@ if TYPE_CHECKING:  # annotations alone name it, and it takes as long to make as 
         overload: str | None
         typed: bool
         decomposition: Decomposition | None
+        of_padded: Decomposition | None
         complete: Complete | None
         with_scratch: OpDef[..., Any] | None
         last_operand: str | None
@@ -265,6 +266,7 @@ def _register(
     overload: str | None = None,
     typed: bool = False,
     decomposition: Decomposition | None = None,
+    of_padded: Decomposition | None = None,
     complete: Complete | None = None,
     with_scratch: OpDef[..., Any] | None = None,
     last_operand: str | None = None,
@@ -305,6 +307,7 @@ def _register(
             placed=bool(spaces),
             typed=typed,
             decomposition=decomposition,
+            of_padded=of_padded,
             complete=complete,
             with_scratch=with_scratch,
             last_operand=last_operand,

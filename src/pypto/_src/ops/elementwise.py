@@ -19,7 +19,7 @@ from pypto._src.ir.opdef import ROUND_MODES, Decomposition, OpDef, Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
-from pypto._src.ops.layout import reshape, tile_type
+from pypto._src.ops.layout import padded_otherwise, reshape, tile_type
 from pypto._src.ops.memory import full
 from pypto._src.ops.promotion.broadcasting import BroadcastOps
 from pypto._src.ops.promotion.casts import block_op_of, on_signed
@@ -596,6 +596,15 @@ def _cast(tile: Array, target_type: Any, mode: RoundMode = "round") -> Array:
     return _to_integer(_rounded(wide, _mode(mode)), target)
 
 
+def _on_equal_rows(call: Call, let: Let) -> Expr | None:
+    """Return what a cast stands for whose rows are padded otherwise than those of its result."""
+    if not padded_otherwise(call.args[0].type, call.type):
+        return None
+    from pypto._src.ops.padding import on_equal_rows
+
+    return on_equal_rows(call, let)
+
+
 def _emit_cast_pto(site: PtoSite) -> None:
     if _is_copy(site.call):
         site.emit(
@@ -621,6 +630,7 @@ def _emit_cast_cpp(site: CppSite) -> None:
     types=_cast_type,
     valid=same_part,
     dtypes=CASTS,
+    of_padded=_on_equal_rows,
     numpy=_cast,
     pto=_emit_cast_pto,
     isa=_emit_cast_cpp,

@@ -20,7 +20,7 @@ from pypto._src.ir.array_types import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.emit_sites import PtoSite
+from pypto._src.ir.emit_sites import Let, PtoSite
 from pypto._src.ir.enums import MemorySpace, TileLayout
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ir.interning import unique
@@ -63,9 +63,12 @@ else:
 BLOCK_BYTES: Final = 32
 """Unit of vector memory: each row of a tile begins at a multiple of it."""
 
+TRANSPOSED: Final = frozenset(d for d in STORABLE if d.get_bit() <= 32)
+"""Element types whose tiles the vector unit transposes."""
 _ROWS: Final = for_types(TileView())
 _COLUMN: Final = for_types(TileView(blayout=TileLayout.col_major))
 _BOX_ROWS: Final = 16
+_ACC_BOX: Final = 1024  # bytes
 _ROW_BYTES: Final = 512
 """Unit in which a single row goes from Mat to Left memory, where it fills no boxes."""
 _BIAS_BYTES: Final = 64
@@ -112,9 +115,15 @@ def _lies_unboxed(kind: TileType, view: TileView) -> bool:
 
 
 def is_column(kind: TileType) -> bool:
-    """True for a tile [N, 1] without a view of its own, but for one that says which rows count."""
+    """True for a tile [N, 1] without a view of its own, but for one that says which rows count.
+
+    One that fills no blocks lies row by row, as all other tiles do.
+    """
     shape = kind.shape
     if len(shape) < 2 or const_value(shape[-1]) != 1:
+        return False
+    rows = static_shape(kind)
+    if rows is not None and math.prod(rows) * kind.dtype.bytes % BLOCK_BYTES:
         return False
     view = kind.tile_view
     return view is None or (
@@ -147,12 +156,17 @@ def box(view: TileView, element_bytes: int) -> tuple[int, int]:
     """Return rows and columns of a box, (1, 1) for a layout without boxes."""
     if view.slayout is TileLayout.none_box:
         return 1, 1
-    if view.fractal == 1024:
+    if view.fractal == _ACC_BOX:
         return _BOX_ROWS, _BOX_ROWS
     across = BLOCK_BYTES // element_bytes
     if view.slayout is TileLayout.row_major:
         return _BOX_ROWS, across
     return across, _BOX_ROWS
+
+
+def whole_box(dtype: DataType) -> int:
+    """Return the rows, and the columns, that whole boxes of all memories of a product have."""
+    return 32 if dtype is DataType.INT8 or dtype is DataType.INT32 else _BOX_ROWS
 
 
 def physical_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[int, int]:
@@ -163,16 +177,56 @@ def physical_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[in
     Raises:
         ValueError: the shape is not constant.
     """
-    rows, columns = _rows_and_columns(kind)
+    rows, columns = rows_and_columns(kind)
     view = effective_view(kind, space)
     size = kind.dtype.bytes
     if view.slayout is not TileLayout.none_box:
         down, across = box(view, size)
-        return 1 if _lies_unboxed(kind, view) else _round_up(rows, down), _round_up(columns, across)
-    unit = max(1, BLOCK_BYTES // size)
+        # What fills no boxes is padded for all memories that it goes through: their boxes differ.
+        unit = whole_box(kind.dtype)
+        return (
+            1 if _lies_unboxed(kind, view) else rows if rows % down == 0 else _round_up(rows, unit),
+            columns if columns % across == 0 else _round_up(columns, unit),
+        )
+    # A row in Mat memory goes to Bias memory in one piece, and lies there as it lay.
+    in_matrix_unit = space is MemorySpace.Bias or space is MemorySpace.Mat
+    unit = max(1, (_BIAS_BYTES if in_matrix_unit else BLOCK_BYTES) // size)
     if view.blayout is TileLayout.col_major:
         return _round_up(rows, unit), columns
     return rows, _round_up(columns, unit)
+
+
+def declared_shape(kind: TileType, space: MemorySpace | None = None) -> tuple[int, int]:
+    """Return rows and columns that both texts declare a tile with: those it takes in memory.
+
+    A single row in Acc memory is declared as one, though the memory has the other rows of its box.
+
+    Raises:
+        ValueError: the shape is not constant.
+    """
+    rows, columns = physical_shape(kind, space)
+    view = effective_view(kind, space)
+    return 1 if view.fractal == _ACC_BOX and rows_and_columns(kind)[0] == 1 else rows, columns
+
+
+def is_padded(kind: TileType, space: MemorySpace | None = None) -> bool:
+    """True for a tile of constant shape that is declared with more rows or columns than it has."""
+    if static_shape(kind) is None:
+        return False
+    return declared_shape(kind, space) != rows_and_columns(kind)
+
+
+def is_vertical(kind: Type) -> bool:
+    """True for a tile [N, 1] of constant size, however it lies."""
+    shape = static_shape(kind) if isinstance(kind, TileType) else None
+    return shape is not None and len(shape) > 1 and shape[-1] == 1
+
+
+def padded_otherwise(a: Type, b: Type) -> bool:
+    """True for two tiles of one constant shape whose rows are padded to different lengths."""
+    if not (isinstance(a, TileType) and isinstance(b, TileType)) or static_shape(a) is None:
+        return False
+    return declared_shape(a) != declared_shape(b) and not (is_column(a) or is_column(b))
 
 
 def alloc_bytes(kind: TileType, space: MemorySpace | None = None) -> int:
@@ -185,7 +239,12 @@ def alloc_bytes(kind: TileType, space: MemorySpace | None = None) -> int:
     return rows * columns * kind.dtype.bytes
 
 
-def _rows_and_columns(kind: TileType) -> tuple[int, int]:
+def rows_and_columns(kind: TileType) -> tuple[int, int]:
+    """Return the rows and columns of a tile; dimensions before the last one collapse into rows.
+
+    Raises:
+        ValueError: the shape is not constant.
+    """
     shape = static_shape(kind)
     if shape is None:
         raise ValueError(f"the tile shape {dims(kind.shape)} is not constant")
@@ -199,8 +258,11 @@ def _round_up(value: int, unit: int) -> int:
 def check_layout(kind: TileType, space: MemorySpace, what: str = "the tile") -> None:
     """Check that a tile of constant shape can lie in ``space``; other shapes pass.
 
+    Rows, columns and boxes that are not full are padded (`physical_shape`), but for a single row
+    in Left memory.
+
     Raises:
-        OpError: a dimension is not positive, or rows, columns or boxes do not fill whole blocks.
+        OpError: a dimension is not positive, or a row does not fill what `gemv` reads.
     """
     shape = static_shape(kind)
     if shape is None:
@@ -210,23 +272,16 @@ def check_layout(kind: TileType, space: MemorySpace, what: str = "the tile") -> 
             f"{what} has the shape {dims(kind.shape)}; dimensions are positive", slug="tile-shape"
         )
     view = effective_view(kind, space)
-    rows, columns = _rows_and_columns(kind)
+    rows, columns = rows_and_columns(kind)
     if view.slayout is not TileLayout.none_box:
-        _check_boxes(kind, space, view, what)
+        if _lies_unboxed(kind, view):
+            _check_line(kind, what, columns, _ROW_BYTES, ("row", "columns"))
         return
     if space is MemorySpace.Bias and rows != 1:
         raise OpError(
             f"{what} {dims(kind.shape)} has {rows} rows, Bias memory holds single ones",
             slug="tile-layout",
         )
-    column_major = view.blayout is TileLayout.col_major
-    _check_line(
-        kind,
-        what,
-        rows if column_major else columns,
-        _BIAS_BYTES if space is MemorySpace.Bias else BLOCK_BYTES,
-        ("column", "rows") if column_major else ("row", "columns"),
-    )
 
 
 def _check_line(
@@ -242,24 +297,6 @@ def _check_line(
         f"a {line} of {what} {dims(kind.shape)} has {size} bytes, a multiple of {unit_bytes} "
         "was wanted",
         hint=f"use {_round_up(count, unit)} {across}, or another multiple of {unit}",
-        slug="tile-layout",
-    )
-
-
-def _check_boxes(kind: TileType, space: MemorySpace, view: TileView, what: str) -> None:
-    rows, columns = _rows_and_columns(kind)
-    if _lies_unboxed(kind, view):
-        _check_line(kind, what, columns, _ROW_BYTES, ("row", "columns"))
-        return
-    down, across = box(view, kind.dtype.bytes)
-    if space is MemorySpace.Acc and rows == 1:
-        down = 1  # what gemv makes; the memory has the other rows of the box all the same
-    if rows % down == 0 and columns % across == 0:
-        return
-    raise OpError(
-        f"{what} {dims(kind.shape)} does not fill the {down} x {across} boxes of {space.name} "
-        f"memory for {kind.dtype.member}",
-        hint=f"use the shape [{_round_up(rows, down)}, {_round_up(columns, across)}]",
         slug="tile-layout",
     )
 
@@ -439,6 +476,16 @@ def _reshape_type(o: Operands) -> Type:
             shown=(0,),
         )
     if not _is_in_mat(o.args[0], kind):
+        if not (have_same_rows(kind, result) or _is_turned(kind, result)):
+            padded = kind if is_padded(kind) else result
+            refuse(
+                o,
+                f"{called(o.op)} of {dims(kind.shape)} to {dims(shape)} moves elements: rows of "
+                f"{dims(padded.shape)} are padded to {BLOCK_BYTES} bytes",
+                "tile-layout",
+                f"store {operand_name(o, 0)} to a tensor, and load the other shape from there",
+                shown=(0,),
+            )
         return tile_type(shape, kind, MemorySpace.Vec, "the result")
     if not _has_matrix(shape, kind.shape):
         refuse(
@@ -450,6 +497,59 @@ def _reshape_type(o: Operands) -> Type:
             shown=(0,),
         )
     return tile_type(shape, kind, MemorySpace.Mat, "the result")
+
+
+def have_same_rows(a: TileType, b: TileType) -> bool:
+    """True if tiles of the same elements in vector memory have the same bytes, padding included.
+
+    Tiles of a size that is not constant pass.
+    """
+    if static_shape(a) is None or static_shape(b) is None:
+        return True
+    if not (is_padded(a) or is_padded(b)):
+        return True
+    lines = [rows_and_columns(kind)[:: -1 if is_column(kind) else 1] for kind in (a, b)]
+    return lines[0] == lines[1]
+
+
+def _is_turned(a: TileType, b: TileType) -> bool:
+    """True for a column [N, 1] and a row [1, N], of elements that the chip transposes."""
+    if static_shape(a) is None or static_shape(b) is None or a.dtype not in TRANSPOSED:
+        return False
+    old, new = rows_and_columns(a), rows_and_columns(b)
+    return 1 in old and old == new[::-1]
+
+
+def _as_transpose(call: Call, let: Let) -> Expr | None:
+    """Return what a reshape of a column [N, 1] that fills no blocks stands for.
+
+    y = reshape(x, [1, N])  ->  s = create_tile(...); y = transpose(x, s, 0, 1)
+    """
+    tile, kind = call.args[0], call.args[0].type
+    assert isinstance(kind, TileType)
+    assert isinstance(call.type, TileType)
+    if kind.tile_view is not None or have_same_rows(kind, call.type):
+        return None
+    sizes = rows_and_columns(call.type)
+    create_tile = BY_PYTHON_NAME["block", "create_tile"]  # its module imports this one
+    room = [list(scratch_shape(sizes, kind.dtype)), kind.dtype]
+    scratch = let("scratch", create_tile.build(room, {}, call.span))
+    if len(kind.shape) != 2:
+        tile = let("flat", reshape.build([tile, sizes[::-1]], {}, call.span))
+    turned = transpose.build([tile, scratch, 0, 1], {}, call.span)
+    if len(call.type.shape) == 2:
+        return turned
+    return reshape.call([let("turned", turned), MakeTuple(call.type.shape)], {}, call.span)
+
+
+def _as_reshape(call: Call, _let: Let) -> Expr | None:
+    """Return what the transpose of a column [N, 1], or to one, stands for: the same bytes."""
+    kind = call.args[0].type
+    assert isinstance(kind, TileType)
+    assert isinstance(call.type, TileType)
+    if not (is_column(kind) or is_column(call.type)):
+        return None
+    return reshape.call([call.args[0], MakeTuple(call.type.shape)], {}, call.span)
 
 
 def _is_in_mat(tile: Expr, kind: TileType) -> bool:
@@ -510,7 +610,7 @@ def reread(tile: Expr, dtype: DataType, shape: Sequence[Any] | None = None) -> C
     return Call(reshape, operands, {}, kind)
 
 
-def _emit_reshape(site: PtoSite) -> None:
+def emit_reshape(site: PtoSite) -> None:
     site.emit(f"{site.dst} = pto.treshape {site.args[0]} : {site.arg_types[0]} -> {site.dst_type}")
 
 
@@ -523,7 +623,7 @@ def _emit_reshape(site: PtoSite) -> None:
     space=source_space,
     columns=(0, RESULT),
     numpy=_reread,
-    pto=_emit_reshape,
+    pto=emit_reshape,
     isa=lambda site: site.emit(f"TRESHAPE({site.dst}, {site.args[0]});"),
 )
 def reread_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
@@ -540,9 +640,10 @@ def reread_on_target(tile: Tile, shape: Ints, code: Axis) -> Tile:
     spaces={0: frozenset({MemorySpace.Vec, MemorySpace.Mat})},
     space=source_space,
     columns=(0, RESULT),
+    of_padded=_as_transpose,
     with_scratch=reread_on_target,
     numpy=lambda tile, shape: tile.reshape(shape),
-    pto=_emit_reshape,
+    pto=emit_reshape,
     isa="TRESHAPE",
 )
 def reshape(tile: Tile, shape: Ints) -> Tile:
@@ -623,7 +724,8 @@ def _own_scratch(
 @block_op(
     types=_transpose_type,
     complete=_own_scratch,
-    dtypes=[d for d in STORABLE if d.get_bit() <= 32],
+    of_padded=_as_reshape,
+    dtypes=TRANSPOSED,
     reads=(0,),
     writes=(1,),
     in_place=(),

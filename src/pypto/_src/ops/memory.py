@@ -22,10 +22,10 @@ from pypto._src.ir.array_types import (
     static_shape,
     valid_part,
 )
-from pypto._src.ir.emit_sites import CppSite, PtoSite
+from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType, TilePad
-from pypto._src.ir.exprs import Call, ConstInt, Expr, const_value
-from pypto._src.ir.opdef import RESULT, Complete, Operands, not_whole, space_of_number
+from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, const_value
+from pypto._src.ir.opdef import RESULT, Complete, Operands, literal, not_whole, space_of_number
 from pypto._src.ir.types import MemRefType, Type, scalar_type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import (
@@ -42,11 +42,16 @@ from pypto._src.ops.define import (
 )
 from pypto._src.ops.layout import (
     BOXED,
+    TRANSPOSED,
+    declared_shape,
+    emit_reshape,
     is_column,
     is_row,
+    rows_and_columns,
     source_space,
     tile_space,
     tile_type,
+    whole_box,
     with_valid,
 )
 from pypto._src.ops.matmul import OPERANDS
@@ -76,7 +81,14 @@ from pypto._src.ops.rules.type_rules import (
     poison,
     refuse,
 )
-from pypto._src.ops.rules.valid_parts import all_of, check_sizes, given, name_of_all, same_part
+from pypto._src.ops.rules.valid_parts import (
+    all_of,
+    check_sizes,
+    given,
+    has_rest,
+    name_of_all,
+    same_part,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -118,7 +130,8 @@ def _load_type(o: Operands, valid: Sequence[Expr] | None = None) -> Type:
     _check_space_dtype(o, space, kind.dtype)
     check_region(o, 0, 1, valid)
     result = tile_type(shapes, kind.dtype, space)
-    if is_column(result) and (known_size(kind.shape[-1]) or 1) != 1:
+    can_turn = kind.dtype in TRANSPOSED and len(shapes) == 2 and valid is None
+    if _is_from_wide(result, kind) and not can_turn:
         refuse(
             o,
             f"{called(o.op)} of a column {dims(shapes)} needs a tensor of one column, {name} has "
@@ -127,6 +140,31 @@ def _load_type(o: Operands, valid: Sequence[Expr] | None = None) -> Type:
             "keep the vector in a tensor [N, 1]",
         )
     return result
+
+
+def _is_from_wide(kind: TileType, tensor: TensorType) -> bool:
+    """True for a tile that lies as a column, out of a tensor of several columns."""
+    return is_column(kind) and (known_size(tensor.shape[-1]) or 1) != 1
+
+
+def _from_wide(call: Call, let: Let) -> Expr | None:
+    """Return what the load of a column [N, 1] of a wide tensor stands for.
+
+    y = load(x, [i, j], [N, 1])
+      ->  p = load(x, [i, j], [N, 8], valid_shapes=[N, 1]); y = the first column of p
+    """
+    tensor, offsets, shapes = call.args[:3]
+    kind, result = tensor.type, call.type
+    assert isinstance(kind, TensorType)
+    assert isinstance(result, TileType)
+    if len(call.args) > 3 or not _is_from_wide(result, kind):
+        return None
+    from pypto._src.ops.padding import as_rows, block_of, first_column
+
+    width = block_of(result)
+    operands = (tensor, offsets, MakeTuple([result.shape[0], width]), shapes)
+    part = Call(load, operands, call.kwargs, load_part.result_type(operands, call.kwargs))
+    return first_column(as_rows(let("part", part), width, let), result, let)
 
 
 def _way_to(space: MemorySpace, allowed: Sequence[MemorySpace]) -> str:
@@ -246,6 +284,7 @@ def load_part(
     dtypes=STORABLE,
     space=_target_space,
     columns=(RESULT,),
+    of_padded=_from_wide,
     with_scratch=load_part,
     last_operand="valid_shapes",
     numpy=_load,
@@ -361,6 +400,28 @@ def _store(tile: Array, offsets: Sequence[int], shapes: Sequence[int], tensor: A
     return tensor
 
 
+def _to_wide(call: Call, let: Let) -> Expr | None:
+    """Return what the store of a column [N, 1] to a wide tensor stands for.
+
+    store(y, [i, j], [N, 1], x)
+      ->  r = y in the front of rows of a block; store(r, [i, j], [N, 1], x)
+    """
+    tile, offsets, shapes, tensor = call.args
+    kind, whole = tile.type, tensor.type
+    assert isinstance(kind, TileType)
+    assert isinstance(whole, TensorType)
+    flat = len(kind.shape) == len(elements(shapes)) == 2 and whole.tensor_view is None
+    if not flat or kind.tile_view is not None or not _is_from_wide(kind, whole):
+        return None
+    if kind.dtype not in TRANSPOSED:
+        return None  # the emitters say why
+    from pypto._src.ops.padding import as_rows, block_of, relaid
+
+    width = block_of(kind)
+    rows = relaid(as_rows(tile, width, let), (kind.shape[0], width), kind.shape)
+    return store.build([let("front", rows), offsets, shapes, tensor], {}, call.span)
+
+
 def _store_pto(site: PtoSite) -> None:
     tile, offsets, shapes, tensor = site.call.args
     sizes, valid = elements(shapes), valid_part(tile.type)
@@ -392,6 +453,7 @@ def _store_cpp(site: CppSite) -> None:
     writes=(3,),
     in_place=(),
     columns=(0,),
+    of_padded=_to_wide,
     spaces={0: frozenset({MemorySpace.Vec, MemorySpace.Acc})},
     space=MemorySpace.DDR,
     numpy=_store,
@@ -445,7 +507,9 @@ def _move_type(o: Operands) -> Type:
         check_space(o.op, o.kwargs, 0, name, source)
     _check_space_dtype(o, space, kind.dtype)
     if not attribute(o, "transpose"):
-        return tile_type(kind.shape, kind, space)
+        result = tile_type(kind.shape, kind, space)
+        _check_boxes(o, kind, kind.shape, result, space)
+        return result
     if space not in _CUBE or len(kind.shape) != 2:
         raise OpError(
             f"{called(o.op)} transposes two-dimensional tiles from Mat to Left or Right memory, "
@@ -453,7 +517,32 @@ def _move_type(o: Operands) -> Type:
             hint=f"pl.transpose({name})",
             slug="transpose",
         )
-    return tile_type(kind.shape[::-1], kind, space)
+    result = tile_type(kind.shape[::-1], kind, space)
+    _check_boxes(o, kind, kind.shape[::-1], result, space)
+    return result
+
+
+def _check_boxes(
+    o: Operands, kind: TileType, shape: Sequence[Expr], result: TileType, space: MemorySpace
+) -> None:
+    """Check that a tile is padded alike in Mat memory and, maybe transposed, in ``space``."""
+    if space not in FROM_MAT or static_shape(kind) is None or len(shape) != 2:
+        return
+    before = declared_shape(tile_type(kind.shape, kind, MemorySpace.Mat), MemorySpace.Mat)
+    after = declared_shape(result, space)
+    if before == (after if shape is kind.shape else after[::-1]):
+        return
+    unit = whole_box(kind.dtype)
+    sizes = [-(-size // unit) * unit for size in rows_and_columns(kind)]
+    name = operand_name(o, 0)
+    refuse(
+        o,
+        f"{called(o.op)} to {space.name} memory takes whole boxes of {unit} x {unit} elements of "
+        f"{kind.dtype.member}, {name} is {dims(kind.shape)}",
+        "tile-layout",
+        f"load {name} as {sizes} with valid_shapes={dims(kind.shape)}",
+        shown=(0,),
+    )
 
 
 def _moved_part(o: Operands, kind: Type) -> Type:
@@ -487,8 +576,8 @@ def _move_pto(site: PtoSite) -> None:
     result, result_kind = site.dst, site.dst_type
     if site.call.kwargs.get("transpose"):
         tile = site.call.args[0]
-        source, kind = site.reinterpret(tile, _transposed(tile.type))
-        if valid_part(tile.type) is not None:  # other bytes than those of the part move as well
+        source, kind = site.reinterpret(tile, _transposed(all_of(tile.type)))
+        if has_rest(tile.type):  # other bytes than those of the part move as well
             result, result_kind = site.reinterpret(None, all_of(site.call.type))
     site.emit(f"pto.tmov ins({source} : {kind}) outs({result} : {result_kind})")
 
@@ -497,7 +586,7 @@ def _move_cpp(site: CppSite) -> None:
     source = site.args[0]
     if site.call.kwargs.get("transpose"):
         tile = site.call.args[0]
-        source = site.reinterpret(tile, _transposed(tile.type), "t")
+        source = site.reinterpret(tile, _transposed(all_of(tile.type)), "t")
         site.emit(f"TMOV({name_of_all(site, RESULT)}, {source});")
         return
     site.emit(f"TMOV({site.dst}, {source});")
@@ -525,12 +614,44 @@ def move(tile: Tile, target_memory: MemorySpace, transpose: bool = False) -> Til
     ...
 
 
+def _relaid_type(o: Operands, shape: int, valid: int) -> Type:
+    """Return the type of a tile's elements in rows of another length, or called otherwise."""
+    return with_valid(TileType(o.ints(shape), o.tile(0).dtype), o.ints(valid))
+
+
+# A product with 1, exactly: a move wants rows that are equally long.
+def _relaid_pto(site: PtoSite) -> None:
+    kind = site.call.type
+    assert isinstance(kind, TileType)
+    one = site.expr(literal(1, kind.dtype))
+    site.emit(
+        f"pto.tmuls ins({site.args[0]}, {one} : {site.arg_types[0]}, {kind.dtype.mlir}) "
+        f"outs({site.dst} : {site.dst_type})"
+    )
+
+
+@target_form(
+    name="vec_move",
+    types=lambda o: _relaid_type(o, 1, 2),
+    valid=given,
+    dtypes=FLOATS | {D.INT16, D.INT32},
+    in_place=(),
+    numpy=lambda tile, _shape, _valid: tile.copy(),
+    pto=_relaid_pto,
+    isa=lambda site: site.emit(f"TMULS({site.dst}, {site.args[0]}, 1);"),
+)
+def vec_move_on_target(tile: Tile, shape: Ints, valid: Ints) -> Tile:
+    """Return a copy of ``tile`` in rows of another length: ``shape``, ``valid`` of it valid."""
+    ...
+
+
 @block_op(
     types=one_tile,
     valid=same_part,
     dtypes=STORABLE - {D.UINT64},
     in_place=(),
     columns=(0, RESULT),
+    with_scratch=vec_move_on_target,
     numpy=lambda tile: tile.copy(),
     pto="pto.tmov",
     isa="TMOV",
@@ -598,11 +719,41 @@ def _part_cpp(site: CppSite) -> None:
     site.emit(f"TSUBVIEW({site.dst}, {site.args[0]}, {row}, {column});")
 
 
+def _same_bytes(
+    tile: Array, shape: Sequence[int], _offset: Sequence[int], _valid: Sequence[int]
+) -> Array:
+    """Return rows made longer by what has no value, or cut off."""
+    rows, columns = shape
+    found = np.zeros((rows, columns), tile.dtype)
+    found.view(np.uint8).fill(0xFF)
+    width = min(columns, tile.shape[1])
+    found[:, :width] = tile[:, :width]
+    return found
+
+
+@target_form(
+    name="view",
+    pipe=None,
+    types=lambda o: _relaid_type(o, 1, 3),
+    valid=given,
+    dtypes=STORABLE,
+    view_of=0,
+    space=source_space,
+    numpy=_same_bytes,
+    pto=emit_reshape,
+    isa=lambda site: site.emit(f"TRESHAPE({site.dst}, {site.args[0]});"),
+)
+def view_on_target(tile: Tile, shape: Ints, offset: Offsets, valid: Ints) -> Tile:
+    """Return the bytes of ``tile``, padding included, as ``shape`` of which ``valid`` is valid."""
+    ...
+
+
 @block_op(
     pipe=None,  # moves nothing
     types=part_type,
     dtypes=STORABLE,
     view_of=0,
+    with_scratch=view_on_target,
     space=source_space,
     numpy=part_of,
     pto=_part_pto,

@@ -20,8 +20,8 @@ from pypto._src.ir.types import ScalarType, Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Ints, Tile, block_op, target_form
 from pypto._src.ops.elementwise import add, adds, div, mul, sub, subs
-from pypto._src.ops.layout import is_column, reread, reshape, tile_type, with_valid
-from pypto._src.ops.memory import create_tile, scratch_like
+from pypto._src.ops.layout import is_column, is_padded, reread, reshape, tile_type, with_valid
+from pypto._src.ops.memory import create_tile, scratch_like, vec_move
 from pypto._src.ops.promotion.casts import is_unsigned, on_signed, signed
 from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.rules.type_rules import (
@@ -91,6 +91,32 @@ def by_order(call: Call, let: Let) -> Expr | None:
     return adds.build([back, half], {}, call.span)
 
 
+def of_column(call: Call, _let: Let) -> Expr | None:
+    """Return what the reduction of rows of one element stands for: a copy."""
+    tile = call.args[0]
+    assert isinstance(tile.type, TileType)
+    return vec_move.build([tile], {}, call.span) if is_column(tile.type) else None
+
+
+def as_one_row(row_op: Callable[[], OpDef[..., Any]]) -> Decomposition:
+    """Return what the reduction of the columns of a column [N, 1] stands for: that of one row.
+
+    The same bytes are a row [1, N].
+    """
+
+    def expand(call: Call, let: Let) -> Expr | None:
+        tile, kind = call.args[0], call.args[0].type
+        assert isinstance(kind, TileType)
+        if not is_column(kind):
+            return None
+        sizes = [1, math.prod(static_shape(kind) or ())]
+        row = let("row", reshape.build([tile, sizes], {}, call.span))
+        scratch = let("scratch", create_tile.build([sizes, kind.dtype], {}, call.span))
+        return row_op().build([row, scratch], {}, call.span)
+
+    return expand
+
+
 OWN_SCRATCH: Final = scratch_like("tmp_tile", "tile")
 """Makes the scratch tile of a reduction where nobody gives it."""
 
@@ -107,6 +133,7 @@ OWN_SCRATCH: Final = scratch_like("tmp_tile", "tile")
     columns=(RESULT,),
     numpy=lambda tile, _scratch: np.max(tile, axis=-1, keepdims=True),
     decomposition=by_order,
+    of_padded=of_column,
     pto="pto.trowmax",
     isa="TROWMAX",
 )
@@ -129,6 +156,7 @@ def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     columns=(RESULT,),
     numpy=lambda tile, _scratch: np.min(tile, axis=-1, keepdims=True),
     decomposition=by_order,
+    of_padded=of_column,
     pto="pto.trowmin",
     isa="TROWMIN",
 )
@@ -151,6 +179,7 @@ def row_min(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     columns=(RESULT,),
     numpy=lambda tile, _scratch: total(tile),
     decomposition=on_signed,
+    of_padded=of_column,
     pto="pto.trowsum",
     isa="TROWSUM",
 )
@@ -190,7 +219,29 @@ def _along_axis(o: Operands) -> Type:
         return ScalarType(kind.dtype)
     else:
         shape = (*kind.shape[:axis], *kind.shape[axis + 1 :])
-    return tile_type(shape, kind, MemorySpace.Vec, "the result")
+    result = tile_type(shape, kind, MemorySpace.Vec, "the result")
+    _check_planes(o, kind, result, axis)
+    return result
+
+
+def _check_planes(o: Operands, kind: TileType, result: TileType, axis: int) -> None:
+    """Check that a tile of several planes is reduced without its rows being moved together."""
+    if len(kind.shape) < 3 or static_shape(kind) is None:
+        return
+    padded = is_padded(kind) if axis == 0 else is_padded(result) and len(result.shape) > 1
+    keeps = axis != 0 and attribute(o, "keepdim")
+    if padded and not keeps:
+        name = operand_name(o, 0)
+        refuse(
+            o,
+            f"{called(o.op)} along dimension {axis} of {dims(kind.shape)} would move rows "
+            "together, which are padded to 32 bytes",
+            "tile-layout",
+            f"write pl.{o.op.overload}({name}, axis=-1, keepdim=True)"
+            if axis
+            else "reduce tiles of two dimensions",
+            shown=(0,),
+        )
 
 
 def _refuse_part(o: Operands, *, is_last: bool) -> NoReturn:
@@ -230,6 +281,13 @@ def _by_rows(row_op: OpDef[..., Any], by_columns: Decomposition) -> Decompositio
         shape, wanted = static_shape(kind), MakeTuple(result.shape)
         if shape is None:
             return None  # InitMemRef refuses the tile
+        if is_column(kind) and len(shape) == 2 and call.kwargs["axis"] in (0, -2):
+            row = let("row", reshape.build([tile, shape[::-1]], {}))  # the same bytes
+            scratch = let("scratch", create_tile.build([shape[::-1], kind.dtype], {}))
+            element = row_op.build([row, scratch], {}, call.span)
+            if same_dims(element.type.shape, result.shape):
+                return element
+            return reshape.call([let("element", element), wanted], {}, call.span)
         if call.kwargs["axis"] % len(shape) == 0:
             if len(shape) == 2:
                 return by_columns(call, let)
@@ -386,7 +444,7 @@ def _widened_part(o: Operands, kind: Type) -> Type:
     dtypes=SPREAD,
     in_place=(),
     columns=(0,),
-    numpy=lambda src, sizes: np.broadcast_to(src, (len(src), sizes[1])).copy(),
+    numpy=lambda src, sizes: np.broadcast_to(src, (*src.shape[:-1], sizes[-1])).copy(),
     pto="pto.trowexpand",
     isa=lambda site: site.emit(f"TROWEXPAND({site.dst}, {site.args[0]});"),
 )
@@ -434,12 +492,24 @@ def of_columns(op: OpDef[..., Any]) -> Decomposition:
     """Return what an op beside a column stands for: of two columns, the op on two tiles.
 
     y = row_expand_add(a, b)  ->  y = add(a, b)
+
+    Beside a column that fills no blocks, and so lies row by row, it is the op on the tile and that
+    column in all of a tile.
     """
 
     def expand(call: Call, let: Let) -> Expr | None:
-        kind = call.args[0].type
+        tile, column = call.args
+        kind, part = tile.type, column.type
         assert isinstance(kind, TileType)
-        return op.call(call.args, {}, call.span) if is_column(kind) else on_signed(call, let)
+        assert isinstance(part, TileType)
+        if is_column(kind) or same_dims(kind.shape, part.shape):
+            return op.call(call.args, {}, call.span)
+        if is_column(part) or static_shape(part) is None:
+            return on_signed(call, let)
+        operands = (column, MakeTuple(kind.shape))
+        wide = row_expand_on_target.result_type(operands, {})
+        spread = let("spread", Call(row_expand, operands, {}, wide, call.span))
+        return op.call([tile, spread], {}, call.span)
 
     return expand
 
@@ -512,6 +582,27 @@ def row_expand_div(tile: Tile, row_vec: Tile) -> Tile:
     ...
 
 
+def beside_element(op: OpDef[..., Any] | None) -> Decomposition:
+    """Return what an op on a column and a row [1, 1] stands for: ``op`` on two columns.
+
+    y = col_expand_mul(a, b)  ->  y = mul(a, b in all of a column)
+    """
+
+    def expand(call: Call, let: Let) -> Expr | None:
+        column, element = call.args
+        kind = column.type
+        assert isinstance(kind, TileType)
+        if not is_column(kind):
+            return None
+        line = MakeTuple([1, math.prod(static_shape(kind) or ())])
+        wide = row_expand_on_target.result_type((element, line), {})
+        row = let("row", Call(row_expand, (element, line), {}, wide, call.span))
+        spread = reshape.call([row, MakeTuple(kind.shape)], {}, call.span)
+        return spread if op is None else op.call([column, let("spread", spread)], {}, call.span)
+
+    return expand
+
+
 def beside_a_row(o: Operands) -> Type:
     """Return the type of [R, C] with a row [1, C] -> [R, C]."""
     check_operands(o)
@@ -555,6 +646,7 @@ def _below_part(o: Operands, kind: Type) -> Type:
     in_place=(0,),
     promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda target, col_vec: np.broadcast_to(col_vec, target.shape).copy(),
+    of_padded=beside_element(None),
     pto=_col_expand_pto,
     isa=lambda site: site.emit(f"TCOLEXPAND({site.dst}, {site.args[1]});"),
 )
@@ -574,6 +666,7 @@ def col_expand(target: Tile, col_vec: Tile) -> Tile:
     promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile * col_vec,
     decomposition=on_signed,
+    of_padded=beside_element(mul),
     pto="pto.tcolexpandmul",
     isa="TCOLEXPANDMUL",
 )
@@ -589,6 +682,7 @@ def col_expand_mul(tile: Tile, col_vec: Tile) -> Tile:
     in_place=(0,),
     promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile / col_vec,
+    of_padded=beside_element(div),
     pto="pto.tcolexpanddiv",
     isa="TCOLEXPANDDIV",
 )
@@ -605,6 +699,7 @@ def col_expand_div(tile: Tile, col_vec: Tile) -> Tile:
     promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: tile - col_vec,
     decomposition=on_signed,
+    of_padded=beside_element(sub),
     pto="pto.tcolexpandsub",
     isa="TCOLEXPANDSUB",
 )

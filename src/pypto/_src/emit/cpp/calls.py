@@ -39,7 +39,7 @@ from pypto._src.ir.exprs import (
 )
 from pypto._src.ir.opdef import SCALAR, TILE, OpDef, op_of
 from pypto._src.ir.types import Type, scalar_type
-from pypto._src.ops.layout import is_column
+from pypto._src.ops.layout import declared_shape, is_column
 from pypto._src.ops.promotion.operands import check_equal
 
 
@@ -386,7 +386,7 @@ class Site:
         assert op is not None
         space = op.space_of(self.call) if tile is None else space_of(tile.type)
         rows, cols = tile_rows_cols(bare)
-        kind_text = kernel.types.tile_type(bare, space, rows, cols)
+        kind_text = kernel.types.tile_type(bare, space, *declared_shape(bare, space))
         kernel.body.emit_line(f"using {name}Type = {kind_text};")
         kernel.body.emit_line(f"{name}Type {name}({rows}, {cols});")
         kernel.body.emit_line(f"TRESHAPE({name}, {source});")

@@ -28,6 +28,7 @@ from pypto._src.ir.exprs import ConstInt, Var, const_value
 from pypto._src.ir.interning import structure
 from pypto._src.ir.traversal.symbolic_dims import dimension_vars
 from pypto._src.ir.types import ScalarType
+from pypto._src.ops.layout import declared_shape
 
 
 class Declarations:
@@ -204,7 +205,8 @@ def _class_text(kind: TileType) -> tuple[str, str]:
         known if known is not None else full
         for known, full in zip(valid, (rows, cols), strict=True)
     ]
-    return tile_text(kind, space_of(kind), rows, cols), f"{given[0]}, {given[1]}"
+    space = space_of(kind)
+    return tile_text(kind, space, *declared_shape(kind, space)), f"{given[0]}, {given[1]}"
 
 
 def _section(out: CodeEmitter, title: str, texts: Sequence[str]) -> None:

@@ -14,12 +14,12 @@ from typing import Final
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.function_body import Body
 from pypto._src.emit.pto.scalar_exprs import Scalars
-from pypto._src.emit.pto.types import rows_and_columns, tile_buf_type
+from pypto._src.emit.pto.types import declared_shape, rows_and_columns, tile_buf_type
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Expr, const_value
-from pypto._src.ops.layout import BLOCK_BYTES
+from pypto._src.ops.layout import BLOCK_BYTES, is_padded
 from pypto._src.records import NamedTuple
 
 MOST_PLACES: Final = 1024
@@ -50,12 +50,16 @@ class Parts:
 
     def constant(self, result: Tile, source: Tile, row: int, column: int) -> None:
         """Write the part of a tile that begins at a constant place."""
-        rows, columns = rows_and_columns(result.kind)
+        rows, columns = declared_shape(result.kind, MemorySpace.Vec)
         place = f"{self.body.index(row)}, {self.body.index(column)}"
-        self.body.emit(
-            f"{result.name} = pto.subset {source.name}[{place}] "
-            f"sizes [{rows}, {columns}] : {source.type}"
-        )
+        part = f"pto.subset {source.name}[{place}] sizes [{rows}, {columns}] : {source.type}"
+        if not (is_padded(source.kind) or is_padded(result.kind)):
+            self.body.emit(f"{result.name} = {part}")
+            return
+        # A subset is valid throughout.
+        whole = tile_buf_type(TileType([rows, columns], result.kind.dtype), MemorySpace.Vec)
+        name = self.body.assign(part)
+        self.body.emit(f"{result.name} = pto.treshape {name} : {whole} -> {result.type}")
 
     def placed(self, result: Tile, begin: Place) -> None:
         """Write an allocation for ``result`` at an address known at run time."""
@@ -67,7 +71,7 @@ class Parts:
 
     def begin(self, source: TileType, base: Place, row: Expr, column: Expr) -> Place:
         """Return where a part begins, given where its tile does."""
-        _, columns = rows_and_columns(source)
+        _, columns = declared_shape(source, MemorySpace.Vec)
         size = source.dtype.bytes
         fixed, moved = base.constant, [] if base.moved is None else [(base.moved, 1)]
         terms: list[tuple[Expr | str | int, str | int]] = list(moved)

@@ -12,6 +12,7 @@ from pypto._src.ir.array_types import TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import ConstInt, Expr, const_value
 from pypto._src.ir.types import ScalarType
+from pypto._src.ops import layout
 from pypto._src.ops.layout import effective_view
 
 LOCATIONS: Final = {
@@ -90,6 +91,16 @@ def rows_and_columns(kind: TileType) -> tuple[int, int]:
     return math.prod(dims[:-1]), dims[-1] if dims else 1
 
 
+def declared_shape(kind: TileType, space: MemorySpace) -> tuple[int, int]:
+    """Return the rows and columns that a tile is declared with, padding included.
+
+    Raises:
+        EmitError: a dimension is not constant.
+    """
+    rows_and_columns(kind)
+    return layout.declared_shape(kind, space)
+
+
 def valid_dims(kind: TileType, space: MemorySpace) -> tuple[Expr | None, Expr | None]:
     """Return the valid rows and columns where they are not constant, None where they are."""
     valid = effective_view(kind, space).valid_shape
@@ -118,7 +129,7 @@ def tile_buf_type(kind: TileType, space: MemorySpace) -> str:
     """
     if space not in LOCATIONS:
         raise EmitError(f"a tile cannot live in {space.name} memory", slug="emit-tile-space")
-    rows, columns = rows_and_columns(kind)
+    rows, columns = declared_shape(kind, space)
     valid_rows, valid_columns = _valid_text(kind, space)
     view = effective_view(kind, space)
     return (

@@ -26,7 +26,6 @@ from pypto._src.frontend.diagnose.fixits import (
     integers_hint,
     number_hint,
     part_hint,
-    partly_slice_hint,
     sides,
     slice_hint,
     whole_hint,
@@ -79,8 +78,6 @@ def explained(
     op = _refusing(error, callee)
     if isinstance(node, ast.Subscript) and error.slug == "out-of-bounds":
         error.hint = slice_hint(ctx, op, args, node)
-    if isinstance(node, ast.Subscript) and error.slug == "tile-layout" and op is memory.load:
-        error.hint = partly_slice_hint(ctx, error, args, node) or error.hint
     if error.slug == "constant-range" and isinstance(node, _WITH_OPERANDS):
         error.hint = number_hint(ctx, error, callee, args, kwargs, node) or error.hint
     if error.hint is not None and isinstance(node, _WITH_OPERANDS):

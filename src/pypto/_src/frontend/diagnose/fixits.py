@@ -18,7 +18,6 @@ from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.source.source import whole_text
 from pypto._src.frontend.state.context import Context
 from pypto._src.ir.array_types import ShapedType, TileType
-from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_value
 from pypto._src.ir.opdef import INTS, OFFSETS, TENSOR, TILE, OpDef, Param, op_of
 from pypto._src.ir.stmts import AssignStmt
@@ -217,50 +216,6 @@ def slice_hint(
         texts[axis] = f"{fit[0]}:{sum(fit)}" if fit[0] else f":{fit[1]}"
         texts[axis] = ":" if fit == (0, limits[axis]) else texts[axis]
     return f"write {ctx.source.text(node.value)}[{', '.join(texts)}]"
-
-
-def partly_hint(site: Site, error: ParserError, _param: Param | None) -> str | None:
-    """Suggest a load of whole blocks, of which the rows or columns that were meant are valid."""
-    space = site.kwargs.get("target_memory", MemorySpace.Vec)
-    if site.op is not memory.load or len(site.args) != 3 or space is not MemorySpace.Vec:
-        return None
-    tensor, begins, meant = site.args
-    wider = _wider(error, meant)
-    kwargs = {**site.kwargs, "valid_shapes": meant}
-    if wider is None or not site._replace(kwargs=kwargs).works([tensor, begins, wider]):
-        return None
-    *texts, sizes = site.texts()
-    return f"write {site.spelled([*texts, str(wider)])[:-1]}, valid_shapes={sizes})"
-
-
-def _wider(error: ParserError, shapes: Any) -> list[Any] | None:
-    """Return the shape that fills blocks, with the rows or columns that the error asks for."""
-    found = re.match(r"use (\d+) (rows|columns)", error.hint or "")
-    if found is None or not isinstance(shapes, list | tuple):
-        return None
-    sizes = [_number(size) for size in cast("Sequence[Any]", shapes)]
-    if not all(isinstance(size, int) for size in sizes):
-        return None
-    sizes[0 if found[2] == "rows" else -1] = int(found[1])
-    return sizes
-
-
-def partly_slice_hint(
-    ctx: Context, error: ParserError, args: Sequence[Any], node: ast.Subscript
-) -> str | None:
-    """Suggest such a load for a slice of a tensor."""
-    places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    wider, slices = _wider(error, args[2]), [p for p in places if isinstance(p, ast.Slice)]
-    if wider is None or len(slices) != len(places) or len(wider) != len(places):
-        return None
-    begins = [ctx.source.text(p.lower) if p.lower is not None else "0" for p in slices]
-    meant = [_number(size) for size in args[2]]
-    try:
-        memory.load.build([args[0], args[1], wider], {"valid_shapes": meant})
-    except PyptoError:
-        return None
-    text = f"{ctx.source.text(node.value)}, [{', '.join(begins)}], {wider}"
-    return f"write pl.load({text}, valid_shapes={meant})"
 
 
 # --------------------------------------------------------------------------------------------
@@ -553,7 +508,6 @@ Hint = Callable[[Site, ParserError, Param | None], str | None]
 
 REPAIRS: Final[dict[str, Hint]] = {
     "out-of-bounds": region_hint,
-    "tile-layout": partly_hint,
     "tile-shape": region_hint,
     "region-rank": region_hint,
     "axis": axis_hint,

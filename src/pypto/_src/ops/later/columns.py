@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from pypto._src.dtypes import DataType
-from pypto._src.ir.array_types import TileType
+from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.emit_sites import Let
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr
@@ -17,19 +17,26 @@ from pypto._src.ir.opdef import RESULT, Decomposition, OpDef, Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Tile, block_op
-from pypto._src.ops.elementwise import exp, maximum, minimum
-from pypto._src.ops.layout import tile_type, with_valid
+from pypto._src.ops.elementwise import add, exp, maximum, minimum
+from pypto._src.ops.layout import is_column, tile_type, with_valid
+from pypto._src.ops.memory import full
 from pypto._src.ops.promotion.casts import is_unsigned, on_signed
 from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.reduce import (
     OWN_SCRATCH,
+    as_one_row,
     beside_a_column,
     beside_a_row,
+    beside_element,
     by_order,
     col_expand_sub,
+    of_column,
     of_columns,
     reduction_of_rows,
     row_expand_sub,
+    row_max,
+    row_min,
+    row_sum,
     total,
 )
 from pypto._src.ops.rules.type_rules import called, check_operands, dims, operand_name, refuse
@@ -106,6 +113,7 @@ def _reduced_columns(o: Operands, kind: Type) -> Type:
     in_place=(),
     numpy=lambda tile: np.max(tile, axis=0, keepdims=True),
     decomposition=by_order,
+    of_padded=as_one_row(lambda: row_max),
     pto="pto.tcolmax",
     isa="TCOLMAX",
 )
@@ -121,6 +129,7 @@ def col_max(tile: Tile) -> Tile:
     in_place=(),
     numpy=lambda tile: np.min(tile, axis=0, keepdims=True),
     decomposition=by_order,
+    of_padded=as_one_row(lambda: row_min),
     pto="pto.tcolmin",
     isa="TCOLMIN",
 )
@@ -136,6 +145,7 @@ def col_min(tile: Tile) -> Tile:
     in_place=(),
     numpy=lambda tile: total(tile, 0),
     decomposition=on_signed,
+    of_padded=as_one_row(lambda: row_sum),
     pto="pto.tcolsum",
     isa="TCOLSUM",
 )
@@ -151,6 +161,7 @@ def col_sum(tile: Tile) -> Tile:
     in_place=(),
     numpy=lambda tile: product(tile, 0),
     decomposition=on_signed,
+    of_padded=as_one_row(lambda: row_prod),
     pto="pto.tcolprod",
     isa="TCOLPROD",
 )
@@ -170,6 +181,7 @@ def col_prod(tile: Tile) -> Tile:
     columns=(RESULT,),
     numpy=lambda tile, _scratch: product(tile, -1),
     decomposition=on_signed,
+    of_padded=of_column,
     pto="pto.trowprod",
     isa="TROWPROD",
 )
@@ -198,6 +210,17 @@ def _column_position(o: Operands) -> Type:
     return TileType(kind.shape, D.INT32)
 
 
+def _first_of_one(call: Call, _let: Let) -> Expr | None:
+    """Return the places in rows of one element: 0 in all of them."""
+    kind, result = call.args[0].type, call.type
+    assert isinstance(kind, TileType)
+    assert isinstance(result, TileType)
+    if not is_column(kind):
+        return None
+    words = {"dtype": result.dtype, "value": 0}
+    return full.build([list(static_shape(result) or ())], words, call.span)
+
+
 @block_op(
     types=_row_position,
     complete=OWN_SCRATCH,
@@ -209,6 +232,7 @@ def _column_position(o: Operands) -> Type:
     columns=(RESULT,),
     numpy=lambda tile, _scratch: first_best(tile, -1, largest=True),
     pto="pto.trowargmax",
+    of_padded=_first_of_one,
     isa="TROWARGMAX",
 )
 def row_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
@@ -231,6 +255,7 @@ def row_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     columns=(RESULT,),
     numpy=lambda tile, _scratch: first_best(tile, -1, largest=False),
     pto="pto.trowargmin",
+    of_padded=_first_of_one,
     isa="TROWARGMIN",
 )
 def row_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
@@ -252,6 +277,7 @@ def row_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     in_place=(),
     numpy=lambda tile, _scratch: first_best(tile, 0, largest=True),
     pto="pto.tcolargmax",
+    of_padded=as_one_row(lambda: row_argmax),
     isa="TCOLARGMAX",
 )
 def col_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
@@ -273,6 +299,7 @@ def col_argmax(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     in_place=(),
     numpy=lambda tile, _scratch: first_best(tile, 0, largest=False),
     pto="pto.tcolargmin",
+    of_padded=as_one_row(lambda: row_argmin),
     isa="TCOLARGMIN",
 )
 def col_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
@@ -368,6 +395,7 @@ def row_expand_expdif(tile: Tile, row_vec: Tile) -> Tile:
     numpy=lambda tile, col_vec: tile + col_vec,
     decomposition=on_signed,
     pto="pto.tcolexpandadd",
+    of_padded=beside_element(add),
     isa="TCOLEXPANDADD",
 )
 def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
@@ -383,6 +411,7 @@ def col_expand_add(tile: Tile, col_vec: Tile) -> Tile:
     promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: _computed(maximum, tile, col_vec),
     pto="pto.tcolexpandmax",
+    of_padded=beside_element(maximum),
     isa="TCOLEXPANDMAX",
 )
 def col_expand_max(tile: Tile, col_vec: Tile) -> Tile:
@@ -398,6 +427,7 @@ def col_expand_max(tile: Tile, col_vec: Tile) -> Tile:
     promotion=Promotion(0, 1, broadcasts=False),
     numpy=lambda tile, col_vec: _computed(minimum, tile, col_vec),
     pto="pto.tcolexpandmin",
+    of_padded=beside_element(minimum),
     isa="TCOLEXPANDMIN",
 )
 def col_expand_min(tile: Tile, col_vec: Tile) -> Tile:

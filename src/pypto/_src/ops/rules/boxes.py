@@ -15,7 +15,7 @@ from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, as_expr, const_value
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type
-from pypto._src.ops.layout import BLOCK_BYTES, effective_view, is_column, tile_type
+from pypto._src.ops.layout import BLOCK_BYTES, declared_shape, effective_view, is_column, tile_type
 from pypto._src.ops.rules.type_rules import (
     called,
     check_operands,
@@ -177,7 +177,7 @@ def _check_dense(
     """Check that the bytes of the part follow one another, from the beginning of a block on."""
     kind = o.tile(0)
     first = next((axis for axis, size in enumerate(part) if size != 1), len(part))
-    if part[first + 1 :] != whole[first + 1 :]:
+    if part[first + 1 :] != whole[first + 1 :] and not _is_front(kind, part, offset):
         refuse(
             o,
             f"{called(o.op)} takes whole rows, or a part of one row; {dims(o.ints(1))} of "
@@ -186,8 +186,7 @@ def _check_dense(
             "load the part from its tensor, or store it from there on",
             shown=(0,),
         )
-    known = [const_value(each) for each in offset]
-    begin = None if None in known else _linear(whole, [each or 0 for each in known])
+    begin = const_value(offset[-1])  # rows begin with a block
     if begin is not None and begin * kind.dtype.bytes % BLOCK_BYTES:
         refuse(
             o,
@@ -196,6 +195,13 @@ def _check_dense(
             "tile-layout",
             shown=(0,),
         )
+
+
+def _is_front(kind: TileType, part: Sequence[int], offset: Sequence[Expr]) -> bool:
+    """True for the first elements of several rows, where no block of a row is left out."""
+    front = TileType(part, kind.dtype)
+    same = not is_column(front) and declared_shape(front)[1] == declared_shape(kind)[1]
+    return same and len(part) == 2 and const_value(offset[-1]) == 0
 
 
 def _linear(shape: Sequence[int], index: Sequence[Any]) -> Any:
@@ -219,7 +225,7 @@ def place_in_rows(call: Call) -> tuple[Expr, Expr]:
 
 
 def part_of(tile: Array, shape: Sequence[int], offset: Sequence[int]) -> Array:
-    begin = _linear(tile.shape, offset) * tile.itemsize
+    begin = offset[-1] * tile.itemsize  # rows begin with a block
     if begin % BLOCK_BYTES:
         raise EvaluationError(
             f"pl.view begins at byte {begin} of a tile, a multiple of {BLOCK_BYTES} was wanted",

@@ -15,7 +15,7 @@ from pypto._src.ir.emit_sites import CppSite
 from pypto._src.ir.exprs import ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import RESULT, Operands, not_whole
 from pypto._src.ir.types import Type
-from pypto._src.ops.layout import in_boxes, is_column, with_valid
+from pypto._src.ops.layout import declared_shape, in_boxes, is_column, is_padded, with_valid
 from pypto._src.ops.rules.type_rules import called, dims, operand_name, refuse
 
 COMPUTED_SIZE: Final = "valid-computed"
@@ -168,20 +168,26 @@ ELEMENTWISE: Final = (same_part, equal_part, part_of_first)
 """The rules of ops whose elements depend on those at their place alone."""
 
 
+def has_rest(kind: Type) -> bool:
+    """True for a tile that takes bytes in which nothing is valid: valid in part, or padded."""
+    return isinstance(kind, TileType) and (valid_part(kind) is not None or is_padded(kind))
+
+
 def all_of(kind: Type) -> TileType:
-    """Return the type of a tile's bytes as a whole tile, valid or not."""
+    """Return the type of a tile's bytes as a whole tile, valid or not, padding included."""
     assert isinstance(kind, TileType)
+    shape = declared_shape(kind) if is_padded(kind) else kind.shape
     view = kind.tile_view
     if view is not None:
         view = in_boxes(view, ())
-    return TileType(kind.shape, kind.dtype, kind.memref, view)
+    return TileType(shape, kind.dtype, kind.memref, view)
 
 
 def name_of_all(site: CppSite, at: int) -> str:
     """Return the C++ name of operand ``at``, or of `RESULT`, as a whole tile."""
     tile = None if at == RESULT else site.call.args[at]
     kind = site.call.type if tile is None else tile.type
-    if valid_part(kind) is not None:
+    if has_rest(kind):
         return site.reinterpret(tile, all_of(kind), "all")
     return site.dst if tile is None else site.args[at]
 

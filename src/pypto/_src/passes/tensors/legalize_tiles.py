@@ -47,7 +47,15 @@ from pypto._src.ir.traversal.mutator import map_bodies, map_functions
 from pypto._src.ir.traversal.queries import defined_by, occurring, stmts_in, variable_names
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.ir.unchecked import checked_var
-from pypto._src.ops.layout import are_in_vec, is_column, reshape, space_in, tile_spaces
+from pypto._src.ops.layout import (
+    are_in_vec,
+    is_column,
+    is_padded,
+    is_vertical,
+    reshape,
+    space_in,
+    tile_spaces,
+)
 from pypto._src.ops.rules.type_rules import called
 from pypto._src.passes.pass_base import Pass
 from pypto._src.passes.properties import IRProperty, IRPropertySet
@@ -139,7 +147,7 @@ def _concerned(made: Sequence[Any]) -> set[Stmt]:
             rule = rules.get(s.value.op)
             if rule is not None and rule.differ(s.value.args):
                 found.add(s)
-    high = {key for key, kind in kinds.items() if _COLUMN_LENGTH.of(kind) is not None}
+    high = {key for key, kind in kinds.items() if is_vertical(kind) or is_padded(kind)}
     columns = {e for e in tiles if id(e.type) in high} if high else ()
     if columns:
         found |= {s for s in made if s.var in columns or not columns.isdisjoint(s.value.args)}
@@ -216,7 +224,7 @@ class _Rows:
     def _parts(self, stmt: Stmt) -> Sequence[Stmt] | None:
         """Return what a call of a decomposed op stands for, None if the targets execute it."""
         op = op_of(stmt.value) if isinstance(stmt, AssignStmt) else None
-        if op is None or (op.decomposition is None and op.promotion is None):
+        if op is None or op.decomposition is op.promotion is op.of_padded is None:
             return None
         assert isinstance(stmt, AssignStmt)
         assert isinstance(stmt.value, Call)
@@ -259,7 +267,10 @@ class _Rows:
             return [stmt]
         # An op that takes some columns gives them a meaning of their own, which rows do not have.
         length = lengths.get(RESULT)
-        if op.columns or length is None or {*lengths.values()} != {length}:
+        is_equal = length is not None and {*lengths.values()} == {length}
+        if not (op.columns or is_equal) and all(is_vertical(kind) for _, kind in tiles):
+            return self._in_blocks(stmt, call)  # not all of them lie as columns
+        if op.columns or length is None or not is_equal:
             raise _refused(call, [kind for _, kind in tiles], stmt.span)
         return self._on_rows(point, stmt, call, length)
 
@@ -290,6 +301,24 @@ class _Rows:
         assert isinstance(stmt.var.type, TileType)
         back = reshape.call([row, MakeTuple(stmt.var.type.shape)], {}, stmt.span)
         return [*out, _assign(row, on_rows, stmt.span), _assign(stmt.var, back, stmt.span)]
+
+    def _in_blocks(self, stmt: AssignStmt, call: Call) -> Sequence[Stmt]:
+        """Return an op on columns of which not all lie as columns, done on rows of one block."""
+        from pypto._src.ops.padding import as_rows, block_of, first_column
+
+        let, op = _Let(self, stmt), op_of(call)
+        assert op is not None
+        kinds = [value.type for value in (stmt.var, *call.args)]
+        width = max(block_of(kind) for kind in kinds if isinstance(kind, TileType))
+        try:
+            args = [as_rows(a, width, let) if _is_tile(a) else a for a in call.args]
+            rows = let("rows", op.call(args, call.kwargs, call.span))
+            assert isinstance(stmt.var.type, TileType)
+            value = first_column(rows, stmt.var.type, let)
+        except OpError as error:
+            raise error.at(stmt.span) from None
+        self.candidates[stmt.var] = None
+        return [*let.out, _assign(stmt.var, value, stmt.span)]
 
     def _row(self, point: ProgramPoint, column: Var, out: list[Stmt], span: Span) -> Var:
         """Return the row of a column's bytes, reshaped in this block unless one is visible."""
