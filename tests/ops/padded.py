@@ -76,7 +76,7 @@ def subject(row: Row) -> Subject | None:
         built = kernel_for(row.case, row.dtype, row.shapes)
         return Subject(row.case, row.dtype, row.shapes, built, lowered(built.function))
     except OpError as error:
-        if error.slug not in ("tile-layout", "shape-mismatch"):
+        if error.slug not in ("tile-layout", "shape-mismatch", "tile-shape"):
             raise
         return None
 

@@ -20,7 +20,14 @@ from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import Ints, Scalar, Tile, block_op
 from pypto._src.ops.elementwise import cast, muls
-from pypto._src.ops.layout import physical_shape, reread, reshape, tile_type
+from pypto._src.ops.layout import (
+    declared_shape,
+    is_padded,
+    physical_shape,
+    reread,
+    reshape,
+    tile_type,
+)
 from pypto._src.ops.memory import create_tile, vec_move
 from pypto._src.ops.promotion.casts import signed
 from pypto._src.ops.reduce import row_expand_add
@@ -184,7 +191,24 @@ def _two_dimensions(o: Operands, *indices: int) -> None:
             )
 
 
+def _check_unpadded(o: Operands) -> None:
+    """Check that the elements of operand 0 follow one another: places count them."""
+    kind = o.tile(0)
+    rows = static_shape(kind) or (1,)
+    if not is_padded(kind) or rows[0] == 1:
+        return
+    refuse(
+        o,
+        f"{called(o.op)} counts elements by their place in {operand_name(o, 0)}, and rows of "
+        f"{dims(kind.shape)} are padded to 32 bytes",
+        "tile-layout",
+        f"load it with {declared_shape(kind)[1]} columns",
+        shown=(0,),
+    )
+
+
 def _gather_type(o: Operands) -> Type:
+    _check_unpadded(o)
     _check_source(o, 0)
     _check_places(o, 1)
     _two_dimensions(o, 0, 1)
@@ -274,6 +298,7 @@ def gather(tile: Tile, indices: Tile, tmp: Tile | None = None) -> Tile:
 
 
 def _along_type(o: Operands) -> Type:
+    _check_unpadded(o)
     _check_source(o, 0)
     _check_places(o, 1)
     _two_dimensions(o, 0, 1)
