@@ -103,7 +103,7 @@ PROSE = {
     "annotation-undefined-dim", "async-kernel", "cast-mode", "division", "function-on-class",
     "host-branch", "kernel-recursion", "kwargs", "lambda-kernel", "load-acc", "match",
     "host-tile", "misplaced-range", "out-never-written", "recursive-kernel", "star-args",
-    "step-zero", "text", "tile-comparison", "unsupported", "unsupported-expressions",
+    "step-zero", "text", "unsupported", "unsupported-expressions",
     "unused-result", "while-values-condition", "yield-python", "yield-unnamed",
 }  # fmt: skip
 """Errors whose hint begins with "write" and goes on in words: there are several ways to do it."""

@@ -302,7 +302,7 @@ def test_error_inside_inline_function_has_its_place() -> None:
     [
         ("a = pl.exq(x)", InvalidOperationError, "unknown-op"),
         ("a = pl.block.exq(x)", InvalidOperationError, "unknown-op"),
-        ("a = pl.sqrt(1.0)", ParserOpTypeError, "argument-kind"),
+        ("a = pl.lrelu(1.0, 0.1)", ParserOpTypeError, "argument-kind"),
         ("a = pl.exp(1.0)", InvalidOperationError, "no-overload"),
         ("a = pl.add(1.0, 2.0)", InvalidOperationError, "no-overload"),
         ("a = pl.load(x)", ParserOpError, "argument-count"),

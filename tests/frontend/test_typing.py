@@ -23,7 +23,7 @@ from pypto._src.dtypes import DataType
 from pypto._src.ir import static_names
 from pypto._src.ir.opdef import ATTR, AXIS, INTS, REQUIRED, TILE, OpDef
 from pypto._src.ops import names as short_names
-from pypto._src.ops.define import OVERLOADS
+from pypto._src.ops.unified import Unified
 from tests.meta.test_docs import PAGES, ROOT, fenced
 
 DOCUMENT = """
@@ -398,6 +398,8 @@ def written(op: OpDef[..., Any]) -> list[tuple[str, str, str]]:
         if param.kind == TILE and param.default is None:
             kind += " | None"
         default = "" if param.default is REQUIRED else repr(param.default)
+        if isinstance(param.default, DataType):
+            default = f"DataType.{param.default.member}"
         rows.append((param.name, kind, default))
     return rows
 
@@ -420,8 +422,9 @@ def test_overloads_are_the_ops() -> None:
             row = declared(node), ast.get_docstring(node) or "", ast.unparse(node.returns)
             shown.setdefault(node.name, []).append(row)
     for name, rows in shown.items():
-        for op in OVERLOADS[name]:
+        for op in Unified(name).candidates:
             result = {"block": "Tile", "tensor": "Tensor"}[op.level]
+            result = {"read": "Scalar", "write": "None"}.get(op.python_name, result)
             assert (written(op), inspect.cleandoc(op.doc), result) in rows, op.name
     names = {name for name, value in vars(pl).items() if type(value).__name__ == "Unified"}
     assert shown.keys() == names

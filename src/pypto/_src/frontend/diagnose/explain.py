@@ -55,7 +55,6 @@ from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import ScalarType
 from pypto._src.ops import bitwise, compare_select, elementwise, layout, memory, tensor_math
-from pypto._src.ops.define import OVERLOADS
 from pypto._src.ops.rules.type_rules import FROM_MAT, check_space
 from pypto._src.ops.unified import Unified, unified
 from pypto._src.records import NamedTuple
@@ -414,7 +413,7 @@ def _kind_hint(site: Site, error: ParserError, param: Param | None) -> str | Non
         return f"write {if_so} if {test} else {if_not}"
     if param.kind == TILE and index < len(site.args):
         if _is_tensor(value) and site.ctx.func_type is not FunctionType.InCore:
-            error.note = f"ops that take tensors as well are {', '.join(_on_both())}"
+            error.note = "dir(pl.tensor) lists the ops that take tensors"
         hint = _assembled(site, value) or _load_hint(site, index, value)
         hint = hint or _full_hint(site, index, value) or _filled(site, index, value)
         if hint is None and site.args:
@@ -580,12 +579,6 @@ def _load_hint(site: Site, index: int, value: Any) -> str | None:
     if shape is None or 0 in shape:
         return None
     return f"load it: pl.load({site.texts()[index]}, {[0] * len(shape)}, {[*shape]})"
-
-
-def _on_both() -> list[str]:
-    """Return the names of the ops that take tiles and tensors."""
-    levels = {name: {op.level for op in ops} for name, ops in OVERLOADS.items()}
-    return [f"pl.{name}" for name in sorted(levels) if levels[name] >= {"block", "tensor"}]
 
 
 def _is_tensor(value: Any) -> bool:
