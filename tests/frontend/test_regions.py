@@ -288,3 +288,30 @@ def test_other_shapes(target: Any) -> None:
     heads(x, y, z)
     assert (y == x * 2).all()
     assert np.allclose(z, (x * 2 + 2).ravel(), rtol=1e-6)
+
+
+def test_elements_in_a_region(target: Any) -> None:
+    """An element of a tensor is read and written in memory: no row has to fit a tile."""
+
+    @pl.jit(target=target)
+    def pick(
+        index: pl.Tensor[[10], pl.INT32],
+        x: pl.Tensor[[64, 16], pl.FP32],
+        twice: pl.Out[pl.Tensor[[10], pl.INT32]],
+        out: pl.Out[pl.Tensor[[10, 16], pl.FP32]],
+    ):
+        with pl.spmd(5):
+            block = pl.tile.get_block_idx()
+            for j in pl.range(2):
+                i = block * 2 + j
+                row = pl.cast(pl.read(index, [i]), pl.INDEX)
+                out[i : i + 1, :] = x[row : row + 1, :]
+                pl.write(twice, [i], pl.cast(row * 2, pl.INT32))
+        return twice, out
+
+    index = RNG.integers(0, 64, 10).astype(np.int32)
+    x, twice, out = floats(64, 16), np.zeros(10, np.int32), np.zeros((10, 16), np.float32)
+    both_texts(pick, index, x, twice, out)
+    pick(index, x, twice, out)
+    assert (twice == index * 2).all()
+    assert (out == x[index]).all()

@@ -203,6 +203,18 @@ def _block_index(
     return ctx.region.block_index
 
 
+def _element(
+    ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
+) -> Expr | None:
+    """An element of a tensor is read or written where it lies: nothing is loaded."""
+    source = args[0] if args else kwargs.get("tensor")
+    if not isinstance(source, Expr) or not isinstance(source.type, TensorType):
+        return None
+    callee = ctx.peek(node.func)
+    name = _name_of(callee)
+    return op_call(ctx, BY_PYTHON_NAME["tensor", name], args, kwargs, node)
+
+
 def _dim(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
@@ -225,6 +237,8 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "assemble": _assemble,
     memory.get_block_idx.python_name: _block_index,
     tensor.dim.python_name: _dim,
+    "read": _element,
+    "write": _element,
     "matmul": matmul,
     "matmul_acc": matmul_acc,
 }
