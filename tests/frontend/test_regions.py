@@ -2,6 +2,7 @@
 
 # pyright: reportArgumentType=false, reportCallIssue=false
 # pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+# pyright: reportPossiblyUnboundVariable=false
 # A value of a region is a tile that authors call a tensor: ops that take tiles alone take it.
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import pytest
 
 import pypto.language as pl
 from pypto import ir
+from pypto.runtime import RunConfig
 
 Array = np.ndarray[Any, Any]
 TARGETS = ("interpreter", "cpu")
@@ -315,3 +317,103 @@ def test_elements_in_a_region(target: Any) -> None:
     pick(index, x, twice, out)
     assert (twice == index * 2).all()
     assert (out == x[index]).all()
+
+
+def test_entries(target: Any) -> None:
+    """Outputs that are left out are made; bound sizes vary; constants come from around."""
+
+    def kernel(step: int) -> Any:
+        @pl.jit(target=target)
+        def scaled(
+            x: pl.Tensor[[128, 64], pl.FP32],
+            n: pl.Scalar[pl.INT32],
+            y: pl.Out[pl.Tensor[[128, 64], pl.FP32]],
+        ):
+            x.bind_dynamic(0, ROWS)
+            y.bind_dynamic(0, ROWS)
+            for block in pl.spmd(ROWS // step):
+                part = x[block * step : block * step + step, :]
+                if n > 2:
+                    part = pl.mul(part, 2.0)
+                for _ in pl.range(n):
+                    last = pl.add(part, 0.5)
+                y[block * step : block * step + step, :] = last
+            return y
+
+        return scaled
+
+    for rows in (64, 96):
+        x, y = floats(rows, 64), np.zeros((rows, 64), np.float32)
+        kernel(32)(x, 3, y, config=RunConfig())
+        assert np.allclose(y, x * 2 + 0.5, rtol=1e-6)
+        kernel(16)(x, 1, y)
+        assert np.allclose(y, x + 0.5, rtol=1e-6)
+
+    @pl.jit(target=target)
+    def doubled(x: pl.Tensor, y: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
+        with pl.at(level=pl.Level.CORE_GROUP):
+            y[:] = pl.mul(x, 2.0)
+        return y
+
+    x = floats(64, 64)
+    assert (doubled(x) == x * 2).all()
+
+
+def test_values_in_regions(target: Any) -> None:
+    """Values are written and read in parts; single elements choose rows; tensors begin with 0."""
+
+    @pl.jit(target=target)
+    def parts(
+        x: pl.Tensor[[64, 64], pl.FP32],
+        order: pl.Tensor[[64], pl.INT32],
+        y: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+        z: pl.Out[pl.Tensor[[64, 64], pl.FP32]],
+    ):
+        zeros = pl.create_tensor([64, 64], dtype=pl.FP32, init_value=0.0)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            for i in pl.range(64):
+                row = pl.cast(order[i], pl.INDEX)
+                y[i : i + 1, :] = x[row : row + 1, :]
+        with pl.at(level=pl.Level.CORE_GROUP):
+            tile = pl.create_tensor([16, 64], dtype=pl.FP32)
+            for c in pl.range(2):
+                tile[:, c * 32 : c * 32 + 32] = pl.slice(x, [16, 32], [0, c * 32])
+            same = tile
+            tile[0:8, :] = x[32:40, :]
+            zeros[0:16, :] = pl.add(tile, pl.mul(same, 10.0))
+            zeros[16:32, 0:32] = same[:, 32:64]
+        with pl.at(level=pl.Level.CORE_GROUP):
+            z[:] = pl.add(zeros, 1.0)
+        return y, z
+
+    x, order = floats(64, 64), np.arange(64, dtype=np.int32)[::-1].copy()
+    y, z = np.zeros((64, 64), np.float32), np.zeros((64, 64), np.float32)
+    both_texts(parts, x, order, y, z)
+    parts(x, order, y, z)
+    assert (y == x[::-1]).all()
+    wanted = np.ones((64, 64), np.float32)
+    wanted[:16] += np.vstack([x[32:40], x[8:16]]) + 10 * x[:16]
+    wanted[16:32, :32] += x[:16, 32:]
+    assert np.allclose(z, wanted, rtol=1e-6)
+
+
+def test_barriers(target: Any) -> None:
+    """What blocks write before a barrier, all of them read after it."""
+
+    @pl.jit(target=target)
+    def turned(x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
+        kept = pl.create_tensor([64, 64], dtype=pl.FP32)
+        with pl.spmd(4, sync_start=True) as done:
+            block = pl.tile.get_block_idx()
+            row = block * 16
+            kept[row : row + 16, :] = pl.mul(x[row : row + 16, :], 2.0)
+            pl.system.syncall(core_type="mix")
+            other = (3 - block) * 16
+            y[row : row + 16, :] = kept[other : other + 16, :]
+        pl.system.task_dummy(deps=[done])
+        return y
+
+    x, y = floats(64, 64), np.zeros((64, 64), np.float32)
+    both_texts(turned, x, y)
+    turned(x, y)
+    assert (y == 2 * np.vstack([x[48:], x[32:48], x[16:32], x[:16]])).all()

@@ -154,6 +154,22 @@ def split_aiv(n: int, *, mode: SplitMode) -> Iterator[Integer]:
     return iter(range(n))
 
 
+def slice(  # noqa: A001  the name that users write
+    x: Any,
+    shape: Sequence[Any],
+    offset: Sequence[Any],
+    valid_shape: Sequence[Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Return the part of ``x`` of size ``shape`` at ``offset``: a copy in regions, a view outside.
+
+    Of ``valid_shape`` alone elements are read.
+    """
+
+
+slice.is_op = True  # pyright: ignore[reportFunctionMemberAccess]  the parser takes it for one
+
+
 def split(mode: SplitMode, *, slot_num: int | None = None) -> None:
     """Divide the vector work of a region with products: ``optimizations=[pl.split(mode)]``."""
 

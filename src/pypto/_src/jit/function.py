@@ -39,7 +39,7 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.errors import Errors
 from pypto._src.frontend.syntax.annotations import parameter_type
 from pypto._src.ir.annotations import InOut, Out, Tensor
-from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.array_types import TensorType, static_shape
 from pypto._src.ir.exprs import ConstInt, Var
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.types import ScalarType
@@ -50,6 +50,7 @@ from pypto._src.records import NamedTuple
 from pypto._src.run.arguments import type_text
 from pypto._src.run.array_views import Argument, array_view
 from pypto._src.suggestions import meant_keyword
+from pypto._src.usage_errors import check_kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,11 +68,16 @@ class _Array(NamedTuple):
     name: str
     kind: TensorType | None
     default: Any
+    is_out: bool = False
+    bound: tuple[tuple[int, Var], ...] = ()
+    """The dimensions that the body binds to a symbolic size, whatever the annotation says."""
 
     @property
     def is_fixed(self) -> bool:
         """True if every call has the same shape and element type."""
-        return self.kind is not None and all(isinstance(dim, ConstInt) for dim in self.kind.shape)
+        if self.kind is None or self.bound:
+            return False
+        return all(isinstance(dim, ConstInt) for dim in self.kind.shape)
 
 
 class _Number(NamedTuple):
@@ -177,7 +183,7 @@ class JitFunction:
             if not version.outside.holds():
                 version = self._present()
             if named or len(args) != len(version.parameters):
-                args = version.arranged(args, named)
+                args = version.arranged(args, version.without_config(named))
             try:
                 made = version.made[version.key(args)]
             except (KeyError, AttributeError, TypeError):
@@ -195,7 +201,8 @@ class JitFunction:
         """
         version = self._present()
         try:
-            found = zip(version.parameters, version.arranged(args, named), strict=True)
+            arranged = version.arranged(args, version.without_config(named))
+            found = zip(version.parameters, arranged, strict=True)
             views = [version.view(p, a) if isinstance(p, _Array) else a for p, a in found]
         except CallError as error:
             error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
@@ -210,7 +217,7 @@ class JitFunction:
         """
         version = self._present()
         try:
-            return self._make(version, version.arranged(args, named))
+            return self._make(version, version.arranged(args, version.without_config(named)))
         except CallError as error:
             error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
@@ -281,8 +288,46 @@ class _Version:
         self.made: dict[tuple[Any, ...], CompiledProgram] = {}  # the young ones: `_Generations`
         self.older: dict[tuple[Any, ...], CompiledProgram] = {}
 
+    def without_config(self, named: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return keywords without ``config=``, which says where to run; that has to be here."""
+        config = named.get("config")
+        if config is None or any(p.name == "config" for p in self.parameters):
+            return named
+        from pypto._src.run.config import RunConfig, check_runs_here
+
+        frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+        check_kind("config", config, RunConfig, "write config=RunConfig()", frame)
+        check_runs_here(config)
+        return {key: value for key, value in named.items() if key != "config"}
+
+    def with_outputs(self, args: Sequence[Any]) -> Sequence[Any]:
+        """Return arguments with new arrays for the outputs, if just these are left out.
+
+        Raises:
+            CallError: the size of an output is known by its array alone.
+        """
+        outputs = [p for p in self.parameters if isinstance(p, _Array) and p.is_out]
+        if not outputs or len(args) != len(self.parameters) - len(outputs):
+            return args
+        given = iter(args)
+        found: list[Any] = []
+        for parameter in self.parameters:
+            if not (isinstance(parameter, _Array) and parameter.is_out):
+                found.append(next(given))
+                continue
+            kind = parameter.kind
+            shape = None if kind is None or not parameter.is_fixed else static_shape(kind)
+            if kind is None or shape is None:
+                raise self.refusal(
+                    f"argument {parameter.name!r} is missing, and nothing else tells its size",
+                    "argument-count",
+                )
+            found.append(np.zeros(shape, kind.dtype.numpy))
+        return found
+
     def arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the arguments in the order of the parameters."""
+        args = args if named else self.with_outputs(args)
         found: list[Any] = list(args)
         rest = dict(named)
         left = [parameter.name for parameter in self.parameters[len(args) :]]
@@ -343,7 +388,9 @@ class _Version:
                 case _Constant():
                     constants[parameter.name] = self.constant(parameter, arg)
                 case _Array(kind=TensorType() as kind):
-                    self.measure(parameter, kind, arg.shape, sizes)
+                    self.measure(parameter, _bound(kind, parameter.bound), arg.shape, sizes)
+                    if parameter.bound:
+                        kinds[parameter.name] = TensorType(arg.shape, kind.dtype)
                 case _Array():
                     kinds[parameter.name] = self.tensor_type(parameter, arg)
                 case _Number():
@@ -505,7 +552,45 @@ def _parameters(ctx: Context, args: ast.arguments, function: Any) -> list[_Param
     # A dimension may be a scalar parameter that stands later.
     for arg in sorted(listed, key=lambda arg: isinstance(arg.annotation, ast.Subscript)):
         found[arg.arg] = _parameter(ctx, arg, defaults.get(arg.arg, _NONE))
-    return [found[arg.arg] for arg in listed]
+    bound = _bound_sizes(ctx)
+    made = [found[arg.arg] for arg in listed]
+    return [_with_bound(p, bound.get(p.name, ())) for p in made]
+
+
+def _with_bound(parameter: _Parameter, bound: Sequence[tuple[int, Var]]) -> _Parameter:
+    if not isinstance(parameter, _Array) or parameter.kind is None:
+        return parameter
+    rank = len(parameter.kind.shape)
+    return parameter._replace(bound=tuple([b for b in bound if -rank <= b[0] < rank]))
+
+
+def _bound(kind: TensorType, bound: Sequence[tuple[int, Var]]) -> TensorType:
+    """Return a type with symbolic sizes in the dimensions that are bound to them."""
+    if not bound:
+        return kind
+    shape = list(kind.shape)
+    for axis, size in bound:
+        shape[axis] = size
+    return TensorType(shape, kind.dtype)
+
+
+def _bound_sizes(ctx: Context) -> dict[str, list[tuple[int, Var]]]:
+    """Return what statements ``x.bind_dynamic(0, ROWS)`` of the body say, by parameter."""
+    found: dict[str, list[tuple[int, Var]]] = {}
+    for node in ctx.node.body:
+        match node:
+            case ast.Expr(
+                ast.Call(
+                    ast.Attribute(ast.Name(id=name), attr="bind_dynamic"),
+                    [ast.Constant(value=int(axis)), ast.Name() as size],
+                )
+            ):
+                value = ctx.peek(size)
+                if isinstance(value, Var):
+                    found.setdefault(name, []).append((axis, value))
+            case _:
+                continue
+    return found
 
 
 def _parameter(ctx: Context, arg: ast.arg, default: Any) -> _Parameter:
@@ -519,13 +604,14 @@ def _parameter(ctx: Context, arg: ast.arg, default: Any) -> _Parameter:
         )
     inner = _inside(ctx, node)
     meant = ctx.peek(inner)
+    is_out = isinstance(node, ast.Subscript) and ctx.peek(node.value) is Out
     if meant is Tensor:
-        return _Array(arg.arg, None, default)
+        return _Array(arg.arg, None, default, is_out)
     if isinstance(meant, type) and meant in _CONSTANTS:
         return _Constant(arg.arg, meant, default)
     kind, _ = parameter_type(ctx, node)
     if isinstance(kind, TensorType):
-        return _Array(arg.arg, kind, default)
+        return _Array(arg.arg, kind, default, is_out)
     if isinstance(kind, ScalarType):
         ctx.names.bind(arg.arg, Var(arg.arg, kind, ctx.span(arg)))
         return _Number(arg.arg, kind, default)
@@ -560,7 +646,7 @@ def _specialised(
             return arg
         name = ast.Name(_hidden(arg.arg), ast.Load())
         made = copy.copy(arg)
-        if isinstance(annotation, ast.Subscript):
+        if isinstance(annotation, ast.Subscript) and not isinstance(annotation.slice, ast.Tuple):
             ast.copy_location(name, annotation.slice)
             made.annotation = copy.copy(annotation)
             made.annotation.slice = name

@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from pypto._src.errors import ParserTypeError
-from pypto._src.frontend.regions.products import in_vector_memory, matmul, matmul_acc
+from pypto._src.errors import ParserError, ParserTypeError
+from pypto._src.frontend.regions.products import (
+    in_vector_memory,
+    matmul,
+    matmul_acc,
+    scratch,
+)
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
-from pypto._src.ir.array_types import TensorType, TileType
+from pypto._src.ir.array_types import TensorType, TileType, valid_part
 from pypto._src.ir.enums import MemorySpace
-from pypto._src.ir.exprs import ConstInt, Expr, const_value
+from pypto._src.ir.exprs import ConstFloat, ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import TENSOR, OpDef
+from pypto._src.ir.types import ScalarType
 from pypto._src.ops import layout, memory, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
+from pypto._src.ops.rules.type_rules import known_space
 from pypto._src.ops.unified import Unified, unified
 
 Handler = Callable[[Context, Sequence[Any], Mapping[str, Any], ast.Call], Any]
@@ -130,7 +137,7 @@ def _is_accumulator(ctx: Context, node: ast.Call) -> bool:
 def _name_of(callee: Any) -> str:
     if isinstance(callee, Unified):
         return callee.name
-    return callee.python_name if isinstance(callee, OpDef) else ""
+    return callee.python_name if isinstance(callee, OpDef) else getattr(callee, "__name__", "")
 
 
 _PRODUCTS: Final = frozenset({"matmul", "matmul_acc"})
@@ -144,7 +151,8 @@ def _slice(
     given = {_RENAMED.get(key, key): value for key, value in given.items()}
     source = given.get("x")
     if not isinstance(source, Expr) or not isinstance(source.type, TensorType):
-        return None
+        is_plain = given.keys() <= {"x", "shape", "offset"}
+        return part(ctx, source, given["shape"], given["offset"], node) if is_plain else None
     unknown = given.keys() - {"x", "shape", "offset", "valid_shape", "pad_value"}
     if unknown or "shape" not in given or "offset" not in given:
         return None
@@ -152,6 +160,46 @@ def _slice(
     if given.get("valid_shape") is not None:
         words["valid_shapes"] = given["valid_shape"]
     return op_call(ctx, memory.load, (source, given["offset"], given["shape"]), words, node)
+
+
+def part(ctx: Context, tile: Any, shape: Sequence[Any], begins: Sequence[Any], node: Any) -> Expr:
+    """Return a part of a tile: of its bytes if they lie together, else by way of a tensor."""
+    tile = in_vector_memory(ctx, tile, node)
+    try:
+        return op_call(ctx, memory.view, (tile, shape, begins), {}, node)
+    except ParserError:
+        if any(not isinstance(size, int) for size in shape) or valid_part(tile.type) is not None:
+            raise
+    return op_call(ctx, memory.load, (scratch(ctx, tile, node), begins, shape), {}, node)
+
+
+def begin(ctx: Context, var: Var, node: ast.AST) -> Expr | None:
+    """Return what a variable may begin with that only a loop defines; None for tensors."""
+    kind = var.type
+    if isinstance(kind, ScalarType):
+        is_float = kind.dtype.is_float()
+        return ConstFloat(0.0, kind.dtype) if is_float else ConstInt(0, kind.dtype)
+    if not isinstance(kind, TileType) or valid_part(kind) is not None:
+        return None
+    space = known_space(var) or MemorySpace.Vec
+    return op_call(
+        ctx,
+        memory.create_tile,
+        (plain_dims(kind.shape), kind.dtype),
+        {"target_memory": space},
+        node,
+    )
+
+
+def with_part(ctx: Context, tile: Expr, value: Expr, begins: Sequence[Any], node: Any) -> Expr:
+    """Return a tile of which a part is another one: made in a tensor of the region's own."""
+    assert isinstance(tile.type, TileType)
+    assert isinstance(value.type, TileType)
+    held = scratch(ctx, in_vector_memory(ctx, tile, node), node)
+    sizes = plain_dims(value.type.shape)
+    stored = op_call(ctx, memory.store, (value, begins, sizes, held), {}, node)
+    shape = plain_dims(tile.type.shape)
+    return op_call(ctx, memory.load, (stored, [0] * len(shape), shape), {}, node)
 
 
 _RENAMED: Final = {"input": "x", "tensor": "x", "shapes": "shape", "offsets": "offset"}
@@ -187,6 +235,9 @@ def _assemble(
     """A tile that is assembled into a tensor is stored there."""
     given = _given(("target", "source", "offset"), args, kwargs)
     target, source, offset = (given.get(key) for key in ("target", "source", "offset"))
+    are_tiles = all(isinstance(v, Expr) and isinstance(v.type, TileType) for v in (target, source))
+    if are_tiles and offset is not None and BY_PYTHON_NAME.get(("block", "assemble")) is None:
+        return with_part(ctx, cast("Any", target), cast("Any", source), offset, node)
     if given.keys() - {"target", "source", "offset"} or not isinstance(target, Expr):
         return None
     if not isinstance(target.type, TensorType) or not isinstance(source, Expr):

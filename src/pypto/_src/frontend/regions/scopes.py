@@ -17,10 +17,11 @@ from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserSyntaxError, ParserTypeError, UnsupportedFeatureError
 from pypto._src.frontend import region_markers
 from pypto._src.frontend.regions import ops
+from pypto._src.frontend.regions.barriers import phases
 from pypto._src.frontend.regions.tasks import TASK, check_deps
 from pypto._src.frontend.source.python_names import MISSING
 from pypto._src.frontend.state.context import Context, Region, body_of, refuse_keyword_twice
-from pypto._src.frontend.state.live_names import LiveNames
+from pypto._src.frontend.state.live_names import live_after
 from pypto._src.frontend.state.messages import nearest
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
@@ -169,6 +170,19 @@ def _launch(
     if ctx.region is not None:
         raise _nested(ctx, call)
     count = _count(ctx, call, words)
+    for phase in phases(ctx, node):
+        _launch_phase(ctx, phase, count, words, Var(block.name, block.type, block.span), name)
+
+
+def _launch_phase(
+    ctx: Context,
+    node: ast.With | ast.For,
+    count: Expr,
+    words: dict[str, ast.expr],
+    block: Var,
+    name: str | None,
+) -> None:
+    """Append the loop over the blocks, for what they do up to a barrier."""
     ctx.names.fixed.add(block)
     names = ctx.names
     mark = names.open()
@@ -238,7 +252,15 @@ def _region(
         return
     names = ctx.names
     is_carrier = block_index is not None and len(node.body) == 1
-    region = Region(ops.call, names.level, name, block_index, ctx.span(node), may_carry=is_carrier)
+    region = Region(
+        ops.call,
+        (ops.as_operand, ops.part, ops.with_part, ops.begin),
+        names.level,
+        name,
+        block_index,
+        ctx.span(node),
+        may_carry=is_carrier,
+    )
     names.shadow = region.shadow
     mark = names.open()
     outside, ctx.block = ctx.block, []
@@ -314,7 +336,7 @@ def _keep(ctx: Context, bound: dict[str, Any]) -> None:
 
 def _handed_out(ctx: Context, node: ast.With | ast.For, region: Region) -> list[Stmt]:
     """Store the tiles that are read after a region into tensors of their own; return these."""
-    found = live_names(ctx).after(node)
+    found = live_after(ctx, node)
     if not found:
         return []
     made: list[Stmt] = []
@@ -361,15 +383,6 @@ def same_shape(a: Type, b: Type) -> bool:
     assert isinstance(a, ShapedType)
     assert isinstance(b, ShapedType)
     return a.dtype is b.dtype and same_dims(a.shape, b.shape)
-
-
-def live_names(ctx: Context) -> LiveNames:
-    """Return which names of the function are read after its regions."""
-    if ctx.live is None:
-        ctx.live = LiveNames(ctx.node.body, (ast.With, ast.For))
-    found = ctx.live
-    assert isinstance(found, LiveNames)
-    return found
 
 
 def _name_task(ctx: Context, target: ast.expr | None) -> None:

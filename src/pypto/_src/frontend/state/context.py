@@ -111,20 +111,25 @@ class Region:
 
     __slots__ = (
         "before",
+        "begin",
         "block_index",
         "call",
         "level",
         "loads",
         "may_carry",
         "name",
+        "operand",
+        "part",
         "results",
         "shadowed",
         "span",
+        "with_part",
     )
 
     def __init__(
         self,
         call: Callable[..., Any],
+        on_tiles: Sequence[Callable[..., Any]],
         level: int,
         name: str,
         block_index: Var | None,
@@ -133,6 +138,8 @@ class Region:
         may_carry: bool,
     ) -> None:
         self.call = call  # what makes the calls of ops in it
+        # What makes loads, parts of tiles, tiles with another part, and values that are none.
+        self.operand, self.part, self.with_part, self.begin = on_tiles
         self.level = level  # of the names around it
         self.name = name
         self.block_index = block_index  # which block of a launch runs it
@@ -408,6 +415,15 @@ class Context:
         for name, count in assigned_names(nodes).items():
             found[name] = found.get(name, 0) + count
         self._assigned = found
+
+    def element(self, base: Expr, index: Sequence[Any], node: ast.AST) -> Any:
+        """Return one element of a tensor or tile."""
+        from pypto._src.ops.unified import Unified
+
+        read: Any = unified("read")
+        made: Any = read.build([base, list(index)], {}, self.span(node))
+        assert isinstance(read, Unified | OpDef)
+        return made
 
     def known_number(self, value: Any) -> int | None:
         """Return the integer that a value is wherever it is read, None if it is none."""

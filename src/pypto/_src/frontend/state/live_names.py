@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
 
 class LiveNames:
@@ -16,7 +17,7 @@ class LiveNames:
     def __init__(self, body: Sequence[ast.stmt], wanted: tuple[type[ast.stmt], ...]) -> None:
         self._wanted = wanted
         self._after: dict[ast.stmt, frozenset[str]] = {}
-        self._block(body, frozenset())
+        self.before = self._block(body, frozenset())
 
     def after(self, node: ast.stmt) -> frozenset[str]:
         """Return the names that are read after ``node``."""
@@ -72,3 +73,16 @@ def _read(*nodes: ast.AST) -> frozenset[str]:
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
     }
     return frozenset(found)
+
+
+def read_names(body: Sequence[ast.stmt]) -> frozenset[str]:
+    """Return the names that statements read before they assign them."""
+    return LiveNames(body, ()).before
+
+
+def live_after(ctx: Any, node: ast.stmt) -> frozenset[str]:
+    """Return the names that are read after a region or loop of the function that is parsed."""
+    if ctx.live is None:
+        ctx.live = LiveNames(ctx.node.body, (ast.With, ast.For, ast.While))
+    found: LiveNames = ctx.live
+    return found.after(node)

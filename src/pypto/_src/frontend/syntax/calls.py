@@ -107,7 +107,8 @@ def call(ctx: Context, node: ast.Call) -> Any:
         raise
     if callee is markers.typed:
         return _typed(ctx, node)
-    if getattr(callee, "__module__", None) == _REGION_MARKERS:
+    is_op = getattr(callee, "is_op", False) is True
+    if getattr(callee, "__module__", None) == _REGION_MARKERS and not is_op:
         from pypto._src.frontend.regions import tasks
 
         return tasks.call(ctx, callee, node)
@@ -131,13 +132,20 @@ def call(ctx: Context, node: ast.Call) -> Any:
         kwargs[word.arg] = forms[word.value.__class__](ctx, word.value)
     if len(kwargs) != len(node.keywords):
         refuse_keyword_twice(ctx, node)
-    if callee.__class__ is Unified or isinstance(callee, OpDef):
+    if callee.__class__ is Unified or isinstance(callee, OpDef) or is_op:
         if ctx.region is not None:
             return ctx.region.call(ctx, callee, args, kwargs, node)
-        if getattr(cast("Any", callee), "__name__", "") in _ON_HOST and ctx.launches_regions:
+        if getattr(cast("Any", callee), "__name__", "") in _ON_HOST and (
+            ctx.launches_regions or is_op
+        ):
             from pypto._src.frontend.syntax.host_ops import meant
 
             callee, args, kwargs = meant(callee, args, kwargs)
+            if "init_value" in kwargs:
+                from pypto._src.frontend.regions.filled_tensors import filled
+
+                shape, dtype = args
+                return filled(ctx, shape, dtype, kwargs["init_value"], ctx.span(node))
         return op_call(ctx, callee, args, kwargs, node)
     return _other_call(ctx, callee, args, kwargs, node)
 

@@ -21,8 +21,10 @@ def meant(callee: Any, args: list[Any], kwargs: dict[str, Any]) -> _Call:
     if name in ("create", "create_tensor"):
         names = ("shape", "dtype", "layout", "manual_dep", "init_value")
         given = {**dict(zip(names, args, strict=False)), **kwargs}
-        if given.get("init_value") is None and given.keys() <= set(names):
-            return tensor.create, [given["shape"], given["dtype"]], {}
+        if {"shape", "dtype"} <= given.keys() <= set(names):
+            init = given.get("init_value")
+            words = {} if init is None else {"init_value": init}
+            return tensor.create, [given["shape"], given["dtype"]], words
     if name == "slice" and is_tensor:
         names = ("x", "shape", "offset", "valid_shape")
         given = {**dict(zip(names, args, strict=False)), **kwargs}

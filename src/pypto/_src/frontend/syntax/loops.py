@@ -218,13 +218,37 @@ def _loop(
     finally:
         names.candidates = outside
         ctx.loops.pop()
-    names.lose(block.bound, "defined only in the loop")
+    lost = block.bound if ctx.region is None else _handed_on(ctx, node, block.bound)
+    names.lose(lost, "defined only in the loop")
     results = carried_results(ctx, node, block, iter_args, iter_names)
     for name in hidden:
         if inside[name] in names.fixed:  # a loop variable is not known after its loop
             names.lose({name: inside[name]}, "defined only in the loop")
             names.bind(name, MISSING)
     return block, results
+
+
+def _handed_on(ctx: Context, node: ast.For | ast.While, bound: dict[str, Any]) -> dict[str, Any]:
+    """Let names that a loop of a region defines, and that are read after it, begin before it.
+
+    What they begin with is no value: a loop of no iterations leaves it.
+    """
+    from pypto._src.frontend.state.live_names import live_after
+
+    assert ctx.region is not None
+    lost: dict[str, Any] = {}
+    live = live_after(ctx, node)
+    for name, var in bound.items():
+        if name not in live or not isinstance(var, Var) or var in ctx.names.fixed:
+            lost[name] = var
+            continue
+        begin = ctx.region.begin(ctx, var, node)
+        if begin is None:
+            lost[name] = var
+            continue
+        ctx.append(var, begin, ctx.span(node))
+        ctx.names.bind(name, var)
+    return lost
 
 
 def _while_values(ctx: Context, node: ast.For) -> None:

@@ -57,7 +57,14 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
     """
     kind = base.type
     assert isinstance(kind, ShapedType)
+    if ctx.launches_regions:
+        index = _element(ctx, node, kind)
+        if index is not None:
+            return ctx.element(base, index, node)
     region = _region(ctx, node, kind)
+    if isinstance(kind, TileType) and ctx.region is not None:
+        _check_constant(ctx, node, region)
+        return ctx.region.part(ctx, base, region.sizes, region.begins, node)
     if isinstance(kind, TileType):
         _check_constant(ctx, node, region)
         return op_call(ctx, memory.view, (base, region.sizes, region.begins), {}, node)
@@ -65,6 +72,19 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
         _check_constant(ctx, node, region)
         return op_call(ctx, memory.load, (base, region.begins, region.sizes), {}, node)
     return op_call(ctx, tensor.view, (base, region.sizes, region.begins), {}, node)
+
+
+def _element(ctx: Context, node: ast.Subscript, kind: ShapedType) -> list[Any] | None:
+    """Return the indices of ``x[i, j]``, None where one is a slice, or is missing."""
+    index = ctx.value(node.slice)
+    items = items_of(index) or [index]
+    if len(items) != len(kind.shape):
+        return None
+    whole = all(
+        item.__class__ is int or (isinstance(item, Expr) and isinstance(item.type, ScalarType))
+        for item in items
+    )
+    return items if whole else None
 
 
 def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> None:
@@ -81,6 +101,15 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
 
         write_item(ctx, target, base, value)
         return
+    if ctx.region is not None and isinstance(base, Expr) and isinstance(base.type, TileType):
+        region = _region(ctx, target, base.type)
+        value = ctx.region.operand(ctx, value, target)
+        if isinstance(value, Expr) and isinstance(value.type, TileType):
+            _check_fits(ctx, target, region, value, source)
+            made = ctx.region.with_part(ctx, base, value, region.begins, target)
+            assert isinstance(name, ast.Name)
+            ctx.assign(name.id, made, name, source=source)
+            return
     if not isinstance(base, Expr) or not isinstance(base.type, TensorType):
         raise _no_tensor(ctx, target, base)
     if not isinstance(name, ast.Name):
@@ -94,6 +123,9 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
     kind = value.type if isinstance(value, Expr) else None
     if isinstance(value, Expr) and isinstance(kind, ShapedType):
         _check_fits(ctx, target, region, value, source)
+    if ctx.region is not None and isinstance(kind, TensorType):
+        value = ctx.region.operand(ctx, value, target)
+        kind = value.type
     if isinstance(kind, TileType):
         args = (value, region.begins, region.sizes, base)
         try:

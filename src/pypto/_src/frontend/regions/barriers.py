@@ -1,0 +1,99 @@
+"""Barriers of a launch, ``pl.system.syncall()``: all blocks come to it before one goes on.
+
+A launch with barriers is several launches, one after the other. What a block knows on both sides
+of a barrier are numbers, which each launch computes anew; everything else goes through memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import TypeAlias
+
+from pypto._src.diagnostics import Label
+from pypto._src.errors import ParserTypeError
+from pypto._src.frontend import region_markers
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.state.live_names import read_names
+
+Launch: TypeAlias = "ast.With | ast.For"
+
+
+def phases(ctx: Context, node: Launch) -> list[Launch]:
+    """Return the launch as one launch for each stretch between barriers.
+
+    Raises:
+        ParserTypeError: a barrier is inside a loop or branch, or a value would cross it.
+    """
+    parts: list[list[ast.stmt]] = [[]]
+    for stmt in node.body:
+        if _is_barrier(ctx, stmt):
+            parts.append([])
+            continue
+        inner = next((n for n in ast.walk(stmt) if _is_barrier(ctx, n)), None)
+        if inner is not None:
+            raise ParserTypeError(
+                "a barrier stands among the first statements of a launch, not in a loop or branch",
+                ctx.span(inner),
+                hint="move it behind the loop, or write a launch for each part",
+                slug="barrier",
+                related=(Label(ctx.span(node), "the launch"),),
+            )
+        parts[-1].append(stmt)
+    if len(parts) == 1:
+        return [node]
+    made: list[Launch] = []
+    before: list[ast.stmt] = []
+    for part in parts:
+        kept = _numbers(ctx, before, part)
+        if part:
+            phase = copy.copy(node)
+            phase.body = [*kept, *part]
+            made.append(phase)
+        before += part
+    return made
+
+
+def _is_barrier(ctx: Context, node: ast.AST) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and ctx.peek(call.func) is region_markers.syncall
+
+
+_OF_NUMBERS = frozenset({"get_block_idx", "get_block_num", "min", "max", "cast", "dim"})
+
+
+def _is_number(ctx: Context, stmt: ast.stmt) -> bool:
+    """True for an assignment that gives one name a number, whatever memory holds."""
+    if not isinstance(stmt, ast.Assign) or not isinstance(stmt.targets[0], ast.Name):
+        return False
+    for node in ast.walk(stmt.value):
+        if isinstance(node, ast.Subscript):
+            return False
+        if isinstance(node, ast.Call):
+            callee = ctx.peek(node.func)
+            if getattr(callee, "__name__", "") not in _OF_NUMBERS:
+                return False
+    return True
+
+
+def _numbers(ctx: Context, before: list[ast.stmt], part: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements before a barrier that compute what is read after it."""
+    wanted = read_names(part)
+    kept: list[ast.stmt] = []
+    for stmt in reversed(before):
+        assigned = {
+            n.id for n in ast.walk(stmt) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        if wanted.isdisjoint(assigned):
+            continue
+        if not _is_number(ctx, stmt):
+            name = sorted(wanted & assigned)[0]
+            raise ParserTypeError(
+                f"{name!r} crosses a barrier, and is no number that can be computed again",
+                ctx.span(stmt),
+                hint="store it in a tensor before the barrier, and read it from there",
+                slug="barrier",
+            )
+        kept.insert(0, stmt)
+        wanted = (wanted - assigned) | read_names([stmt])
+    return kept

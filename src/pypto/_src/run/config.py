@@ -1,0 +1,74 @@
+"""How a kernel is compiled and run: `RunConfig`, which calls of ``@pl.jit`` kernels take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pypto._src.errors import CallError
+
+HERE: Final = frozenset({"a2a3sim", "a5sim"})
+"""Platforms that stand for this machine."""
+
+DEVICES: Final = {"a2a3": "an Ascend 910B", "a5": "an Ascend 950"}
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """The platform, and what else a run may be told; this machine is ``a2a3sim``.
+
+    Fields that steer a device's runtime, or its diagnostics, are kept and change nothing here.
+    """
+
+    platform: str = "a2a3sim"
+    device_id: int = 0
+    rtol: float = 1e-5
+    atol: float = 1e-5
+    strategy: Any = None
+    backend_type: Any = None
+    dump_passes: bool = False
+    dump_ptoas_passes: bool = False
+    save_kernels: bool = False
+    save_kernels_dir: str | None = None
+    codegen_only: bool = False
+    distributed_config: Any = None
+    analyze_auto_scopes_for_deps: bool = False
+    enable_chip_swimlane: int = 0
+    enable_dump_args: int = 0
+    enable_pmu: int = 0
+    enable_dep_gen: bool = False
+    enable_scope_stats: bool = False
+    compile_profiling: bool = False
+    diagnostic_phase: Any = None
+    disabled_diagnostics: Any = None
+    golden_data_dir: str | None = None
+    aicpu_thread_num: int | None = None
+    ring_task_window: int | None = None
+    ring_heap: int | None = None
+    ring_dep_pool: int | None = None
+    memory_planner: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the name of the platform.
+
+        Raises:
+            ValueError: there is no such platform.
+        """
+        if self.platform not in HERE and self.platform not in DEVICES:
+            names = ", ".join(sorted((*HERE, *DEVICES)))
+            raise ValueError(f"there is no platform {self.platform!r}; there are {names}")
+
+
+def check_runs_here(config: RunConfig) -> None:
+    """Refuse to run on a device, which needs what is not part of this package.
+
+    Raises:
+        CallError: the platform is a device.
+    """
+    device = DEVICES.get(config.platform)
+    if device is not None:
+        raise CallError(
+            f"the platform {config.platform} is {device}, with its driver and toolchain",
+            hint=f'pass RunConfig(platform="{config.platform}sim"), which is this machine',
+            slug="platform",
+        )
