@@ -331,7 +331,7 @@ def launch(x: pl.Tensor[[8, 16], pl.FP32], y: pl.Out[pl.Tensor[[8, 16], pl.FP32]
 
 def outside(tmp_path: Path) -> Any:
     """Return the module that `OUTSIDE` is."""
-    path = tmp_path / "jit/captures.py"
+    path = tmp_path / "captures.py"
     path.write_text(OUTSIDE)
     module = types.ModuleType("outside")
     exec(compile(OUTSIDE, str(path), "exec"), vars(module))

@@ -303,11 +303,12 @@ class _Version:
     def with_outputs(self, args: Sequence[Any]) -> Sequence[Any]:
         """Return arguments with new arrays for the outputs, if just these are left out.
 
-        Raises:
-            CallError: the size of an output is known by its array alone.
+        An output whose size its array alone tells cannot be left out.
         """
         outputs = [p for p in self.parameters if isinstance(p, _Array) and p.is_out]
-        if not outputs or len(args) != len(self.parameters) - len(outputs):
+        required = [p for p in self.parameters if p.default is _NONE]
+        is_short = len(args) < len(required) == len(self.parameters)
+        if not outputs or not is_short or len(args) != len(self.parameters) - len(outputs):
             return args
         given = iter(args)
         found: list[Any] = []
@@ -318,10 +319,7 @@ class _Version:
             kind = parameter.kind
             shape = None if kind is None or not parameter.is_fixed else static_shape(kind)
             if kind is None or shape is None:
-                raise self.refusal(
-                    f"argument {parameter.name!r} is missing, and nothing else tells its size",
-                    "argument-count",
-                )
+                return args
             found.append(np.zeros(shape, kind.dtype.numpy))
         return found
 
