@@ -8,7 +8,7 @@ holds; says nothing of tiles or tensors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from pypto._src.analysis.affine import Affine, Integers, combine, trip_count
@@ -187,9 +187,3 @@ class FirstIterations:
                 else:
                     return False
         return found
-
-
-def inner_block(point: ProgramPoint, block: Block) -> Block | None:
-    """Return the block of ``point`` that is or encloses ``block``, None if there is none."""
-    found: Sequence[Block] = [b for b in point.blocks if b.begin <= block.begin < b.end]
-    return found[0] if found else None

@@ -24,7 +24,7 @@ from pypto._src.ir.exprs import (
     Var,
     binary,
 )
-from pypto._src.ir.types import TupleType, scalar_type
+from pypto._src.ir.types import scalar_type
 
 if TYPE_CHECKING:
     from pypto._src.ir.static_names import Integer, Number
@@ -101,10 +101,6 @@ class Tuple:
     if TYPE_CHECKING:
 
         def __getitem__(self, index: int) -> Any: ...
-
-    def ir_types(self) -> TupleType:
-        """Return the type if all parts are types of the IR already."""
-        return TupleType(self.types)
 
 
 @overload

@@ -90,7 +90,6 @@ class StrictPlan(Plan):
 
     def __init__(self, function: Function, evaluator: StrictEvaluator) -> None:
         self.strict = evaluator
-        self.core_slot = -1
         super().__init__(function, evaluator)
 
     def call(self, args: Sequence[Any]) -> Any:

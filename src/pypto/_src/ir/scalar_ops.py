@@ -484,8 +484,6 @@ ROWS: Final = (
     ScalarOp(Cast, "CAST"),
 )
 
-BY_NODE: Final[dict[type, ScalarOp]] = {row.node: row for row in ROWS}
-
 
 def _binary(rows: Iterable[ScalarOp] = ROWS) -> dict[type[BinaryExpr], ScalarOp]:
     return {row.node: row for row in rows if issubclass(row.node, BinaryExpr)}

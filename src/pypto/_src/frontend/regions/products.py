@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.errors import ParserTypeError
-from pypto._src.frontend.state.context import Context, Loaded
+from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe, spell_dims
+from pypto._src.frontend.state.region import Loaded
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType, TileType, same_dims, static_shape, valid_part

@@ -20,9 +20,10 @@ from pypto._src.frontend.regions import ops
 from pypto._src.frontend.regions.barriers import phases
 from pypto._src.frontend.regions.tasks import TASK, check_deps
 from pypto._src.frontend.source.python_names import MISSING
-from pypto._src.frontend.state.context import Context, Region, body_of, refuse_keyword_twice
+from pypto._src.frontend.state.context import Context, body_of, refuse_keyword_twice
 from pypto._src.frontend.state.live_names import live_after
 from pypto._src.frontend.state.messages import nearest
+from pypto._src.frontend.state.region import Region
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.frontend.syntax.inline import InlineFunction

@@ -11,7 +11,7 @@ import re
 from ast import Attribute, Name
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from pypto._src.diagnostics import Label, Span, line_at
 from pypto._src.dtypes import DataType, bounds
@@ -33,14 +33,16 @@ from pypto._src.frontend.state.scalar_promotion import number
 from pypto._src.frontend.state.scope import BROKEN, Cascade, Names, reassigned
 from pypto._src.frontend.state.signatures import Callee, Swapped
 from pypto._src.ir.array_types import MemRef, TensorType, TileType
-from pypto._src.ir.enums import FunctionType, PipeType
+from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import Call, Expr, MakeTuple, Var
 from pypto._src.ir.opdef import OpDef, op_of
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Stmt, checked_assign, seq
 from pypto._src.ir.types import ScalarType, Type
 from pypto._src.ops import tensor
 from pypto._src.ops.unified import unified
-from pypto._src.records import NamedTuple
+
+if TYPE_CHECKING:
+    from pypto._src.frontend.state.region import Region
 
 TERMINATORS: Final = frozenset({ast.Return, ast.Break, ast.Continue})
 
@@ -93,68 +95,6 @@ class Forms(dict[type, Form]):
             return self.unsupported
         self[key] = form = load()
         return form
-
-
-class Loaded(NamedTuple):
-    """A variable that a load was assigned to last: where, and whether nothing else ever is."""
-
-    call: Call
-    block: list[Stmt]
-    stmt: Stmt
-    is_only: bool
-    parts: dict[tuple[int, int, int], Var]
-    """What of it was loaded for products: variables by dimension, begin and size."""
-
-
-class Region:
-    """Statements that run on one core, inside a host function, while they are parsed."""
-
-    __slots__ = (
-        "before",
-        "begin",
-        "block_index",
-        "call",
-        "level",
-        "loads",
-        "may_carry",
-        "name",
-        "operand",
-        "part",
-        "results",
-        "shadowed",
-        "span",
-        "with_part",
-    )
-
-    def __init__(
-        self,
-        call: Callable[..., Any],
-        on_tiles: Sequence[Callable[..., Any]],
-        level: int,
-        name: str,
-        block_index: Var | None,
-        span: Span,
-        *,
-        may_carry: bool,
-    ) -> None:
-        self.call = call  # what makes the calls of ops in it
-        # What makes loads, parts of tiles, tiles with another part, and values that are none.
-        self.operand, self.part, self.with_part, self.begin = on_tiles
-        self.level = level  # of the names around it
-        self.name = name
-        self.block_index = block_index  # which block of a launch runs it
-        self.span = span
-        self.may_carry = may_carry  # True if its one statement may be the region proper
-        self.shadowed: dict[str, Var] = {}  # tensors outside whose names are of tiles inside
-        self.results: dict[str, Var] = {}  # the tensors that tiles read later are stored in
-        self.before: list[Stmt] = []  # what has to stand before the region: tensors that it needs
-        self.loads: dict[Var, Loaded] = {}  # variables that are a part of a tensor
-
-    def shadow(self, name: str, level: int, outside: Var) -> bool:
-        """Let a tile have the name of a tensor outside; False if the name is the region's own."""
-        if level <= self.level:
-            self.shadowed[name] = outside
-        return level <= self.level
 
 
 class Context:
@@ -596,7 +536,8 @@ class Context:
         stmt = checked_assign(var, value, self.span(node, source))
         self.block.append(stmt)
         if self.region is not None and kind.__class__ is TileType:
-            self._note_load(var, value, stmt)
+            is_only = self.assigned.get(var.name, 0) == 1
+            self.region.note_load(var, value, stmt, self.block, is_only=is_only)
         return var
 
     def _written_view(self, name: str, value: Expr) -> Var | None:
@@ -618,17 +559,6 @@ class Context:
         if op is None or len(op.writes) != 1:
             return None
         return old if value.args[min(op.writes)] is old else None
-
-    def _note_load(self, var: Var, value: Expr, stmt: Stmt) -> None:
-        """Note a variable that is what a load has read, or is so no longer."""
-        assert self.region is not None
-        op = value.op if isinstance(value, Call) else None
-        if isinstance(op, OpDef) and op.pipe_of(cast("Call", value)) is PipeType.MTE2:
-            is_only = self.assigned.get(var.name, 0) == 1
-            loaded = Loaded(cast("Call", value), self.block, stmt, is_only, {})
-            self.region.loads[var] = loaded
-        else:
-            self.region.loads.pop(var, None)
 
     def append(self, var: Var, value: Expr, span: Span) -> None:
         """Append ``var = value``."""

@@ -247,7 +247,7 @@ def aligned_shape(member: Member) -> tuple[Expr, ...]:
 class Group:
     """Tensor ops that are done tile by tile together."""
 
-    def __init__(self, target: Target = A2A3) -> None:
+    def __init__(self) -> None:
         self.members: list[Member] = []
         self.sinks: list[Sink] = []
         self.space: tuple[Expr, ...] = ()
@@ -255,7 +255,6 @@ class Group:
         self.reduced: set[int] = set()  # dimensions, from the end, that reductions run along
         self.inputs: dict[Var, None] = {}  # tensors in memory that members read
         self.exact = False  # tiles must not overlap: a tensor is read and written
-        self._memory = target.memories[MemorySpace.Vec].usable_bytes
 
     def joined(self, shapes: Sequence[Sequence[Expr]]) -> tuple[Expr, ...] | None:
         """Return the space with tensors of ``shapes`` in it, None if they do not fit together."""

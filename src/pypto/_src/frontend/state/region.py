@@ -1,0 +1,85 @@
+"""What is known of a region while it is parsed: what stands before it, what it loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from pypto._src.diagnostics import Span
+from pypto._src.ir.enums import PipeType
+from pypto._src.ir.exprs import Call, Expr, Var
+from pypto._src.ir.opdef import OpDef
+from pypto._src.ir.stmts import Stmt
+from pypto._src.records import NamedTuple
+
+
+class Loaded(NamedTuple):
+    """A variable that a load was assigned to last: where, and whether nothing else ever is."""
+
+    call: Call
+    block: list[Stmt]
+    stmt: Stmt
+    is_only: bool
+    parts: dict[tuple[int, int, int], Var]
+    """What of it was loaded for products: variables by dimension, begin and size."""
+
+
+class Region:
+    """Statements that run on one core, inside a host function, while they are parsed."""
+
+    __slots__ = (
+        "before",
+        "begin",
+        "block_index",
+        "call",
+        "level",
+        "loads",
+        "may_carry",
+        "name",
+        "operand",
+        "part",
+        "results",
+        "shadowed",
+        "span",
+        "with_part",
+    )
+
+    def __init__(
+        self,
+        call: Callable[..., Any],
+        on_tiles: Sequence[Callable[..., Any]],
+        level: int,
+        name: str,
+        block_index: Var | None,
+        span: Span,
+        *,
+        may_carry: bool,
+    ) -> None:
+        self.call = call  # what makes the calls of ops in it
+        # What makes loads, parts of tiles, tiles with another part, and values that are none.
+        self.operand, self.part, self.with_part, self.begin = on_tiles
+        self.level = level  # of the names around it
+        self.name = name
+        self.block_index = block_index  # which block of a launch runs it
+        self.span = span
+        self.may_carry = may_carry  # True if its one statement may be the region proper
+        self.shadowed: dict[str, Var] = {}  # tensors outside whose names are of tiles inside
+        self.results: dict[str, Var] = {}  # the tensors that tiles read later are stored in
+        self.before: list[Stmt] = []  # what has to stand before the region: tensors that it needs
+        self.loads: dict[Var, Loaded] = {}  # variables that are a part of a tensor
+
+    def shadow(self, name: str, level: int, outside: Var) -> bool:
+        """Let a tile have the name of a tensor outside; False if the name is the region's own."""
+        if level <= self.level:
+            self.shadowed[name] = outside
+        return level <= self.level
+
+    def note_load(
+        self, var: Var, value: Expr, stmt: Stmt, block: list[Stmt], *, is_only: bool
+    ) -> None:
+        """Note whether ``var`` is what a load has read; ``is_only`` if it is so wherever it is."""
+        op = value.op if isinstance(value, Call) else None
+        if isinstance(op, OpDef) and op.pipe_of(cast("Call", value)) is PipeType.MTE2:
+            self.loads[var] = Loaded(cast("Call", value), block, stmt, is_only, {})
+        else:
+            self.loads.pop(var, None)
