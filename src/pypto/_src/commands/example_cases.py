@@ -72,7 +72,7 @@ class Report(NamedTuple):
 
 def examples_directory() -> Path | None:
     """Return where the examples lie: in the checkout, else in the installed package."""
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     checkout = package.parents[1]
     candidates = [package / "examples"]
     if (checkout / "pyproject.toml").is_file():
