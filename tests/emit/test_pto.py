@@ -735,18 +735,35 @@ def index_args(*names: str) -> list[IterArg]:
 
 def test_loops_carry_scalars() -> None:
     """A loop's iter_args and results are the carried scalars, with index for INT64."""
-    total, factor = IterArg("a", scalar_type(INDEX), 0), IterArg("b", scalar_type(D.FP16), N_HALF)
+    total, factor = IterArg("a", scalar_type(INDEX), 0), IterArg("b", scalar_type(D.FP32), HALF)
     assert loop([total, factor], lambda i: [total + i, factor * factor]) == [
         "%1, %2 = scf.for %3 = %c0 to %c8 step %c1 iter_args(%4 = %c0, %5 = %cst) "
-        "-> (index, f16) {",
+        "-> (index, f32) {",
         "  %6 = arith.addi %4, %3 : index",
-        "  %7 = arith.mulf %5, %5 : f16",
-        "  scf.yield %6, %7 : index, f16",
+        "  %7 = arith.mulf %5, %5 : f32",
+        "  scf.yield %6, %7 : index, f32",
         "}",
     ]
 
 
-N_HALF = ConstFloat(0.5, D.FP16)
+HALF = ConstFloat(0.5, D.FP32)
+
+
+@pytest.mark.parametrize("dtype", [D.FP16, D.BF16])
+def test_loops_carry_short_floats_as_f32(dtype: DataType) -> None:
+    """The assembler refuses loops and branches with results of 16 bits."""
+    factor = IterArg("b", scalar_type(dtype), ConstFloat(0.5, dtype))
+    short = {D.FP16: "f16", D.BF16: "bf16"}[dtype]
+    assert loop([factor], lambda i: [factor * factor]) == [
+        f"%1 = arith.extf %cst : {short} to f32",
+        "%2 = scf.for %3 = %c0 to %c8 step %c1 iter_args(%4 = %1) -> (f32) {",
+        f"  %5 = arith.truncf %4 : f32 to {short}",
+        f"  %6 = arith.mulf %5, %5 : {short}",
+        f"  %7 = arith.extf %6 : {short} to f32",
+        "  scf.yield %7 : f32",
+        "}",
+        f"%8 = arith.truncf %2 : f32 to {short}",
+    ]
 
 
 def test_a_swap_in_a_loop_is_copied() -> None:

@@ -254,25 +254,27 @@ def test_a_part_at_run_time_is_chosen_at_level_2() -> None:
 
 
 def test_a_part_of_a_row_is_chosen_by_blocks() -> None:
-    """A part of one row begins at a multiple of 32 bytes, so the tile is taken as such rows."""
+    """A part of one row begins at a multiple of 32 bytes."""
     lines = body_of(part(LEVEL2, rows=1, columns=32, shape=[1, 16], offset="[0, n]"))
     assert lines[:6] == [
         "%5 = pto.alloc_tile : f32[1,16]",
         "%6 = arith.divsi %1, %c8 : index",
-        "%7 = pto.treshape %0 : f32[1,32] -> f32[4,8]",
-        "%8 = pto.treshape %5 : f32[1,16] -> f32[2,8]",
-        "%9 = arith.cmpi slt, %6, %c1 : index",
-        "scf.if %9 {",
+        "%7 = arith.cmpi slt, %6, %c1 : index",
+        "scf.if %7 {",
+        "  %8 = pto.subset %0[%c0, %c0] sizes [1, 16] : f32[1,32]",
+        "  pto.tmov ins(%8 : f32[1,16]) outs(%5 : f32[1,16])",
     ]
     assert sum("pto.tmov" in line for line in lines) == 3
 
 
 def test_parts_of_elements_that_no_move_takes() -> None:
-    """Unsigned elements of 64 bits are moved as signed ones."""
+    """Unsigned elements of 64 bits are moved as signed ones: what is cut is no reshape."""
     lines = body_of(part(LEVEL2, dtype="UINT64"))
-    assert lines[1:3] == [
-        "%6 = pto.treshape %0 : ui64[4,16] -> i64[4,16]",
-        "%7 = pto.treshape %5 : ui64[2,16] -> i64[2,16]",
+    assert lines[3:7] == [
+        "  %7 = pto.subset %0[%c0, %c0] sizes [2, 16] : ui64[4,16]",
+        "  %8 = pto.treshape %7 : ui64[2,16] -> i64[2,16]",
+        "  %9 = pto.treshape %5 : ui64[2,16] -> i64[2,16]",
+        "  pto.tmov ins(%8 : i64[2,16]) outs(%9 : i64[2,16])",
     ]
 
 

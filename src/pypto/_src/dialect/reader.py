@@ -166,7 +166,12 @@ class PtoParser(Parser):
     ) -> builtin.IntegerAttr | builtin.FloatAttr | None:
         """Parse a number; one without a point is no float, as in ``1 : f32``."""
         place = self._current_token.span
-        number = super().parse_optional_builtin_int_or_float_attr()
+        try:
+            number = super().parse_optional_builtin_int_or_float_attr()
+        except OverflowError:
+            self.raise_error(f"{place.text} is beyond the numbers of its type", place)
+        if isinstance(number, builtin.FloatAttr) and math.isinf(number.value.data):
+            self._check_finite(place)
         read = self.lexer.input.content[place.start : self._current_token.span.start]
         self._literal = "".join(read.partition("//")[0].partition(":")[0].split())
         text = self.lexer.input.content
@@ -175,6 +180,11 @@ class PtoParser(Parser):
             if digits is not None and digits[2] not in (".", "x"):
                 self.raise_error(f"a float has a point: {digits[1]}.0", place)
         return number
+
+    def _check_finite(self, place: TextSpan) -> None:
+        """Refuse a decimal number that became an infinity, which is written by its bits."""
+        if not place.text.startswith("0x"):
+            self.raise_error(f"{place.text} is beyond the numbers of its type", place)
 
     def parse_identifier(self, context_msg: str = "") -> str:
         """Parse a name; in arith, the predicate of a comparison may stand in quotes."""

@@ -36,6 +36,7 @@ RULES: Final[Mapping[str, str]] = {
     "attribute": "an attribute has a value that the op knows",
     "bounds": "constant offsets and sizes stay inside of what they cut",
     "call": "a call fits the function that it names",
+    "carried-half": "scf.for and scf.if hand on no f16 and no bf16",
     "carried-tile": "a loop carries no tile",
     "cast": "a cast goes between types that it can go between",
     "declaration": "a function without a body is private",
@@ -54,6 +55,7 @@ RULES: Final[Mapping[str, str]] = {
     "operands": "operands are of the number and kinds that the op takes",
     "padding": "a tile that is filled says with what",
     "parameter-type": "functions take and return pointers and numbers",
+    "part-of-reshape": "a subset is not of what a treshape gives",
     "pipe": "a pipe takes part in what the op does",
     "pto-syntax": "the text is of the dialect's form, and a value is used as the type that it has",
     "rank": "views and parts have a size for each dimension, at most 5",
@@ -69,6 +71,7 @@ RULES: Final[Mapping[str, str]] = {
     "target": "the target has the op",
     "valid-operand": "valid sizes are given exactly where the type leaves them open",
     "valid-shape": "valid rows and columns of operands fit together",
+    "while-body": "an scf.while with an scf.if or scf.for is in no scf op and around no while",
     "yields": "loops and branches hand on the values that their results have",
 }
 """Every rule by its name, with what it asks for."""

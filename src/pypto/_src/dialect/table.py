@@ -121,6 +121,10 @@ def _is(*classes: type[Attribute]) -> Callable[[Attribute], bool]:
     return lambda attribute: isinstance(attribute, classes)
 
 
+_ATOMIC: Final = frozenset(map(str, map(AtomicType, ("atomic_none", "atomic_add"))))
+"""The assembler reads the others, too, and then refuses them."""
+
+
 def _is_bool(attribute: Attribute) -> bool:
     return str(attribute) in ("true", "false")
 
@@ -680,7 +684,7 @@ op(
     outs="dst:part",
     outer={
         "stPhase": _is(StPhase),
-        "atomicType": _is(AtomicType),
+        "atomicType": lambda given: str(given) in _ATOMIC,
         "reluPreMode": _is(ReluPreMode),
     },
     paired=True,

@@ -346,6 +346,8 @@ def _make_view(op: ops.MakeTensorViewOp, context: _Context) -> Broke:
     layout = op.attributes.get("layout")
     if not isinstance(layout, Layout):  # others mean nothing
         return
+    if rank == 1 and layout.data == "nz":
+        yield Broken("layout", "the layout is nz, a view of one dimension has no boxes")
     inferred = _inferred_layout(
         [constant(size) for size in op.shape], [constant(stride) for stride in op.strides]
     )
@@ -373,7 +375,9 @@ def _inferred_layout(
 def _view_dim(op: ops.GetTensorViewDimOp, context: _Context) -> Broke:
     assert isinstance(op.view.type, TensorViewType)
     dim, rank = constant(op.dim), len(op.view.type.data.dims)
-    if dim is not None and not 0 <= dim < rank:
+    if dim is None:
+        yield Broken("bounds", "the dimension is not a constant")
+    elif not 0 <= dim < rank:
         yield Broken("bounds", f"dimension {dim} of a view of {rank}")
 
 
@@ -452,6 +456,8 @@ def _set_valid_shape(op: ops.SetValidShapeOp, context: _Context) -> Broke:
 def _subset(op: ops.SubsetOp, context: _Context) -> Broke:
     if not 1 <= len(op.offsets) <= 2:
         yield Broken("rank", f"{len(op.offsets)} offsets into a tile")
+    if isinstance(op.source, OpResult) and isinstance(op.source.op, ops.ReshapeOp):
+        yield Broken("part-of-reshape", "a subset of what a treshape gives: reshape the subset")
 
 
 def _reshape(op: ops.ReshapeOp, context: _Context) -> Broke:
@@ -520,6 +526,7 @@ def _for(op: scf.ForOp, context: _Context) -> Broke:
     if not all(is_signless(bound.type) or bound.type == IndexType() for bound in op.operands[:3]):
         yield Broken("scalar-type", f"a loop over {op.lb.type}")
     yield from _carried_tiles(op.iter_args, [*op.body.block.args[1:], *op.results])
+    yield from _carried_halves(op)
 
 
 def _while(op: scf.WhileOp, context: _Context) -> Broke:
@@ -540,6 +547,32 @@ def _while(op: scf.WhileOp, context: _Context) -> Broke:
         if isinstance(parent, ops.SectionOp):
             yield Broken("section", "scf.while in a section")
         parent = parent.parent_op()
+    inside_body = list(op.after_region.walk())
+    if any(isinstance(inner, scf.IfOp | scf.ForOp) for inner in inside_body):
+        around = _scf_around(op)
+        if around is not None:
+            yield Broken("while-body", f"{_LADEN} lies inside an {around.name}")
+        elif any(isinstance(inner, scf.WhileOp) for inner in inside_body):
+            yield Broken("while-body", f"{_LADEN} contains another scf.while")
+
+
+_LADEN: Final = "an scf.while whose body has an scf.if or scf.for"
+
+
+def _scf_around(op: Operation) -> Operation | None:
+    """Return the nearest scf op that an op lies in."""
+    parent = op.parent_op()
+    while parent is not None and not parent.name.startswith("scf."):
+        parent = parent.parent_op()
+    return parent
+
+
+def _carried_halves(op: Operation) -> Broke:
+    """What scf.for and scf.if hand on has more than the bits of a half."""
+    for result in op.results:
+        if str(result.type) in ("f16", "bf16"):
+            yield Broken("carried-half", f"{op.name} hands on an {result.type}: carry it as f32")
+            return
 
 
 def _carried_tiles(initial: Sequence[SSAValue], carried: Sequence[SSAValue]) -> Broke:
@@ -564,6 +597,7 @@ def _if(op: scf.IfOp, context: _Context) -> Broke:
         last = region.blocks.last.last_op if region.blocks.last is not None else None
         if last is not None and [value.type for value in last.operands] != wanted:
             yield Broken("yields", "a branch of scf.if yields values of other types")
+    yield from _carried_halves(op)
 
 
 # --------------------------------------------------------------------------------------------

@@ -115,6 +115,10 @@ class PtoSite(Protocol):
         """
         ...
 
+    def branch(self, condition: str, line: str, other: str) -> None:
+        """Write a branch on an i1 with one line for each case."""
+        ...
+
     def part(self, row: Expr, column: Expr) -> None:
         """Let the result be the part of the first operand that begins at a row and column."""
         ...

@@ -494,11 +494,10 @@ def _sels_pto(site: PtoSite) -> None:
     mode = site.call.args[2]
     condition = site.expr(Ne(mode, _zero(mode), D.BOOL))
     moves = [
-        f"  pto.tmov ins({name} : {kind}) outs({site.dst} : {site.dst_type})"
+        f"pto.tmov ins({name} : {kind}) outs({site.dst} : {site.dst_type})"
         for name, kind in zip(site.args[:2], site.arg_types[:2], strict=True)
     ]
-    for line in (f"scf.if {condition} {{", moves[0], "} else {", moves[1], "}"):
-        site.emit(line)
+    site.branch(condition, *moves)
 
 
 def _sels_cpp(site: CppSite) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from pypto._src.dtypes import DataType
 from pypto._src.emit.column_transfers import check_column
 from pypto._src.emit.pto.kernel_state import Kernel
+from pypto._src.emit.pto.regions import Write
 from pypto._src.emit.pto.subtiles import Place, Tile
 from pypto._src.emit.pto.tensors import TensorName
 from pypto._src.emit.pto.tile_allocations import Texts, address_of, memref_of
@@ -148,10 +149,10 @@ class Calls:
             base = kernel.places.get(tile) or Place(address_of(memref_of(tile)), None)
             place = kernel.parts.begin(kind, base, row, column)
         first, second = const_value(row), const_value(column)
-        if first is not None and second is not None:
-            kernel.parts.constant(result, source, first, second)
-        elif place is not None:
+        if place is not None and (place.moved is not None or name in kernel.body.reshapes):
             kernel.parts.placed(result, place)
+        elif first is not None and second is not None:
+            kernel.parts.constant(result, source, first, second)
         else:
             kernel.parts.copied(result, source, row, column)
         return place
@@ -261,6 +262,18 @@ class Site:
         other = tile_buf_type(kind, space)
         alias = self._kernel.body.assign(f"pto.treshape {name} : {type_} -> {other}")
         return alias, other
+
+    def branch(self, condition: str, line: str, other: str) -> None:
+        """Write a branch on an i1 with one line for each case."""
+
+        def write(text: str) -> Write:
+            def emit(_inside: Sequence[str]) -> Sequence[str]:
+                self.emit(text)
+                return ()
+
+            return emit
+
+        self._kernel.regions.branch(condition, (), tuple, write(line), write(other))
 
     def part(self, row: Expr, column: Expr) -> None:
         """Let the result be the part of the first operand that begins at a row and column."""

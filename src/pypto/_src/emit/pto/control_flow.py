@@ -8,17 +8,20 @@ body.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.kernel_state import Kernel
+from pypto._src.emit.pto.regions import Carried, Range, Write
 from pypto._src.emit.pto.scalar_exprs import Scalars
 from pypto._src.emit.pto.tensors import TensorName
 from pypto._src.emit.pto.types import scalar_dtype
 from pypto._src.emit.writer import check_carried
 from pypto._src.errors import EmitError
 from pypto._src.ir.array_types import TensorType, TileType
-from pypto._src.ir.exprs import IterArg, Var, const_value
+from pypto._src.ir.exprs import Expr, IterArg, Var, const_value
 from pypto._src.ir.stmts import ForStmt, IfStmt, Stmt, WhileStmt, YieldStmt, statements, yielded
+from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import ScalarType
 
 
@@ -33,12 +36,35 @@ class Flow:
     def __init__(self, kernel: Kernel, write: Callable[[Stmt | None], None]) -> None:
         self._kernel = kernel
         self._write = write
-        self._body = kernel.body
         self._scalars = kernel.scalars
         self._tensors = kernel.tensors
+        self._regions = kernel.regions
 
-    def _types(self, variables: Sequence[Var]) -> str:
-        return ", ".join(map(self._scalars.type_of, variables))
+    # Trap: the assembler refuses scf.for and scf.if with results of f16 and bf16. They are held as
+    # f32, which has all their values.
+
+    def _carried(self, variables: Sequence[Var], inits: Sequence[str]) -> Carried:
+        return Carried([self._type(var) for var in variables], inits)
+
+    def _type(self, var: Var) -> str:
+        return "f32" if _is_short(var) else self._scalars.type_of(var)
+
+    def _held(self, var: Var, value: Expr) -> str:
+        """Return the name of a value as a loop or branch hands it to ``var``."""
+        name = self._scalars.value_for(var, value)
+        return (
+            self._scalars.convert(name, scalar_dtype(var), _held_dtype(var))
+            if _is_short(var)
+            else name
+        )
+
+    def _take(self, variables: Sequence[Var], names: Sequence[str]) -> None:
+        """Let variables be what a loop or branch hands them."""
+        for var, held in zip(variables, names, strict=True):
+            name = held
+            if _is_short(var):
+                name = self._scalars.convert(held, _held_dtype(var), scalar_dtype(var))
+            self._scalars.names[var] = name
 
     def _enter(self, iter_args: Sequence[IterArg]) -> None:
         check_carried(iter_args)
@@ -64,118 +90,122 @@ class Flow:
         carried = [a for a in stmt.iter_args if isinstance(a.type, ScalarType)]
         results = [v for v in stmt.return_vars if isinstance(v.type, ScalarType)]
         self._enter(stmt.iter_args)
-        bounds = _Bounds(self._scalars, stmt, bool(carried))
-        inits = [self._scalars.value_for(a, a.initValue) for a in carried]
-        names = [self._body.fresh() for _ in results]
-        counter = self._body.fresh()
-        inside = [self._body.fresh() for _ in carried]
-        head = f"scf.for {counter} = {bounds.low} to {bounds.high} step {bounds.step}"
-        if carried:
-            pairs = ", ".join(f"{a} = {b}" for a, b in zip(inside, inits, strict=True))
-            head = f"{', '.join(names)} = {head} iter_args({pairs}) -> ({self._types(carried)})"
-        self._body.emit(head + " {")
-        self._scalars.names.update(zip(carried, inside, strict=True))
-        with self._body.indented():
+        is_signed = bool(carried) and not self._regions.only_whiles
+        bounds = _Bounds(self._scalars, stmt, is_signed)
+        inits = [self._held(a, a.initValue) for a in carried]
+
+        def write(inside: Sequence[str]) -> list[str]:
+            *values, counter = inside
             self._scalars.begin_statement()
+            self._take(carried, values)
             self._scalars.names[stmt.loop_var] = bounds.value(counter)
             self._write(stmt.body)
-            self._yield(stmt.body, carried, inside, stmt.iter_args)
-        self._body.emit("}")
-        self._scalars.names.update(zip(results, names, strict=True))
+            return self._yielded(stmt.body, carried, values, stmt.iter_args)
+
+        names = self._regions.counted(
+            Range(bounds.low, bounds.high, bounds.step), self._carried(carried, inits), write
+        )
+        self._take(results, names)
         self._leave(stmt.iter_args, stmt)
 
-    def _yield(
+    def _yielded(
         self,
         body: Stmt | None,
         carried: Sequence[Var],
         inside: Sequence[str],
         targets: Sequence[Var],
-    ) -> None:
-        """Write the scalars of a body's yield."""
+    ) -> list[str]:
+        """Return the scalars of a body's yield."""
         self._scalars.begin_statement()
         if not carried:
-            return
+            return []
         values = [
-            self._scalars.value_for(target, self._kernel.item(value))
+            self._held(target, self._kernel.item(value))
             for target, value in zip(targets, yielded(body), strict=True)
             if isinstance(target.type, ScalarType)
         ]
-        values = self._scalars.handed_over(values, inside, carried)
-        self._body.emit(f"scf.yield {', '.join(values)} : {self._types(carried)}")
+        kinds = [(_held_dtype(var), var in self._scalars.long) for var in carried]
+        return self._scalars.handed_over(values, inside, kinds)
 
     def conditional(self, stmt: WhileStmt) -> None:
         """Write a loop that goes on as long as a condition holds."""
         carried = [a for a in stmt.iter_args if isinstance(a.type, ScalarType)]
         results = [v for v in stmt.return_vars if isinstance(v.type, ScalarType)]
         self._enter(stmt.iter_args)
-        inits = [self._scalars.value_for(a, a.initValue) for a in carried]
-        names = [self._body.fresh() for _ in results]
-        before = [self._body.fresh() for _ in carried]
-        after = [self._body.fresh() for _ in carried]
-        types = self._types(carried)
-        pairs = ", ".join(f"{a} = {b}" for a, b in zip(before, inits, strict=True))
-        self._body.emit(
-            f"{', '.join(names)} = scf.while ({pairs}) : ({types}) -> ({types}) {{"
-            if carried
-            else "scf.while : () -> () {"
-        )
-        self._scalars.names.update(zip(carried, before, strict=True))
-        with self._body.indented():
+        inits = [self._held(a, a.initValue) for a in carried]
+
+        def test(inside: Sequence[str]) -> str:
             self._scalars.begin_statement()
-            condition = self._scalars.condition(stmt.condition)
-            passed = f" {', '.join(before)} : {types}" if carried else ""
-            self._body.emit(f"scf.condition({condition}){passed}")
-        self._body.emit("} do {")
-        self._scalars.names.update(zip(carried, after, strict=True))
-        if carried:
-            arguments = (f"{n}: {self._types([a])}" for n, a in zip(after, carried, strict=True))
-            self._body.emit(f"^bb0({', '.join(arguments)}):")
-        with self._body.indented():
+            self._take(carried, inside)
+            return self._scalars.condition(stmt.condition)
+
+        def write(inside: Sequence[str]) -> list[str]:
+            self._scalars.begin_statement()
+            self._take(carried, inside)
             self._write(stmt.body)
-            self._yield(stmt.body, carried, after, stmt.iter_args)
-            if not carried:
-                self._body.emit("scf.yield")
-        self._body.emit("}")
-        self._scalars.names.update(zip(results, names, strict=True))
+            return self._yielded(stmt.body, carried, inside, stmt.iter_args)
+
+        has_whiles = any(isinstance(inner, WhileStmt) for inner in stmts_in(stmt.body))
+        names = self._regions.conditional(
+            self._carried(carried, inits), test, write, has_whiles=has_whiles
+        )
+        self._take(results, names)
         self._leave(stmt.iter_args, stmt)
 
     def branch(self, stmt: IfStmt) -> None:
         """Write a branch."""
         results = [v for v in stmt.return_vars if isinstance(v.type, ScalarType)]
         condition = self._scalars.condition(stmt.condition)
-        names = [self._body.fresh() for _ in results]
-        head = f"scf.if {condition}"
-        if results:
-            head = f"{', '.join(names)} = {head} -> ({self._types(results)})"
-        self._body.emit(head + " {")
-        tensors = self._branch(stmt.then_body, results, stmt.return_vars)
-        others = tensors
-        if results or any(not isinstance(s, YieldStmt) for s in statements(stmt.else_body)):
-            self._body.emit("} else {")
-            others = self._branch(stmt.else_body, results, stmt.return_vars)
-        elif stmt.else_body is not None:
-            others = self._tensor_yielded(stmt.else_body)
-        self._body.emit("}")
-        if tensors != others:
+        tensors: list[list[TensorName]] = []
+
+        def body(part: Stmt | None) -> Write:
+            def write(_inside: Sequence[str]) -> list[str]:
+                self._write(part)
+                values = self._yielded(part, results, [], stmt.return_vars)
+                tensors.append(self._tensor_yielded(part))
+                return values
+
+            return write
+
+        def zeros() -> list[str]:
+            return [self._scalars.zero(_held_dtype(v), v in self._scalars.long) for v in results]
+
+        has_else = bool(results) or any(
+            not isinstance(s, YieldStmt) for s in statements(stmt.else_body)
+        )
+        names = self._regions.branch(
+            condition,
+            [self._type(var) for var in results],
+            zeros,
+            body(stmt.then_body),
+            body(stmt.else_body) if has_else else None,
+        )
+        if not has_else and stmt.else_body is not None:
+            tensors.append(self._tensor_yielded(stmt.else_body))
+        if tensors[0] != tensors[-1]:
             raise _several_tensors("the branches hand on")
-        self._scalars.names.update(zip(results, names, strict=True))
-        merged = iter(tensors)
+        self._take(results, names)
+        merged = iter(tensors[0])
         for var in stmt.return_vars:
             if isinstance(var.type, TensorType):
                 self._tensors.names[var] = next(merged)
             elif isinstance(var.type, TileType):
                 self._kernel.own_buffer(var)
 
-    def _branch(
-        self, body: Stmt | None, results: Sequence[Var], targets: Sequence[Var]
-    ) -> list[TensorName]:
-        with self._body.indented():
-            self._write(body)
-            self._yield(body, results, [], targets)
-        return self._tensor_yielded(body)
-
     def _tensor_yielded(self, body: Stmt | None) -> list[TensorName]:
         return [self._tensors.of(v) for v in yielded(body) if isinstance(v.type, TensorType)]
+
+
+def _is_short(var: Var) -> bool:
+    return scalar_dtype(var) in _SHORT
+
+
+def _held_dtype(var: Var) -> DataType:
+    """Return the type in which loops and branches hold a variable."""
+    return DataType.FP32 if _is_short(var) else scalar_dtype(var)
+
+
+_SHORT: Final = frozenset({DataType.FP16, DataType.BF16})
 
 
 class _Bounds:

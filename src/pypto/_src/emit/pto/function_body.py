@@ -89,6 +89,7 @@ class Body:
         self.place = UNKNOWN_SPAN  # of what is emitted now
         self.constants: dict[str, str] = {}  # right side of `=` to name, in order of first use
         self.sections: dict[str, Lines] = {}
+        self.reshapes: set[str] = set()  # values that a treshape gives
         self._indent = "    "
         self._lines = Lines()
         self._names = 0
@@ -122,6 +123,8 @@ class Body:
 
     def emit(self, text: str) -> None:
         """Append one operation; lines of ``text`` after the first keep their own alignment."""
+        if " = pto.treshape " in text:
+            self.reshapes.add(text.partition(" ")[0])
         if self._comment is not None:
             self._flush_comment()
         if self.locations and not text.endswith("{") and not text.startswith(_OPEN):

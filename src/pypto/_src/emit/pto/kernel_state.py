@@ -11,6 +11,7 @@ from typing import Any
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.function_body import Body
 from pypto._src.emit.pto.int64 import long_variables
+from pypto._src.emit.pto.regions import Regions
 from pypto._src.emit.pto.scalar_exprs import Scalars
 from pypto._src.emit.pto.subtiles import Parts, Place
 from pypto._src.emit.pto.tensors import Tensors
@@ -42,7 +43,8 @@ class Kernel:
         self.body.place = function.span
         self.scalars = Scalars(self.body, long_variables(function))
         self.tensors = Tensors(self.body, self.scalars)
-        self.parts = Parts(self.body, self.scalars)
+        self.regions = Regions(self.body)
+        self.parts = Parts(self.body, self.scalars, self.regions)
         self.buffers = Buffers(function, placed=placed)
         # The document numbers allocations before views.
         self.buffer_names: dict[Key, str] = {key: self.body.fresh() for key, _ in self.buffers}

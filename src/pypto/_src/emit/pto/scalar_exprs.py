@@ -227,6 +227,12 @@ class Scalars:
             raise EmitError(f"{var.name!r} has no value here", var.span, slug="emit-undefined")
         return name
 
+    def zero(self, dtype: DataType, long: bool) -> str:
+        """Return the name of a zero; an INT64 is i64 if ``long``."""
+        if dtype is DataType.BOOL:
+            return self.body.boolean(False)
+        return self._integer(0, dtype, long)
+
     def _integer(self, value: int, dtype: DataType, long: bool = False) -> str:
         if dtype.is_float():
             return self.body.real(float(value), dtype)
@@ -570,20 +576,20 @@ class Scalars:
     # ---------------------------------------------------------------------------------------
 
     def handed_over(
-        self, values: Sequence[str], carried: Sequence[str], variables: Sequence[Var]
+        self, values: Sequence[str], carried: Sequence[str], kinds: Sequence[tuple[DataType, bool]]
     ) -> list[str]:
         """Return what a loop body yields so that all values change at the same time.
 
         Trap: the C++ assigns the carried variables one after the other. A value that is itself an
-        earlier carried variable (a swap) would be read after it has changed, so it is copied.
+        earlier carried variable (a swap) would be read after it has changed, so it is copied. A
+        kind is the type of a value, and whether an INT64 is i64.
         """
         position = {name: index for index, name in enumerate(carried)}
         out: list[str] = []
-        for index, (name, var) in enumerate(zip(values, variables, strict=True)):
+        for index, (name, kind) in enumerate(zip(values, kinds, strict=True)):
             earlier = position.get(name, index)
             changed = earlier < index and values[earlier] != name
-            copy = self._copy(name, scalar_dtype(var), var in self.long) if changed else name
-            out.append(copy)
+            out.append(self._copy(name, *kind) if changed else name)
         return out
 
     def _copy(self, name: str, dtype: DataType, long: bool) -> str:

@@ -8,11 +8,12 @@ by halving; nobody writes to a part, so the copy is as good.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from pypto._src.dtypes import DataType
 from pypto._src.emit.pto.function_body import Body
+from pypto._src.emit.pto.regions import Regions, Write
 from pypto._src.emit.pto.scalar_exprs import Scalars
 from pypto._src.emit.pto.types import declared_shape, rows_and_columns, tile_buf_type
 from pypto._src.errors import EmitError
@@ -44,29 +45,60 @@ class Place(NamedTuple):
 class Parts:
     """Writes parts of tiles in vector memory."""
 
-    def __init__(self, body: Body, scalars: Scalars) -> None:
+    def __init__(self, body: Body, scalars: Scalars, regions: Regions) -> None:
         self.body = body
         self.scalars = scalars
+        self.regions = regions
 
     def constant(self, result: Tile, source: Tile, row: int, column: int) -> None:
         """Write the part of a tile that begins at a constant place."""
+        source = self._allocated(source)
+        self.body.emit(f"{result.name} = {self._cut(source, result, row, column)}")
+
+    def _cut(self, source: Tile, result: Tile, row: int, column: int) -> str:
+        """Return the operation whose value is a part at a constant place."""
         rows, columns = declared_shape(result.kind, MemorySpace.Vec)
         place = f"{self.body.index(row)}, {self.body.index(column)}"
         part = f"pto.subset {source.name}[{place}] sizes [{rows}, {columns}] : {source.type}"
         if not (is_padded(source.kind) or is_padded(result.kind)):
-            self.body.emit(f"{result.name} = {part}")
-            return
+            return part
         # A subset is valid throughout.
         whole = tile_buf_type(TileType([rows, columns], result.kind.dtype), MemorySpace.Vec)
-        name = self.body.assign(part)
-        self.body.emit(f"{result.name} = pto.treshape {name} : {whole} -> {result.type}")
+        return f"pto.treshape {self.body.assign(part)} : {whole} -> {result.type}"
+
+    def _allocated(self, tile: Tile) -> Tile:
+        """Return a tile that may be cut.
+
+        Trap: the assembler refuses a subset of what a treshape gives, so that is copied first.
+        """
+        if tile.name not in self.body.reshapes:
+            return tile
+        type_ = tile_buf_type(tile.kind, MemorySpace.Vec)
+        copy = Tile(self.body.assign(f"pto.alloc_tile : {type_}"), type_, tile.kind)
+        self._move(tile, copy)
+        return copy
+
+    def _move(self, source: Tile, target: Tile) -> None:
+        source, target = self._movable(source), self._movable(target)
+        self.body.op(
+            f"pto.tmov ins({source.name} : {source.type}) outs({target.name} : {target.type})"
+        )
+
+    def _movable(self, tile: Tile) -> Tile:
+        """Return a tile; elements that no move takes as those of equal size."""
+        if tile.kind.dtype is not DataType.UINT64:
+            return tile
+        kind = TileType(rows_and_columns(tile.kind), DataType.INT64)
+        type_ = tile_buf_type(kind, MemorySpace.Vec)
+        name = self.body.assign(f"pto.treshape {tile.name} : {tile.type} -> {type_}")
+        return Tile(name, type_, kind)
 
     def placed(self, result: Tile, begin: Place) -> None:
-        """Write an allocation for ``result`` at an address known at run time."""
-        assert begin.moved is not None
-        wide = self.body.assign(f"arith.index_cast {begin.moved} : index to i64")
-        base = self.body.integer(begin.constant, "i64")
-        address = self.body.assign(f"arith.addi {base}, {wide} : i64")
+        """Write an allocation for ``result`` at its address."""
+        address = self.body.integer(begin.constant, "i64")
+        if begin.moved is not None:
+            wide = self.body.assign(f"arith.index_cast {begin.moved} : index to i64")
+            address = self.body.assign(f"arith.addi {address}, {wide} : i64")
         self.body.emit(f"{result.name} = pto.alloc_tile addr = {address} : {result.type}")
 
     def begin(self, source: TileType, base: Place, row: Expr, column: Expr) -> Place:
@@ -90,17 +122,20 @@ class Parts:
             EmitError: there are too many places to choose from.
         """
         self.body.emit(f"{result.name} = pto.alloc_tile : {result.type}")
-        rows, columns = rows_and_columns(source.kind)
-        count, width = rows_and_columns(result.kind)
+        source = self._allocated(source)
+        rows, columns = declared_shape(source.kind, MemorySpace.Vec)
+        count, width = declared_shape(result.kind, MemorySpace.Vec)
+        unit = BLOCK_BYTES // source.kind.dtype.bytes
+        in_row = 1  # places in one row
         if width == columns:
-            unit, place = columns, self.scalars.index(row)
-        else:
-            # Part of one row: the tile as rows of one block each.
-            unit = BLOCK_BYTES // source.kind.dtype.bytes
-            begin = self.scalars.sum_of_products([(row, columns), (column, 1)])
-            place = self.body.assign(f"arith.divsi {begin}, {self.body.index(unit)} : index")
-            rows, count = rows * columns // unit, count * width // unit
-        places = rows - count + 1
+            place = self.scalars.index(row)
+        else:  # part of one row, which begins with a block
+            in_row = (columns - width) // unit + 1
+            block = self.body.assign(
+                f"arith.divsi {self.scalars.index(column)}, {self.body.index(unit)} : index"
+            )
+            place = self.scalars.sum_of_products([(row, in_row), (block, 1)])
+        places = (rows - count + 1) * in_row
         if places > MOST_PLACES:
             raise EmitError(
                 f"a part may begin at {places} places of its tile, the PTO dialect chooses from "
@@ -108,26 +143,12 @@ class Parts:
                 hint="ir.compile(program, strategy=ir.OptimizationStrategy.Default)",
                 slug="emit-op",
             )
-        whole, part = self._as(source, rows, unit), self._as(result, count, unit)
 
         def copy(index: int) -> None:
-            inner = self.body.assign(
-                f"pto.subset {whole.name}[{self.body.index(index)}, {self.body.index(0)}] "
-                f"sizes [{count}, {unit}] : {whole.type}"
-            )
-            self.body.op(f"pto.tmov ins({inner} : {part.type}) outs({part.name} : {part.type})")
+            line = self._cut(source, result, index // in_row, index % in_row * unit)
+            self._move(Tile(self.body.assign(line), result.type, result.kind), result)
 
         self._choose(place, 0, places, copy)
-
-    def _as(self, tile: Tile, rows: int, columns: int) -> Tile:
-        """Return a tile as [rows, columns]; elements that no move takes as those of equal size."""
-        dtype = DataType.INT64 if tile.kind.dtype is DataType.UINT64 else tile.kind.dtype
-        if (rows, columns) == rows_and_columns(tile.kind) and dtype is tile.kind.dtype:
-            return tile
-        kind = TileType([rows, columns], dtype)
-        type_ = tile_buf_type(kind, MemorySpace.Vec)
-        name = self.body.assign(f"pto.treshape {tile.name} : {tile.type} -> {type_}")
-        return Tile(name, type_, kind)
 
     def _choose(self, place: str, low: int, high: int, write: Callable[[int], None]) -> None:
         """Write ``write(place)`` for a place from ``low`` to below ``high``."""
@@ -136,10 +157,12 @@ class Parts:
             return
         middle = (low + high) // 2
         below = self.body.assign(f"arith.cmpi slt, {place}, {self.body.index(middle)} : index")
-        self.body.emit(f"scf.if {below} {{")
-        with self.body.indented():
-            self._choose(place, low, middle, write)
-        self.body.emit("} else {")
-        with self.body.indented():
-            self._choose(place, middle, high, write)
-        self.body.emit("}")
+
+        def half(low: int, high: int) -> Write:
+            def choose(_inside: Sequence[str]) -> Sequence[str]:
+                self._choose(place, low, high, write)
+                return ()
+
+            return choose
+
+        self.regions.branch(below, (), tuple, half(low, middle), half(middle, high))
