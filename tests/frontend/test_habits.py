@@ -107,6 +107,36 @@ HABITS: dict[str, Habit] = {
         lambda given: 2 * given[0],
         kind="Orchestration",
     ),
+    "a store in a loop or branch, returned after it": Habit(
+        """
+    def main(
+        self,
+        n: pl.INT64,
+        x: pl.Tensor[[64, 64], pl.FP32],
+        y: pl.InOut[pl.Tensor[[64, 64], pl.FP32]],
+    ) -> pl.Tensor[[64, 64], pl.FP32]:
+        for i in pl.range(4):
+            r = pl.store(pl.load(x, [i * 16, 0], [16, 64]), [i * 16, 0], [16, 64], y)
+        if n > 3:
+            s = pl.store(pl.load(r, [32, 0], [16, 64]), [0, 0], [16, 64], r)
+        return s
+""",
+        lambda: [4, ramp(64, 64), zeros(64, 64)],
+        lambda given: np.concatenate([given[1][32:48], given[1][16:]]),
+    ),
+    "a part of less precision": Habit(
+        """
+    def main(
+        self, x: pl.Tensor[[16, 64], pl.FP16], y: pl.InOut[pl.Tensor[[32, 64], pl.FP32]]
+    ) -> pl.Tensor[[32, 64], pl.FP32]:
+        with pl.incore():
+            y = pl.assemble(y, x, [8, 0])
+        return y
+""",
+        lambda: [ramp(16, 64, dtype=np.float16), zeros(32, 64)],
+        lambda given: np.pad(given[0].astype(np.float32), ((8, 8), (0, 0))),
+        kind="Opaque",
+    ),
     "numbers as flags": Habit(
         """
     def main(

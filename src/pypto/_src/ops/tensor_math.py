@@ -8,15 +8,16 @@ they become block ops (`conversion`); elsewhere they are evaluated on the host.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
+from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType, promote
 from pypto._src.errors import EvaluationError, OpError
 from pypto._src.ir.array_types import TensorType, same_dim, static_shape
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import ConstInt, Expr, const_value
-from pypto._src.ir.opdef import OpDef, Operands, TypeRule
+from pypto._src.ir.opdef import Complete, OpDef, Operands, TypeRule
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops import elementwise, reduce
@@ -60,6 +61,7 @@ def on_tensors(
     reads: Iterable[int] | None = None,
     writes: Iterable[int] = (),
     instead: str | None = None,
+    complete: Complete | None = None,
 ) -> Callable[[Callable[P, R]], OpDef[P, R]]:
     """Register an op with the facts that all ops of this module share.
 
@@ -71,6 +73,7 @@ def on_tensors(
         return tensor_op(
             types=types,
             numpy=numpy,
+            complete=complete,
             dtypes=STORABLE,
             space=MemorySpace.DDR,
             reads=reads,
@@ -554,9 +557,27 @@ def _assemble(target: Array, source: Array, offset: Sequence[int]) -> Array:
     return target
 
 
+def _in_the_targets_type(
+    args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Cast the source of `assemble` to the element type of the target if that holds its values."""
+    given = {**dict(zip(("target", "source"), args, strict=False)), **kwargs}
+    kinds = [getattr(given.get(name), "type", None) for name in ("target", "source")]
+    if not all(isinstance(kind, TensorType) for kind in kinds):
+        return args, kwargs
+    into, part = (kind.dtype for kind in kinds if isinstance(kind, TensorType))
+    if into is not DataType.FP32 or part not in (DataType.FP16, DataType.BF16):
+        return args, kwargs
+    wide = cast.build([given["source"], into], {}, span)
+    if "source" in kwargs:
+        return args, {**kwargs, "source": wide}
+    return [args[0], wide, *args[2:]], kwargs
+
+
 @on_tensors(
     _assemble_type,
     _assemble,
+    complete=_in_the_targets_type,
     reads=(1,),
     writes=(0,),
     instead="pl.store(tile, offsets, sizes, target) of the source as a tile",
@@ -564,6 +585,7 @@ def _assemble(target: Array, source: Array, offset: Sequence[int]) -> Array:
 def assemble(target: Tensor, source: Tensor, offset: Offsets) -> Tensor:
     """Write ``source`` to the region of ``target`` at ``offset``; return the target.
 
-    The value is the very tensor ``target``: its other elements stay.
+    The value is the very tensor ``target``: its other elements stay. A source of FP16 or BF16
+    becomes FP32 in a target of that type.
     """
     ...

@@ -30,7 +30,7 @@ from pypto._src.frontend.source.source import Source
 from pypto._src.frontend.state.errors import Errors, as_parser_error, note_place
 from pypto._src.frontend.state.messages import describe, did_you_mean
 from pypto._src.frontend.state.scalar_promotion import number
-from pypto._src.frontend.state.scope import BROKEN, Cascade, Names, reassigned
+from pypto._src.frontend.state.scope import BROKEN, Cascade, Names, reassigned, same_value_type
 from pypto._src.frontend.state.signatures import Callee, Swapped
 from pypto._src.ir.array_types import MemRef, TensorType, TileType
 from pypto._src.ir.enums import FunctionType
@@ -371,6 +371,19 @@ class Context:
 
         return number_of(value, self.constants)
 
+    def still_there(self, name: str) -> Any:
+        """Return what a name that went out of scope stands for all the same, else `MISSING`.
+
+        The tensor that a store in a loop or branch gives is an output, which outlives both.
+        """
+        lost = self.names.lost.get(name)
+        output = None if lost is None else self.origins.get(lost.value)
+        if lost is None or output is None:
+            return MISSING
+        found = self.names.values.get(output.name, MISSING)
+        same = isinstance(found, Var) and self.origins.get(found) is output
+        return found if same and same_value_type(found.type, lost.value.type) else MISSING
+
     def undefined(self, node: ast.Name) -> ParserError:
         """Return the error for a name that means nothing here."""
         name, span = node.id, self.span(node)
@@ -380,7 +393,7 @@ class Context:
                 f"{name!r} is {lost.place}",
                 span,
                 hint=lost.hint or f"assign {name} before it as well",
-                related=(Label(lost.span, f"{name} is defined here"),),
+                related=(Label(lost.value.span, f"{name} is defined here"),),
             )
         if name in self.assigned:
             return UndefinedVariableError(

@@ -64,9 +64,9 @@ class Cascade(Exception):
 
 
 class Lost(NamedTuple):
-    """A name that went out of scope: where it was defined and what that place is."""
+    """A name that went out of scope: what it was, and what the place of its definition is."""
 
-    span: Span
+    value: Var
     place: str  # "defined only in the loop"
     hint: str | None = None
 
@@ -150,7 +150,7 @@ class Names:
                 self.bind(name, value)
             elif isinstance(value, Var):
                 loop = f"assign it in the loop: last = {name}" if value in self.fixed else None
-                self.lost[name] = Lost(value.span, place, loop)
+                self.lost[name] = Lost(value, place, loop)
 
     def define(self, name: str, kind: Type, span: Span, *, fresh: bool = False) -> Var:
         """Return the variable that an assignment of a ``kind`` to ``name`` writes.

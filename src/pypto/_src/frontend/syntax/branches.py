@@ -103,7 +103,7 @@ def _merge_name(ctx: Context, name: str, value: Any, other: Any, else_stmts: lis
         else:
             one, two = spell_apart(value.type, other.type)
             place = f"{one} in one branch and {two} in the other"
-            names.lost[name] = Lost(value.span, place, _meeting_hint(ctx, name, value, other))
+            names.lost[name] = Lost(value, place, _meeting_hint(ctx, name, value, other))
     elif not isinstance(value, Expr) and not isinstance(other, Expr) and value == other:
         names.bind(name, value)
 

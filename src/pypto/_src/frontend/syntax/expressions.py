@@ -70,6 +70,8 @@ def _name(ctx: Context, node: ast.Name) -> Any:
         if value is MISSING:
             value = ctx.lookup(node.id)
             if value is MISSING:
+                value = ctx.still_there(node.id)
+            if value is MISSING:
                 raise ctx.undefined(node)
     if value is BROKEN:
         raise Cascade
