@@ -51,6 +51,7 @@ def test_every_example_is_here() -> None:
         "matmul_fp32",
         "matmul_bf16",
         "paged_attention",
+        "projections",
         "rmsnorm",
         "softmax",
         "top_k",
