@@ -723,6 +723,9 @@ def _on_valid_parts(call: Call, compute: Callable[..., Any]) -> Callable[..., An
     kinds = [arg.type for arg in call.args]
     partial = [i for i, kind in enumerate(kinds) if valid_part(kind) is not None]
     beside = [i for i, k in enumerate(kinds) if isinstance(k, TileType) and i not in partial]
+    op = op_of(call)
+    if op is not None and op.placed:
+        beside = []  # the sizes of a product are not those of its operands
     count, kind = len(kinds), call.type
     is_partial = valid_part(kind) is not None
     shape = static_shape(kind) if isinstance(kind, TileType) else None

@@ -162,14 +162,15 @@ def _accumulated(o: Operands, result: TileType) -> Type:
 
 
 def _product_part(o: Operands, kind: Type) -> Type:
-    """[M, K] with its valid [m, K] x [K, N] with its valid [K, n] -> [M, N] with the valid [m, n].
+    """[M, K] with its valid [m, k] x [K, N] with its valid [k, n] -> [M, N] with the valid [m, n].
 
-    What a product adds to is valid in that part as well.
+    The part of K is a constant. What a product adds to is valid in the part as well.
     """
     left = 1 if o.op.in_place else 0
     lhs, rhs = o.tile(left), o.tile(left + 1)
     rows, columns = valid_or_all(lhs), valid_or_all(rhs)
-    if not (same_dim(rows[1], lhs.shape[1]) and same_dim(columns[0], rhs.shape[0])):
+    whole = same_dim(rows[1], lhs.shape[1]) and same_dim(columns[0], rhs.shape[0])
+    if not whole and (const_value(rows[1]) is None or not same_dim(rows[1], columns[0])):
         refuse(
             o,
             f"{called(o.op)} takes all of K: {operand_name(o, left)} {dims(lhs.shape)} is valid in "

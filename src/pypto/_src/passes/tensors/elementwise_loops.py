@@ -470,8 +470,32 @@ class Emission:
         return [sink.target for sink in self.group.sinks]
 
     def sizes(self, room: int) -> _Sizes | None:
-        """Return sizes of tiles that fit ``room`` bytes, None if no tile does."""
-        group, (unit_rows, unit_columns) = self.group, self.units()
+        """Return sizes of tiles that fit ``room`` bytes, None if no tile does.
+
+        Tiles whose rows and columns fill blocks come first; where there are none they are padded.
+        """
+        rows, columns = self.units()
+        units = [(rows, columns)]
+        odd = [self._is_odd(axis, unit) for axis, unit in ((-2, rows), (-1, columns))]
+        if any(odd):
+            units += [(1 if odd[0] else rows, 1 if odd[1] else columns), (1, 1)]
+        for each in units:
+            found = self._sizes_in(each, room)
+            if found is not None:
+                return found
+        return None
+
+    def _is_odd(self, axis: int, unit: int) -> bool:
+        """True for a dimension that no tiles in multiples of ``unit`` make up."""
+        known, group = known_size(self.space[axis]), self.group
+        if known is None:
+            return False
+        whole = axis in group.reduced or group.exact
+        return known < unit or (whole and known % unit != 0)
+
+    def _sizes_in(self, units: tuple[int, int], room: int) -> _Sizes | None:
+        """Return sizes in multiples of ``units`` that fit ``room`` bytes, None if none do."""
+        group, (unit_rows, unit_columns) = self.group, units
         rows = _counts(self.space[-2], unit_rows, -2 in group.reduced, group.exact)
         columns = _counts(self.space[-1], unit_columns, -1 in group.reduced, group.exact)
         for across in columns:
@@ -479,7 +503,7 @@ class Emission:
                 best = _first(rows, lambda down: self.peak(_Sizes(down, across)) <= room)  # noqa: B023
                 if best is not None:
                     return _Sizes(best, across)
-            elif self.has_copies(across, room):
+            elif units == self.units() and self.has_copies(across, room):
                 return _Sizes(1, across, unit_rows)
         return None
 

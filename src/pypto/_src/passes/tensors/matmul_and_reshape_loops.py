@@ -77,7 +77,8 @@ def nest(
         if axis == len(space):
             return body(b, offsets, now)
         dim, size = space[axis], sizes[axis]
-        if const_value(dim) == size:
+        known = known_size(dim)
+        if known == size or (in_part and known is not None and 0 < known < size):
             return level(b, (*offsets, ConstInt(0)), now)
 
         def iteration(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
@@ -153,14 +154,8 @@ def write_reshape(b: Builder, call: Call, target: Var, chip: Target = A2A3) -> V
     from_axis, to_axis = _run(old), _run(new)
     length = math.gcd(old[from_axis], new[to_axis])
     unit = max(1, layout.BLOCK_BYTES // dtype.bytes)
-    if length % unit:
-        raise PassError(
-            f"pl.reshape from {list(old)} to {list(new)} moves runs of {length} elements; a "
-            f"multiple of {unit} (32 bytes) was wanted",
-            call.span,
-            hint=outside,
-            slug="tensor-tile",
-        )
+    if length % unit:  # such runs are padded on chip
+        unit = 1
     room = chip.memories[MemorySpace.Vec].usable_bytes // 4 // dtype.bytes
     length = unit * _largest(length // unit, room // unit)
     total = math.prod(old)
@@ -197,14 +192,7 @@ def write_transpose(b: Builder, call: Call, target: Var, chip: Target = A2A3) ->
     space, sizes = list(kind.shape), [1] * rank
     for axis, least in ((row, unit if swaps_rows else 1), (rank - 1, unit)):
         known = known_size(space[axis])
-        if known is not None and known < least:
-            raise PassError(
-                f"pl.transpose in a kernel works on blocks of {least} x {unit} elements of "
-                f"{kind.dtype.member}, {user_name(source)} is {describe(kind)}",
-                call.span,
-                hint=f"transpose {user_name(source)} before the with pl.incore()",
-                slug="tensor-tile",
-            )
+        least = least if known is None else min(least, known)  # fewer are padded on chip
         sizes[axis] = least
     room = chip.memories[MemorySpace.Vec].usable_bytes // 2
 
@@ -220,7 +208,7 @@ def write_transpose(b: Builder, call: Call, target: Var, chip: Target = A2A3) ->
             tile = shaped(b, tile, out if len(out) > 1 else [1, *out])
         return [store_tile(b, tile, at, out, now[0])]
 
-    for axis, least in ((rank - 1, unit), (row, sizes[row])):
+    for axis, least in ((rank - 1, sizes[-1]), (row, sizes[row])):
         known = known_size(space[axis])
         for count in [] if known is None else _sizes_down(known, least):
             kept, sizes[axis] = sizes[axis], count
@@ -349,25 +337,31 @@ class _Product:
                 "give the tensors a constant K",
             )
         rows, columns = (known_size(dim) for dim in self.matrix)
-        self.is_row = rows == 1
+        is_vector = len(tensor_type(self.lhs).shape) == 1
+        # One row is a vector, which goes in units of 512 bytes, or else a matrix valid in one row.
+        self.is_row = rows == 1 and (is_vector or self.inner % (512 // self.size) == 0)
         across = _BOX if self.size > 1 else 2 * _BOX
-        # One row is a vector, which goes in units of 512 bytes.
         depth = 512 // self.size if self.is_row else across
         second = "N" if self.lhs is self.call.args[0] else "M"  # of A x these are the rows of A
-        wanted = (("M", rows, 1 if self.is_row else across), (second, columns, across))
-        for letter, count, least in (*wanted, ("K", self.inner, depth)):
+        wanted = [("K", self.inner, depth), (second, columns, across)] if is_vector else []
+        for letter, count, least in wanted:  # of a single row all is valid
             if count is not None and (count < least or (letter == "K" and count % least)):
                 raise self._refuse(
-                    f"pl.matmul works on blocks of {least} in {letter} for elements of "
+                    f"pl.matmul of a vector works on blocks of {least} in {letter} for elements of "
                     f"{tensor_type(self.lhs).dtype.member}, got {letter} = {count}",
-                    f"pad the matrices to {letter} = {-(-count // least) * least}",
+                    f"pad the matrices to {letter} = {-(-count // least) * least}, or make a "
+                    "matrix [1, K] of the vector",
                 )
         m = 1 if self.is_row else _tile_of(rows, across, _EDGE)
         n = _tile_of(columns, across, _EDGE)
         half = self.chip.memories[MemorySpace.Left].usable_bytes // 2
         most = max(1, half // self.size // max(m, n) // depth)
         self.tile = m, n
-        self.depth = depth * _largest(self.inner // depth, most)
+        whole = self.inner // depth
+        if self.inner % depth == 0 and whole:
+            self.depth = depth * _largest(whole, most)
+        else:  # what is left is one more product, valid in part
+            self.depth = depth * max(1, min(whole, most))
 
     def write(self) -> list[Var]:
         """Append the loops."""
@@ -384,16 +378,21 @@ class _Product:
         multiply, accumulate = (
             (matmul.gemv, matmul.gemv_acc) if self.is_row else (matmul.matmul, matmul.matmul_acc)
         )
-        left, right = self._operands(b, offsets, valid, ConstInt(0))
+        first = min(self.inner, self.depth)
+        left, right = self._operands(b, offsets, valid, ConstInt(0), first)
         acc = b.let(f"{name}_acc", multiply.build((left, right), {}, b.span))
-        if self.inner > self.depth:
+        end = self.inner // self.depth * self.depth
+        if end > self.depth:
 
             def iteration(inside: Builder, counter: Var, held: list[Var]) -> Sequence[Var]:
-                left, right = self._operands(inside, offsets, valid, counter)
+                left, right = self._operands(inside, offsets, valid, counter, self.depth)
                 value = accumulate.build((held[0], left, right), {}, b.span)
                 return [inside.let(f"{name}_acc", value)]
 
-            (acc,) = b.loop("k", (self.depth, self.inner, self.depth), [acc], iteration)
+            (acc,) = b.loop("k", (self.depth, end, self.depth), [acc], iteration)
+        if 0 < end < self.inner:
+            left, right = self._operands(b, offsets, valid, ConstInt(end), self.inner - end)
+            acc = b.let(f"{name}_acc", accumulate.build((acc, left, right), {}, b.span))
         rows = slice(0 if self.has_rows else 1, None)
         sizes = (*[1] * len(self.stack), *valid[rows])
         indices = (*offsets[: len(self.stack)], *offsets[-2:][rows])
@@ -412,17 +411,18 @@ class _Product:
         for name, dim, size, begin in zip(
             ("rows", "cols"), self.matrix, self.tile, offsets[-2:], strict=True
         ):
-            part: Expr = ConstInt(size)
+            part: Expr = ConstInt(min(size, known_size(dim) or size))
             if known_size(dim) is None:
                 part = b.let(name, binary(Min, binary(Sub, dim, begin, b.span), size, b.span))
             found.append(part)
         return found[0], found[1]
 
     def _operands(
-        self, b: Builder, offsets: Sequence[Expr], valid: tuple[Expr, Expr], k: Expr
+        self, b: Builder, offsets: Sequence[Expr], valid: tuple[Expr, Expr], k: Expr, count: int
     ) -> tuple[Var, Var]:
+        """Return tiles of both operands from ``k`` on, valid in ``count`` of the inner size."""
         *stack, row, column = offsets
-        (m, n), (rows, columns), depth = self.tile, valid, ConstInt(self.depth)
+        (m, n), (rows, columns), depth = self.tile, valid, ConstInt(count)
         left = self._operand(
             b, self.lhs, stack, (row, k), (m, self.depth), (rows, depth), MemorySpace.Left
         )
@@ -451,7 +451,7 @@ class _Product:
         is_vector = len(tensor_type(source).shape) == 1
         ones = [1] * len(front)
         kwargs: dict[str, Any] = {"target_memory": MemorySpace.Mat}
-        if not all(isinstance(size, ConstInt) for size in valid):
+        if any(const_value(part) != size for part, size in zip(valid, sizes, strict=True)):
             kwargs["valid_shapes"] = MakeTuple([*ones, *(valid[::-1] if transposed else valid)])
         box = MakeTuple([*ones, *shape[is_vector:]])
         operands = (source, MakeTuple([*front, *offsets[is_vector:]]), box)
