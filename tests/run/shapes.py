@@ -6,7 +6,7 @@ poisoned, padding included.
 """
 
 # What NumPy gives is an array of no known type.
-# pyright: reportUnknownLambdaType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
