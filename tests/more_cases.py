@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -11,15 +12,17 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Expr, Var
-from pypto._src.ops import bitwise, memory, tensor, tensor_math
+from pypto._src.ops import bitwise, elementwise, memory, tensor, tensor_math
 from pypto._src.ops.later import (
     columns,
     elements,
     indexing,
     joining,
+    remainders,
     sorting,
     tensor_elements,
     tensor_forms,
+    valid_shapes,
 )
 from tests.op_kernels import (
     AnyOp,
@@ -231,6 +234,7 @@ def _columns() -> list[Case]:
         Case(c.row_prod, _REDUCED, **products),
         *(Case(op, _REDUCED, values=small) for op in (c.row_argmax, c.row_argmin)),
         *(Case(op, _REDUCED, values=small) for op in (c.col_argmax, c.col_argmin)),
+        Case(c.row_expand_to, _COLUMN, values=whole_range),
         Case(c.row_expand_max, _COLUMN, values=whole_range, reference=max),
         Case(c.row_expand_min, _COLUMN, values=whole_range, reference=min),
         Case(c.row_expand_expdif, _COLUMN, **differences),
@@ -325,6 +329,28 @@ def _sorted_records(kernel: Kernel, shape: Shape, dtype: DataType) -> Expr:
     return call(sorting.sort32, values, numbers)
 
 
+def _marked(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Fill what is not valid of a tile."""
+    tile = kernel.tile(shapes[0], dtype)
+    part = kernel.let("part", case.op.build([tile, 5, shapes[0][1] - 3], {}))
+    return kernel.let("result", call(memory.fillpad, part))
+
+
+def _filled(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
+    """Fill what is not valid of a tile with the largest or smallest element."""
+    tile = kernel.tile(shapes[0], dtype)
+    part = kernel.let("part", call(valid_shapes.set_validshape, tile, 5, shapes[0][1] - 3))
+    filled = kernel.let("filled", case.op.build([part], dict(case.attrs)))
+    if dtype not in (D.FP32, D.FP16):
+        return filled
+    most, least = call(elementwise.mins, filled, 100.0), -100.0  # infinities are not stored
+    return kernel.let("result", call(elementwise.maxs, kernel.let("most", most), least))
+
+
+FILLED: Final = (D.FP32, D.FP16, D.INT32, D.INT16, D.INT8, D.UINT8)
+_TWO: Final[Shapes] = (((16, 16), (16, 16)), ((1, 256), (1, 256)), ((3, 64), (3, 64)))
+
+
 def _elements() -> list[Case]:
     e, i, s = elements, indexing, sorting
     at: tuple[tuple[int, ...], ...] = ((3, 5),)
@@ -372,6 +398,19 @@ def _elements() -> list[Case]:
         *(
             Case(op, (((1, 32),) * count,), build=_merged)
             for op, count in ((s.mrgsort2, 2), (s.mrgsort3, 3), (s.mrgsort4, 4))
+        ),
+        Case(remainders.fmod, _TWO, values=between(-100, 100), reference=math.fmod),
+        Case(
+            remainders.fmods,
+            tuple((a,) for a, _ in _TWO),
+            scalars=(7,),
+            values=between(-100, 100),
+            reference=math.fmod,
+        ),
+        Case(valid_shapes.set_validshape, (((16, 64),),), build=_marked, values=whole_range),
+        *(
+            Case(memory.fillpad, (((16, 64),),), FILLED, attrs={"pad_value": pad}, build=_filled)
+            for pad in (2, 3)
         ),
         Case(joining.concat, (((16, 32), (16, 64)), ((3, 64), (3, 32))), values=whole_range),
     ]

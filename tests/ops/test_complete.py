@@ -223,7 +223,7 @@ NO_EDGE = {
     ("gemv", "column"): "a row of the tile",
     # A pattern names one of two columns, and more; side by side, two columns are no column.
     ("gather_mask", "column"): "takes columns in multiples of 2",
-    ("concat", "column"): r"a row of the result|a column of the",
+    ("concat", "column"): "does not take column vectors",
     ("gemv", "largest"): "multiplies a single row",
 }
 """The edge shapes that an op does not take: each is refused, in these words."""

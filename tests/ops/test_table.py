@@ -97,6 +97,7 @@ def test_unified_names() -> None:
         "row_max": ["block.row_max", "tensor.row_max"],
         "row_min": ["block.row_min", "tensor.row_min"],
         "row_sum": ["block.row_sum", "tensor.row_sum"],
+        "row_expand": ["block.row_expand", "block.row_expand_to"],
         "row_expand_add": ["block.row_expand_add", "tensor.row_expand_add"],
         "row_expand_sub": ["block.row_expand_sub", "tensor.row_expand_sub"],
         "row_expand_mul": ["block.row_expand_mul", "tensor.row_expand_mul"],
@@ -119,6 +120,7 @@ def test_unified_names() -> None:
         "col_expand_expdif": ["block.col_expand_expdif", "tensor.col_expand_expdif"],
         "write": ["block.write", "tensor.write"],
         "gather": ["block.gather", "block.gather_along", "block.gather_mask"],
+        "fmod": ["block.fmod", "block.fmods"],
         "mrgsort": ["block.mrgsort", "block.mrgsort2", "block.mrgsort3", "block.mrgsort4"],
     }
 

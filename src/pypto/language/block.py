@@ -45,6 +45,8 @@ from pypto._src.ops.elementwise import (
     sub,
     subs,
 )
+from pypto._src.ops.elementwise import maxs as maximums
+from pypto._src.ops.elementwise import mins as minimums
 from pypto._src.ops.layout import reshape, transpose
 from pypto._src.ops.matmul import (
     batch_matmul,
@@ -80,6 +82,8 @@ from pypto._src.ops.names import block_col_min as col_min
 from pypto._src.ops.names import block_col_prod as col_prod
 from pypto._src.ops.names import block_col_sum as col_sum
 from pypto._src.ops.names import block_concat as concat
+from pypto._src.ops.names import block_fmod as fmod
+from pypto._src.ops.names import block_fmods as fmods
 from pypto._src.ops.names import block_gather as gather
 from pypto._src.ops.names import block_gather_along as gather_along
 from pypto._src.ops.names import block_gather_mask as gather_mask
@@ -93,7 +97,9 @@ from pypto._src.ops.names import block_row_argmin as row_argmin
 from pypto._src.ops.names import block_row_expand_expdif as row_expand_expdif
 from pypto._src.ops.names import block_row_expand_max as row_expand_max
 from pypto._src.ops.names import block_row_expand_min as row_expand_min
+from pypto._src.ops.names import block_row_expand_to as row_expand_to
 from pypto._src.ops.names import block_row_prod as row_prod
+from pypto._src.ops.names import block_set_validshape as set_validshape
 from pypto._src.ops.names import block_sort32 as sort32
 from pypto._src.ops.names import block_write as write
 from pypto._src.ops.reduce import (
@@ -151,6 +157,8 @@ __all__ = [
     "exp",
     "expands",
     "fillpad",
+    "fmod",
+    "fmods",
     "full",
     "gather",
     "gather_along",
@@ -168,9 +176,11 @@ __all__ = [
     "matmul_bias",
     "max",
     "maximum",
+    "maximums",
     "maxs",
     "min",
     "minimum",
+    "minimums",
     "mins",
     "move",
     "mrgsort",
@@ -200,6 +210,7 @@ __all__ = [
     "row_expand_min",
     "row_expand_mul",
     "row_expand_sub",
+    "row_expand_to",
     "row_max",
     "row_min",
     "row_prod",
@@ -207,6 +218,7 @@ __all__ = [
     "rsqrt",
     "sel",
     "sels",
+    "set_validshape",
     "shl",
     "shls",
     "shr",

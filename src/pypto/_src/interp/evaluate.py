@@ -9,7 +9,7 @@ call computes is the op's ``numpy``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
@@ -691,7 +691,7 @@ def op_eval(call: Call, op: OpDef[..., Any], evals: Sequence[Eval]) -> Eval:
         kwargs["result"] = dtype_of(call).numpy
     finish = _finisher(call)
     if len(evals) > len(call.args):
-        compute = _on_valid_parts(call, compute)
+        compute = _on_valid_parts(call, compute, op.rest)
 
     def run(env: Env) -> Any:
         args = [each(env) for each in evals]
@@ -713,12 +713,16 @@ def _trimmed(array: Any, shape: Sequence[int], sizes: Sequence[int]) -> Any:
     return array[tuple(parts)]
 
 
-def _on_valid_parts(call: Call, compute: Callable[..., Any]) -> Callable[..., Any]:
+def _on_valid_parts(
+    call: Call,
+    compute: Callable[..., Any],
+    rest: Callable[[Mapping[str, Any], Any], Any] | None,
+) -> Callable[..., Any]:
     """Return what computes a call on the valid parts of its tiles.
 
     The function gets the valid sizes behind the operands. What an op computes for the valid part
-    lies at the begin of the result; the rest is poison, or 0 where the result is whole (which
-    only what fills tiles makes).
+    lies at the begin of the result; the rest is poison, or where the result is whole (which only
+    what fills tiles makes) what ``rest`` gives for the keywords and the element type, else 0.
     """
     kinds = [arg.type for arg in call.args]
     partial = [i for i, kind in enumerate(kinds) if valid_part(kind) is not None]
@@ -751,6 +755,8 @@ def _on_valid_parts(call: Call, compute: Callable[..., Any]) -> Callable[..., An
         whole = np.zeros(shape, dtype_of(call).numpy)
         if is_partial:
             poison(whole)
+        elif rest is not None:
+            whole[...] = rest(kwargs, whole.dtype)
         if any(0 in args[index].shape for index in partial):
             return whole
         part = compute(*args, **kwargs)

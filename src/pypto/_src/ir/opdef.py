@@ -208,6 +208,8 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
     base: OpDef[..., Any] | None  # the op that this is such a form of; its calls are that's
     # What its result is for tiles of which a part is valid; None where it takes whole tiles only.
     valid: ValidRule | None
+    # What fills the rest of a whole result where the operand is valid in part; 0 unless said.
+    rest: Callable[[Mapping[str, Any], Any], Any] | None
     promotion: (
         Promotion | None
     )  # what it does with tiles that differ; None where it takes equal ones
@@ -242,6 +244,7 @@ class OpDef(Op, Generic[P, R], metaclass=NodeMeta):
         ):
             facts.setdefault(key, None)
         facts.setdefault("masks", False)
+        facts.setdefault("rest", None)
         facts.setdefault("commutes", False)
         object.__setattr__(self, "name", name)
         for key, value in facts.items():

@@ -31,6 +31,7 @@ later(
         ("block.row_argmin", "row_argmin", "row_argmin"),
         ("block.col_argmax", "col_argmax", "col_argmax"),
         ("block.col_argmin", "col_argmin", "col_argmin"),
+        ("block.row_expand_to", "row_expand_to", "row_expand"),
         ("block.row_expand_max", "row_expand_max", "row_expand_max"),
         ("block.row_expand_min", "row_expand_min", "row_expand_min"),
         ("block.row_expand_expdif", "row_expand_expdif", "row_expand_expdif"),
@@ -60,6 +61,13 @@ later(
     "joining",
     [
         ("block.concat", "concat", "concat"),
+    ],
+)
+later(
+    "remainders",
+    [
+        ("block.fmod", "fmod", "fmod"),
+        ("block.fmods", "fmods", "fmod"),
     ],
 )
 later(
@@ -124,6 +132,12 @@ later(
         ("tensor.col_min", "col_min", "col_min"),
         ("tensor.col_sum", "col_sum", "col_sum"),
         ("tensor.col_prod", "col_prod", "col_prod"),
+    ],
+)
+later(
+    "valid_shapes",
+    [
+        ("block.set_validshape", "set_validshape", "set_validshape"),
     ],
 )
 

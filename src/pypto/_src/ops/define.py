@@ -220,6 +220,7 @@ if TYPE_CHECKING:  # annotations alone name it, and it takes as long to make as 
         with_scratch: OpDef[..., Any] | None
         last_operand: str | None
         valid: ValidRule | None
+        rest: Callable[[Mapping[str, Any], Any], Any] | None
         promotion: Promotion | None
         masks: bool
         commutes: bool
@@ -271,6 +272,7 @@ def _register(
     with_scratch: OpDef[..., Any] | None = None,
     last_operand: str | None = None,
     valid: ValidRule | None = None,
+    rest: Callable[[Mapping[str, Any], Any], Any] | None = None,
     promotion: Promotion | None = None,
     masks: bool = False,
     commutes: bool = False,
@@ -312,6 +314,7 @@ def _register(
             with_scratch=with_scratch,
             last_operand=last_operand,
             valid=valid,
+            rest=rest,
             promotion=promotion,
             masks=masks,
             commutes=commutes,

@@ -18,7 +18,7 @@ from pypto._src.ir.exprs import Call, Cast, ConstFloat, Expr, MakeTuple
 from pypto._src.ir.opdef import ROUND_MODES, Decomposition, OpDef, Operands
 from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
-from pypto._src.ops.define import ARITHMETIC, FLOATS, Scalar, Tile, block_op
+from pypto._src.ops.define import ARITHMETIC, BY_PYTHON_NAME, FLOATS, Scalar, Tile, block_op
 from pypto._src.ops.layout import padded_otherwise, reshape, tile_type
 from pypto._src.ops.memory import full
 from pypto._src.ops.promotion.broadcasting import BroadcastOps
@@ -362,6 +362,10 @@ def lrelu(tile: Tile, slope: Scalar) -> Tile:
     ...
 
 
+BY_PYTHON_NAME["block", "maximums"] = maxs  # other names of the two
+BY_PYTHON_NAME["block", "minimums"] = mins
+
+
 # --------------------------------------------------------------------------------------------
 # One tile
 # --------------------------------------------------------------------------------------------
@@ -397,12 +401,15 @@ def exp(tile: Tile) -> Tile:
     types=one_tile,
     valid=same_part,
     dtypes=FLOATS,
-    numpy=lambda tile: _in_float32(tile, np.log),
+    numpy=lambda tile, high_precision=None: _in_float32(tile, np.log),
     pto="pto.tlog",
     isa="TLOG",
 )
-def log(tile: Tile) -> Tile:
-    """Return the natural logarithm of each element of ``tile`` [R, C]; NaN below zero."""
+def log(tile: Tile, high_precision: bool | None = None) -> Tile:
+    """Return the natural logarithm of each element of ``tile`` [R, C]; NaN below zero.
+
+    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    """
     ...
 
 
@@ -424,12 +431,15 @@ def sqrt(tile: Tile) -> Tile:
     valid=same_part,
     dtypes=FLOATS,
     in_place=(),  # the instruction reads its source after it has written
-    numpy=lambda tile: _in_float32(tile, _reciprocal_root),
+    numpy=lambda tile, high_precision=None: _in_float32(tile, _reciprocal_root),
     pto="pto.trsqrt",
     isa="TRSQRT",
 )
-def rsqrt(tile: Tile) -> Tile:
-    """Return 1 / sqrt(x) for each element x of ``tile`` [R, C]."""
+def rsqrt(tile: Tile, high_precision: bool | None = None) -> Tile:
+    """Return 1 / sqrt(x) for each element x of ``tile`` [R, C].
+
+    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    """
     ...
 
 
@@ -438,12 +448,15 @@ def rsqrt(tile: Tile) -> Tile:
     valid=same_part,
     dtypes=FLOATS,
     in_place=(),  # A2/A3 wants source and result apart
-    numpy=lambda tile: _in_float32(tile, _reciprocal),
+    numpy=lambda tile, high_precision=None: _in_float32(tile, _reciprocal),
     pto="pto.trecip",
     isa="TRECIP",
 )
-def recip(tile: Tile) -> Tile:
-    """Return 1 / x for each element x of ``tile`` [R, C]."""
+def recip(tile: Tile, high_precision: bool | None = None) -> Tile:
+    """Return 1 / x for each element x of ``tile`` [R, C].
+
+    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    """
     ...
 
 

@@ -24,7 +24,7 @@ from pypto._src.ir.array_types import (
 )
 from pypto._src.ir.emit_sites import CppSite, Let, PtoSite
 from pypto._src.ir.enums import MemorySpace, PipeType, TilePad
-from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, const_value
+from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, MakeTuple, const_value
 from pypto._src.ir.opdef import RESULT, Complete, Operands, literal, not_whole, space_of_number
 from pypto._src.ir.types import MemRefType, Type, scalar_type
 from pypto._src.lazy import lazy_module
@@ -672,19 +672,57 @@ def _fillpad_type(o: Operands) -> Type:
     return one_tile(o)
 
 
-def _padded(kind: Type) -> TileType:
+def _pad_of(kwargs: Mapping[str, Any]) -> TilePad:
+    """Return what the rest of a tile is filled with."""
+    return TilePad(kwargs.get("pad_value", TilePad.zero.value))
+
+
+def _pad_number(
+    args: Sequence[Any], kwargs: Mapping[str, Any], _span: Span
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Let the padding be the number of a `TilePad`; 0 and infinities stand for one, too."""
+    given = args[1] if len(args) > 1 else kwargs.get("pad_value")
+    given = given.value if isinstance(given, ConstInt | ConstFloat) else given
+    if given is None:
+        return args, kwargs
+    known = {0: TilePad.zero, math.inf: TilePad.max, -math.inf: TilePad.min}
+    codes = {pad.value: pad for pad in TilePad if pad is not TilePad.null}
+    pad = given if isinstance(given, TilePad) else known.get(given, codes.get(given))
+    if pad is None or pad is TilePad.null:
+        raise OpError(
+            f"pl.fillpad fills with zeros, or the largest or smallest element, got {given}",
+            hint="write pad_value=pl.PadValue.zero, or max or min",
+            slug="argument-kind",
+        )
+    words = {key: value for key, value in kwargs.items() if key != "pad_value"}
+    return args[:1], words if pad is TilePad.zero else {**words, "pad_value": pad.value}
+
+
+def _filling(kwargs: Mapping[str, Any], dtype: Any) -> Any:
+    """Return the element that fills the rest: of floats the limits are infinite."""
+    pad = _pad_of(kwargs)
+    if pad is TilePad.zero:
+        return 0
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.max if pad is TilePad.max else limits.min
+    return math.inf if pad is TilePad.max else -math.inf
+
+
+def _padded(call: Call) -> TileType:
     """Return the type of the result while it is filled: the padding is a part of it."""
+    kind = call.type
     assert isinstance(kind, TileType)
-    return TileType(kind.shape, kind.dtype, tile_view=TileView(pad=TilePad.zero))
+    return TileType(kind.shape, kind.dtype, tile_view=TileView(pad=_pad_of(call.kwargs)))
 
 
 def _fillpad_pto(site: PtoSite) -> None:
-    result, kind = site.reinterpret(None, _padded(site.call.type))
+    result, kind = site.reinterpret(None, _padded(site.call))
     site.emit(f"pto.tfillpad ins({site.args[0]} : {site.arg_types[0]}) outs({result} : {kind})")
 
 
 def _fillpad_cpp(site: CppSite) -> None:
-    result = site.reinterpret(None, _padded(site.call.type), "padded")
+    result = site.reinterpret(None, _padded(site.call), "padded")
     site.emit(f"TFILLPAD({result}, {site.args[0]});")
 
 
@@ -693,12 +731,17 @@ def _fillpad_cpp(site: CppSite) -> None:
     valid=given,
     dtypes=[d for d in STORABLE if d.get_bit() <= 32],
     in_place=(),
-    numpy=lambda tile: tile.copy(),
+    complete=_pad_number,
+    rest=_filling,
+    numpy=lambda tile, pad_value=1: tile.copy(),
     pto=_fillpad_pto,
     isa=_fillpad_cpp,
 )
-def fillpad(tile: Tile) -> Tile:
+def fillpad(tile: Tile, pad_value: int | None = None) -> Tile:
     """Return a copy of ``tile`` [R, C] with zeros where it holds no valid elements.
+
+    With ``pad_value=pl.PadValue.max`` or ``min`` these are the largest or smallest element of the
+    type, of floats infinity.
 
     The copy is valid throughout: a tile of which a part is valid is loaded with ``valid_shapes``.
     """

@@ -8,6 +8,8 @@ Written by `make generate` from the definitions of the ops.
 from pypto._src.ops.bitwise import ands, ors, rems, shls, shrs, xors
 from pypto._src.ops.compare_select import cmps, prelu, sel, sels
 from pypto._src.ops.elementwise import adds, divs, expands, lrelu, maxs, mins, muls, subs
+from pypto._src.ops.elementwise import maxs as maximums
+from pypto._src.ops.elementwise import mins as minimums
 from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
 from pypto._src.ops.memory import (
     alloc,
@@ -21,7 +23,7 @@ from pypto._src.ops.memory import (
     store,
     vec_move,
 )
-from pypto._src.ops.reduce import col_expand, row_expand, sum
+from pypto._src.ops.reduce import col_expand, sum
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, reshape_view
 from pypto._src.ops.tensor_math import assemble
@@ -50,6 +52,8 @@ col_sum = Unified("col_sum")
 concat = Unified("concat")
 div = Unified("div")
 exp = Unified("exp")
+fmod = Unified("fmod")
+fmods = Unified("fmods")
 gather = Unified("gather")
 gather_along = Unified("gather_along")
 gather_mask = Unified("gather_mask")
@@ -74,6 +78,7 @@ rem = Unified("rem")
 reshape = Unified("reshape")
 row_argmax = Unified("row_argmax")
 row_argmin = Unified("row_argmin")
+row_expand = Unified("row_expand")
 row_expand_add = Unified("row_expand_add")
 row_expand_div = Unified("row_expand_div")
 row_expand_expdif = Unified("row_expand_expdif")
@@ -81,11 +86,13 @@ row_expand_max = Unified("row_expand_max")
 row_expand_min = Unified("row_expand_min")
 row_expand_mul = Unified("row_expand_mul")
 row_expand_sub = Unified("row_expand_sub")
+row_expand_to = Unified("row_expand_to")
 row_max = Unified("row_max")
 row_min = Unified("row_min")
 row_prod = Unified("row_prod")
 row_sum = Unified("row_sum")
 rsqrt = Unified("rsqrt")
+set_validshape = Unified("set_validshape")
 shl = Unified("shl")
 shr = Unified("shr")
 sort32 = Unified("sort32")
@@ -107,6 +114,8 @@ block_col_min = Unified("col_min", "block")
 block_col_prod = Unified("col_prod", "block")
 block_col_sum = Unified("col_sum", "block")
 block_concat = Unified("concat", "block")
+block_fmod = Unified("fmod", "block")
+block_fmods = Unified("fmods", "block")
 block_gather = Unified("gather", "block")
 block_gather_along = Unified("gather_along", "block")
 block_gather_mask = Unified("gather_mask", "block")
@@ -120,7 +129,9 @@ block_row_argmin = Unified("row_argmin", "block")
 block_row_expand_expdif = Unified("row_expand_expdif", "block")
 block_row_expand_max = Unified("row_expand_max", "block")
 block_row_expand_min = Unified("row_expand_min", "block")
+block_row_expand_to = Unified("row_expand_to", "block")
 block_row_prod = Unified("row_prod", "block")
+block_set_validshape = Unified("set_validshape", "block")
 block_sort32 = Unified("sort32", "block")
 block_write = Unified("write", "block")
 tensor_abs = Unified("abs", "tensor")
@@ -211,6 +222,8 @@ __all__ = [
     "exp",
     "expands",
     "fillpad",
+    "fmod",
+    "fmods",
     "full",
     "gather",
     "gather_along",
@@ -228,9 +241,11 @@ __all__ = [
     "matmul_bias",
     "max",
     "maximum",
+    "maximums",
     "maxs",
     "min",
     "minimum",
+    "minimums",
     "mins",
     "move",
     "mrgsort",
@@ -261,6 +276,7 @@ __all__ = [
     "row_expand_min",
     "row_expand_mul",
     "row_expand_sub",
+    "row_expand_to",
     "row_max",
     "row_min",
     "row_prod",
@@ -268,6 +284,7 @@ __all__ = [
     "rsqrt",
     "sel",
     "sels",
+    "set_validshape",
     "shl",
     "shls",
     "shr",

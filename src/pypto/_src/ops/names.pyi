@@ -13,6 +13,8 @@ from pypto._src.ops.bitwise import ands, ors, rems, shls, shrs, xors
 from pypto._src.ops.compare_select import cmps, prelu, sel, sels
 from pypto._src.ops.define import Axis, Ints, Offsets, Scalar, Tensor, Tile
 from pypto._src.ops.elementwise import adds, divs, expands, lrelu, maxs, mins, muls, subs
+from pypto._src.ops.elementwise import maxs as maximums
+from pypto._src.ops.elementwise import mins as minimums
 from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
 from pypto._src.ops.memory import (
     alloc,
@@ -26,7 +28,7 @@ from pypto._src.ops.memory import (
     store,
     vec_move,
 )
-from pypto._src.ops.reduce import col_expand, row_expand, sum
+from pypto._src.ops.reduce import col_expand, sum
 from pypto._src.ops.rules.type_rules import RoundMode
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, reshape_view
@@ -378,6 +380,25 @@ def exp(input: Tensor) -> Tensor:
 @overload
 def exp(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def fmod(lhs: Tile, rhs: Tile) -> Tile:
+    """Return ``lhs - trunc(lhs / rhs) * rhs`` [R, C], which has the sign of ``lhs``; NaN over 0."""
+    ...
+
+@overload
+def fmod(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs - trunc(lhs / rhs) * rhs`` [R, C], which has the sign of ``lhs``; NaN over 0."""
+    ...
+
+@overload
+def fmod(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def fmods(lhs: Tile, rhs: Scalar) -> Tile:
+    """Return ``lhs - trunc(lhs / rhs) * rhs`` [R, C], which has the sign of ``lhs``; NaN over 0."""
+    ...
+
+@overload
+def fmods(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def gather(tile: Tile, indices: Tile, tmp: Tile | None = None) -> Tile:
     """Return the elements of ``tile`` [R, C] at ``indices``, of the shape of these.
 
@@ -429,8 +450,11 @@ def gather_mask(tile: Tile, mask_pattern: int, output_dtype: DataType | None = N
 @overload
 def gather_mask(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
-def log(tile: Tile) -> Tile:
-    """Return the natural logarithm of each element of ``tile`` [R, C]; NaN below zero."""
+def log(tile: Tile, high_precision: bool | None = None) -> Tile:
+    """Return the natural logarithm of each element of ``tile`` [R, C]; NaN below zero.
+
+    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    """
     ...
 
 @overload
@@ -723,8 +747,11 @@ def read(tile: Tile, indices: Offsets) -> Scalar:
 @overload
 def read(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
-def recip(tile: Tile) -> Tile:
-    """Return 1 / x for each element x of ``tile`` [R, C]."""
+def recip(tile: Tile, high_precision: bool | None = None) -> Tile:
+    """Return 1 / x for each element x of ``tile`` [R, C].
+
+    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    """
     ...
 
 @overload
@@ -812,6 +839,21 @@ def row_argmin(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
 @overload
 def row_argmin(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def row_expand(src: Tile) -> Tile:
+    """Return a tile [R, C] with the first element of each row of ``src`` [R, C] in all of it."""
+    ...
+
+@overload
+def row_expand(target: Tile, row_vec: Tile) -> Tile:
+    """Return the column ``row_vec`` [R, 1] in each column of a tile, the shape of ``target``.
+
+    The elements of ``target`` are not read.
+    """
+    ...
+
+@overload
+def row_expand(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def row_expand_add(tile: Tile, row_vec: Tile) -> Tile:
     """Return ``tile`` [R, C] plus the column ``row_vec`` [R, 1], one number a row."""
     ...
@@ -896,6 +938,16 @@ def row_expand_sub(tensor: Tensor, row_vec: Tensor) -> Tensor:
 @overload
 def row_expand_sub(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def row_expand_to(target: Tile, row_vec: Tile) -> Tile:
+    """Return the column ``row_vec`` [R, 1] in each column of a tile, the shape of ``target``.
+
+    The elements of ``target`` are not read.
+    """
+    ...
+
+@overload
+def row_expand_to(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def row_max(tile: Tile, tmp_tile: Tile | None = None) -> Tile:
     """Return the largest element of each row of ``tile`` [R, C]: [R, 1]; NaN if there is one.
 
@@ -972,8 +1024,11 @@ def row_sum(input: Tensor, axis: int | None = None, keep_dim: bool | None = None
 @overload
 def row_sum(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
-def rsqrt(tile: Tile) -> Tile:
-    """Return 1 / sqrt(x) for each element x of ``tile`` [R, C]."""
+def rsqrt(tile: Tile, high_precision: bool | None = None) -> Tile:
+    """Return 1 / sqrt(x) for each element x of ``tile`` [R, C].
+
+    ``high_precision`` changes nothing: results are exact to the last place as it is.
+    """
     ...
 
 @overload
@@ -986,6 +1041,16 @@ def rsqrt(input: Tensor, high_precision: bool = False) -> Tensor:
 
 @overload
 def rsqrt(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
+def set_validshape(tile: Tile, valid_shape: Ints) -> Tile:
+    """Return ``tile`` [R, C] of which ``valid_shape``, so many rows and columns, are valid.
+
+    ``pl.set_validshape(tile, rows, columns)`` is the same.
+    """
+    ...
+
+@overload
+def set_validshape(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def shl(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs`` [R, C] shifted to the left by ``rhs`` [R, C] bits, element by element.
@@ -1189,6 +1254,8 @@ block_col_min: Unified
 block_col_prod: Unified
 block_col_sum: Unified
 block_concat: Unified
+block_fmod: Unified
+block_fmods: Unified
 block_gather: Unified
 block_gather_along: Unified
 block_gather_mask: Unified
@@ -1202,7 +1269,9 @@ block_row_argmin: Unified
 block_row_expand_expdif: Unified
 block_row_expand_max: Unified
 block_row_expand_min: Unified
+block_row_expand_to: Unified
 block_row_prod: Unified
+block_set_validshape: Unified
 block_sort32: Unified
 block_write: Unified
 tensor_abs: Unified
@@ -1293,6 +1362,8 @@ __all__ = [
     "exp",
     "expands",
     "fillpad",
+    "fmod",
+    "fmods",
     "full",
     "gather",
     "gather_along",
@@ -1310,9 +1381,11 @@ __all__ = [
     "matmul_bias",
     "max",
     "maximum",
+    "maximums",
     "maxs",
     "min",
     "minimum",
+    "minimums",
     "mins",
     "move",
     "mrgsort",
@@ -1343,6 +1416,7 @@ __all__ = [
     "row_expand_min",
     "row_expand_mul",
     "row_expand_sub",
+    "row_expand_to",
     "row_max",
     "row_min",
     "row_prod",
@@ -1350,6 +1424,7 @@ __all__ = [
     "rsqrt",
     "sel",
     "sels",
+    "set_validshape",
     "shl",
     "shls",
     "shr",

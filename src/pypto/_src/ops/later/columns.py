@@ -18,9 +18,9 @@ from pypto._src.ir.types import Type
 from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Tile, block_op
 from pypto._src.ops.elementwise import add, exp, maximum, minimum
-from pypto._src.ops.layout import is_column, tile_type, with_valid
+from pypto._src.ops.layout import is_column, reread, tile_type, with_valid
 from pypto._src.ops.memory import full
-from pypto._src.ops.promotion.casts import is_unsigned, on_signed
+from pypto._src.ops.promotion.casts import SIGNED_OF, is_unsigned, on_signed
 from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.reduce import (
     OWN_SCRATCH,
@@ -33,6 +33,7 @@ from pypto._src.ops.reduce import (
     of_column,
     of_columns,
     reduction_of_rows,
+    row_expand_mul,
     row_expand_sub,
     row_max,
     row_min,
@@ -336,6 +337,35 @@ def _exp_of_difference(tile: Array, vector: Array) -> Array:
     compute = exp.numpy
     assert compute is not None
     return compute(tile - vector)
+
+
+@block_op(
+    overload="row_expand",
+    types=beside_a_column,
+    dtypes=ARITHMETIC,
+    reads=(1,),
+    in_place=(),
+    numpy=lambda target, row_vec: np.broadcast_to(row_vec, target.shape).copy(),
+    decomposition=lambda call, let: _in_all_columns(call, let),
+)
+def row_expand_to(target: Tile, row_vec: Tile) -> Tile:
+    """Return the column ``row_vec`` [R, 1] in each column of a tile, the shape of ``target``.
+
+    The elements of ``target`` are not read.
+    """
+    ...
+
+
+def _in_all_columns(call: Call, let: Let) -> Expr:
+    """Return what spreading a column stands for: a tile of ones times the column, exactly."""
+    target, column = call.args
+    kind = target.type
+    assert isinstance(kind, TileType)
+    dtype = SIGNED_OF.get(kind.dtype, kind.dtype)
+    ones = let("ones", full.build([list(kind.shape), dtype, 1], {}, call.span))
+    other = column if dtype is kind.dtype else let("signed", reread(column, dtype))
+    made = row_expand_mul.build([ones, other], {}, call.span)
+    return made if dtype is kind.dtype else reread(let("spread", made), kind.dtype)
 
 
 @block_op(

@@ -8,13 +8,19 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
 {
     // Unpack arguments
     __gm__ float* x0 = reinterpret_cast<__gm__ float*>(args[0]);
-    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[1]);
+    __gm__ float* x1 = reinterpret_cast<__gm__ float*>(args[1]);
+    __gm__ float* out = reinterpret_cast<__gm__ float*>(args[2]);
 
     // Global tensor declarations
     using x0ShapeDim5 = Shape<1, 1, 1, 3, 64>;
     using x0StrideDim5 = Stride<1, 1, 1, 64, 1>;
     using x0GlobalType = GlobalTensor<float, x0ShapeDim5, x0StrideDim5>;
     x0GlobalType x0Global(x0);
+
+    using x1ShapeDim5 = Shape<1, 1, 1, 3, 64>;
+    using x1StrideDim5 = Stride<1, 1, 1, 64, 1>;
+    using x1GlobalType = GlobalTensor<float, x1ShapeDim5, x1StrideDim5>;
+    x1GlobalType x1Global(x1);
 
     using outShapeDim5 = Shape<1, 1, 1, 3, 64>;
     using outStrideDim5 = Stride<1, 1, 1, 64, 1>;
@@ -26,15 +32,20 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
     t0Type t0(3, 64);
     TASSIGN(t0, 0x0);
 
+    using t1Type = Tile<TileType::Vec, float, 3, 64, BLayout::RowMajor, -1, -1>;
+    t1Type t1(3, 64);
+    TASSIGN(t1, 0x300);
+
     using resultType = Tile<TileType::Vec, float, 3, 64, BLayout::RowMajor, -1, -1>;
     resultType result(3, 64);
-    TASSIGN(result, 0x300);
+    TASSIGN(result, 0x600);
 
     // Function body
     TLOAD(t0, x0Global);
+    TLOAD(t1, x1Global);
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    TMAXS(result, t0, 0.5f);
+    TFMOD(result, t0, t1);
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     TSTORE(outGlobal, result);

@@ -34,7 +34,7 @@ __aicore__ __attribute__((always_inline)) void runKernel(__gm__ int64_t* args)
     TLOAD(t0, x0Global);
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
-    TMINS(result, t0, 0.5f);
+    TFMODS(result, t0, 7.0f);
     set_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     wait_flag(PIPE_V, PIPE_MTE3, EVENT_ID0);
     TSTORE(outGlobal, result);

@@ -1,0 +1,74 @@
+"""Which part of a tile is valid, said by the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pypto._src.diagnostics import Span
+from pypto._src.ir.array_types import TileType
+from pypto._src.ir.emit_sites import CppSite, PtoSite
+from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.opdef import RESULT, Operands
+from pypto._src.ir.types import Type
+from pypto._src.ops.define import STORABLE, Ints, Tile, block_op
+from pypto._src.ops.layout import is_column, tile_type, with_valid
+from pypto._src.ops.rules.type_rules import called, check_operands, operand_name, refuse
+from pypto._src.ops.rules.valid_parts import all_of, check_sizes, given, name_of_all
+
+
+def _marked(o: Operands) -> Type:
+    check_operands(o)
+    kind, sizes = o.tile(0), o.ints(1)
+    if len(kind.shape) != 2 or is_column(kind):
+        refuse(
+            o,
+            f"{called(o.op)} takes a tile of rows and columns, {operand_name(o, 0)} is none",
+            "tile-rank",
+            shown=(0,),
+        )
+    check_sizes(o, kind.shape, sizes)
+    return with_valid(tile_type(kind.shape, kind.dtype, MemorySpace.Vec), sizes)
+
+
+def _as_list(
+    args: Sequence[Any], kwargs: Mapping[str, Any], _span: Span
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Let rows and columns be one list of sizes."""
+    if len(args) == 3:
+        return (args[0], [args[1], args[2]]), kwargs
+    if {"valid_rows", "valid_cols"} <= kwargs.keys():
+        words = {key: value for key, value in kwargs.items() if not key.startswith("valid_")}
+        return args, {**words, "valid_shape": [kwargs["valid_rows"], kwargs["valid_cols"]]}
+    return args, kwargs
+
+
+def _copied(site: PtoSite) -> None:
+    """Copy all bytes, valid or not: which are is said by the type of the result."""
+    source = site.call.args[0]
+    assert isinstance(source.type, TileType)
+    name, kind = site.reinterpret(source, all_of(source.type))
+    result, result_kind = site.reinterpret(None, all_of(site.call.type))
+    site.emit(f"pto.tmov ins({name} : {kind}) outs({result} : {result_kind})")
+
+
+def _copied_cpp(site: CppSite) -> None:
+    site.emit(f"TMOV({name_of_all(site, RESULT)}, {name_of_all(site, 0)});")
+
+
+@block_op(
+    types=_marked,
+    valid=given,
+    complete=_as_list,
+    dtypes=STORABLE - frozenset(d for d in STORABLE if d.get_bit() > 32),
+    in_place=(),
+    numpy=lambda tile, _sizes: tile.copy(),
+    pto=_copied,
+    isa=_copied_cpp,
+)
+def set_validshape(tile: Tile, valid_shape: Ints) -> Tile:
+    """Return ``tile`` [R, C] of which ``valid_shape``, so many rows and columns, are valid.
+
+    ``pl.set_validshape(tile, rows, columns)`` is the same.
+    """
+    ...
