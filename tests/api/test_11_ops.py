@@ -433,7 +433,7 @@ def memory_rows() -> Iterator[Row]:
         "Tile[[32, 16], FP16]",
     )
     yield Row("block.vec_move", "tile", (T,), "U", {}, flat)
-    yield Row("block.fillpad", "tile", (T,), "U", {}, flat)
+    yield Row("block.fillpad", "tile pad_value", (T,), "U", {}, flat)
     yield Row(
         "block.view",
         "tile shape offset",
@@ -483,8 +483,10 @@ def arithmetic_rows() -> Iterator[Row]:
             )
     yield Row("block.sel", "mask lhs rhs", (T, T, U), "U U U", {}, flat)
     yield Row("block.sels", "lhs rhs select_mode", (T, U, 1), "U U s", {}, flat)
-    for name in ("neg", "exp", "recip", "sqrt", "rsqrt", "log", "abs", "relu"):
+    for name in ("neg", "exp", "sqrt", "abs", "relu"):
         yield Row(f"block.{name}", "tile", (T,), "U", {}, flat)
+    for name in ("recip", "rsqrt", "log"):
+        yield Row(f"block.{name}", "tile high_precision", (T,), "U", {}, flat)
     yield Row(
         "block.not_",
         "tile",
