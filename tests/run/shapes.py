@@ -7,6 +7,7 @@ poisoned, padding included.
 
 # What NumPy gives is an array of no known type.
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 from __future__ import annotations
 
