@@ -14,6 +14,7 @@ from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Expr, Var
 from pypto._src.ops import bitwise, elementwise, memory, tensor, tensor_math
 from pypto._src.ops.later import (
+    atomic_stores,
     columns,
     elements,
     indexing,
@@ -36,6 +37,7 @@ from tests.op_kernels import (
     positive,
     small,
     static,
+    stored,
     whole_range,
 )
 
@@ -362,6 +364,7 @@ def _elements() -> list[Case]:
         Case(e.read, one, ints=at, build=_element_of_tile, values=whole_range),
         Case(e.read, (((32, 1),),), (D.FP32,), ints=((9, 0),), build=_element_of_tile),
         Case(e.write, one, ints=at, build=_element_written, values=whole_range),
+        Case(atomic_stores.store_add, (((16, 32),),), build=stored),
         Case(
             tensor_elements.write,
             one[:1],

@@ -417,3 +417,29 @@ def test_barriers(target: Any) -> None:
     both_texts(turned, x, y)
     turned(x, y)
     assert (y == 2 * np.vstack([x[48:], x[32:48], x[16:32], x[:16]])).all()
+
+
+def test_blocks_add_to_one_region(target: Any) -> None:
+    """A product in parts of K: what blocks add to one region is the sum of all of them."""
+
+    @pl.jit(target=target)
+    def split_k(
+        a: pl.Tensor[[32, 256], pl.FP32],
+        b: pl.Tensor[[256, 64], pl.FP32],
+        c: pl.InOut[pl.Tensor[[32, 64], pl.FP32]],
+        rows: pl.InOut[pl.Tensor[[4, 64], pl.FP32]],
+    ) -> None:
+        with pl.spmd(4):
+            k = pl.tile.get_block_idx() * 64
+            part = pl.matmul(a[:, k : k + 64], b[k : k + 64, :], out_dtype=pl.FP32)
+            c = pl.assemble(c, part, [0, 0], atomic=pl.AtomicType.Add)
+        with pl.at(level=pl.Level.CORE_GROUP):
+            rows = pl.store(pl.load(b, [0, 0], [4, 64]), [0, 0], rows, atomic=pl.AtomicType.Add)
+
+    a, b = floats(32, 256), floats(256, 64)
+    c, rows = np.ones((32, 64), np.float32), np.ones((4, 64), np.float32)
+    both_texts(split_k, a, b, c, rows)
+    split_k(a, b, c, rows)
+    wanted = 1 + a.astype(np.float64) @ b
+    assert (np.abs(c - wanted) <= 1e-4).all()
+    assert (rows == 1 + b[:4]).all()

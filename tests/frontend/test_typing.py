@@ -424,7 +424,8 @@ def test_overloads_are_the_ops() -> None:
     for name, rows in shown.items():
         for op in Unified(name).candidates:
             result = {"block": "Tile", "tensor": "Tensor"}[op.level]
-            result = {"read": "Scalar", "write": "None"}.get(op.python_name, result)
+            others = {"read": "Scalar", "write": "None", "store_add": "Tensor"}
+            result = others.get(op.python_name, result)
             assert (written(op), inspect.cleandoc(op.doc), result) in rows, op.name
     names = {name for name, value in vars(pl).items() if type(value).__name__ == "Unified"}
     assert shown.keys() == names

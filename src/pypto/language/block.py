@@ -101,6 +101,7 @@ from pypto._src.ops.names import block_row_expand_to as row_expand_to
 from pypto._src.ops.names import block_row_prod as row_prod
 from pypto._src.ops.names import block_set_validshape as set_validshape
 from pypto._src.ops.names import block_sort32 as sort32
+from pypto._src.ops.names import block_store_add as store_add
 from pypto._src.ops.names import block_write as write
 from pypto._src.ops.reduce import (
     col_expand,
@@ -226,6 +227,7 @@ __all__ = [
     "sort32",
     "sqrt",
     "store",
+    "store_add",
     "sub",
     "subc",
     "subs",

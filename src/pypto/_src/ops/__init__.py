@@ -20,6 +20,12 @@ from pypto._src.ops import (
 from pypto._src.ops.define import later
 
 later(
+    "atomic_stores",
+    [
+        ("block.store_add", "store_add", "store_add"),
+    ],
+)
+later(
     "columns",
     [
         ("block.col_max", "col_max", "col_max"),

@@ -316,7 +316,8 @@ _ACC_STORES: Final = {
 """Element types of the accumulator to those it is stored as."""
 
 
-def _store_type(o: Operands) -> Type:
+def store_type(o: Operands) -> Type:
+    """Return the type of a tensor that a tile is stored to."""
     check_operands(o)
     tile, shapes, tensor = o.tile(0), o.ints(2), o.tensor(3)
     part = valid_part(tile)
@@ -381,7 +382,8 @@ def _without_ones(shape: Sequence[Expr]) -> Sequence[Expr]:
     return shape[begin:]
 
 
-def _store_pipe(call: Call) -> PipeType:
+def store_pipe(call: Call) -> PipeType:
+    """Return the pipe that stores: of accumulators, the one that converts as well."""
     # The engine follows from where the tile is, not from the name of the op.
     return _FIX if tile_space(call.args[0]) is _ACC else _MTE3
 
@@ -422,16 +424,18 @@ def _to_wide(call: Call, let: Let) -> Expr | None:
     return store.build([let("front", rows), offsets, shapes, tensor], {}, call.span)
 
 
-def _store_pto(site: PtoSite) -> None:
+def store_pto(site: PtoSite, attrs: str = "") -> None:
+    """Emit the store of a tile to a region; ``attrs`` say what it does with what is there."""
     tile, offsets, shapes, tensor = site.call.args
     sizes, valid = elements(shapes), valid_part(tile.type)
     if valid is not None and len(valid) == len(sizes):
         sizes = valid
     part, kind = site.partition_view(tensor, elements(offsets), sizes)
-    site.emit(f"pto.tstore ins({site.args[0]} : {site.arg_types[0]}) outs({part} : {kind})")
+    site.emit(f"pto.tstore ins({site.args[0]} : {site.arg_types[0]}) outs({part} : {kind}){attrs}")
 
 
-def _store_cpp(site: CppSite) -> None:
+def store_cpp(site: CppSite, mode: str = "") -> None:
+    """Emit the store of a tile to a region; ``mode`` says what it does with what is there."""
     tile, offsets, shapes, tensor = site.call.args
     assert isinstance(tile.type, TileType)
     assert isinstance(tensor.type, TensorType)
@@ -441,12 +445,13 @@ def _store_cpp(site: CppSite) -> None:
         rank = len(sizes)
         sizes = [*[ConstInt(1)] * rank, *tile.type.shape][-rank:]
     view = site.global_view(tensor, elements(offsets), sizes, layout)
-    site.emit(f"TSTORE({view}, {site.args[0]});")
+    kinds = f"<decltype({site.args[0]}), decltype({view}), {mode}>" if mode else ""
+    site.emit(f"TSTORE{kinds}({view}, {site.args[0]});")
 
 
 @block_op(
-    pipe=_store_pipe,
-    types=_store_type,
+    pipe=store_pipe,
+    types=store_type,
     valid=given,
     dtypes=STORABLE,
     reads=(0,),
@@ -457,8 +462,8 @@ def _store_cpp(site: CppSite) -> None:
     spaces={0: frozenset({MemorySpace.Vec, MemorySpace.Acc})},
     space=MemorySpace.DDR,
     numpy=_store,
-    pto=_store_pto,
-    isa=_store_cpp,
+    pto=store_pto,
+    isa=store_cpp,
 )
 def store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
     """Write ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor.
@@ -472,7 +477,7 @@ def store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> 
 
 @block_op(
     pipe=PipeType.FIX,
-    types=_store_type,
+    types=store_type,
     valid=given,
     dtypes=_SPACE_DTYPES[MemorySpace.Acc],
     reads=(0,),
@@ -481,8 +486,8 @@ def store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> 
     spaces={0: MemorySpace.Acc},
     space=MemorySpace.DDR,
     numpy=_store,
-    pto=_store_pto,
-    isa=_store_cpp,
+    pto=store_pto,
+    isa=store_cpp,
 )
 def l0c_store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
     """Write ``tile`` in Acc memory to a region of ``output_tensor``, as `store` does."""

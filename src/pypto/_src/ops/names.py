@@ -97,6 +97,7 @@ shl = Unified("shl")
 shr = Unified("shr")
 sort32 = Unified("sort32")
 sqrt = Unified("sqrt")
+store_add = Unified("store_add")
 sub = Unified("sub")
 transpose = Unified("transpose")
 view = Unified("view")
@@ -133,6 +134,7 @@ block_row_expand_to = Unified("row_expand_to", "block")
 block_row_prod = Unified("row_prod", "block")
 block_set_validshape = Unified("set_validshape", "block")
 block_sort32 = Unified("sort32", "block")
+block_store_add = Unified("store_add", "block")
 block_write = Unified("write", "block")
 tensor_abs = Unified("abs", "tensor")
 tensor_add = Unified("add", "tensor")
@@ -292,6 +294,7 @@ __all__ = [
     "sort32",
     "sqrt",
     "store",
+    "store_add",
     "sub",
     "subc",
     "subs",

@@ -1136,6 +1136,18 @@ def sqrt(input: Tensor) -> Tensor:
 @overload
 def sqrt(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
+def store_add(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> Tensor:
+    """Add ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor.
+
+    ``shapes`` is the size of the region, as in `store`. No element is lost where several blocks add
+    to the same region; in which order they do is open, so sums of floats may differ in the last
+    bits.
+    """
+    ...
+
+@overload
+def store_add(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
+@overload
 def sub(lhs: Tile, rhs: Tile) -> Tile:
     """Return ``lhs - rhs`` [R, C], element by element; integers wrap."""
     ...
@@ -1273,6 +1285,7 @@ block_row_expand_to: Unified
 block_row_prod: Unified
 block_set_validshape: Unified
 block_sort32: Unified
+block_store_add: Unified
 block_write: Unified
 tensor_abs: Unified
 tensor_add: Unified
@@ -1432,6 +1445,7 @@ __all__ = [
     "sort32",
     "sqrt",
     "store",
+    "store_add",
     "sub",
     "subc",
     "subs",

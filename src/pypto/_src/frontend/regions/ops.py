@@ -23,7 +23,7 @@ from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import TensorType, TileType, valid_part
-from pypto._src.ir.enums import MemorySpace
+from pypto._src.ir.enums import AtomicType, MemorySpace
 from pypto._src.ir.exprs import ConstFloat, ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import TENSOR, OpDef
 from pypto._src.ir.types import ScalarType
@@ -219,13 +219,26 @@ def _store(
     ctx: Context, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call
 ) -> Expr | None:
     """``pl.store(tile, offsets, out)``: the size is that of the tile, or its valid part."""
-    if len(args) != 3 or kwargs or items_of(args[2]) is not None:
+    if len(args) != 3 or kwargs.keys() - {"atomic"} or items_of(args[2]) is not None:
         return None
     tile, offsets, target = args
     if not isinstance(tile, Expr) or not isinstance(tile.type, TileType):
         return None
-    return op_call(
-        ctx, memory.store, (tile, offsets, plain_dims(tile.type.shape), target), {}, node
+    op = _store_op(ctx, kwargs.get("atomic"), node)
+    return op_call(ctx, op, (tile, offsets, plain_dims(tile.type.shape), target), {}, node)
+
+
+def _store_op(ctx: Context, atomic: Any, node: ast.Call) -> OpDef[..., Any]:
+    """Return the op that stores, as ``atomic=`` says."""
+    if atomic is None or atomic is AtomicType.None_:
+        return memory.store
+    if atomic is AtomicType.Add:
+        return BY_PYTHON_NAME["block", "store_add"]
+    raise ParserTypeError(
+        f"atomic= says what a store does with what is there, got {describe(atomic)}",
+        ctx.span(node),
+        hint="write atomic=pl.AtomicType.Add",
+        slug="region-option",
     )
 
 
@@ -236,14 +249,20 @@ def _assemble(
     given = _given(("target", "source", "offset"), args, kwargs)
     target, source, offset = (given.get(key) for key in ("target", "source", "offset"))
     are_tiles = all(isinstance(v, Expr) and isinstance(v.type, TileType) for v in (target, source))
-    if are_tiles and offset is not None and BY_PYTHON_NAME.get(("block", "assemble")) is None:
+    if (
+        are_tiles
+        and "atomic" not in given
+        and offset is not None
+        and BY_PYTHON_NAME.get(("block", "assemble")) is None
+    ):
         return with_part(ctx, cast("Any", target), cast("Any", source), offset, node)
-    if given.keys() - {"target", "source", "offset"} or not isinstance(target, Expr):
+    if given.keys() - {"target", "source", "offset", "atomic"} or not isinstance(target, Expr):
         return None
     if not isinstance(target.type, TensorType) or not isinstance(source, Expr):
         return None
     tile = loaded_whole(ctx, source, node)
-    return op_call(ctx, memory.store, (tile, offset, plain_dims(tile.type.shape), target), {}, node)
+    op = _store_op(ctx, given.get("atomic"), node)
+    return op_call(ctx, op, (tile, offset, plain_dims(tile.type.shape), target), {}, node)
 
 
 def _block_index(
