@@ -19,34 +19,34 @@ _OPEN: Final = ("} else", "} do", "^bb")
 
 
 class Lines:
-    """Lines of the text, and the user's place that each is for."""
+    """Lines of the text, and the span of the source that each is for."""
 
-    __slots__ = ("places", "texts")
+    __slots__ = ("spans", "texts")
 
     def __init__(self) -> None:
         self.texts: list[str] = []
-        self.places: list[Span] = []
+        self.spans: list[Span] = []
 
-    def add(self, text: str, place: Span = UNKNOWN_SPAN) -> None:
+    def add(self, text: str, span: Span = UNKNOWN_SPAN) -> None:
         """Append one line."""
         self.texts.append(text)
-        self.places.append(place)
+        self.spans.append(span)
 
     def append(self, other: Lines) -> None:
         """Append the lines of another one."""
         self.texts += other.texts
-        self.places += other.places
+        self.spans += other.spans
 
 
-def location(place: Span) -> str:
-    """Return the dialect's word for a place, ``loc("kernel.py":7:5)``, "" for an unknown one.
+def location(span: Span) -> str:
+    """Return the dialect's word for a span, ``loc("kernel.py":7:5)``, "" for an unknown one.
 
     Columns begin at 1 there.
     """
-    if place.begin_line <= 0:
+    if span.begin_line <= 0:
         return ""
-    name = string_text(place.filename.replace("\\", "/"))
-    return f"loc({name}:{place.begin_line}:{max(place.begin_column, 0) + 1})"
+    name = string_text(span.filename.replace("\\", "/"))
+    return f"loc({name}:{span.begin_line}:{max(span.begin_column, 0) + 1})"
 
 
 def string_text(text: str) -> str:
@@ -81,12 +81,12 @@ _SYMBOL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 class Body:
     """Collects lines into the current section; every name it hands out is new.
 
-    With ``locations`` each operation says which place of the user's source it is for.
+    With ``locations`` each operation says which span of the source it is for.
     """
 
     def __init__(self, locations: bool = False) -> None:
         self.locations = locations
-        self.place = UNKNOWN_SPAN  # of what is emitted now
+        self.span = UNKNOWN_SPAN  # of what is emitted now
         self.constants: dict[str, str] = {}  # right side of `=` to name, in order of first use
         self.sections: dict[str, Lines] = {}
         self.reshapes: set[str] = set()  # values that a treshape gives
@@ -128,11 +128,11 @@ class Body:
         if self._comment is not None:
             self._flush_comment()
         if self.locations and not text.endswith("{") and not text.startswith(_OPEN):
-            text = f"{text} {location(self.place)}".rstrip()
+            text = f"{text} {location(self.span)}".rstrip()
         lines = self._lines
         for line in text.split("\n"):
             lines.texts.append(self._indent + line)
-            lines.places.append(self.place)
+            lines.spans.append(self.span)
 
     def note(self, comment: str | None) -> None:
         """Let ``comment`` stand above the next line, unless it was the last one anyway."""
@@ -142,7 +142,7 @@ class Body:
         texts = self._lines.texts
         if texts and not texts[-1].endswith(("{", ":")):
             self._lines.add("")
-        self._lines.add(f"{self._indent}// {self._comment}", self.place)
+        self._lines.add(f"{self._indent}// {self._comment}", self.span)
         self._last_comment, self._comment = self._comment, None
 
     def assign(self, right: str) -> str:

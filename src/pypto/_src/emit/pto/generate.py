@@ -42,7 +42,7 @@ class PTOCodegen:
     def __init__(self, backend: object = None, *, locations: bool = False) -> None:
         self.backend = backend
         self.locations = locations
-        self._places: list[Span] = []  # of the lines of the text that was generated last
+        self._spans: list[Span] = []  # of the lines of the text that was generated last
         self._calls: Calls | None = None  # of the kernel that is being written
 
     def generate(self, program: Program) -> str:
@@ -73,7 +73,7 @@ class PTOCodegen:
                 self._calls = None
         lines.add("}")
         lines.add("")
-        self._places = lines.places
+        self._spans = lines.spans
         return "\n".join(lines.texts)
 
     def _function(
@@ -101,7 +101,7 @@ class PTOCodegen:
         Args:
             line: Its number, from 1 on.
         """
-        return self._places[line - 1] if 0 < line <= len(self._places) else UNKNOWN_SPAN
+        return self._spans[line - 1] if 0 < line <= len(self._spans) else UNKNOWN_SPAN
 
     # ---------------------------------------------------------------------------------------
     # What the form of an op may ask for besides its site (`site.codegen`)

@@ -32,7 +32,7 @@ class Kernel:
         function: What is written.
         placed: Tiles have addresses (level 3).
         codegen: What the forms of ops see as ``site.codegen``.
-        locations: Operations say which place of the source they are for.
+        locations: Operations say which span of the source they are for.
     """
 
     def __init__(self, function: Function, placed: bool, codegen: Any, locations: bool) -> None:
@@ -40,7 +40,7 @@ class Kernel:
         self.placed = placed
         self.codegen = codegen
         self.body = Body(locations)
-        self.body.place = function.span
+        self.body.span = function.span
         self.scalars = Scalars(self.body, long_variables(function))
         self.tensors = Tensors(self.body, self.scalars)
         self.regions = Regions(self.body)

@@ -1,4 +1,4 @@
-"""The statements of a kernel in the PTO dialect, in order, each below the place that it is for.
+"""The statements of a kernel in the PTO dialect, in order, each below the span that it is for.
 
 Owns which statement writes what. Refuses to know the text of calls (`calls`), and how loops and
 branches hand values on (`control_flow`).
@@ -49,7 +49,7 @@ class Statements:
         text, scalars = self._kernel.body, self._kernel.scalars
         for stmt in statements(body):
             scalars.begin_statement()
-            outer, text.place = text.place, stmt.span
+            outer, text.span = text.span, stmt.span
             text.note(source_comment(stmt.span))
             try:
                 WRITERS.get(stmt.__class__, _unknown)(self, stmt)
@@ -57,7 +57,7 @@ class Statements:
                 error.at(stmt.span)
                 raise
             text.note(None)
-            text.place = outer
+            text.span = outer
 
     def flow(self) -> Flow:
         """Return what writes loops and branches."""

@@ -82,17 +82,17 @@ def _unroll(ctx: Context, node: ast.For, call: ast.Call) -> None:
                 slug="range-arguments",
             )
         numbers.append(known)
-    turns = range(*numbers)
-    if len(turns) > _MOST_COPIES:
+    iterations = range(*numbers)
+    if len(iterations) > _MOST_COPIES:
         raise ParserTypeError(
-            f"pl.unroll makes {len(turns)} copies of its body; {_MOST_COPIES} are the most",
+            f"pl.unroll makes {len(iterations)} copies of its body; {_MOST_COPIES} are the most",
             ctx.span(call),
             hint=f"write for {target.id} in pl.range(...):",
             slug="range-arguments",
         )
-    if len(turns) > 1:
+    if len(iterations) > 1:
         ctx.assigned_again(node.body)
-    for number in turns:
+    for number in iterations:
         ctx.names.bind(target.id, number)
         ctx.run(node.body)
 

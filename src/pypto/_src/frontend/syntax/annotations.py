@@ -303,18 +303,18 @@ def shape_of(ctx: Context, node: ast.expr) -> list[Expr | int]:
 
 def _integer_hint(ctx: Context, node: ast.expr, index: int, dims: Sequence[Any]) -> str | None:
     """Return what a dimension that is no integer is meant to be, where a list is written out."""
-    place, found = _part(node, index), plain_value(dims[index])
-    if isinstance(found, str) and found.isidentifier() and place is not node:
+    dim_node, found = _part(node, index), plain_value(dims[index])
+    if isinstance(found, str) and found.isidentifier() and dim_node is not node:
         return f'write pl.dynamic("{found}")'
-    if (found is None or found is ...) and place is not node:
+    if (found is None or found is ...) and dim_node is not node:
         others = {dim.name for dim in dims if isinstance(dim, DynVar | Var)}
         name = next(letter for letter in "NMKL" if letter not in others or letter == "L")
         return f'write pl.dynamic("{name}")'
-    if place is node or not isinstance(found, float):
+    if dim_node is node or not isinstance(found, float):
         return None
     from pypto._src.frontend.diagnose.fixits import integer_text
 
-    return f"write {integer_text(ctx, place, found)}"
+    return f"write {integer_text(ctx, dim_node, found)}"
 
 
 def _part(node: ast.expr, index: int) -> ast.expr:

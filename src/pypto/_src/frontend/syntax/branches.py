@@ -102,8 +102,8 @@ def _merge_name(ctx: Context, name: str, value: Any, other: Any, else_stmts: lis
             names.bind(name, value)
         else:
             one, two = spell_apart(value.type, other.type)
-            place = f"{one} in one branch and {two} in the other"
-            names.lost[name] = Lost(value, place, _meeting_hint(ctx, name, value, other))
+            where = f"{one} in one branch and {two} in the other"
+            names.lost[name] = Lost(value, where, _meeting_hint(ctx, name, value, other))
     elif not isinstance(value, Expr) and not isinstance(other, Expr) and value == other:
         names.bind(name, value)
 

@@ -377,8 +377,8 @@ def _other_call(
         if callee.is_spliced:
             from pypto._src.frontend.syntax.inline import expand, in_order
 
-            values, places = in_order(ctx, callee, args, kwargs, node)
-            return expand(ctx, callee, values, node, places)
+            values, arg_nodes = in_order(ctx, callee, args, kwargs, node)
+            return expand(ctx, callee, values, node, arg_nodes)
         if kwargs:
             raise ParserTypeError(
                 f"inline function {callee.name!r} takes its arguments by position",
@@ -551,15 +551,17 @@ def _pure_call(
 
         if not reading.may_call(callee):
             raise reading.refused(f"{ctx.source.text(node.func)} is Python's", ctx.span(node))
-        for value, place in zip((*args, *kwargs.values()), _places(node), strict=True):
+        for value, arg_node in zip((*args, *kwargs.values()), _arg_nodes(node), strict=True):
             if not reading.may_pass(value):
-                raise reading.refused(f"{ctx.source.text(place)} is Python's", ctx.span(place))
+                raise reading.refused(
+                    f"{ctx.source.text(arg_node)} is Python's", ctx.span(arg_node)
+                )
         if is_huge_call(callee, args, kwargs):
             raise too_large(ctx, node)
     return _compute(ctx, callee, args, kwargs, node)
 
 
-def _places(node: ast.Call) -> list[ast.expr]:
+def _arg_nodes(node: ast.Call) -> list[ast.expr]:
     return [*node.args, *(word.value for word in node.keywords)]
 
 

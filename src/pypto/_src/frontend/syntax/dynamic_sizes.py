@@ -19,7 +19,7 @@ def bind_dynamic(ctx: Context, node: ast.Call, func: ast.Attribute) -> None:
         ParserTypeError: this is no parameter's dimension, or no name.
     """
     base = ctx.value(func.value)
-    axis, place = dimension(ctx, node)
+    axis, name_node = dimension(ctx, node)
     kind = base.type if isinstance(base, Expr) else None
     if not isinstance(kind, ShapedType):
         raise ParserTypeError(
@@ -31,21 +31,21 @@ def bind_dynamic(ctx: Context, node: ast.Call, func: ast.Attribute) -> None:
         raise ParserTypeError(
             f"{ctx.source.text(func.value)} has {len(kind.shape)} dimensions, got axis {axis}",
             ctx.span(node),
-            hint=f"write {ctx.source.text(func)}(0, {place.id})",
+            hint=f"write {ctx.source.text(func)}(0, {name_node.id})",
             slug="bind-dynamic",
         )
-    ctx.names.bind(place.id, plain_dim(kind.shape[axis]))
+    ctx.names.bind(name_node.id, plain_dim(kind.shape[axis]))
 
 
 def dimension(ctx: Context, node: ast.Call) -> tuple[int, ast.Name]:
     """Return the axis and the name in ``bind_dynamic(axis, NAME)``."""
     axis = ctx.value(node.args[0]) if len(node.args) == 2 else None
-    place = node.args[1] if len(node.args) == 2 else None
-    if not isinstance(axis, int) or not isinstance(place, ast.Name) or node.keywords:
+    name_node = node.args[1] if len(node.args) == 2 else None
+    if not isinstance(axis, int) or not isinstance(name_node, ast.Name) or node.keywords:
         raise ParserTypeError(
             "bind_dynamic takes the number of a dimension and the name of a size",
             ctx.span(node),
             hint='write ROWS = pl.dynamic("ROWS") outside, and x.bind_dynamic(0, ROWS)',
             slug="bind-dynamic",
         )
-    return axis, place
+    return axis, name_node

@@ -367,10 +367,10 @@ def _chosen(ctx: Context, node: ast.Subscript, base: Any) -> str | None:
     items: list[Any] = [*base] if isinstance(base, list | tuple) else []
     if not any(isinstance(item, Expr) for item in items):
         return f"pass it as a tensor, and write pl.tensor.read({text}, [{index}])"
-    places = node.value.elts if isinstance(node.value, ast.List | ast.Tuple) else []
-    if len(places) != 2:
+    items = node.value.elts if isinstance(node.value, ast.List | ast.Tuple) else []
+    if len(items) != 2:
         return None
-    return f"write {ctx.source.text(places[0])} if {index} == 0 else {ctx.source.text(places[1])}"
+    return f"write {ctx.source.text(items[0])} if {index} == 0 else {ctx.source.text(items[1])}"
 
 
 def _slice(ctx: Context, node: ast.Slice) -> slice:

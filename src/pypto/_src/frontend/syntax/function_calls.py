@@ -43,12 +43,12 @@ def function_call(
         ParserTypeError: wrong number or types of arguments.
     """
     values = _bind(ctx, called, args, kwargs, node)
-    places = [*node.args, *(word.value for word in node.keywords)]
+    arg_nodes = [*node.args, *(word.value for word in node.keywords)]
     sizes: dict[Var, Expr] = {}
     operands: list[Expr] = []
     for index, (param, value) in enumerate(zip(called.params, values, strict=True)):
-        place = places[index] if index < len(node.args) else node
-        operands.append(_argument(ctx, called, param, value, place, sizes, values))
+        arg_node = arg_nodes[index] if index < len(node.args) else node
+        operands.append(_argument(ctx, called, param, value, arg_node, sizes, values))
     return _called(ctx, called, operands, sizes, ctx.span(node))
 
 
@@ -97,10 +97,10 @@ def _bind(
             problem = "got twice" if key in values else "does not have"
             left = [name for name in names if name not in values and name not in kwargs]
             only = f"did you mean {left[0]}=?" if len(left) == 1 else None
-            place = next((word for word in node.keywords if word.arg == key), node)
+            arg_node = next((word for word in node.keywords if word.arg == key), node)
             raise ParserTypeError(
                 f"{called.name} {problem} the parameter {key!r}",
-                ctx.span(place),
+                ctx.span(arg_node),
                 hint=meant_keyword(key, left) or only,
                 slug="unknown-keyword",
             )
@@ -132,19 +132,19 @@ def _argument(
     called: Signature,
     param: Var,
     value: Any,
-    place: ast.expr,
+    arg_node: ast.expr,
     sizes: dict[Var, Expr],
     values: Sequence[Any],
 ) -> Expr:
     dtype = param.type.dtype if isinstance(param.type, ScalarType) else None
-    expr = value if isinstance(value, Expr) else ctx.as_expr(value, place, dtype)
+    expr = value if isinstance(value, Expr) else ctx.as_expr(value, arg_node, dtype)
     if dtype is DataType.BOOL and isinstance(expr.type, ScalarType) and expr.type.dtype.is_int():
         expr = _flag(expr)
     if not _accepts(param.type, expr.type, sizes):
         if dtype is not None and isinstance(value, int | float) and _is_beyond(value, dtype):
             raise ParserTypeError(
                 f"parameter {param.name!r} of {called.name}: {not_held(value, dtype)}",
-                ctx.span(place),
+                ctx.span(arg_node),
                 hint=f"write {bounds(dtype)[value > 0]}",
                 slug="constant-range",
             )
@@ -155,8 +155,8 @@ def _argument(
             wanted, found = spell_apart(param.type, expr.type)
         raise ParserTypeError(
             f"parameter {param.name!r} of {called.name} is {wanted}, got {found}",
-            ctx.span(place),
-            hint=_argument_hint(ctx, param, expr, place, values, known),
+            ctx.span(arg_node),
+            hint=_argument_hint(ctx, param, expr, arg_node, values, known),
             slug="valid-shape" if part else "argument-type",
             related=[Label(param.span, "the parameter")] if param.span.begin_line > 0 else (),
         )
@@ -190,12 +190,12 @@ def _argument_hint(
     ctx: Context,
     param: Var,
     found: Expr,
-    place: ast.expr,
+    arg_node: ast.expr,
     values: Sequence[Any],
     sizes: Mapping[Var, Expr],
 ) -> str | None:
     """Return the only other variable of the parameter's type, a cast to it, or the type found."""
-    text = ctx.source.text(place)
+    text = ctx.source.text(arg_node)
     passed = {value for value in values if isinstance(value, Var)}
     known = [v for v in ctx.names.values.values() if isinstance(v, Var) and v not in passed]
     fitting = [v.name for v in known if _accepts(param.type, v.type, {**sizes})]

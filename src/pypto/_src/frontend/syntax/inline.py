@@ -88,8 +88,8 @@ def in_order(
         ParserTypeError: there is no such parameter, or one has no argument.
     """
     names = [n for n in function.param_names if n != "self"]
-    places: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
-    places |= {word.arg: word.value for word in node.keywords if word.arg}
+    value_nodes: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
+    value_nodes |= {word.arg: word.value for word in node.keywords if word.arg}
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     listed = function.func_def.args
     positional = [*listed.posonlyargs, *listed.args]
@@ -97,7 +97,7 @@ def in_order(
     for arg, default in zip(last, listed.defaults, strict=True):
         if arg.arg not in given:
             given[arg.arg] = _inside(ctx, function).value(default)
-            places[arg.arg] = node
+            value_nodes[arg.arg] = node
     unknown = next((name for name in kwargs if name not in names), None)
     lacking = [name for name in names if name not in given]
     twice = set(names[: len(args)]) & set(kwargs)
@@ -116,7 +116,7 @@ def in_order(
             slug="argument-count",
             related=(Label(function.place, "the inline function"),),
         )
-    return [given[name] for name in names], [places[name] for name in names]
+    return [given[name] for name in names], [value_nodes[name] for name in names]
 
 
 def expand(
@@ -124,7 +124,7 @@ def expand(
     function: InlineFunction,
     args: Sequence[Any],
     node: ast.Call,
-    places: Sequence[ast.expr] = (),
+    value_nodes: Sequence[ast.expr] = (),
 ) -> Any:
     """Append the statements of ``function`` to those of the caller; return its value.
 
@@ -160,8 +160,8 @@ def expand(
             slug="recursion",
         )
     inner = _inside(ctx, function)
-    for name, value, place in zip(names, args, places or node.args, strict=False):
-        _bind(ctx, inner, name, value, place)
+    for name, value, value_node in zip(names, args, value_nodes or node.args, strict=False):
+        _bind(ctx, inner, name, value, value_node)
     if function.is_spliced:
         _name_sizes(inner, function)
     errors = len(ctx.errors.found)
@@ -235,14 +235,14 @@ def _name_sizes(inner: Context, function: InlineFunction) -> None:
         if not isinstance(value, Expr) or not isinstance(value.type, ShapedType) or node is None:
             continue
         shapes = [item for item in ast.walk(node) if isinstance(item, ast.List)]
-        for place, dim in zip(shapes[0].elts if shapes else (), value.type.shape, strict=False):
-            if isinstance(place, ast.Name) and isinstance(inner.lookup(place.id), Var):
-                inner.names.bind(place.id, dim.value if isinstance(dim, ConstInt) else dim)
+        for dim_node, dim in zip(shapes[0].elts if shapes else (), value.type.shape, strict=False):
+            if isinstance(dim_node, ast.Name) and isinstance(inner.lookup(dim_node.id), Var):
+                inner.names.bind(dim_node.id, dim.value if isinstance(dim, ConstInt) else dim)
 
 
-def _bind(ctx: Context, inner: Context, name: str, value: Any, place: ast.expr) -> None:
+def _bind(ctx: Context, inner: Context, name: str, value: Any, value_node: ast.expr) -> None:
     """Bind a parameter; what the body assigns or reads twice gets a variable of its own."""
-    value = held(ctx, value, place) if isinstance(value, list | tuple) else value
+    value = held(ctx, value, value_node) if isinstance(value, list | tuple) else value
     if isinstance(value, Var) and inner.expanding[-1].is_spliced and not _is_scalar(value):
         inner.names.bind(name, value)  # what is written to it, the caller's variable gets
         return
@@ -250,7 +250,7 @@ def _bind(ctx: Context, inner: Context, name: str, value: Any, place: ast.expr) 
     if known and (name not in inner.assigned or not isinstance(value, Expr | int | float)):
         inner.names.bind(name, value)
         return
-    expr = ctx.as_expr(value, place)
-    var = inner.names.define(name, expr.type, ctx.span(place))
+    expr = ctx.as_expr(value, value_node)
+    var = inner.names.define(name, expr.type, ctx.span(value_node))
     inner.follow(var, expr)
-    inner.append(var, expr, ctx.span(place))
+    inner.append(var, expr, ctx.span(value_node))

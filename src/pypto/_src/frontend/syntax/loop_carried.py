@@ -122,8 +122,8 @@ def iter_args_of(
         body = body[1:]
     args: list[IterArg] = []
     for name, init in zip(names, inits, strict=True):
-        place, kind = declared.get(name.id, (name, None))
-        kind = declared_join(ctx, place, kind, init.type)
+        target, kind = declared.get(name.id, (name, None))
+        kind = declared_join(ctx, target, kind, init.type)
         arg = IterArg(name.id, kind, init, ctx.span(name))
         ctx.follow(arg, init)
         args.append(arg)
@@ -161,16 +161,16 @@ def carried_results(
             related=_loop_header(ctx, node),
         )
     values = [
-        _yield_value(ctx, arg, value, place)
-        for arg, value, place in zip(iter_args, yielded.values, yielded.nodes, strict=True)
+        _yield_value(ctx, arg, value, value_node)
+        for arg, value, value_node in zip(iter_args, yielded.values, yielded.nodes, strict=True)
     ]
     block.stmts.append(YieldStmt(tuple(values), yielded.span))
     if not values:
         return []
     declared = yielded.kinds or [None] * len(values)
     kinds = [
-        declared_join(ctx, place, kind, value.type)
-        for place, kind, value in zip(yielded.nodes, declared, values, strict=True)
+        declared_join(ctx, value_node, kind, value.type)
+        for value_node, kind, value in zip(yielded.nodes, declared, values, strict=True)
     ]
     named = yielded.names or iter_names
     return define_results(ctx, named, kinds, values)
@@ -185,7 +185,7 @@ def _carry_hint(
     """Return what makes a loop and its yield agree: the header, or the yield."""
     if iter_args:
         names = [arg.name for arg in iter_args]
-        values = [ctx.source.text(place) for place in yielded.nodes[: len(names)]]
+        values = [ctx.source.text(value_node) for value_node in yielded.nodes[: len(names)]]
         return (
             f"write {', '.join(names)} = pl.yield_({', '.join([*values, *names[len(values) :]])})"
         )
@@ -203,16 +203,16 @@ def _loop_header(ctx: Context, node: ast.For | ast.While) -> tuple[Label, ...]:
     return (Label(ctx.span(head), "the loop"),)
 
 
-def _yield_value(ctx: Context, arg: IterArg, value: Any, place: ast.expr) -> Expr:
+def _yield_value(ctx: Context, arg: IterArg, value: Any, value_node: ast.expr) -> Expr:
     dtype = arg.type.dtype if isinstance(arg.type, ScalarType) else None
-    expr = ctx.as_expr(value, place, dtype)
+    expr = ctx.as_expr(value, value_node, dtype)
     if not same_joined_type(arg.type, expr.type):
         carried, yielded = spell_apart(arg.type, expr.type)
-        parts, text = same_value_type(arg.type, expr.type), ctx.source.text(place)
+        parts, text = same_value_type(arg.type, expr.type), ctx.source.text(value_node)
         init = arg.initValue.name if isinstance(arg.initValue, Var) else arg.name
         raise ParserTypeError(
             f"the loop carries {arg.name!r} as {carried} and yields {yielded}",
-            ctx.span(place),
+            ctx.span(value_node),
             hint=part_hint(arg.type, init, expr.type, text)
             if parts
             else cast_hint(arg.type, expr.type, text),

@@ -222,7 +222,7 @@ def _refuse_too_large(ctx: Context, node: Any, left: Any, right: Any) -> None:
     """Raise the error for a number that no constant beside the other operand can be."""
     from pypto._src.frontend.diagnose.fixits import sides
 
-    for value, other, place in zip((left, right), (right, left), sides(node), strict=False):
+    for value, other, operand_node in zip((left, right), (right, left), sides(node), strict=False):
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
         beside_int = isinstance(value, int) and not (
@@ -232,7 +232,7 @@ def _refuse_too_large(ctx: Context, node: Any, left: Any, right: Any) -> None:
         if not holds(value, dtype):
             raise ParserTypeError(
                 not_held(value, dtype),
-                ctx.span(place),
+                ctx.span(operand_node),
                 hint=f"write {bounds(dtype)[value > 0]}",
                 slug="constant-range",
             )
@@ -245,10 +245,10 @@ def _integers_hint(ctx: Context, node: Any, symbol: str, left: Any, right: Any) 
     texts: list[str] = []
     from pypto._src.frontend.diagnose.fixits import integer_text
 
-    for value, place in ((left, node.left), (right, node.right)):
+    for value, operand_node in ((left, node.left), (right, node.right)):
         is_int = isinstance(value, int) or (isinstance(value, Expr) and dtype_of(value).is_int())
-        text = ctx.source.operand(place)
-        texts.append(text if is_int else integer_text(ctx, place, value))
+        text = ctx.source.operand(operand_node)
+        texts.append(text if is_int else integer_text(ctx, operand_node, value))
     return f"write {f' {symbol} '.join(texts)}"
 
 
@@ -271,10 +271,10 @@ def _unquoted(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
     if not isinstance(node, ast.BinOp):
         return None
     whole = ctx.source.text(node)  # has brackets around an operand, which its own text has not
-    for place, value in ((node.left, left), (node.right, right)):
+    for operand_node, value in ((node.left, left), (node.right, right)):
         number = number_in(value) if isinstance(value, str) else None
-        text = ctx.source.text(place)
-        if number is not None and isinstance(place, ast.Constant) and whole.count(text) == 1:
+        text = ctx.source.text(operand_node)
+        if number is not None and isinstance(operand_node, ast.Constant) and whole.count(text) == 1:
             return f"write {whole.replace(text, str(number))}"
     return None
 
@@ -294,11 +294,11 @@ def _as_parameter(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
     """Suggest a parameter for an array from outside of the kernel."""
     if not isinstance(node, ast.BinOp):
         return None
-    for value, place in ((left, node.left), (right, node.right)):
+    for value, operand_node in ((left, node.left), (right, node.right)):
         dtype = dtype_like(getattr(value, "dtype", None))
-        if isinstance(place, ast.Name) and dtype is not None and hasattr(value, "__array__"):
+        if isinstance(operand_node, ast.Name) and dtype is not None and hasattr(value, "__array__"):
             kind = f"pl.Tensor[{list(value.shape)}, pl.{dtype.member}]"
-            return f"make it a parameter, {place.id}: {kind}"
+            return f"make it a parameter, {operand_node.id}: {kind}"
     return None
 
 
@@ -334,8 +334,10 @@ def _load_hint(ctx: Context, node: Any, left: Any, right: Any) -> str | None:
         return None
     if isinstance(left.type, TensorType) == isinstance(right.type, TensorType):
         return None
-    place = node.left if isinstance(left.type, TensorType) else node.right
-    return f"write {ctx.source.text(place)}[:]" if isinstance(place, ast.Name) else None
+    operand_node = node.left if isinstance(left.type, TensorType) else node.right
+    return (
+        f"write {ctx.source.text(operand_node)}[:]" if isinstance(operand_node, ast.Name) else None
+    )
 
 
 def _exists_for(op: OpDef[..., Any] | Unified, value: Expr) -> bool:

@@ -28,32 +28,32 @@ def return_(ctx: Context, node: ast.Return) -> None:
             hint="assign the value to a name here, and return that at the end",
             slug="inline-return",
         )
-    places = [] if node.value is None else [node.value]
+    value_nodes = [] if node.value is None else [node.value]
     if isinstance(node.value, ast.Tuple):
-        places = node.value.elts
+        value_nodes = node.value.elts
     elif isinstance(node.value, ast.Constant) and node.value.value is None:
-        places = []
-    values = _returned(ctx, places)
+        value_nodes = []
+    values = _returned(ctx, value_nodes)
     if ctx.wanted is not None:
-        _check_results(ctx, node, ctx.wanted, values, places)
+        _check_results(ctx, node, ctx.wanted, values, value_nodes)
     ctx.returns.append((tuple(values), span))
     ctx.block.append(ReturnStmt(tuple(values), span))
 
 
-def _returned(ctx: Context, places: Sequence[ast.expr]) -> list[Expr]:
+def _returned(ctx: Context, value_nodes: Sequence[ast.expr]) -> list[Expr]:
     wanted = ctx.wanted or ()
-    if len(places) == 1:
-        value = ctx.value(places[0])
+    if len(value_nodes) == 1:
+        value = ctx.value(value_nodes[0])
         if isinstance(value, Expr):
-            refuse_no_value(ctx, value, places[0])
+            refuse_no_value(ctx, value, value_nodes[0])
             several = isinstance(value.type, TupleType) and len(wanted) != 1
-            return parts_of(ctx, value, ctx.span(places[0])) if several else [value]
+            return parts_of(ctx, value, ctx.span(value_nodes[0])) if several else [value]
         dtype = wanted[0].dtype if wanted and isinstance(wanted[0], ScalarType) else None
-        return [ctx.as_expr(value, places[0], dtype)]
+        return [ctx.as_expr(value, value_nodes[0], dtype)]
     values: list[Expr] = []
-    for index, place in enumerate(places):
+    for index, value_node in enumerate(value_nodes):
         kind = wanted[index] if index < len(wanted) else None
-        values.append(ctx.expr(place, kind.dtype if isinstance(kind, ScalarType) else None))
+        values.append(ctx.expr(value_node, kind.dtype if isinstance(kind, ScalarType) else None))
     return values
 
 
@@ -62,7 +62,7 @@ def _check_results(
     node: ast.Return,
     wanted: Sequence[Type],
     values: Sequence[Expr],
-    places: Sequence[ast.expr],
+    value_nodes: Sequence[ast.expr],
 ) -> None:
     if len(values) != len(wanted):
         raise ParserTypeError(
@@ -76,10 +76,10 @@ def _check_results(
         same = same_value_type(kind, value.type)
         if not same or _is_another_part(kind, value.type):
             wanted_text, found = spell_apart(kind, value.type)
-            hint = _result_hint(ctx, kind, value, places[index : index + 1])
+            hint = _result_hint(ctx, kind, value, value_nodes[index : index + 1])
             raise ParserTypeError(
                 f"the function returns {wanted_text}, this is {found}",
-                ctx.span(places[index] if index < len(places) else node),
+                ctx.span(value_nodes[index] if index < len(value_nodes) else node),
                 hint="leave pl.TileView out of the declaration" if same else hint,
                 slug="valid-shape" if same else "return-type",
                 related=_declared_results(ctx),
@@ -116,9 +116,11 @@ def _declared_results(ctx: Context) -> tuple[Label, ...]:
     return () if returns is None else (Label(ctx.span(returns), "declared here"),)
 
 
-def _result_hint(ctx: Context, wanted: Type, value: Expr, places: Sequence[ast.expr]) -> str | None:
+def _result_hint(
+    ctx: Context, wanted: Type, value: Expr, value_nodes: Sequence[ast.expr]
+) -> str | None:
     """Return what turns a value into the type that the function returns."""
-    text = ctx.source.text(places[0]) if places else "..."
+    text = ctx.source.text(value_nodes[0]) if value_nodes else "..."
     cast = cast_hint(wanted, value.type, text)
     if cast is not None:
         return cast

@@ -49,10 +49,10 @@ def scalar_form(
 def no_dtype(ctx: Context, node: ast.Call, called: str, found: Any) -> ParserError:
     """Return the error for a call whose second argument is no element type."""
     meant = dtype_like(found)
-    place = node.args[1] if len(node.args) > 1 else node.keywords[-1].value
+    arg_node = node.args[1] if len(node.args) > 1 else node.keywords[-1].value
     return ParserTypeError(
         f"the second argument of {called} is an element type, got {describe(found)}",
-        ctx.span(place),
+        ctx.span(arg_node),
         hint=None if meant is None else f"write pl.{meant.member}",
         slug="argument-kind",
     )

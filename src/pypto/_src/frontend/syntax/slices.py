@@ -193,9 +193,9 @@ def _per_dimension(ctx: Context, node: ast.Subscript, index: Any, rank: int) -> 
     given: list[Any] = list(cast("tuple[Any, ...]", index)) if type(index) is tuple else [index]
     if len(given) == rank and all(item.__class__ is slice for item in given):
         return given
-    places = [at for at, item in enumerate(given) if item is ...]
-    count = len(given) - len(places)
-    if count > rank or len(places) > 1:
+    ellipses = [at for at, item in enumerate(given) if item is ...]
+    count = len(given) - len(ellipses)
+    if count > rank or len(ellipses) > 1:
         problem = "more than one '...'" if count <= rank else f"{count} indices"
         raise ParserTypeError(
             f"{ctx.source.text(node)} has {problem} for {rank} dimensions",
@@ -203,14 +203,14 @@ def _per_dimension(ctx: Context, node: ast.Subscript, index: Any, rank: int) -> 
             hint=_fewer(ctx, node, rank),
             slug="subscript",
         )
-    at = places[0] if places else len(given)
+    at = ellipses[0] if ellipses else len(given)
     return [*given[:at], *[_WHOLE] * (rank - count), *given[at + 1 :]]
 
 
 def _fewer(ctx: Context, node: ast.Subscript, rank: int) -> str | None:
     """Return a subscript with as many indices as dimensions, without '...'."""
-    places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    texts = [ctx.source.text(place) for place in places]
+    index_nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    texts = [ctx.source.text(index_node) for index_node in index_nodes]
     kept = [text for text in texts if text != "..."][:rank]
     return f"write {ctx.source.text(node.value)}[{', '.join(kept)}]" if kept else None
 
@@ -261,14 +261,14 @@ def _size(ctx: Context, node: ast.Subscript, axis: int, begin: Any, end: Any) ->
 
 def _turned(ctx: Context, node: ast.Subscript, axis: int, size: int) -> str | None:
     """Return a subscript with the bounds of a dimension the other way round."""
-    places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    place = places[axis] if axis < len(places) else None
-    if size == 0 or not isinstance(place, ast.Slice):
+    index_nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    index_node = index_nodes[axis] if axis < len(index_nodes) else None
+    if size == 0 or not isinstance(index_node, ast.Slice):
         return None
-    if place.lower is None or place.upper is None:
+    if index_node.lower is None or index_node.upper is None:
         return None
-    texts = [ctx.source.text(each) for each in places]
-    texts[axis] = f"{ctx.source.text(place.upper)}:{ctx.source.text(place.lower)}"
+    texts = [ctx.source.text(each) for each in index_nodes]
+    texts[axis] = f"{ctx.source.text(index_node.upper)}:{ctx.source.text(index_node.lower)}"
     return f"write {ctx.source.text(node.value)}[{', '.join(texts)}]"
 
 
@@ -359,12 +359,12 @@ def _check_fits(
 def _resized(ctx: Context, node: ast.Subscript, sizes: Mapping[int, int]) -> str:
     """Return the text of a subscript with slices of these sizes."""
     index = node.slice
-    places = index.elts if isinstance(index, ast.Tuple) else [index]
-    texts = [ctx.source.text(place) for place in places]
+    index_nodes = index.elts if isinstance(index, ast.Tuple) else [index]
+    texts = [ctx.source.text(index_node) for index_node in index_nodes]
     for axis, size in sizes.items():
         texts += [":"] * (axis + 1 - len(texts))
-        place = places[axis] if axis < len(places) else None
-        lower = place.lower if isinstance(place, ast.Slice) else None
+        index_node = index_nodes[axis] if axis < len(index_nodes) else None
+        lower = index_node.lower if isinstance(index_node, ast.Slice) else None
         begin = "" if lower is None else ctx.source.text(lower)
         texts[axis] = f"{begin}:{begin} + {size}" if begin not in ("", "0") else f"{begin}:{size}"
     return f"{ctx.source.text(node.value)}[{', '.join(texts)}]"
@@ -379,7 +379,7 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
     """Return the error of an index that is no slice, such as that of one element or row."""
     text = ctx.source.text(node.value)
     index = node.slice
-    places = index.elts if isinstance(index, ast.Tuple) else [index]
+    index_nodes = index.elts if isinstance(index, ast.Tuple) else [index]
     numbers = not any(isinstance(item, slice) for item in items)
     odd = next(item for item in items if not isinstance(item, slice))
     from pypto._src.frontend.diagnose.fixits import loaded_from
@@ -388,13 +388,15 @@ def _no_slice(ctx: Context, node: ast.Subscript, items: Sequence[Any]) -> Parser
         hint = None
     elif numbers and isinstance(node.ctx, ast.Load) and _is_tile(ctx, node):
         tensor_name = loaded_from(ctx, ctx.value(node.value))
-        inner = ", ".join(ctx.source.text(place) for place in places)
+        inner = ", ".join(ctx.source.text(index_node) for index_node in index_nodes)
         hint = tensor_name and f"write pl.tensor.read({tensor_name.name}, [{inner}])"
     elif numbers and isinstance(node.ctx, ast.Load):
-        inner = ", ".join(ctx.source.text(place) for place in places)
+        inner = ", ".join(ctx.source.text(index_node) for index_node in index_nodes)
         hint = f"write pl.tensor.read({text}, [{inner}])"
     else:
-        hint = f"write {text}[{', '.join(_as_slice(ctx, place) for place in places)}]"
+        hint = (
+            f"write {text}[{', '.join(_as_slice(ctx, index_node) for index_node in index_nodes)}]"
+        )
     return ParserTypeError(
         f"an index of {describe(ctx.value(node.value))} is a slice, got {describe(odd)}",
         ctx.span(node),
@@ -408,12 +410,14 @@ def _is_tile(ctx: Context, node: ast.Subscript) -> bool:
     return isinstance(value, Expr) and isinstance(value.type, TileType)
 
 
-def _as_slice(ctx: Context, place: ast.expr) -> str:
-    text = ctx.source.text(place)
-    if isinstance(place, ast.Slice) or (isinstance(place, ast.Constant) and place.value is ...):
+def _as_slice(ctx: Context, index_node: ast.expr) -> str:
+    text = ctx.source.text(index_node)
+    if isinstance(index_node, ast.Slice) or (
+        isinstance(index_node, ast.Constant) and index_node.value is ...
+    ):
         return text
-    if isinstance(place, ast.Constant) and isinstance(place.value, int):
-        return f"{place.value}:{place.value + 1}"
+    if isinstance(index_node, ast.Constant) and isinstance(index_node.value, int):
+        return f"{index_node.value}:{index_node.value + 1}"
     return f"{text}:{text} + 1"
 
 
