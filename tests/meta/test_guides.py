@@ -67,7 +67,8 @@ def insert(text: str, diff: str) -> tuple[str, int]:
         lines = hunk.splitlines()
         old = "".join(line[1:] + "\n" for line in lines if line[:1] != "+")
         new = "".join(line[1:] + "\n" for line in lines)
-        assert text.count(old) == 1, f"these lines stand {text.count(old)} times:\n{old}"
+        found = text.count(old)
+        assert found == 1, f"mend the diff of the guide: its file has {found} times\n{old}"
         text = text.replace(old, new)
         added += len(lines) - old.count("\n")
     return text, added
