@@ -332,3 +332,17 @@ def test_torch_in_place() -> None:
     assert bool((out == 3).all())
     parameter = torch.nn.Parameter(torch.ones(4, 8), requires_grad=False)
     assert (compiled(parameter, 2.0, ones()) == 2).all()
+
+
+def test_tensors_of_bfloat16() -> None:
+    """PyTorch's BF16 tensors are used in place, though NumPy's reader of DLPack has no BF16."""
+    torch: Any = pytest.importorskip("torch")
+
+    @pl.jit(target="interpreter")
+    def copied(x: pl.Tensor[[16, 64], pl.BF16], out: pl.Out[pl.Tensor[[16, 64], pl.BF16]]) -> None:
+        with pl.at(level=pl.Level.CORE_GROUP):
+            out[:] = x[:, :]
+
+    x, out = torch.randn(16, 64).bfloat16(), torch.zeros(16, 64).bfloat16()
+    copied(x, out)
+    assert torch.equal(x, out)

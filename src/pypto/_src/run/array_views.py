@@ -79,6 +79,8 @@ def array_view(arg: Any, argument: Argument) -> Array:
         argument.reject(arg, "", hint, "argument-kind")
     _refuse_tensor(arg, argument)
     try:
+        if str(getattr(arg, "dtype", "")).endswith(".bfloat16"):
+            return _bfloat16(arg)
         return np.from_dlpack(arg)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         argument.reject(
@@ -88,6 +90,22 @@ def array_view(arg: Any, argument: Argument) -> Array:
             or f"pass a NumPy array of {argument.dtype} in the CPU's memory",
             "argument-dlpack",
         )
+
+
+def _bfloat16(tensor: Any) -> Any:
+    """Return an array in the memory of a tensor of a library such as PyTorch.
+
+    NumPy's reader of DLPack has no such elements, so their bits are handed over as INT16.
+    """
+    import sys
+
+    import ml_dtypes
+
+    library = sys.modules.get(type(tensor).__module__.partition(".")[0])
+    bits = getattr(library, "int16", None)
+    if bits is None or not hasattr(tensor, "view"):
+        return np.from_dlpack(tensor)
+    return np.from_dlpack(tensor.view(bits)).view(ml_dtypes.bfloat16)
 
 
 def number_in(arg: Any, argument: Argument) -> Any:
