@@ -60,7 +60,7 @@ def test_own_view_wins() -> None:
     """A view that the type has is the answer, also for one column."""
     view = TileView(blayout=ROW)
     kind = TileType([16, 1], D.FP32, None, view)
-    assert effective_view(kind, MAT) is view
+    assert effective_view(kind, MAT) is kind.tile_view
     assert not is_column(kind)
 
 
