@@ -202,8 +202,8 @@ def test_plain_kernel_text() -> None:
 
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
-MADE_BY_PYTHON = {"gelu_mlp", "matmul"}
-"""Examples with a constant of `math`, and with a function that makes programs."""
+MADE_BY_PYTHON = {"gelu_mlp", "matmul", "projections"}
+"""Examples with a constant of `math`, a function that makes programs, and `@pl.jit` functions."""
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

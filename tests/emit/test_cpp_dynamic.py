@@ -382,11 +382,6 @@ FAR_ROWS = {
         part = pl.view(x, [64, 1], [0, 3])
         return pl.store(pl.load(part, [0, 0], [16, 1]), [0, 0], [16, 1], column)
 """,
-    "store": """
-        rows = pl.row_max(pl.load(x, [0, 0], [16, 64]))
-        x = pl.store(rows, [0, 5], [16, 1], x)
-        return column
-""",
 }
 """Ways to move a column of a wider tensor."""
 FAR_SOURCE = """

@@ -220,7 +220,7 @@ def test_the_dialect_takes_whole_rows() -> None:
         ("a loop goes on with a part", 1),
         ("a branch hands on a part", 1),
         ("halves are added", 0),
-        ("parts of parts, reshaped", 0),
+        ("parts of parts, reshaped", 1),  # the assembler takes no part of a reshaped tile
     ],
 )
 def test_parts_are_copied_to_be_handed_on(name: str, copied: int) -> None:
@@ -233,7 +233,8 @@ def test_the_dialect_chooses_parts_of_constant_offsets() -> None:
     text = emitted(KERNELS["offsets at run time"])
     rows = 32 - 8 + 1
     blocks = 2048 // 8 - 64 // 8 + 1  # the row is 256 blocks of 32 bytes, the part 8 of them
-    assert text.count("= pto.subset ") == text.count("pto.tmov ") == rows + blocks
+    # The assembler takes no part of a reshaped tile, so the row is moved once.
+    assert text.count("= pto.subset ") == text.count("pto.tmov ") - 1 == rows + blocks
     assert text.count("scf.if ") == rows - 1 + blocks - 1
 
 

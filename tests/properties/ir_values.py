@@ -149,8 +149,23 @@ def recipes() -> dict[str, list[Recipe]]:
             accepted.append(recipe)
             if len(accepted) == 6:
                 break
-        found[name] = accepted
+        found[name] = accepted or [Recipe(op, FITTING[name])]
     return found
+
+
+def _records(count: int, dtype: ir.DataType = ir.FP32) -> ir.TileType:
+    return ir.TileType([1, count], dtype)
+
+
+FITTING: dict[str, dict[str, Any]] = {
+    "block.sort32": {"src": _records(64), "idx": _records(64, ir.UINT32)},
+    "block.mrgsort": {"src": _records(512), "block_len": 64},
+    **{
+        f"block.mrgsort{count}": {f"src{index}": _records(128) for index in range(count)}
+        for count in (2, 3, 4)
+    },
+}
+"""Values of the ops that want what is hardly ever drawn: a row of records, a row of numbers."""
 
 
 # --------------------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ def test_drawn_programs_come_back(chunk: int) -> None:
 
 NOT_IN_THE_FORM = {
     "jump-from-scope",
+    "jump-in-while",
     "kernel-calls-host",
     "merge-type",
     "parallel-break",

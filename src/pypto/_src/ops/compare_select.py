@@ -134,10 +134,10 @@ def _all_of_each(site: PtoSite, *tiles: int) -> list[tuple[str, str]]:
 
 
 def _bits_pto(site: PtoSite) -> None:
-    (lhs, left), (rhs, right) = _all_of_each(site, 0, 1)[:2]
+    (lhs, kind), (rhs, _) = _all_of_each(site, 0, 1)[:2]  # both are of one type
     site.emit(
         f"pto.tcmp ins({lhs}, {rhs} {{cmpMode = #pto<cmp {_mode(site.call).lower()}>}} : "
-        f"{left}, {right}) outs({site.dst} : {site.dst_type})"
+        f"{kind}, {kind}) outs({site.dst} : {site.dst_type})"
     )
 
 

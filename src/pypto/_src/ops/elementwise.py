@@ -618,13 +618,18 @@ def _on_equal_rows(call: Call, let: Let) -> Expr | None:
     return on_equal_rows(call, let)
 
 
+def _rounding(call: Call) -> int | str:
+    """Return how a cast rounds; who builds a call by hand may leave it to the default."""
+    return call.kwargs.get("mode", "round")
+
+
 def _emit_cast_pto(site: PtoSite) -> None:
     if _is_copy(site.call):
         site.emit(
             f"pto.tmov ins({site.args[0]} : {site.arg_types[0]}) outs({site.dst} : {site.dst_type})"
         )
         return
-    mode = _round_name(site.call.kwargs.get("mode", "round"))
+    mode = _round_name(_rounding(site.call))
     site.emit(
         f"pto.tcvt ins({site.args[0]} {{rmode = #pto<round_mode {mode}>}} : {site.arg_types[0]}) "
         f"outs({site.dst} : {site.dst_type})"
@@ -635,7 +640,7 @@ def _emit_cast_cpp(site: CppSite) -> None:
     if _is_copy(site.call):
         site.emit(f"TMOV({site.dst}, {site.args[0]});")
         return
-    mode = _round_name(site.call.kwargs.get("mode", "round"))
+    mode = _round_name(_rounding(site.call))
     site.emit(f"TCVT({site.dst}, {site.args[0]}, RoundMode::CAST_{mode});")
 
 
