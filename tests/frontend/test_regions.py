@@ -443,3 +443,29 @@ def test_blocks_add_to_one_region(target: Any) -> None:
     wanted = 1 + a.astype(np.float64) @ b
     assert (np.abs(c - wanted) <= 1e-4).all()
     assert (rows == 1 + b[:4]).all()
+
+
+def test_the_first_operand_says_what_is_valid(target: Any) -> None:
+    """A sum over parts of the columns, of as many rows as there are: the last block has fewer."""
+
+    @pl.jit(target=target)
+    def norms(x: pl.Tensor[[32, 128], pl.FP32], out: pl.Out[pl.Tensor[[32, 64], pl.FP32]]):
+        x.bind_dynamic(0, ROWS)
+        out.bind_dynamic(0, ROWS)
+        rows = pl.tensor.dim(x, 0)
+        for block in pl.spmd((rows + 15) // 16, name_hint="norms"):
+            first = block * 16
+            count = pl.min(16, rows - first)
+            total = pl.full([1, 16], dtype=pl.FP32, value=0.0)
+            for k in pl.range(2):
+                part = pl.slice(x, [16, 64], [first, k * 64], valid_shape=[count, 64])
+                total = pl.add(total, pl.reshape(pl.row_sum(pl.mul(part, part)), [1, 16]))
+            part = pl.slice(x, [16, 64], [first, 0], valid_shape=[count, 64])
+            out[first : first + 16, :] = pl.row_expand_mul(part, pl.reshape(total, [16, 1]))
+
+    for count in (5, 16, 21):
+        x, out = floats(count, 128), np.zeros((count, 64), np.float32)
+        both_texts(norms, x, out)
+        norms(x, out)
+        sums = np.square(x, dtype=np.float64).sum(1, keepdims=True)
+        np.testing.assert_allclose(out, x[:, :64] * sums, rtol=1e-5)

@@ -22,7 +22,7 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
-from pypto._src.ir.array_types import TensorType, TileType, valid_part
+from pypto._src.ir.array_types import TensorType, TileType, same_dim, same_dims, valid_part
 from pypto._src.ir.enums import AtomicType, MemorySpace
 from pypto._src.ir.exprs import ConstFloat, ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import TENSOR, OpDef
@@ -54,7 +54,38 @@ def call(
         return op_call(ctx, callee, args, kwargs, node)
     loaded = [as_operand(ctx, arg, node) for arg in args]
     named = {key: as_operand(ctx, value, node) for key, value in kwargs.items()}
-    return op_call(ctx, form, loaded, named, node)
+    try:
+        return op_call(ctx, form, loaded, named, node)
+    except ParserError as error:
+        if error.slug != "valid-shape":
+            raise
+        try:
+            return op_call(ctx, form, _valid_like_the_first(ctx, loaded, node), named, node)
+        except ParserError:
+            raise error from None  # which is about what the program says
+
+
+def _valid_like_the_first(ctx: Context, operands: list[Any], node: ast.AST) -> list[Any]:
+    """Return operands of which the same part is valid as of the first tile.
+
+    In a region the first operand of an op says what is valid of the result. Of the others the
+    elements in that part are taken, whatever they are where the program set none.
+    """
+    first = operands[0] if operands else None
+    if not isinstance(first, Expr) or not isinstance(first.type, TileType):
+        return operands
+    wanted = valid_part(first.type) or first.type.shape
+    mark = BY_PYTHON_NAME["block", "set_validshape"]
+    alike: list[Any] = [first]
+    for value in operands[1:]:
+        kind = value.type if isinstance(value, Expr) else None
+        if isinstance(kind, TileType) and len(kind.shape) == len(first.type.shape):
+            dims = zip(kind.shape, first.type.shape, wanted, strict=True)
+            sizes = [size if same_dim(own, dim) else own for own, dim, size in dims]
+            if not same_dims(sizes, valid_part(kind) or kind.shape):
+                value = op_call(ctx, mark, (value, [*plain_dims(sizes)]), {}, node)
+        alike.append(value)
+    return alike
 
 
 def _on_tiles(name: str, callee: Unified | OpDef[..., Any]) -> Unified | OpDef[..., Any] | None:
