@@ -357,29 +357,36 @@ def torch_view(torch: Any, array: Any) -> Any:
 
 PEAK_SOURCE: Final = """
 #include <pto/pto-inst.hpp>
-// 24 chains of multiply-adds on vectors: as many as hide the latency of any machine we know.
+// 24 chains of multiply-adds on vectors: as many as hide the latency of any machine we know. Braces
+// stand alone: a loop as the emitter writes it gets a look for Ctrl-C, which these must not have.
 extern "C" __attribute__((optimize("fp-contract=fast"))) void kernel_entry(int64_t* args)
 {
     using V = pto::detail::Vec<float, pto::detail::kVectorBytes / 4>;
     V sum[CHAINS], x, y;
-    for (int i = 0; i < pto::detail::kVectorBytes / 4; ++i) {
+    for (int i = 0; i < pto::detail::kVectorBytes / 4; ++i)
+    {
         x[i] = 0.5f + static_cast<float>(args[0]) * 0.0f;
         y[i] = static_cast<float>(args[0]) * 1e-9f;
     }
 #pragma GCC unroll 32
-    for (int j = 0; j < CHAINS; ++j) {
+    for (int j = 0; j < CHAINS; ++j)
+    {
         sum[j] = y + static_cast<float>(j);  // equal chains would be computed once
     }
-    for (int64_t n = 0; n < args[0]; ++n) {
+    for (int64_t n = 0; n < args[0]; ++n)
+    {
 #pragma GCC unroll 32
-        for (int j = 0; j < CHAINS; ++j) {
+        for (int j = 0; j < CHAINS; ++j)
+        {
             sum[j] = sum[j] * x + y;
         }
     }
     float total = 0;
 #pragma GCC unroll 32
-    for (int j = 0; j < CHAINS; ++j) {
-        for (int i = 0; i < pto::detail::kVectorBytes / 4; ++i) {
+    for (int j = 0; j < CHAINS; ++j)
+    {
+        for (int i = 0; i < pto::detail::kVectorBytes / 4; ++i)
+        {
             total += sum[j][i];
         }
     }
@@ -403,10 +410,10 @@ def multiply_add_peak(threads: int) -> float:
 
 def peak_of(kernel: NativeKernel, threads: int) -> float:
     """Return the flops per second of all threads in one version of the loop."""
-    turns = 2_000_000
-    words = [pack([turns, 0, 0]) for _ in range(threads)]
+    iterations = 2_000_000
+    words = [pack([iterations, 0, 0]) for _ in range(threads)]
     seconds = together(threads, lambda index: kernel(words[index]))
-    return threads * 2.0 * turns * words[0][2] / seconds
+    return threads * 2.0 * iterations * words[0][2] / seconds
 
 
 def copy_bandwidth(threads: int) -> float:

@@ -23,6 +23,7 @@ MASKED = ", and its memory does not tell which elements are masked"
 SUBCLASS = ", a kind of array that may mean something else than its memory holds"
 TENSOR = ", a kind of tensor that may mean something else than its memory holds"
 NEGATIVE = " whose negation is still to be done (its negative bit is set)"
+NO_TORCH = "PyTorch is not installed: the nightly run installs it"
 
 
 @pl.function(type=pl.FunctionType.InCore)
@@ -305,7 +306,7 @@ LYING: dict[str, tuple[Callable[[Any], Any], str]] = {
 @pytest.mark.parametrize("name", LYING)
 def test_torch(name: str) -> None:
     """Tensors whose memory is not their values are refused, each with a hint."""
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason=NO_TORCH)
     make, hint = LYING[name]
     assert refused(make(torch)).hint == hint
     assert refused_by_jit(make(torch)).hint == hint
@@ -314,7 +315,7 @@ def test_torch(name: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_torch_numbers() -> None:
     """A tensor without dimensions is a number where it has one."""
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason=NO_TORCH)
     compiled = runtime.compile(scale, "interpreter")
     assert (compiled(ones(), torch.tensor(3.0), ones()) == 3).all()
     number = torch.tensor(3 + 4j).conj().imag
@@ -325,7 +326,7 @@ def test_torch_numbers() -> None:
 
 def test_torch_in_place() -> None:
     """Tensors, parts of tensors and parameters that are their memory are used in place."""
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason=NO_TORCH)
     compiled = runtime.compile(scale, "interpreter")
     out = torch.zeros(12, 8)[4:8]
     assert compiled(torch.ones(4, 8), 3.0, out) is out
@@ -336,7 +337,7 @@ def test_torch_in_place() -> None:
 
 def test_tensors_of_bfloat16() -> None:
     """PyTorch's BF16 tensors are used in place, though NumPy's reader of DLPack has no BF16."""
-    torch: Any = pytest.importorskip("torch")
+    torch: Any = pytest.importorskip("torch", reason=NO_TORCH)
 
     @pl.jit(target="interpreter")
     def copied(x: pl.Tensor[[16, 64], pl.BF16], out: pl.Out[pl.Tensor[[16, 64], pl.BF16]]) -> None:
