@@ -164,11 +164,11 @@ TEXTS: dict[str, tuple[str, str, str, str]] = {
         "F[37, 1024]",
         "return pl.tensor.add(x, 1.0)",
         """
-        for row, (out_0_iter,) in pl.range(0, 37, 9, init_values=(out_0,)):
-            row_at = min(row, 28)
-            x_tile = load(x, [row_at, 0], [9, 1024])
+        for row, (out_0_iter,) in pl.range(0, 37, 10, init_values=(out_0,)):
+            row_at = min(row, 27)
+            x_tile = load(x, [row_at, 0], [10, 1024])
             _t0_tile = adds(x_tile, 1.0)
-            out_0_iter_1 = store(_t0_tile, [row_at, 0], [9, 1024], out_0_iter)
+            out_0_iter_1 = store(_t0_tile, [row_at, 0], [10, 1024], out_0_iter)
             out_0_1 = pl.yield_(out_0_iter_1)
         return out_0_1
         """,

@@ -498,6 +498,9 @@ class Emission:
         group, (unit_rows, unit_columns) = self.group, units
         rows = _counts(self.space[-2], unit_rows, -2 in group.reduced, group.exact)
         columns = _counts(self.space[-1], unit_columns, -1 in group.reduced, group.exact)
+        whole = known_size(self.space[-1])
+        if whole is not None and columns and whole % unit_columns:
+            columns.insert(0, whole)  # padded on chip: cheaper than columns that are done twice
         for across in columns:
             if rows:
                 best = _first(rows, lambda down: self.peak(_Sizes(down, across)) <= room)  # noqa: B023
@@ -734,15 +737,17 @@ def _counts(dim: Expr, unit: int, whole: bool, exact: bool) -> list[int]:
         others = [] if exact else _halves(known // unit)
         every = sorted({*divisors(known // unit), *others}, reverse=True)
         return [unit * k for k in every]
-    return [] if exact else [unit * k for k in _halves(known // unit)]
+    if exact or known < unit:
+        return []
+    return [size for size in (unit * k for k in _halves(-(-known // unit))) if size <= known]
 
 
 def _halves(count: int) -> list[int]:
-    found: list[int] = []
-    while count:
-        found.append(count)
-        count //= 2
-    return found
+    """Return the sizes of 1, 2, 4, ... equal parts of ``count``, the largest first.
+
+    They are rounded up, so that as many parts cover it, and the last overlaps the one before least.
+    """
+    return sorted({-(-count // (1 << k)) for k in range(count.bit_length() + 1)}, reverse=True)
 
 
 def _no_fit(emission: Emission) -> PassError | MemoryPlanError:

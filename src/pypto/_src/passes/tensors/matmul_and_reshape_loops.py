@@ -93,12 +93,18 @@ def nest(
 
 
 def _tile_of(count: int | None, unit: int, most: int) -> int:
-    """Return the size of tiles along a dimension of ``count``: a divisor if a large one is."""
+    """Return the size of tiles along a dimension of ``count``: a divisor if a large one is.
+
+    Else it is that of equal parts, of which the last one is shorter.
+    """
     if count is None:
         return unit
     largest = max(1, min(count, most) // unit)
     exact = [d for d in divisors(count // unit) if d <= largest] if count % unit == 0 else []
-    return unit * (exact[0] if exact and exact[0] * 2 > largest else largest)
+    if exact and exact[0] * 2 > largest:
+        return unit * exact[0]
+    parts = max(1, -(-count // (largest * unit)))
+    return unit * min(largest, -(-count // (parts * unit)))
 
 
 # --------------------------------------------------------------------------------------------
