@@ -20,14 +20,15 @@ from pypto._src.ops import (
     layout,
     matmul,
     memory,
+    new_tiles,
     reduce,
     system,
     tensor,
     tensor_math,
     ternary,
-    testing,
 )
 from pypto._src.ops.define import REGISTRY
+from pypto._src.ops.later import testing
 from pypto._src.ops.rules.type_rules import CASTS
 from tests.more_cases import MORE
 from tests.op_kernels import (
@@ -469,11 +470,11 @@ CASES: list[Case] = [
     Case(layout.transpose, (((32, 64),), ((64, 32),))),
     Case(memory.load, (((20, 96),),), ints=((2, 32), (16, 32)), attrs={"target_memory": VEC}),
     Case(memory.load, (((48, 1),),), ints=((16, 0), (32, 1)), attrs={"target_memory": VEC}),
-    Case(memory.view, (((32, 64),),), ints=((8, 64), (16, 0))),
-    Case(memory.view, (((16, 256),),), ints=((1, 64), (3, 128))),
-    Case(memory.view, (((4, 8, 32),),), ints=((2, 8, 32), (1, 0, 0))),
-    Case(memory.view, (((512,),),), ints=((64,), (32,))),
-    Case(memory.view, (((4, 8, 32),),), ints=((1, 1, 32), (3, 5, 0))),
+    Case(new_tiles.view, (((32, 64),),), ints=((8, 64), (16, 0))),
+    Case(new_tiles.view, (((16, 256),),), ints=((1, 64), (3, 128))),
+    Case(new_tiles.view, (((4, 8, 32),),), ints=((2, 8, 32), (1, 0, 0))),
+    Case(new_tiles.view, (((512,),),), ints=((64,), (32,))),
+    Case(new_tiles.view, (((4, 8, 32),),), ints=((1, 1, 32), (3, 5, 0))),
     Case(memory.store, (((16, 32),),), build=stored),
     Case(
         memory.l0c_store,
@@ -484,8 +485,8 @@ CASES: list[Case] = [
         build=stored_acc,
     ),
     Case(memory.move, (((16, 32),), ((32, 1),)), attrs={"target_memory": VEC}),
-    Case(memory.vec_move, (((16, 32),), ((32, 1),)), values=whole_range),
-    Case(memory.fillpad, (((16, 32),), ((32, 1),), ((3, 64),)), values=whole_range),
+    Case(new_tiles.vec_move, (((16, 32),), ((32, 1),)), values=whole_range),
+    Case(new_tiles.fillpad, (((16, 32),), ((32, 1),), ((3, 64),)), values=whole_range),
     *(
         Case(
             memory.move,
@@ -500,16 +501,16 @@ CASES: list[Case] = [
         for transpose in (False, True)
     ),
     Case(
-        memory.create_tile,
+        new_tiles.create_tile,
         ((),),
         (D.FP32, D.FP16, D.INT16, D.INT32),
         ints=((16, 16),),
         build=created,
     ),
-    Case(memory.alloc, (((16, 32),),), (D.FP32, D.INT8), build=described),
-    Case(memory.full, ((),), scalars=(3,), ints=((16, 16),), build=filled),
-    Case(memory.full, ((),), scalars=(-2,), ints=((16, 1),), build=filled),
-    Case(memory.get_block_idx, ((),), (D.INT32,), build=indexed),
+    Case(new_tiles.alloc, (((16, 32),),), (D.FP32, D.INT8), build=described),
+    Case(new_tiles.full, ((),), scalars=(3,), ints=((16, 16),), build=filled),
+    Case(new_tiles.full, ((),), scalars=(-2,), ints=((16, 1),), build=filled),
+    Case(system.get_block_idx, ((),), (D.INT32,), build=indexed),
     Case(tensor.create, ((),), ints=((3, 5),), no_kernel="tensors are made on the host"),
     Case(tensor.view, (((20, 96),),), (D.FP32,), ints=((16, 32), (2, 32)), build=windowed),
     Case(tensor.reshape_view, (((8, 64),),), (D.FP32,), ints=((32, 16),), build=reshaped),

@@ -12,7 +12,7 @@ from pypto._src.dtypes import MEMBERS, DataType
 from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.enums import ParamDirection
 from pypto._src.ir.exprs import Expr, Var
-from pypto._src.ops import bitwise, elementwise, memory, tensor, tensor_math
+from pypto._src.ops import bitwise, elementwise, new_tiles, tensor, tensor_math
 from pypto._src.ops.later import (
     atomic_stores,
     columns,
@@ -264,7 +264,7 @@ def _element_of_tile(
 def _stored_scalar(kernel: Kernel, number: Expr, shape: Shape, dtype: DataType) -> Expr:
     """Fill a tile with a number, or write it to an element where no tile is filled with it."""
     if dtype in (D.FP32, D.FP16, D.INT32, D.INT16):
-        return kernel.let("result", call(memory.full, list(shape), dtype, number))
+        return kernel.let("result", call(new_tiles.full, list(shape), dtype, number))
     tile = kernel.tile(shape, dtype)
     kernel.run(call(elements.write, tile, [0] * len(shape), number))
     return tile
@@ -335,7 +335,7 @@ def _marked(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ..
     """Fill what is not valid of a tile."""
     tile = kernel.tile(shapes[0], dtype)
     part = kernel.let("part", case.op.build([tile, 5, shapes[0][1] - 3], {}))
-    return kernel.let("result", call(memory.fillpad, part))
+    return kernel.let("result", call(new_tiles.fillpad, part))
 
 
 def _filled(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
@@ -412,7 +412,7 @@ def _elements() -> list[Case]:
         ),
         Case(valid_shapes.set_validshape, (((16, 64),),), build=_marked, values=whole_range),
         *(
-            Case(memory.fillpad, (((16, 64),),), FILLED, attrs={"pad_value": pad}, build=_filled)
+            Case(new_tiles.fillpad, (((16, 64),),), FILLED, attrs={"pad_value": pad}, build=_filled)
             for pad in (2, 3)
         ),
         Case(joining.concat, (((16, 32), (16, 64)), ((3, 64), (3, 32))), values=whole_range),

@@ -26,6 +26,7 @@ from pypto._src.ops import (
     layout,
     matmul,
     memory,
+    new_tiles,
     reduce,
 )
 
@@ -317,7 +318,7 @@ def kernel_for(case: Case, dtype: DataType, shapes: tuple[Shape, ...] | None = N
 
     def scratch() -> Var:
         shape = list(_scratch_shape(case, chosen))
-        return kernel.let("scratch", call(memory.create_tile, shape, dtype))
+        return kernel.let("scratch", call(new_tiles.create_tile, shape, dtype))
 
     operands = operands_for(case, dtype, tiles, scratch)
     named = dict(zip([p.name for p in case.op.operands], operands, strict=True))
@@ -414,7 +415,7 @@ def created(kernel: Kernel, case: Case, dtype: DataType, _shapes: tuple[Shape, .
 def described(kernel: Kernel, case: Case, dtype: DataType, shapes: tuple[Shape, ...]) -> Expr:
     """Describe a buffer, which changes nothing."""
     kernel.let("mem_vec_7", case.op.build([VEC, -1, 2048, 7], {}))
-    return kernel.let("result", call(memory.vec_move, kernel.tile(shapes[0], dtype)))
+    return kernel.let("result", call(new_tiles.vec_move, kernel.tile(shapes[0], dtype)))
 
 
 def plus(kernel: Kernel, value: Expr, dtype: DataType) -> Expr:

@@ -189,6 +189,7 @@ class Generator:
         found = {
             f"{level}_{name}": self.dispatched(level, name)
             for level, name in self.define.BY_PYTHON_NAME
+            if level in _DOC
         }
         return {name: op for name, op in sorted(found.items()) if self.is_unified(op)}
 

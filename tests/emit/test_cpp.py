@@ -43,7 +43,7 @@ from pypto._src.ir.exprs import (
 )
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, Program, ReturnStmt, SeqStmts
 from pypto._src.ir.types import scalar_type
-from pypto._src.ops import memory, system
+from pypto._src.ops import memory, new_tiles, system
 from pypto._src.run.native import KernelError
 from tests.emit.kernels import Branches, Clashes, Fibonacci, Loops, Regions, Scalars, SimpleAdd
 from tests.emit.native import lowered, run, text_of
@@ -269,7 +269,7 @@ A, B, C = (Var(name, scalar_type(DataType.INT64)) for name in "abc")
 def scalar_kernel(value: Expr) -> Function:
     """Return a kernel that fills ``out`` [8, 8] with an INT64 value of a, b and c."""
     out = Var("out", TensorType([8, 8], DataType.INT32))
-    fill: Any = memory.full([8, 8], DataType.INT32, pl.cast(value, DataType.INT32))
+    fill: Any = new_tiles.full([8, 8], DataType.INT32, pl.cast(value, DataType.INT32))
     tile = Var("tile", fill.type)
     store: Any = memory.store(tile, [0, 0], [8, 8], out)  # pyright: ignore[reportArgumentType]
     result = Var("result", out.type)

@@ -32,7 +32,7 @@ from pypto._src.ir.stmts import (
     YieldStmt,
 )
 from pypto._src.ir.types import ScalarType, TupleType, UnknownType
-from pypto._src.ops import elementwise, memory, system, tensor
+from pypto._src.ops import elementwise, memory, new_tiles, system, tensor
 from tests.cases import Array, call
 
 D = DataType
@@ -217,7 +217,7 @@ def test_new_tensors_have_no_value() -> None:
 def test_views_share_their_bytes() -> None:
     """A store into a view of a tensor changes the tensor."""
     part = Var("part", TensorType([4, 16], D.FP32))
-    ones_ = call(memory.full, [4, 16], D.FP32, 1)
+    ones_ = call(new_tiles.full, [4, 16], D.FP32, 1)
     f = function(
         [x],
         AssignStmt(part, call(tensor.view, x, [4, 16], [n - 4, 0])),
@@ -318,7 +318,7 @@ def test_load_out_of_bounds() -> None:
 
 def test_store_out_of_bounds() -> None:
     """A region beyond the output is an error at the store, and nothing is written."""
-    tile = call(memory.full, [8, 16], D.FP32, 1)
+    tile = call(new_tiles.full, [8, 16], D.FP32, 1)
     store = memory.store.build([tile, [i, 0], [8, 16], x], {}, Span("k.py", 9, 4))
     target = np.zeros((8, 16), np.float32)
     for at in (1, -1):

@@ -16,7 +16,7 @@ from pypto._src.ir.array_types import MemRef, TensorType, TileType
 from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import Var
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, Function, SeqStmts, Stmt
-from pypto._src.ops import elementwise, layout, memory, reduce
+from pypto._src.ops import elementwise, layout, memory, new_tiles, reduce
 from tests.cases import Array, call
 
 D = DataType
@@ -113,7 +113,7 @@ def test_created_tiles_and_memory_are_poisoned() -> None:
     for place in (None, memref(64)):
         empty = tile("e", place)
         stmts: list[Stmt] = [
-            AssignStmt(empty, call(memory.create_tile, [16, 16], D.FP32)),
+            AssignStmt(empty, call(new_tiles.create_tile, [16, 16], D.FP32)),
             EvalStmt(call(memory.store, empty, [0, 0], [16, 16], out)),
         ]
         result = np.zeros((16, 16), np.float32)
@@ -164,7 +164,7 @@ def test_memory_is_fresh_for_each_call() -> None:
     """A second call does not see what the first one left on chip."""
     a = tile("a", memref(0))
     stmts: list[Stmt] = [
-        AssignStmt(a, call(memory.create_tile, [16, 16], D.FP32)),
+        AssignStmt(a, call(new_tiles.create_tile, [16, 16], D.FP32)),
         EvalStmt(call(memory.store, a, [0, 0], [16, 16], out)),
         AssignStmt(a, call(memory.load, x, [0, 0], [16, 16])),
     ]

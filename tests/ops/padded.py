@@ -18,7 +18,7 @@ from pypto._src.dialect.verify import check, options_of
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.interp.evaluate import Evaluator
-from pypto._src.ops import elementwise, matmul, memory, reduce, tensor
+from pypto._src.ops import elementwise, matmul, new_tiles, reduce, tensor
 from tests.cases import CASES, Case, Shape, kernel_for
 from tests.emit.pto_texts import emitted
 from tests.natively import compile_together, compiler, lowered
@@ -27,7 +27,7 @@ from tests.ops.test_native import Subject, compare, sums
 SIZES = {8: 3, 16: 5, 32: 13, 64: 27, 96: 37, 128: 45, 256: 77, 512: 101}
 """Sizes of the table, and the odd ones that take their place."""
 LEVELS = (ir.OptimizationStrategy.Default, ir.OptimizationStrategy.PTOAS)
-NOT_ODD = (memory.view, tensor.view, tensor.read, matmul.gemv, matmul.gemv_acc, matmul.gemv_bias)
+NOT_ODD = (new_tiles.view, tensor.view, tensor.read, matmul.gemv, matmul.gemv_acc, matmul.gemv_bias)
 """Ops whose other operands say which elements they take, and the one that takes no odd rows."""
 
 

@@ -17,7 +17,8 @@ from pypto._src.ir.enums import MemorySpace, PipeType, TileLayout
 from pypto._src.ir.exprs import Call, ConstInt, Max, Min, Var
 from pypto._src.ir.stmts import Program
 from pypto._src.ir.types import MemRefType, ScalarType, UnknownType, same_type, scalar_type
-from pypto._src.ops import layout, matmul, memory, reduce, testing
+from pypto._src.ops import layout, matmul, memory, new_tiles, reduce
+from pypto._src.ops.later import testing
 from pypto._src.ops.lookup import create_op_call
 from pypto._src.ops.rules.type_rules import BOXED
 from tests.cases import AnyOp, Array, call
@@ -60,10 +61,10 @@ sums, sums16 = tile("sums", [1, 32], D.FP32, ACC), tile("sums16", [16, 32], D.FP
         (call(reduce.sum, cube, 2), [4, 8], D.FP32, None),
         (call(reduce.row_expand, x), [16, 32], D.FP32, None),
         (call(reduce.col_expand, x, tile("r", [1, 32])), [16, 32], D.FP32, None),
-        (call(memory.vec_move, column), [16, 1], D.FP32, None),
-        (call(memory.fillpad, x), [16, 32], D.FP32, None),
-        (call(memory.view, x, [4, 32], [i, 0]), [4, 32], D.FP32, None),
-        (call(memory.view, line, [1, 64], [0, i * 64]), [1, 64], D.FP32, None),
+        (call(new_tiles.vec_move, column), [16, 1], D.FP32, None),
+        (call(new_tiles.fillpad, x), [16, 32], D.FP32, None),
+        (call(new_tiles.view, x, [4, 32], [i, 0]), [4, 32], D.FP32, None),
+        (call(new_tiles.view, line, [1, 64], [0, i * 64]), [1, 64], D.FP32, None),
         (call(matmul.gemv, row, matrix), [1, 32], D.FP32, BOXED[ACC]),
         (call(matmul.gemv_acc, sums, row, matrix), [1, 32], D.FP32, BOXED[ACC]),
         (call(matmul.gemv_bias, row, matrix, bias), [1, 32], D.FP32, BOXED[ACC]),
@@ -125,8 +126,8 @@ def test_two_tiles_have_another_op() -> None:
         (call(matmul.gemv, row, matrix), PipeType.M, ACC),
         (call(matmul.matmul_bias, rows, matrix, bias), PipeType.M, ACC),
         (call(memory.move, tile("m", [1, 32], D.FP32, MAT), BIAS), PipeType.MTE1, BIAS),
-        (call(memory.vec_move, x), PipeType.V, MemorySpace.Vec),
-        (call(memory.view, x, [4, 32], [8, 0]), None, MemorySpace.Vec),
+        (call(new_tiles.vec_move, x), PipeType.V, MemorySpace.Vec),
+        (call(new_tiles.view, x, [4, 32], [8, 0]), None, MemorySpace.Vec),
         (call(reduce.col_expand, x, tile("r", [1, 32])), PipeType.V, MemorySpace.Vec),
     ],
 )
@@ -219,7 +220,7 @@ REFUSED = [
         "pl.col_expand takes a row [1, 32] beside [16, 32], x has the shape [16, 32]",
     ),
     Refused(
-        memory.fillpad,
+        new_tiles.fillpad,
         (
             Var(
                 "p",
@@ -237,14 +238,14 @@ REFUSED = [
         "fill what is reduced, right there: pl.row_sum(pl.fillpad(tile))",
     ),
     Refused(
-        memory.view,
+        new_tiles.view,
         (x, [4], [0]),
         {},
         "region-rank",
         "pl.view wants 2 sizes and 2 offsets for x [16, 32], got 1 and 1",
     ),
     Refused(
-        memory.view,
+        new_tiles.view,
         (x, [i, 32], [0, 0]),
         {},
         "tile-shape",
@@ -252,14 +253,14 @@ REFUSED = [
         "pass what varies as offset",
     ),
     Refused(
-        memory.view,
+        new_tiles.view,
         (x, [4, 32], [13, 0]),
         {},
         "out-of-bounds",
         "pl.view of 13:17 in dimension 0 is outside x [16, 32]",
     ),
     Refused(
-        memory.view,
+        new_tiles.view,
         (x, [4, 16], [0, 0]),
         {},
         "tile-layout",
@@ -268,14 +269,14 @@ REFUSED = [
         "load the part from its tensor, or store it from there on",
     ),
     Refused(
-        memory.view,
+        new_tiles.view,
         (line, [1, 64], [0, 12]),
         {},
         "tile-layout",
         "pl.view begins at byte 48 of line, a multiple of 32 was wanted",
     ),
     Refused(
-        memory.view,
+        new_tiles.view,
         (column, [8, 1], [8, 0]),
         {},
         "tile-layout",
@@ -283,7 +284,7 @@ REFUSED = [
         "pl.view(pl.reshape(column, [1, 16]), [1, 8], [0, 8])",
     ),
     Refused(
-        memory.view,
+        new_tiles.view,
         (sums16, [4, 32], [0, 0]),
         {},
         "memory-space",
@@ -365,7 +366,7 @@ REFUSED = [
         "Bias memory holds no elements of FP16",
     ),
     Refused(
-        memory.alloc,
+        new_tiles.alloc,
         (i, 0, 64, 1),
         {},
         "memory-space",
@@ -373,14 +374,14 @@ REFUSED = [
         "pl.MemorySpace.Vec",
     ),
     Refused(
-        memory.alloc,
+        new_tiles.alloc,
         (MemorySpace.Vec, -2, 64, 1),
         {},
         "argument-kind",
         "argument 'addr' of block.alloc is an integer from -1 on, got -2",
     ),
     Refused(
-        memory.alloc,
+        new_tiles.alloc,
         (MemorySpace.Vec, 0, 1.5, 1),
         {},
         "argument-kind",
@@ -474,7 +475,7 @@ def test_batches() -> None:
 def test_a_part_is_no_copy() -> None:
     """What is written to a part is in its tile."""
     values = np.zeros((8, 16), np.float32)
-    part = apply(memory.view, values, (2, 16), (4, 0))
+    part = apply(new_tiles.view, values, (2, 16), (4, 0))
     part[...] = 1
     assert values.sum(axis=1).tolist() == [0, 0, 0, 0, 16, 16, 0, 0]
 
@@ -490,7 +491,7 @@ def test_alloc_is_made_printed_and_read() -> None:
     made = create_op_call("block.alloc", numbers)
     assert isinstance(made.type, MemRefType)
     assert str(made) == "pl.block.alloc(pl.MemorySpace.Acc, -1, 16384, 3)"
-    assert str(call(memory.alloc, ACC, -1, 16384, 3)) == str(made)
+    assert str(call(new_tiles.alloc, ACC, -1, 16384, 3)) == str(made)
     text = """\
 # pypto.program: K
 import pypto.language as pl

@@ -21,6 +21,7 @@ from pypto._src.ops import (
     layout,
     matmul,
     memory,
+    new_tiles,
     reduce,
     system,
     tensor,
@@ -436,7 +437,7 @@ REFUSED = [
         hint="pl.transpose(x)",
     ),
     Refused(
-        memory.create_tile,
+        new_tiles.create_tile,
         ([n, 16], D.FP32),
         {},
         "tile-shape",
@@ -444,7 +445,7 @@ REFUSED = [
         hint="give the tile a constant shape and load the part that is valid",
     ),
     Refused(
-        memory.create_tile,
+        new_tiles.create_tile,
         ([16, 16], D.BOOL),
         {},
         "element-type",
@@ -453,28 +454,28 @@ REFUSED = [
         note="the vector unit keeps conditions as packed bits, not as BOOL elements",
     ),
     Refused(
-        memory.create_tile,
+        new_tiles.create_tile,
         ([16, 0], D.FP32),
         {},
         "tile-shape",
         "the tile has the shape [16, 0]; dimensions are positive",
     ),
     Refused(
-        memory.create_tile,
+        new_tiles.create_tile,
         ([16, 16], D.FP16, MemorySpace.Acc),
         {},
         "element-type",
         "Acc memory holds no elements of FP16",
     ),
     Refused(
-        memory.full,
+        new_tiles.full,
         ([16, 16], D.UINT16, 1),
         {},
         "element-type",
         "pl.full takes elements of INT16, INT32, FP16, FP32, the tile has UINT16",
     ),
     Refused(
-        memory.full,
+        new_tiles.full,
         ([16, 16], D.FP32, n),
         {},
         "dtype-mismatch",
@@ -591,7 +592,7 @@ def test_hints_are_accepted() -> None:
     assert describe(call(reduce.col_expand_sub, x, row).type) == "Tile[[64, 128], FP32]"
     wide = call(elementwise.cast, call(elementwise.cast, i8, D.FP16), D.FP32)
     assert describe(call(elementwise.add, wide, x).type) == "Tile[[64, 128], FP32]"
-    zeros = call(memory.full, [64, 128], D.INT32, 0)
+    zeros = call(new_tiles.full, [64, 128], D.INT32, 0)
     assert describe(call(elementwise.maximum, i, zeros).type) == "Tile[[64, 128], INT32]"
 
 
@@ -636,13 +637,13 @@ VIEWS: list[tuple[Any, str, TileView | None]] = [
         "Tile[[16, 16], INT32]",
         BOXED[MemorySpace.Acc],
     ),
-    (call(memory.create_tile, [8, 8], D.FP32), "Tile[[8, 8], FP32]", None),
+    (call(new_tiles.create_tile, [8, 8], D.FP32), "Tile[[8, 8], FP32]", None),
     (
-        call(memory.create_tile, [16, 16], D.FP32, MemorySpace.Acc),
+        call(new_tiles.create_tile, [16, 16], D.FP32, MemorySpace.Acc),
         "Tile[[16, 16], FP32]",
         BOXED[MemorySpace.Acc],
     ),
-    (call(memory.full, [8, 1], D.FP32, 1), "Tile[[8, 1], FP32]", None),
+    (call(new_tiles.full, [8, 1], D.FP32, 1), "Tile[[8, 1], FP32]", None),
     (call(elementwise.adds, h, 2), "Tile[[64, 128], FP16]", None),
     (call(elementwise.cast, h, D.FP32), "Tile[[64, 128], FP32]", None),
     (call(reduce.row_max, x, x), "Tile[[64, 1], FP32]", None),
@@ -651,7 +652,7 @@ VIEWS: list[tuple[Any, str, TileView | None]] = [
     (call(layout.transpose, x, x), "Tile[[128, 64], FP32]", None),
     (call(memory.store, x, [0, 0], [64, 128], a), "Tensor[[64, 128], FP32]", None),
     (call(memory.l0c_store, acc, [0, n], [16, 16], a16), "Tensor[[64, 128], FP16]", None),
-    (call(memory.get_block_idx), "Scalar[UINT64]", None),
+    (call(system.get_block_idx), "Scalar[UINT64]", None),
     (call(tensor.create, [n, 4], D.INT8), "Tensor[[n, 4], INT8]", None),
     (call(tensor.view, a, [32, 64], [0, 64]), "Tensor[[32, 64], FP32]", None),
     (call(tensor.read, a, [0, n]), "Scalar[FP32]", None),
@@ -694,11 +695,11 @@ PIPES: list[tuple[Any, PipeType | None]] = [
     (call(memory.move, x, MemorySpace.Vec), PipeType.V),
     (call(matmul.matmul, left, right), PipeType.M),
     (call(elementwise.exp, x), PipeType.V),
-    (call(memory.full, [8, 8], D.FP32, 0), PipeType.V),
+    (call(new_tiles.full, [8, 8], D.FP32, 0), PipeType.V),
     (call(layout.reshape, x, [128, 64]), None),
-    (call(memory.create_tile, [8, 8], D.FP32), None),
+    (call(new_tiles.create_tile, [8, 8], D.FP32), None),
     (call(tensor.create, [8, 8], D.FP32), None),
-    (call(memory.get_block_idx), PipeType.S),
+    (call(system.get_block_idx), PipeType.S),
     (call(system.bar_v), PipeType.S),
 ]
 

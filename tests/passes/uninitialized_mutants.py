@@ -35,7 +35,7 @@ from pypto._src.ir.exprs import Call, GlobalVar
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.lint.uninitialized import check_uninitialized
-from pypto._src.ops import memory
+from pypto._src.ops import new_tiles
 from pypto._src.passes.pass_manager import PassManager
 from tests.passes.build import random_kernel
 from tests.passes.mutants import COUNTS, Choice, FreeEvaluator
@@ -105,12 +105,12 @@ def _without(point: ProgramPoint, program: ir.Program) -> Iterator[tuple[str, li
 def _created(call: Call) -> Call | None:
     """Return the call that makes a tile such as ``call`` does, without a value."""
     op, kind = op_of(call), call.type
-    if op is None or call.op is memory.create_tile:
+    if op is None or call.op is new_tiles.create_tile:
         return None
     assert isinstance(kind, TileType)
     try:
         space = {"target_memory": op.space_of(call)}
-        return memory.create_tile.build([list(kind.shape), kind.dtype], space, call.span)
+        return new_tiles.create_tile.build([list(kind.shape), kind.dtype], space, call.span)
     except PyptoError:
         return None  # a tile of a size that is not constant
 

@@ -45,7 +45,7 @@ from pypto._src.ir.exprs import (
 )
 from pypto._src.ir.stmts import AssignStmt, Function, Program, ReturnStmt, SeqStmts, Stmt
 from pypto._src.ir.types import scalar_type
-from pypto._src.ops import memory
+from pypto._src.ops import memory, new_tiles
 from pypto.runtime import compile as compile_program
 from tests.natively import compiler
 
@@ -70,7 +70,7 @@ class Both:
         body: list[Stmt] = []
         last = out
         for number, value in enumerate(values):
-            fill: Any = memory.full([8, 8], dtype, _as(value, dtype))
+            fill: Any = new_tiles.full([8, 8], dtype, _as(value, dtype))
             tile = Var(f"tile_{number}", fill.type)
             store: Any = memory.store(cast(Any, tile), [8 * number, 0], [8, 8], cast(Any, last))
             last = Var(f"out_{number}", out.type)

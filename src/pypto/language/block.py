@@ -57,19 +57,7 @@ from pypto._src.ops.matmul import (
     matmul_acc,
     matmul_bias,
 )
-from pypto._src.ops.memory import (
-    alloc,
-    create_tile,
-    fillpad,
-    full,
-    get_block_idx,
-    l0c_store,
-    load,
-    move,
-    store,
-    vec_move,
-    view,
-)
+from pypto._src.ops.memory import l0c_store, load, move, store
 from pypto._src.ops.names import block_arange as arange
 from pypto._src.ops.names import block_col_argmax as col_argmax
 from pypto._src.ops.names import block_col_argmin as col_argmin
@@ -103,6 +91,7 @@ from pypto._src.ops.names import block_set_validshape as set_validshape
 from pypto._src.ops.names import block_sort32 as sort32
 from pypto._src.ops.names import block_store_add as store_add
 from pypto._src.ops.names import block_write as write
+from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, full, vec_move, view
 from pypto._src.ops.reduce import (
     col_expand,
     col_expand_div,
@@ -120,6 +109,7 @@ from pypto._src.ops.reduce import (
     row_sum,
     sum,
 )
+from pypto._src.ops.system import get_block_idx
 from pypto._src.ops.ternary import addc, addsc, subc, subsc
 
 __all__ = [

@@ -33,7 +33,7 @@ from pypto._src.ir.stmts import (
     yielded,
 )
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import memory
+from pypto._src.ops import new_tiles
 from pypto._src.ops.rules.type_rules import called
 from pypto._src.records import NamedTuple
 
@@ -135,7 +135,7 @@ class _Walk:
                 if index < len(call.args):
                     self._read(call.args[index], called(op), call.span)
         if isinstance(stmt, AssignStmt) and isinstance(stmt.var.type, TileType):
-            made = op is memory.create_tile
+            made = op is new_tiles.create_tile
             self._set(stmt.var, _State(stmt, self.open) if made else self._state(stmt.value))
 
     def _read(self, value: Expr, reader: str, span: Span) -> None:

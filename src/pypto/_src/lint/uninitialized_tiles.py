@@ -22,7 +22,7 @@ from pypto._src.ir.exprs import Call, Expr, Var
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, BreakStmt, ForStmt, Function, IfStmt, ReturnStmt
 from pypto._src.lint.uninitialized_iterations import Reads, uninitialized_reads
-from pypto._src.ops import memory
+from pypto._src.ops import new_tiles
 from pypto._src.ops.rules.type_rules import called, dims
 from pypto._src.records import NamedTuple
 
@@ -64,7 +64,7 @@ def uninitialized_tiles(function: Function, names: Mapping[Call, str]) -> list[D
 
 def _makes(point: ProgramPoint) -> bool:
     call = call_of(point.stmt)
-    return call is not None and call.op is memory.create_tile
+    return call is not None and call.op is new_tiles.create_tile
 
 
 class _Tiles:
@@ -326,9 +326,9 @@ def _hint(state: _State) -> str | None:
     call, kind = state.origin.value, state.origin.var.type
     assert isinstance(call, Call)
     assert isinstance(kind, TileType)
-    if memory.create_tile.space_of(call) is not MemorySpace.Vec:
+    if new_tiles.create_tile.space_of(call) is not MemorySpace.Vec:
         return None
-    if kind.dtype not in memory.full.dtypes:
+    if kind.dtype not in new_tiles.full.dtypes:
         return None
     zero = "0.0" if kind.dtype.is_float() else "0"
     return f"pl.full({dims(kind.shape)}, pl.{kind.dtype.member}, {zero})"

@@ -10,12 +10,12 @@ from pypto._src.ops import (
     layout,
     matmul,
     memory,
+    new_tiles,
     reduce,
     system,
     tensor,
     tensor_math,
     ternary,
-    testing,
 )
 from pypto._src.ops.define import later
 
@@ -141,6 +141,12 @@ later(
     ],
 )
 later(
+    "testing",
+    [
+        ("test.op", "op", "op"),
+    ],
+)
+later(
     "valid_shapes",
     [
         ("block.set_validshape", "set_validshape", "set_validshape"),
@@ -154,10 +160,10 @@ __all__ = [
     "layout",
     "matmul",
     "memory",
+    "new_tiles",
     "reduce",
     "system",
     "tensor",
     "tensor_math",
     "ternary",
-    "testing",
 ]

@@ -39,7 +39,7 @@ from pypto._src.ops.define import (
 )
 from pypto._src.ops.elementwise import beside, cast, expands, leaky, maximum, mul
 from pypto._src.ops.layout import declared_shape, is_column, reread, reshape, with_valid
-from pypto._src.ops.memory import create_tile, full, scratch_like, vec_move
+from pypto._src.ops.new_tiles import create_tile, full, scratch_like, vec_move
 from pypto._src.ops.promotion.casts import SIGNED_OF, signed
 from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.rules.type_rules import (

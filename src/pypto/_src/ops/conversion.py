@@ -21,7 +21,7 @@ from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import OpDef, literal, op_of, spelling
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.lazy import lazy_module
-from pypto._src.ops import elementwise, layout, memory, reduce, tensor_math
+from pypto._src.ops import elementwise, layout, new_tiles, reduce, tensor_math
 from pypto._src.ops.lookup import create_op_call, get_op
 from pypto._src.ops.promotion import broadcasting, casts
 from pypto._src.ops.promotion.operands import Promotion
@@ -407,7 +407,7 @@ def reduction_form(row_op: AnyOp, columns: Callable[[Expr, Span], Expr]) -> Conv
             value = columns(tile, span)
         elif axis == len(kind.shape) - 1:
             sizes = (kind.shape, kind.dtype)
-            scratch = ctx.let("scratch", memory.create_tile.build(sizes, {}, span))
+            scratch = ctx.let("scratch", new_tiles.create_tile.build(sizes, {}, span))
             value = row_op.build((tile, scratch), {}, span)
         else:
             raise OpError(
@@ -436,7 +436,7 @@ def _transpose(
             "pl.transpose of a tile wants two dimensions of constant size", slug="transpose-axes"
         )
     shape = layout.scratch_shape(sizes[::-1], kind.dtype)
-    scratch = ctx.let("scratch", memory.create_tile.build((shape, kind.dtype), {}, span))
+    scratch = ctx.let("scratch", new_tiles.create_tile.build((shape, kind.dtype), {}, span))
     return layout.transpose.build((tile, scratch, first, second), {}, span)
 
 

@@ -11,19 +11,10 @@ from pypto._src.ops.elementwise import adds, divs, expands, lrelu, maxs, mins, m
 from pypto._src.ops.elementwise import maxs as maximums
 from pypto._src.ops.elementwise import mins as minimums
 from pypto._src.ops.matmul import batch_matmul, gemv, gemv_acc, gemv_bias, matmul_acc, matmul_bias
-from pypto._src.ops.memory import (
-    alloc,
-    create_tile,
-    fillpad,
-    full,
-    get_block_idx,
-    l0c_store,
-    load,
-    move,
-    store,
-    vec_move,
-)
+from pypto._src.ops.memory import l0c_store, load, move, store
+from pypto._src.ops.new_tiles import alloc, create_tile, fillpad, full, vec_move
 from pypto._src.ops.reduce import col_expand, sum
+from pypto._src.ops.system import get_block_idx
 from pypto._src.ops.tensor import create as create_tensor
 from pypto._src.ops.tensor import dim, reshape_view
 from pypto._src.ops.tensor_math import assemble

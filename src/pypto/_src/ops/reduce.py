@@ -21,7 +21,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, STORABLE, Ints, Tile, block_op, target_form
 from pypto._src.ops.elementwise import add, adds, div, mul, sub, subs
 from pypto._src.ops.layout import is_column, is_padded, reread, reshape, tile_type, with_valid
-from pypto._src.ops.memory import create_tile, scratch_like, vec_move
+from pypto._src.ops.new_tiles import create_tile, scratch_like, vec_move
 from pypto._src.ops.promotion.casts import is_unsigned, on_signed, signed
 from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.rules.type_rules import (

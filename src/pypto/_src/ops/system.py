@@ -1,17 +1,18 @@
-"""Ops that order the work of a core's pipes. Passes insert them; they have no value."""
+"""Ops about a core itself: what orders the work of its pipes, inserted by passes; its number."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.ir.array_types import TileType, static_shape
 from pypto._src.ir.emit_sites import CppSite, PtoSite
 from pypto._src.ir.enums import PipeType
 from pypto._src.ir.exprs import Call
 from pypto._src.ir.opdef import Operands
-from pypto._src.ir.types import Type, UnknownType
-from pypto._src.ops.define import system_op
+from pypto._src.ir.types import Type, UnknownType, scalar_type
+from pypto._src.ops.define import Scalar, block_op, system_op
 from pypto._src.targets import A2A3
 
 
@@ -131,3 +132,28 @@ def completes_in_order(call: Call, pipe: PipeType) -> bool:
     if shape is None or len(shape) != 2:
         return False
     return -(-shape[0] // 16) * -(-shape[1] // 16) >= SMALL_CUBE
+
+
+# --------------------------------------------------------------------------------------------
+# The core itself
+# --------------------------------------------------------------------------------------------
+
+
+def _block_idx_pto(site: PtoSite) -> None:
+    site.emit(f"{site.dst} = pto.get_block_idx")
+
+
+def _block_idx_cpp(site: CppSite) -> None:
+    site.emit(f"{site.dst} = get_block_idx();")
+
+
+@block_op(
+    pipe=PipeType.S,
+    types=lambda _operands: scalar_type(DataType.UINT64),
+    numpy=lambda: 0,
+    pto=_block_idx_pto,
+    isa=_block_idx_cpp,
+)
+def get_block_idx() -> Scalar:
+    """Return the number of the core that runs the kernel, from 0; 0 where there is one core."""
+    ...

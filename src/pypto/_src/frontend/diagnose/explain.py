@@ -54,7 +54,15 @@ from pypto._src.ir.opdef import (
 from pypto._src.ir.stmts import AssignStmt, Stmt
 from pypto._src.ir.traversal.queries import stmts_in
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import bitwise, compare_select, elementwise, layout, memory, tensor_math
+from pypto._src.ops import (
+    bitwise,
+    compare_select,
+    elementwise,
+    layout,
+    memory,
+    new_tiles,
+    tensor_math,
+)
 from pypto._src.ops.rules.type_rules import FROM_MAT, check_space
 from pypto._src.ops.unified import Unified, unified
 from pypto._src.records import NamedTuple
@@ -596,7 +604,7 @@ def _filled(site: Site, index: int, value: Any) -> str | None:
         if shape is None or not isinstance(kind, TileType):
             continue
         try:
-            full = memory.full.build([[*shape], kind.dtype, value], {})
+            full = new_tiles.full.build([[*shape], kind.dtype, value], {})
         except (PyptoError, TypeError, ValueError):
             continue
         if site.works([*site.args[:index], full, *site.args[index + 1 :]]):
@@ -630,7 +638,7 @@ def _full_hint(site: Site, index: int, value: Any) -> str | None:
         return None
     args, texts = [*site.args], site.texts()
     try:
-        args[index] = memory.full.build([args[sizes[0]], kinds[0].dtype, value], {})
+        args[index] = new_tiles.full.build([args[sizes[0]], kinds[0].dtype, value], {})
     except (PyptoError, TypeError, ValueError, IndexError):
         return None
     texts[index] = f"pl.full({texts[sizes[0]]}, pl.{kinds[0].dtype.member}, {texts[index]})"

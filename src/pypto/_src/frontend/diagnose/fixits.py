@@ -22,7 +22,7 @@ from pypto._src.ir.exprs import Call, ConstInt, Expr, MakeTuple, Var, const_valu
 from pypto._src.ir.opdef import INTS, OFFSETS, TENSOR, TILE, OpDef, Param, op_of
 from pypto._src.ir.stmts import AssignStmt
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import bitwise, layout, matmul, memory
+from pypto._src.ops import bitwise, layout, matmul, memory, new_tiles
 from pypto._src.ops.rules.type_rules import known_size
 from pypto._src.ops.unified import Unified
 from pypto._src.python_parser import parse_python
@@ -333,7 +333,7 @@ def part_hint(site: Site, param: Param) -> str | None:
     if not isinstance(value.type, TileType) or offsets is None or sizes is None:
         return None
     try:
-        memory.view.build([value, site.value(box[2]), site.value(box[1])], {})
+        new_tiles.view.build([value, site.value(box[2]), site.value(box[1])], {})
     except (PyptoError, TypeError, ValueError):
         tensor = loaded_from(site.ctx, value)
         return None if tensor is None else site.changed({param.name: (tensor, tensor.name)})

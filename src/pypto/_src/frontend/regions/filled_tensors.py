@@ -14,7 +14,7 @@ from pypto._src.ir.enums import ForKind, ScopeKind
 from pypto._src.ir.exprs import ConstInt, Expr, Var
 from pypto._src.ir.stmts import AssignStmt, EvalStmt, ForStmt, ScopeStmt, Stmt, seq
 from pypto._src.ir.types import scalar_type
-from pypto._src.ops import memory, tensor
+from pypto._src.ops import memory, new_tiles, tensor
 
 _BLOCK: Final = 32
 _MOST_COLUMNS: Final = 2048
@@ -71,7 +71,7 @@ def _stored(
     view: Var, row: Any, rows: int, columns: int, filling: tuple[DataType, Any], span: Span
 ) -> list[Stmt]:
     dtype, value = filling
-    made = memory.full.build(([rows, columns], dtype, value), {}, span)
+    made = new_tiles.full.build(([rows, columns], dtype, value), {}, span)
     tile = Var("part", made.type, span)
     stored = memory.store.build((tile, [row, 0], [rows, columns], view), {}, span)
     return [AssignStmt(tile, made, span), EvalStmt(stored, span)]

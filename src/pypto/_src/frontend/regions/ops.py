@@ -27,7 +27,7 @@ from pypto._src.ir.enums import AtomicType, MemorySpace
 from pypto._src.ir.exprs import ConstFloat, ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import TENSOR, OpDef
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import layout, memory, tensor
+from pypto._src.ops import layout, memory, new_tiles, system, tensor
 from pypto._src.ops.define import BY_PYTHON_NAME, OVERLOADS
 from pypto._src.ops.rules.type_rules import known_space
 from pypto._src.ops.unified import Unified, unified
@@ -144,11 +144,11 @@ def _create(
     given = _given(("shape", "dtype", "layout", "manual_dep", "init_value"), args, kwargs)
     init = given.get("init_value")
     if init is not None:
-        return op_call(ctx, memory.full, (given["shape"], given["dtype"], init), {}, node)
+        return op_call(ctx, new_tiles.full, (given["shape"], given["dtype"], init), {}, node)
     words: dict[str, Any] = {}
     if _is_accumulator(ctx, node):
         words["target_memory"] = MemorySpace.Acc
-    return op_call(ctx, memory.create_tile, (given["shape"], given["dtype"]), words, node)
+    return op_call(ctx, new_tiles.create_tile, (given["shape"], given["dtype"]), words, node)
 
 
 def _is_accumulator(ctx: Context, node: ast.Call) -> bool:
@@ -197,7 +197,7 @@ def part(ctx: Context, tile: Any, shape: Sequence[Any], begins: Sequence[Any], n
     """Return a part of a tile: of its bytes if they lie together, else by way of a tensor."""
     tile = in_vector_memory(ctx, tile, node)
     try:
-        return op_call(ctx, memory.view, (tile, shape, begins), {}, node)
+        return op_call(ctx, new_tiles.view, (tile, shape, begins), {}, node)
     except ParserError:
         if any(not isinstance(size, int) for size in shape) or valid_part(tile.type) is not None:
             raise
@@ -215,7 +215,7 @@ def begin(ctx: Context, var: Var, node: ast.AST) -> Expr | None:
     space = known_space(var) or MemorySpace.Vec
     return op_call(
         ctx,
-        memory.create_tile,
+        new_tiles.create_tile,
         (plain_dims(kind.shape), kind.dtype),
         {"target_memory": space},
         node,
@@ -332,11 +332,11 @@ _HANDLERS: Final[dict[str, Handler]] = {
     tensor.create.python_name: _create,
     "create_tensor": _create,
     "slice": _slice,
-    memory.view.python_name: _slice,
+    new_tiles.view.python_name: _slice,
     layout.reshape.python_name: _reshape,
     memory.store.python_name: _store,
     "assemble": _assemble,
-    memory.get_block_idx.python_name: _block_index,
+    system.get_block_idx.python_name: _block_index,
     tensor.dim.python_name: _dim,
     "read": _element,
     "write": _element,

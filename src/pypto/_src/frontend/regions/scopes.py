@@ -35,7 +35,7 @@ from pypto._src.ir.traversal.mutator import Mutator
 from pypto._src.ir.traversal.queries import defined_by, stmts_in, uses
 from pypto._src.ir.traversal.walk import children
 from pypto._src.ir.types import Type, scalar_type
-from pypto._src.ops import memory, tensor
+from pypto._src.ops import memory, system, tensor
 
 _INDEX: Final = scalar_type(DataType.INDEX)
 _OF_AT: Final = frozenset(
@@ -233,7 +233,7 @@ def _reads_block_index(ctx: Context, body: Sequence[ast.stmt]) -> bool:
         for item in ast.walk(stmt):
             if isinstance(item, ast.Call):
                 callee = ctx.peek(item.func)
-                if callee is memory.get_block_idx or isinstance(callee, InlineFunction):
+                if callee is system.get_block_idx or isinstance(callee, InlineFunction):
                     return True
     return False
 

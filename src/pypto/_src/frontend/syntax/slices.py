@@ -35,7 +35,7 @@ from pypto._src.ir.exprs import ConstInt, Expr, as_expr, const_value
 from pypto._src.ir.opdef import OpDef, spelling
 from pypto._src.ir.stmts import EvalStmt, Function
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import memory, tensor, tensor_math
+from pypto._src.ops import memory, new_tiles, tensor, tensor_math
 from pypto._src.records import NamedTuple
 
 _WHOLE: Final = slice(None)
@@ -67,7 +67,7 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
         return ctx.region.part(ctx, base, region.sizes, region.begins, node)
     if isinstance(kind, TileType):
         _check_constant(ctx, node, region)
-        return op_call(ctx, memory.view, (base, region.sizes, region.begins), {}, node)
+        return op_call(ctx, new_tiles.view, (base, region.sizes, region.begins), {}, node)
     if ctx.region is not None or computes_with_tiles(ctx.home):
         _check_constant(ctx, node, region)
         return op_call(ctx, memory.load, (base, region.begins, region.sizes), {}, node)

@@ -19,7 +19,7 @@ from pypto._src.lazy import lazy_module
 from pypto._src.ops.define import ARITHMETIC, FLOATS, Tile, block_op
 from pypto._src.ops.elementwise import add, exp, maximum, minimum
 from pypto._src.ops.layout import is_column, reread, tile_type, with_valid
-from pypto._src.ops.memory import full
+from pypto._src.ops.new_tiles import full
 from pypto._src.ops.promotion.casts import SIGNED_OF, is_unsigned, on_signed
 from pypto._src.ops.promotion.operands import Promotion
 from pypto._src.ops.reduce import (

@@ -28,7 +28,7 @@ from pypto._src.ops.layout import (
     reshape,
     tile_type,
 )
-from pypto._src.ops.memory import create_tile, vec_move
+from pypto._src.ops.new_tiles import create_tile, vec_move
 from pypto._src.ops.promotion.casts import signed
 from pypto._src.ops.reduce import row_expand_add
 from pypto._src.ops.rules.type_rules import (

@@ -20,7 +20,7 @@ from pypto._src.ops.define import Tile, block_op
 from pypto._src.ops.elementwise import muls
 from pypto._src.ops.later.joining import concat
 from pypto._src.ops.layout import tile_type
-from pypto._src.ops.memory import create_tile, full, view
+from pypto._src.ops.new_tiles import create_tile, full, view
 from pypto._src.ops.reduce import col_expand
 from pypto._src.ops.rules.type_rules import (
     attribute,

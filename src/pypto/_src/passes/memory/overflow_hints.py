@@ -20,7 +20,7 @@ from pypto._src.ir.inspect.source_names import resized, user_line, user_name, us
 from pypto._src.ir.opdef import INTS, op_of
 from pypto._src.ir.stmts import AssignStmt, Function, Stmt
 from pypto._src.ir.traversal.queries import uses
-from pypto._src.ops.memory import create_tile, full
+from pypto._src.ops.new_tiles import create_tile, full
 from pypto._src.passes.memory.dynamic_storage_allocation import Item, plan
 from pypto._src.passes.memory.memory_reuse import Buffer, aligned
 from pypto._src.records import NamedTuple

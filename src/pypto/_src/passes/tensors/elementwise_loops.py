@@ -38,7 +38,7 @@ from pypto._src.ir.inspect.source_names import user_name
 from pypto._src.ir.opdef import aliased, op_of
 from pypto._src.ir.stmts import AssignStmt, ForStmt, IfStmt, Stmt, YieldStmt, seq
 from pypto._src.ir.types import scalar_type
-from pypto._src.ops import elementwise, layout, memory, reduce
+from pypto._src.ops import elementwise, layout, memory, new_tiles, reduce
 from pypto._src.ops.conversion import REDUCTIONS, on_tiles
 from pypto._src.ops.rules.type_rules import broadcast, called, dims, known_size
 from pypto._src.records import NamedTuple
@@ -387,7 +387,7 @@ class Emission:
         kind = row.type
         assert isinstance(kind, TileType)
         sizes = (ConstInt(tile.copies), kind.shape[1])
-        room = b.let("room", memory.create_tile.build((sizes, kind.dtype), {}, b.span))
+        room = b.let("room", new_tiles.create_tile.build((sizes, kind.dtype), {}, b.span))
         return b.let(row.name, reduce.col_expand.build((room, row), {}, b.span))
 
     def _op(self, b: Builder, member: Member, args: list[Expr]) -> Var:
@@ -422,7 +422,7 @@ class Emission:
         shape = self.group.shapes.get(sink.value, tensor_type(sink.value).shape)
         offsets, sizes = self._part(shape, tile)
         if tile.copies > 1:
-            rows = memory.view.build(
+            rows = new_tiles.view.build(
                 (value, MakeTuple([1, sizes[-1]]), MakeTuple([0, 0])), {}, b.span
             )
             value = b.let(value.name, rows)

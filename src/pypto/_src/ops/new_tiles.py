@@ -1,0 +1,458 @@
+"""Ops that make a tile of nothing, of a number, or of another tile in the same memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final
+
+from pypto._src.diagnostics import Span
+from pypto._src.dtypes import DataType, promote
+from pypto._src.errors import OpError, OpTypeError
+from pypto._src.ir.array_types import (
+    MemRef,
+    TileType,
+    TileView,
+    static_shape,
+    valid_part,
+)
+from pypto._src.ir.emit_sites import CppSite, PtoSite
+from pypto._src.ir.enums import MemorySpace, TilePad
+from pypto._src.ir.exprs import Call, ConstFloat, ConstInt, Expr, const_value
+from pypto._src.ir.opdef import RESULT, Complete, Operands, literal, space_of_number
+from pypto._src.ir.types import MemRefType, Type, scalar_type
+from pypto._src.lazy import lazy_module
+from pypto._src.ops.define import (
+    FLOATS,
+    STORABLE,
+    Ints,
+    Offsets,
+    Scalar,
+    Space,
+    Tile,
+    block_op,
+    target_form,
+)
+from pypto._src.ops.layout import (
+    emit_reshape,
+    is_column,
+    source_space,
+    tile_type,
+    with_valid,
+)
+from pypto._src.ops.matmul import OPERANDS
+from pypto._src.ops.rules.boxes import (
+    part_of,
+    part_type,
+    place_in_rows,
+)
+from pypto._src.ops.rules.type_rules import (
+    FROM_MAT,
+    attribute,
+    broadcast,
+    called,
+    check_element,
+    dims,
+    one_tile,
+    operand_name,
+    poison,
+    refuse,
+)
+from pypto._src.ops.rules.valid_parts import (
+    given,
+    same_part,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+else:
+    np = lazy_module("numpy")
+
+D = DataType
+SPACE_DTYPES: Final = {
+    MemorySpace.Vec: STORABLE,
+    MemorySpace.Mat: frozenset(d for d in STORABLE if d.get_bit() <= 32),
+    MemorySpace.Left: OPERANDS,
+    MemorySpace.Right: OPERANDS,
+    MemorySpace.Acc: frozenset({D.FP32, D.INT32}),
+    MemorySpace.Bias: frozenset({D.FP32, D.INT32}),
+}
+"""Element types of tiles by the memory they lie in."""
+
+
+def _way_to(space: MemorySpace, allowed: Sequence[MemorySpace]) -> str:
+    """Return how a tile gets to ``space`` from where an op can put it."""
+    if space in FROM_MAT and MemorySpace.Mat in allowed:
+        return (
+            "write target_memory=pl.MemorySpace.Mat, and then "
+            f"pl.move(tile, target_memory=pl.MemorySpace.{space.name})"
+        )
+    return f"write target_memory=pl.MemorySpace.{allowed[0].name}"
+
+
+def target_of(o: Operands, allowed: Sequence[MemorySpace]) -> MemorySpace:
+    """Return the memory space that a call names, one of those ``allowed``."""
+    space = attribute(o, "target_memory")
+    if space not in allowed:
+        names = " or ".join(s.name for s in allowed)
+        raise OpError(
+            f"{called(o.op)} goes to {names} memory, got {space.name}",
+            hint=_way_to(space, allowed),
+            slug="memory-space",
+        )
+    assert isinstance(space, MemorySpace)
+    return space
+
+
+def check_space_dtype(space: MemorySpace, dtype: DataType) -> None:
+    """Check that tiles of an element type can lie in a memory space."""
+    if dtype not in SPACE_DTYPES[space]:
+        raise OpError(
+            f"{space.name} memory holds no elements of {dtype.member}", slug="element-type"
+        )
+
+
+def target_space(call: Call) -> MemorySpace:
+    """Return the memory space that a call names, vector memory if it names none."""
+    space = call.kwargs.get("target_memory", MemorySpace.Vec)
+    assert isinstance(space, MemorySpace)
+    return space
+
+
+# --------------------------------------------------------------------------------------------
+# New tiles
+# --------------------------------------------------------------------------------------------
+
+
+def _create_type(o: Operands) -> Type:
+    shape, dtype = o.ints(0), attribute(o, "dtype")
+    assert isinstance(dtype, DataType)
+    check_element(o.op, "the tile", dtype)
+    space = target_of(o, tuple(SPACE_DTYPES))
+    check_space_dtype(space, dtype)
+    kind = tile_type(shape, dtype, space)
+    if static_shape(kind) is None:
+        raise OpError(
+            f"{called(o.op)} takes constant sizes, got {dims(shape)}",
+            hint="give the tile a constant shape and load the part that is valid",
+            slug="tile-shape",
+        )
+    return kind
+
+
+def _nothing(_site: CppSite | PtoSite) -> None:
+    """The tile is declared with its buffer; the op has no code of its own."""
+
+
+@block_op(
+    pipe=None,
+    types=_create_type,
+    dtypes=STORABLE,
+    columns=(RESULT,),
+    space=target_space,
+    numpy=lambda shape, dtype, target_memory=None: poison(shape, dtype),
+    pto=_nothing,
+    isa=_nothing,
+)
+def create_tile(shape: Ints, dtype: DataType, target_memory: MemorySpace = MemorySpace.Vec) -> Tile:
+    """Return a tile of constant ``shape`` with no value: scratch, or a place to write to."""
+    ...
+
+
+def scratch_like(name: str, *operands: str) -> Complete:
+    """Return what makes the scratch tile ``name`` behind ``operands``, where a call leaves it out.
+
+    It has the shape and the element type of the result of an op on them.
+    """
+    index = len(operands)
+
+    def complete(
+        args: Sequence[Any], kwargs: Mapping[str, Any], span: Span
+    ) -> tuple[Sequence[Any], Mapping[str, Any]]:
+        given = args[index] if len(args) > index else kwargs.get(name)
+        values = [*args[:index], *[kwargs.get(each) for each in operands[len(args) :]]]
+        kinds = [value.type if isinstance(value, Expr) else None for value in values]
+        tiles = [kind for kind in kinds if isinstance(kind, TileType)]
+        if given is not None or not isinstance(kinds[0], TileType):
+            return args, kwargs
+        shape: Sequence[Expr] = tiles[0].shape
+        for kind in tiles[1:]:
+            shape = broadcast(shape, kind.shape) or shape  # the op refuses others
+        dtype = reduce(promote, [kind.dtype for kind in tiles])
+        scratch = create_tile.build([list(shape), dtype], {}, span)
+        return args[:index], {**kwargs, name: scratch}
+
+    return complete
+
+
+def _alloc_type(o: Operands) -> Type:
+    """Return the type of a description of a buffer, whose numbers are not negative."""
+    space = space_of_number(o.op.operands[0], o.args[0])
+    if space is None:
+        raise OpError(
+            f"{o.op.name} takes the constant number of a memory space first",
+            hint="pl.MemorySpace.Vec",
+            slug="memory-space",
+        )
+    for index in range(1, 4):
+        dtype, value = o.scalar(index).dtype, const_value(o.args[index])
+        lowest = -1 if index == 1 else 0  # an address of -1 is not given yet
+        if not dtype.is_int() or (value is not None and value < lowest):
+            raise OpTypeError(
+                f"argument {o.param(index)!r} of {o.op.name} is an integer from {lowest} on, got "
+                f"{value if dtype.is_int() else f'a value of {dtype.member}'}",
+                slug="argument-kind",
+            )
+    return MemRefType()
+
+
+@block_op(
+    pipe=None,
+    types=_alloc_type,
+    numpy=lambda memory_space, addr, size, number: None,
+    pto=_nothing,
+    isa=_nothing,
+)
+def alloc(memory_space: Space, addr: Scalar, size: Scalar, id: Scalar) -> MemRef:
+    """Return the description of buffer ``id``: ``size`` bytes at ``addr`` in ``memory_space``.
+
+    It stands at the top of a function and runs nothing: tiles carry their buffers in their types.
+    An ``addr`` of -1 is not given yet.
+    """
+    ...
+
+
+def _full_type(o: Operands) -> Type:
+    shape, dtype = o.ints(0), attribute(o, "dtype")
+    assert isinstance(dtype, DataType)
+    check_element(o.op, "the tile", dtype)
+    if o.args[1].type != scalar_type(dtype):
+        refuse(
+            o,
+            f"{called(o.op)} fills a tile of {dtype.member} with a number of "
+            f"{o.scalar(1).dtype.member}",
+            "dtype-mismatch",
+            f"pl.cast({operand_name(o, 1)}, pl.{dtype.member})",
+        )
+    return tile_type(shape, dtype, MemorySpace.Vec)
+
+
+def _full(shape: Sequence[int], value: Any, dtype: DataType) -> Array:
+    return np.full(tuple(shape), value, dtype.numpy)
+
+
+@block_op(
+    types=_full_type,
+    dtypes=FLOATS | {D.INT16, D.INT32},  # the assembler fills no unsigned tiles
+    numpy=_full,
+    pto="pto.texpands",
+    isa="TEXPANDS",
+)
+def full(shape: Ints, dtype: DataType, value: Scalar) -> Tile:
+    """Return a tile of ``shape`` whose elements of ``dtype`` all are ``value``."""
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Copies
+# --------------------------------------------------------------------------------------------
+
+
+def _relaid_type(o: Operands, shape: int, valid: int) -> Type:
+    """Return the type of a tile's elements in rows of another length, or called otherwise."""
+    return with_valid(TileType(o.ints(shape), o.tile(0).dtype), o.ints(valid))
+
+
+# A product with 1, exactly: a move wants rows that are equally long.
+def _relaid_pto(site: PtoSite) -> None:
+    kind = site.call.type
+    assert isinstance(kind, TileType)
+    one = site.expr(literal(1, kind.dtype))
+    site.emit(
+        f"pto.tmuls ins({site.args[0]}, {one} : {site.arg_types[0]}, {kind.dtype.mlir}) "
+        f"outs({site.dst} : {site.dst_type})"
+    )
+
+
+@target_form(
+    name="vec_move",
+    types=lambda o: _relaid_type(o, 1, 2),
+    valid=given,
+    dtypes=FLOATS | {D.INT16, D.INT32},
+    in_place=(),
+    numpy=lambda tile, _shape, _valid: tile.copy(),
+    pto=_relaid_pto,
+    isa=lambda site: site.emit(f"TMULS({site.dst}, {site.args[0]}, 1);"),
+)
+def vec_move_on_target(tile: Tile, shape: Ints, valid: Ints) -> Tile:
+    """Return a copy of ``tile`` in rows of another length: ``shape``, ``valid`` of it valid."""
+    ...
+
+
+@block_op(
+    types=one_tile,
+    valid=same_part,
+    dtypes=STORABLE - {D.UINT64},
+    in_place=(),
+    columns=(0, RESULT),
+    with_scratch=vec_move_on_target,
+    numpy=lambda tile: tile.copy(),
+    pto="pto.tmov",
+    isa="TMOV",
+)
+def vec_move(tile: Tile) -> Tile:
+    """Return a copy of ``tile`` [R, C] in vector memory."""
+    ...
+
+
+def _fillpad_type(o: Operands) -> Type:
+    if is_column(o.tile(0)) and valid_part(o.tile(0)) is not None:
+        refuse(
+            o,
+            f"{called(o.op)} takes no partly valid columns [N, 1], {operand_name(o, 0)} is one",
+            "valid-shape",
+            "fill what is reduced, right there: pl.row_sum(pl.fillpad(tile))",
+        )
+    return one_tile(o)
+
+
+def _pad_of(kwargs: Mapping[str, Any]) -> TilePad:
+    """Return what the rest of a tile is filled with."""
+    return TilePad(kwargs.get("pad_value", TilePad.zero.value))
+
+
+def _pad_number(
+    args: Sequence[Any], kwargs: Mapping[str, Any], _span: Span
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Let the padding be the number of a `TilePad`; 0 and infinities stand for one, too."""
+    given = args[1] if len(args) > 1 else kwargs.get("pad_value")
+    given = given.value if isinstance(given, ConstInt | ConstFloat) else given
+    if given is None:
+        return args, kwargs
+    known = {0: TilePad.zero, math.inf: TilePad.max, -math.inf: TilePad.min}
+    codes = {pad.value: pad for pad in TilePad if pad is not TilePad.null}
+    pad = given if isinstance(given, TilePad) else known.get(given, codes.get(given))
+    if pad is None or pad is TilePad.null:
+        raise OpError(
+            f"pl.fillpad fills with zeros, or the largest or smallest element, got {given}",
+            hint="write pad_value=pl.PadValue.zero, or max or min",
+            slug="argument-kind",
+        )
+    words = {key: value for key, value in kwargs.items() if key != "pad_value"}
+    return args[:1], words if pad is TilePad.zero else {**words, "pad_value": pad.value}
+
+
+def _filling(kwargs: Mapping[str, Any], dtype: Any) -> Any:
+    """Return the element that fills the rest: of floats the limits are infinite."""
+    pad = _pad_of(kwargs)
+    if pad is TilePad.zero:
+        return 0
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        return limits.max if pad is TilePad.max else limits.min
+    return math.inf if pad is TilePad.max else -math.inf
+
+
+def _padded(call: Call) -> TileType:
+    """Return the type of the result while it is filled: the padding is a part of it."""
+    kind = call.type
+    assert isinstance(kind, TileType)
+    return TileType(kind.shape, kind.dtype, tile_view=TileView(pad=_pad_of(call.kwargs)))
+
+
+def _fillpad_pto(site: PtoSite) -> None:
+    result, kind = site.reinterpret(None, _padded(site.call))
+    site.emit(f"pto.tfillpad ins({site.args[0]} : {site.arg_types[0]}) outs({result} : {kind})")
+
+
+def _fillpad_cpp(site: CppSite) -> None:
+    result = site.reinterpret(None, _padded(site.call), "padded")
+    site.emit(f"TFILLPAD({result}, {site.args[0]});")
+
+
+@block_op(
+    types=_fillpad_type,
+    valid=given,
+    dtypes=[d for d in STORABLE if d.get_bit() <= 32],
+    in_place=(),
+    complete=_pad_number,
+    rest=_filling,
+    numpy=lambda tile, pad_value=1: tile.copy(),
+    pto=_fillpad_pto,
+    isa=_fillpad_cpp,
+)
+def fillpad(tile: Tile, pad_value: int | None = None) -> Tile:
+    """Return a copy of ``tile`` [R, C] with zeros where it holds no valid elements.
+
+    With ``pad_value=pl.PadValue.max`` or ``min`` these are the largest or smallest element of the
+    type, of floats infinity.
+
+    The copy is valid throughout: a tile of which a part is valid is loaded with ``valid_shapes``.
+    """
+    ...
+
+
+# --------------------------------------------------------------------------------------------
+# Parts of tiles
+# --------------------------------------------------------------------------------------------
+
+
+def _part_pto(site: PtoSite) -> None:
+    site.part(*place_in_rows(site.call))
+
+
+def _part_cpp(site: CppSite) -> None:
+    row, column = map(site.expr, place_in_rows(site.call))
+    site.emit(f"TSUBVIEW({site.dst}, {site.args[0]}, {row}, {column});")
+
+
+def _same_bytes(
+    tile: Array, shape: Sequence[int], _offset: Sequence[int], _valid: Sequence[int]
+) -> Array:
+    """Return rows made longer by what has no value, or cut off."""
+    rows, columns = shape
+    found = np.zeros((rows, columns), tile.dtype)
+    found.view(np.uint8).fill(0xFF)
+    width = min(columns, tile.shape[1])
+    found[:, :width] = tile[:, :width]
+    return found
+
+
+@target_form(
+    name="view",
+    pipe=None,
+    types=lambda o: _relaid_type(o, 1, 3),
+    valid=given,
+    dtypes=STORABLE,
+    view_of=0,
+    space=source_space,
+    numpy=_same_bytes,
+    pto=emit_reshape,
+    isa=lambda site: site.emit(f"TRESHAPE({site.dst}, {site.args[0]});"),
+)
+def view_on_target(tile: Tile, shape: Ints, offset: Offsets, valid: Ints) -> Tile:
+    """Return the bytes of ``tile``, padding included, as ``shape`` of which ``valid`` is valid."""
+    ...
+
+
+@block_op(
+    pipe=None,  # moves nothing
+    types=part_type,
+    dtypes=STORABLE,
+    view_of=0,
+    with_scratch=view_on_target,
+    space=source_space,
+    numpy=part_of,
+    pto=_part_pto,
+    isa=_part_cpp,
+)
+def view(tile: Tile, shape: Ints, offset: Offsets) -> Tile:
+    """Return the part of ``tile`` [R, C] of size ``shape`` that begins at ``offset``.
+
+    Nothing is copied. The part is some whole rows, or a part of one row, and begins at a multiple
+    of 32 bytes; sizes are constant.
+    """
+    ...
