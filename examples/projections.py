@@ -74,7 +74,7 @@ def projections(
     return q, k, v
 
 
-PROGRAM = projections.lower(
+PROGRAM = projections.parse(
     pl.Tensor[[BATCH, HIDDEN], pl.FP32],
     pl.Tensor[[1, HIDDEN], pl.FP32],
     pl.Tensor[[QUERIES, HIDDEN], pl.BF16],

@@ -112,7 +112,7 @@ run.*
 run
 build_output
 checks driver
-jit jit.captures
+jit jit.captures jit.parameters
 jit.function
 jit.decorator
 commands.example_cases

@@ -218,10 +218,10 @@ def test_a_kernel_of_jit_is_no_program(tmp_path: Path, capsys: pytest.CaptureFix
     assert refused(capsys, "show", path) == (
         f"error: {path} defines no program: double is made one by what it is called with  "
         "[program-name]\n"
-        "  = hint: program = double.lower(pl.Tensor[[64, 64], pl.FP32], ...)\n"
+        "  = hint: program = double.parse(pl.Tensor[[64, 64], pl.FP32], ...)\n"
     )
     kind = "pl.Tensor[[16, 64], pl.FP32]"
-    write(tmp_path, f"{JITTED}\nprogram = double.lower({kind}, {kind})\n")
+    write(tmp_path, f"{JITTED}\nprogram = double.parse({kind}, {kind})\n")
     assert "def double(self" in output(capsys, "show", path)
     assert refused(capsys, "check", f"{path}:double").startswith(
         f"error: {path} defines no program 'double': double is made one by what it is called with"
@@ -246,13 +246,13 @@ def test_show_orchestration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         "    out[:] =", "    with pl.incore():\n        out[:] ="
     )
     kind = "pl.Tensor[[16, 64], pl.FP32]"
-    path = write(tmp_path, f"{text}\nprogram = double.lower({kind}, {kind})\n")
+    path = write(tmp_path, f"{text}\nprogram = double.parse({kind}, {kind})\n")
     shown = output(capsys, "show", path, "orchestration")
     assert shown.startswith("#include <stddef.h>\n")
     assert "make_output_param(ext_out)" in shown
     data: dict[str, str] = json.loads(output(capsys, "show", path, "orchestration", "--json"))
     assert data == {"double": shown}
-    kernel = write(tmp_path, f"{JITTED}\nprogram = double.lower({kind}, {kind})\n")
+    kernel = write(tmp_path, f"{JITTED}\nprogram = double.parse({kind}, {kind})\n")
     assert "is a kernel, not an orchestration" in refused(capsys, "show", kernel, "orchestration")
 
 

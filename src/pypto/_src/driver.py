@@ -83,6 +83,8 @@ class CompiledProgram:
         """``cpu`` or ``interpreter``; the latter also where no compiler was found."""
         self.sources = dict(sources)
         """The C++ that was compiled, by kernel."""
+        self.fixed: Mapping[int, Any] = {}
+        """The arguments that have to be what the program was compiled for, by their index."""
         self._signature = signature
         self._run = run
         self._profile = profile
@@ -125,7 +127,10 @@ class CompiledProgram:
             EvaluationError: the program does something that has no meaning.
         """
         try:
-            return self.run(self._signature.arranged(args, named) if named else args)
+            given = self._signature.arranged(args, named) if named else args
+            for index, number in self.fixed.items():
+                self._signature.check_fixed(given, index, number)
+            return self.run(given)
         except (CallError, KernelError) as error:
             error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise

@@ -140,7 +140,7 @@ def _no_program(path: Path, variables: Mapping[str, Any]) -> CallError:
 def _only_jitted(message: str, names: Sequence[str]) -> CallError:
     return CallError(
         f"{message}: {', '.join(names)} is made one by what it is called with",
-        hint=f"program = {names[0]}.lower(pl.Tensor[[64, 64], pl.FP32], ...)",
+        hint=f"program = {names[0]}.parse(pl.Tensor[[64, 64], pl.FP32], ...)",
         slug="program-name",
     )
 

@@ -57,10 +57,13 @@ class Jit:
         Parameters are annotated with
 
         * ``pl.Tensor``: any array; the kernel is specialised on its shape and element type;
-        * ``pl.Tensor[[M, 64], pl.FP32]``: such an array; the kernel is specialised on the sizes of
-          symbolic dimensions (``M = pl.dynamic("M")``), which are plain numbers in its body;
-        * ``pl.FP32`` and other element types: a number at run time;
-        * ``int``, ``float``, ``bool``, ``str``, ``pl.DataType``: a constant, part of the kernel.
+        * ``pl.Tensor[[M, 64], pl.FP32]``: such an array; one kernel serves all sizes that have a
+          name (``M = pl.dynamic("M")``, here or in ``x.bind_dynamic(0, M)``), unless its body
+          needs them as numbers: then it is specialised on them;
+        * ``pl.Scalar[pl.INT32]``: a number that is part of the kernel, which is specialised on it;
+        * ``pl.INT32`` and other element types: a number at run time;
+        * ``int``, ``float``, ``bool``, ``str``, ``pl.DataType``: a constant, which may be no
+          number.
 
         Directions are written as ever: ``out: pl.Out[pl.Tensor]``. Parameters may have defaults.
 
@@ -74,8 +77,8 @@ class Jit:
             unknown: Nothing: other keywords are refused.
 
         Raises:
-            ParserError: the parameters are no parameters of a kernel. Mistakes in the body are
-                found by the first call.
+            ParserError: this is no function. Other mistakes are found by the first call: nothing
+                is read before.
             KeywordError: there is another keyword.
             CallError: ``type`` or ``strategy`` is of another kind.
             ValueError: there is no such target.

@@ -14,41 +14,48 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pypto._src import knobs
 from pypto._src.diagnostics import place_of_frame
-from pypto._src.driver import (
-    CompiledProgram,
-    TargetName,
-    compile_program,
-)
+from pypto._src.driver import CompiledProgram, TargetName, compile_program
 from pypto._src.dtypes import MEMBERS, DataType
-from pypto._src.errors import CallError, ParserSyntaxError, ParserTypeError
+from pypto._src.errors import CallError, ParserSyntaxError, PyptoError
 from pypto._src.frontend.decorators import unwrapped
 from pypto._src.frontend.programs import Alone, Method, Options, ProgramParser
+from pypto._src.frontend.region_markers import RUNTIME
 from pypto._src.frontend.source.python_names import (
-    MISSING,
     Environment,
     closure_of,
+    enclosing_names,
     function_environment,
+    plain_value,
 )
 from pypto._src.frontend.source.source import Source, function_source
-from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.errors import Errors
-from pypto._src.frontend.syntax.annotations import parameter_type
-from pypto._src.ir.annotations import InOut, Out, Tensor
-from pypto._src.ir.array_types import TensorType, static_shape
+from pypto._src.ir.annotations import Tensor
+from pypto._src.ir.array_types import TensorType
 from pypto._src.ir.exprs import ConstInt, Var
 from pypto._src.ir.stmts import Program
-from pypto._src.ir.types import ScalarType
 from pypto._src.jit.captures import Outside, Reader, cells_of, names_read
+from pypto._src.jit.parameters import (
+    REQUIRED,
+    ArrayParameter,
+    ConstantParameter,
+    Parameter,
+    ScalarParameter,
+    key_function,
+    kind_of_array,
+    parameters_of,
+)
 from pypto._src.lazy import lazy_module
-from pypto._src.passes.pass_manager import OptimizationStrategy
+from pypto._src.passes.pass_manager import OptimizationStrategy, PassManager
 from pypto._src.records import NamedTuple
-from pypto._src.run.arguments import type_text
-from pypto._src.run.array_views import Argument, array_view
+from pypto._src.run.arguments import plain_number, type_text
+from pypto._src.run.array_views import Argument, array_view, zeros_like_others
+from pypto._src.run.toolchain import find_toolchain
 from pypto._src.suggestions import meant_keyword
 from pypto._src.usage_errors import check_kind
 
@@ -59,50 +66,18 @@ if TYPE_CHECKING:
 else:
     np = lazy_module("numpy")
 
-_CONSTANTS: Final = (int, float, bool, str, DataType)
-
-
-class _Array(NamedTuple):
-    """A tensor parameter; ``kind`` is None where the annotation is a bare ``pl.Tensor``."""
-
-    name: str
-    kind: TensorType | None
-    default: Any
-    is_out: bool = False
-    bound: tuple[tuple[int, Var], ...] = ()
-    """The dimensions that the body binds to a symbolic size, whatever the annotation says."""
-
-    @property
-    def is_fixed(self) -> bool:
-        """True if every call has the same shape and element type."""
-        if self.kind is None or self.bound:
-            return False
-        return all(isinstance(dim, ConstInt) for dim in self.kind.shape)
-
-
-class _Number(NamedTuple):
-    """A scalar that the kernel gets at run time."""
-
-    name: str
-    kind: ScalarType
-    default: Any
-
-
-class _Constant(NamedTuple):
-    """A Python value that is part of the kernel."""
-
-    name: str
-    kind: type
-    default: Any
-
-
-_Parameter = _Array | _Number | _Constant
-_NONE: Final = object()
-
 MAX_SPECIALISATIONS: Final = 1024
 """So many are kept, of all kernels of the process together, where the environment says nothing."""
 
 _MAX_MISSES: Final = 1024
+
+
+class _Options(NamedTuple):
+    """What stands in the parentheses of ``@pl.jit(...)``."""
+
+    function: Options
+    target: TargetName
+    strategy: OptimizationStrategy
 
 
 class _Definition(NamedTuple):
@@ -130,11 +105,13 @@ class JitFunction:
     """A kernel that compiles itself for the arguments it is called with.
 
     ``kernel(a, b, out)`` runs it in place on NumPy arrays, or anything that NumPy can view through
-    DLPack; ``kernel.lower(...)`` returns the program for such arguments, ``kernel.compile(...)``
-    what a call would run. In place of an array both take ``pl.Tensor[[64, 64], pl.FP32]``.
+    DLPack; without ``out`` it returns a new array. ``kernel.parse(...)`` returns the program for
+    such arguments, ``kernel.lower(...)`` the same after all passes, ``kernel.compile(...)`` what a
+    call would run. In place of an array they take ``pl.Tensor[[64, 64], pl.FP32]``.
 
-    What it reads from outside has the value of the time of the call. What was not used for long is
-    forgotten, and compiled again when it is wanted: see `_Generations`.
+    Nothing is read before the first of these. What the kernel reads from outside has the value of
+    the time of the call. What was not used for long is forgotten, and compiled again when it is
+    wanted: see `_Generations`.
     """
 
     def __init__(
@@ -153,22 +130,21 @@ class JitFunction:
                 slug="no-source",
             )
         function = unwrapped(func)
-        source, node = function_source(function)
-        around = function_environment(function, frame)
-        layers = around.layers[1:]
-        known = _known_in_frames(node, around)  # the kernel outlives the frame
-        self._definition = _Definition(
-            node.name, function, source, node, (*layers, known), options, target, strategy
-        )
-        self.__name__ = node.name
+        if not hasattr(function, "__code__"):
+            function_source(function)  # which says what it is in place of a function
+        self._function = function
+        self._layers = function_environment(function, frame).layers[1:]
+        self._frames = enclosing_names(frame)  # the kernel outlives the frame
+        self._options = _Options(options, target, strategy)
+        self.__name__: str = function.__name__
         self.__qualname__: str = function.__qualname__
         self.__module__: str = function.__module__
         self.__doc__: str | None = function.__doc__
         self._lock = threading.RLock()
         self.misses: list[str] = []
         """Why the last 1,024 compilations happened, in order: what no earlier call had."""
-        self._version = _Version(self._definition, self._definition.outside(), self.misses)
-        self._versions: dict[Hashable, _Version] = {self._version.outside.key: self._version}
+        self._version: _Version | None = None
+        self._versions: dict[Hashable, _Version] = {}
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the kernel, compiled for these arguments now if no earlier call had their kinds.
@@ -180,51 +156,67 @@ class JitFunction:
         """
         try:
             version = self._version
-            if not version.outside.holds():
+            if version is None or not version.outside.holds():
                 version = self._present()
             if named or len(args) != len(version.parameters):
                 args = version.arranged(args, version.without_config(named))
             try:
                 made = version.made[version.key(args)]
             except (KeyError, AttributeError, TypeError):
+                version.refuse_runtime(args)
                 made = self._make(version, args)
             return made.run(args if version.takes_all else [args[i] for i in version.passed])
         except CallError as error:
             error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
-    def lower(self, *args: Any, **named: Any) -> Program:
+    def parse(self, *args: Any, **named: Any) -> Program:
         """Return the program for these arguments, as parsed: no pass has run.
 
         Raises:
             CallError, ParserError: as in a call.
         """
-        version = self._present()
         try:
-            arranged = version.arranged(args, version.without_config(named))
-            found = zip(version.parameters, arranged, strict=True)
-            views = [version.view(p, a) if isinstance(p, _Array) else a for p, a in found]
+            version = self._present()
+            return version.program(version.views(version.arguments(args, named)), lambda p: p)
         except CallError as error:
             error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
-        return version.lower(views)
 
-    def compile(self, *args: Any, **named: Any) -> CompiledProgram:
-        """Return what a call with these arguments runs; it takes them without the constants.
+    def lower(self, *args: Any, **named: Any) -> Program:
+        """Return the program for these arguments after all passes.
 
         Raises:
             CallError, ParserError, PyptoError: as in a call.
         """
-        version = self._present()
         try:
-            return self._make(version, version.arranged(args, version.without_config(named)))
+            version = self._present()
+            passes = PassManager(self._options.strategy)
+            return version.program(version.views(version.arguments(args, named)), passes.run_passes)
+        except CallError as error:
+            error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
+            raise
+
+    def compile(self, *args: Any, **named: Any) -> CompiledProgram:
+        """Return what a call with these arguments runs; it takes them without the constants.
+
+        A scalar that is part of the kernel stays a number that each call gives where it is
+        ``pl.RUNTIME``. Without any array, shapes are those of the annotations:
+        ``kernel.compile(n=pl.RUNTIME)``.
+
+        Raises:
+            CallError, ParserError, PyptoError: as in a call.
+        """
+        try:
+            version = self._present()
+            return self._make(version, version.arguments(args, named))
         except CallError as error:
             error.at(place_of_frame(sys._getframe(1)))  # pyright: ignore[reportPrivateUsage]
             raise
 
     def __repr__(self) -> str:
-        names = ", ".join(p.name for p in self._version.parameters)
-        return f"<pl.jit {self.__qualname__}({names})>"
+        names = self._function.__code__.co_varnames[: self._function.__code__.co_argcount]
+        return f"<pl.jit {self.__qualname__}({', '.join(names)})>"
 
     def __get__(self, instance: object, owner: type | None = None) -> JitFunction:
         """Return itself: a kernel is no method."""
@@ -234,13 +226,21 @@ class JitFunction:
         with self._lock:
             return version.make(args)
 
+    @functools.cached_property
+    def _definition(self) -> _Definition:
+        function, layers = self._function, self._layers
+        source, node = function_source(function)
+        known = _known_in_frames(node, (closure_of(function), *layers), self._frames)
+        self._frames = ()
+        return _Definition(node.name, function, source, node, (*layers, known), *self._options)
+
     def _present(self) -> _Version:
         """Return the version for what the kernel reads from outside now.
 
         Raises:
-            ParserError: a parameter makes no sense any more.
+            ParserError: a parameter makes no sense, or does no more.
         """
-        if self._version.outside.holds():
+        if self._version is not None and self._version.outside.holds():
             return self._version
         with self._lock:
             outside = self._definition.outside()
@@ -280,121 +280,230 @@ class _Version:
             Alone(),
             Errors(),
         ).context
-        self.parameters = _parameters(header, definition.node.args, definition.function)
-        self.passed = [i for i, p in enumerate(self.parameters) if not isinstance(p, _Constant)]
+        self.parameters = parameters_of(header, definition.node.args, definition.function)
+        self.passed = [
+            i for i, p in enumerate(self.parameters) if not isinstance(p, ConstantParameter)
+        ]
         self.takes_all = len(self.passed) == len(self.parameters)
-        self.keys = [_key_of(parameter) for parameter in self.parameters]
-        self.are_bare = all(key is _kind_of_array for key in self.keys)
+        self.any_size = any(isinstance(p, ArrayParameter) and p.is_dynamic for p in self.parameters)
+        """True as long as one program may serve all sizes that have a name."""
+        self._find_keys()
         self.made: dict[tuple[Any, ...], CompiledProgram] = {}  # the young ones: `_Generations`
         self.older: dict[tuple[Any, ...], CompiledProgram] = {}
+
+    def _find_keys(self) -> None:
+        self.keys = [key_function(each, any_size=self.any_size) for each in self.parameters]
+        self.are_bare = all(key is kind_of_array for key in self.keys)
+
+    # ------------------------------------------------------------------ arguments, in order
+
+    def arguments(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments of `JitFunction.compile`, of which none may be an array."""
+        named = self.without_config(named)
+        arrays = [p for p in self.parameters if isinstance(p, ArrayParameter)]
+        if not args and not any(p.name in named for p in arrays):
+            named = {**{p.name: self.declared(p) for p in arrays}, **named}
+        return self.arranged(args, named)
+
+    def declared(self, parameter: ArrayParameter) -> _Abstract:
+        """Return the array that an annotation declares; a size with a name is None."""
+        kind = parameter.kind
+        if kind is None:
+            raise CallError(
+                f"the annotation of {parameter.name!r} has no shape, and {self.definition.name} is "
+                "compiled without arrays",
+                hint=f"declare {parameter.name}: pl.Tensor[[64, 64], pl.FP32]",
+                slug="argument-kind",
+            )
+        dims = parameter.with_symbols(kind).shape
+        shape = [dim.value if isinstance(dim, ConstInt) else None for dim in dims]
+        return _Abstract(tuple(shape), kind.dtype.numpy)
 
     def without_config(self, named: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return keywords without ``config=``, which says where to run; that has to be here."""
         config = named.get("config")
-        if config is None or any(p.name == "config" for p in self.parameters):
+        if "config" not in named or any(p.name == "config" for p in self.parameters):
             return named
-        from pypto._src.run.config import RunConfig, check_runs_here
+        if config is not None:
+            from pypto._src.run.config import RunConfig, check_runs_here
 
-        frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-        check_kind("config", config, RunConfig, "write config=RunConfig()", frame)
-        check_runs_here(config)
+            frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+            check_kind("config", config, RunConfig, "write config=RunConfig()", frame)
+            check_runs_here(config)
         return {key: value for key, value in named.items() if key != "config"}
 
-    def with_outputs(self, args: Sequence[Any]) -> Sequence[Any]:
-        """Return arguments with new arrays for the outputs, if just these are left out.
-
-        An output whose size its array alone tells cannot be left out.
-        """
-        outputs = [p for p in self.parameters if isinstance(p, _Array) and p.is_out]
-        required = [p for p in self.parameters if p.default is _NONE]
-        is_short = len(args) < len(required) == len(self.parameters)
-        if not outputs or not is_short or len(args) != len(self.parameters) - len(outputs):
-            return args
-        given = iter(args)
-        found: list[Any] = []
-        for parameter in self.parameters:
-            if not (isinstance(parameter, _Array) and parameter.is_out):
-                found.append(next(given))
-                continue
-            kind = parameter.kind
-            shape = None if kind is None or not parameter.is_fixed else static_shape(kind)
-            if kind is None or shape is None:
-                return args
-            found.append(np.zeros(shape, kind.dtype.numpy))
-        return found
+    def refuse_runtime(self, args: Sequence[Any]) -> None:
+        """Raise CallError for ``pl.RUNTIME`` in a call, which has to give the number."""
+        for parameter, arg in zip(self.parameters, args, strict=True):
+            if arg is RUNTIME:
+                raise CallError(
+                    f"argument {parameter.name!r} of {self.definition.name} is pl.RUNTIME, and a "
+                    "call gives its value",
+                    hint=f"write {self.definition.name}.compile({parameter.name}=pl.RUNTIME)",
+                    slug="argument-kind",
+                )
 
     def arranged(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the arguments in the order of the parameters."""
-        args = args if named else self.with_outputs(args)
-        found: list[Any] = list(args)
-        rest = dict(named)
-        left = [parameter.name for parameter in self.parameters[len(args) :]]
+        """Return the arguments in the order of the parameters; outputs left out are new arrays."""
+        names = [p.name for p in self.parameters]
+        outputs = {p.name for p in self.parameters if isinstance(p, ArrayParameter) and p.is_out}
+        required = [p.name for p in self.parameters if p.default is REQUIRED]
+        skipped = outputs
+        if outputs & named.keys() or len(args) + len(named) >= len(required):
+            skipped = set[str]()  # not left out
+        order = [name for name in names if name not in skipped]
+        given = dict(zip(order, args, strict=False))
+        left = order[len(args) :]
         unknown = next((name for name in named if name not in left), None)
         if unknown is not None:
             what = f"{self.definition.name} does not take argument {unknown!r}"
             error = self.refusal(what, "argument-count")
             error.hint = meant_keyword(unknown, left) or error.hint
             raise error
-        for parameter in self.parameters[len(args) :]:
-            value = rest.pop(parameter.name, parameter.default)
-            if value is _NONE:
-                raise self.refusal(f"argument {parameter.name!r} is missing", "argument-count")
-            found.append(value)
-        if len(found) > len(self.parameters):
+        if len(args) > len(order):
             what = f"{self.definition.name} does not take {len(args)} arguments"
             raise self.refusal(what, "argument-count")
-        return tuple(found)
+        given |= named
+        for parameter in self.parameters:
+            value = given.setdefault(parameter.name, parameter.default)
+            if value is REQUIRED and parameter.name not in skipped:
+                what = f"argument {parameter.name!r} is missing"
+                raise self.refusal(what, "argument-count")
+        if skipped:
+            self.add_outputs(given)
+        return tuple([given[name] for name in names])
+
+    def add_outputs(self, given: dict[str, Any]) -> None:
+        """Add new arrays for the outputs that a call leaves out.
+
+        Raises:
+            CallError: nothing tells the shape of one.
+        """
+        arrays = [p for p in self.parameters if isinstance(p, ArrayParameter)]
+        passed = [given[p.name] for p in arrays if given[p.name] is not REQUIRED]
+        sizes: dict[Var, int] = {}
+        for parameter in arrays:
+            value = given[parameter.name]
+            if value is not REQUIRED and parameter.kind is not None:
+                kind = parameter.with_symbols(parameter.kind)
+                self.measure(parameter, kind, self.view(parameter, value).shape, sizes)
+        for parameter in arrays:
+            if given[parameter.name] is not REQUIRED:
+                continue
+            kind = parameter.kind
+            dims = () if kind is None else parameter.with_symbols(kind).shape
+            shape = [
+                d.value if isinstance(d, ConstInt) else sizes.get(cast("Var", d)) for d in dims
+            ]
+            if kind is None or None in shape:
+                raise self.refusal(
+                    f"argument {parameter.name!r} is missing, and no other one tells its shape",
+                    "argument-count",
+                )
+            given[parameter.name] = zeros_like_others(
+                passed, tuple(cast("list[int]", shape)), kind.dtype.numpy
+            )
 
     def refusal(self, message: str, slug: str) -> CallError:
         names = ", ".join(p.name for p in self.parameters)
         return CallError(message, hint=f"call it as {self.definition.name}({names})", slug=slug)
 
+    # ------------------------------------------------------------------ what is compiled
+
     def make(self, args: tuple[Any, ...]) -> CompiledProgram:
-        views = [
-            self.view(parameter, arg) if isinstance(parameter, _Array) else arg
-            for parameter, arg in zip(self.parameters, args, strict=True)
-        ]
-        key = self.key(views)
-        made = _generations.find(self, key)
+        """Return the program that runs with these arguments, compiled if there is none yet."""
+        views = self.views(args)
+        made = _generations.find(self, self.key(views))
         if made is None:
-            definition = self.definition
-            program = self.lower(views)
-            reason = self.reason(key)
-            made = compile_program(
-                program, definition.target, entry=definition.name, strategy=definition.strategy
-            )
-            self.misses.append(reason)
+            made = self.compiled(views)
+            self.misses.append(self.reason(self.key(views)))
             del self.misses[:-_MAX_MISSES]
-            _generations.add(self, key, made)
+            _generations.add(self, self.key(views), made)
         if not any(isinstance(arg, Tensor) for arg in args):
             # An array of another library has a key of its own, which then leads here as well.
-            _generations.add(self, self.key(args), made)
+            with suppress(AttributeError, TypeError):
+                _generations.add(self, self.key(args), made)
         return made
+
+    def compiled(self, views: Sequence[Any]) -> CompiledProgram:
+        """Compile for these arguments: for any sizes that have a name where that can be done.
+
+        Where a kernel needs such a size as a number, it is compiled for each anew.
+        """
+        made: CompiledProgram | None = None
+        failure: PyptoError | None = None
+        if self.any_size:
+            try:
+                made = self.compiled_as(self.lowered(views, any_size=True), views)
+            except PyptoError as error:
+                failure = error
+            is_slow = made is not None and made.target != self.definition.target
+            if made is not None and not (is_slow and find_toolchain() is not None):
+                return made
+            if any(isinstance(view, _Abstract) and None in view.shape for view in views):
+                if failure is not None:
+                    raise failure
+                assert made is not None
+                return made
+        found = self.compiled_as(self.lowered(views, any_size=False), views)
+        if self.any_size and not (made is not None and found.target == made.target):
+            self.any_size = False
+            self._find_keys()
+        return found
+
+    def compiled_as(self, program: Program, views: Sequence[Any]) -> CompiledProgram:
+        definition = self.definition
+        made = compile_program(
+            program, definition.target, entry=definition.name, strategy=definition.strategy
+        )
+        made.fixed = {
+            index: views[at]
+            for index, at in enumerate(self.passed)
+            if isinstance(self.parameters[at], ScalarParameter) and views[at] is not None
+        }
+        return made
+
+    def program(self, views: Sequence[Any], finish: Callable[[Program], Program]) -> Program:
+        """Return the program for these arguments, with what ``finish`` does to it."""
+        if self.any_size:
+            with suppress(PyptoError):
+                return finish(self.lowered(views, any_size=True))
+        return finish(self.lowered(views, any_size=False))
 
     def key(self, args: Sequence[Any]) -> tuple[Any, ...]:
         if self.are_bare and len(args) == len(self.keys):  # the same, without calls
             return tuple([(arg.shape, arg.dtype) for arg in args])
         return tuple([key(arg) for key, arg in zip(self.keys, args, strict=True)])
 
-    def lower(self, args: Sequence[Any]) -> Program:
+    def lowered(self, args: Sequence[Any], *, any_size: bool) -> Program:
+        """Return the program for these arguments, as parsed."""
         definition = self.definition
         constants: dict[str, Any] = {}
+        scalars: dict[str, Any] = {}
         sizes: dict[Var, int] = {}
         kinds: dict[str, TensorType] = {}
         for parameter, arg in zip(self.parameters, args, strict=True):
             match parameter:
-                case _Constant():
+                case ConstantParameter():
                     constants[parameter.name] = self.constant(parameter, arg)
-                case _Array(kind=TensorType() as kind):
-                    self.measure(parameter, _bound(kind, parameter.bound), arg.shape, sizes)
+                case ScalarParameter():
+                    scalars[parameter.name] = arg
+                case ArrayParameter(kind=TensorType() as kind):
+                    whole = parameter.with_symbols(kind)
+                    self.measure(parameter, whole, arg.shape, sizes)
                     if parameter.bound:
-                        kinds[parameter.name] = TensorType(arg.shape, kind.dtype)
-                case _Array():
-                    kinds[parameter.name] = self.tensor_type(parameter, arg)
-                case _Number():
+                        shape = whole.shape if any_size else arg.shape
+                        kinds[parameter.name] = TensorType(shape, kind.dtype)
+                case ArrayParameter():
+                    kind = self.tensor_type(parameter, arg)
+                    whole = parameter.with_symbols(kind)
+                    self.measure(parameter, whole, arg.shape, sizes)
+                    kinds[parameter.name] = whole if any_size else kind
+                case _:
                     continue
         spelled = {_hidden(name): kind for name, kind in kinds.items()}
-        environment = _Around(self.environment, {**constants, **spelled}, sizes)
+        known = {} if any_size else sizes
+        environment = _Around(self.environment, {**constants, **spelled}, known)
         parser = ProgramParser(self.definition.name, {})
         parser.add(
             definition.source,
@@ -402,9 +511,14 @@ class _Version:
             environment,
             definition.options,
         )
+        method = parser.methods[definition.name]
+        method.declare()
+        told = {name: value for name, value in scalars.items() if value is not None}
+        for name, value in told.items():
+            method.context.names.bind(name, value)
         return parser.finish(definition.source.span(definition.node), entry=self.definition.name)
 
-    def constant(self, parameter: _Constant, arg: Any) -> Any:
+    def constant(self, parameter: ConstantParameter, arg: Any) -> Any:
         is_bool = isinstance(arg, bool) and parameter.kind is not bool
         wanted = (int, float) if parameter.kind is float else parameter.kind
         if isinstance(arg, wanted) and not is_bool:
@@ -416,8 +530,22 @@ class _Version:
             slug="argument-kind",
         )
 
-    def view(self, parameter: _Array, arg: Any) -> Array | _Abstract:
-        """Return what has shape and dtype of an argument."""
+    def views(self, args: Sequence[Any]) -> list[Any]:
+        """Return what has shape and dtype of the arrays, and the numbers that scalars are."""
+        found = zip(self.parameters, args, strict=True)
+        return [self.view(parameter, arg) for parameter, arg in found]
+
+    def view(self, parameter: Parameter, arg: Any) -> Any:
+        """Return what has shape and dtype of an argument, or the number that it is.
+
+        None stands for a number that each call gives.
+        """
+        if isinstance(parameter, ScalarParameter):
+            if arg is RUNTIME or arg is None:
+                return None
+            return plain_number(self.definition.name, parameter.name, parameter.kind, arg)
+        if not isinstance(parameter, ArrayParameter) or isinstance(arg, _Abstract):
+            return arg
         if isinstance(arg, Tensor) and arg.dtype is not None:
             return _Abstract(tuple(arg.shape), arg.dtype.numpy)
         argument = Argument(
@@ -425,10 +553,10 @@ class _Version:
         )
         return array_view(arg, argument)
 
-    def tensor_type(self, parameter: _Array, arg: Array | _Abstract) -> TensorType:
+    def tensor_type(self, parameter: ArrayParameter, arg: Array | _Abstract) -> TensorType:
         dtype = _element_types().get(arg.dtype)
         if dtype is not None:
-            return TensorType(arg.shape, dtype)
+            return TensorType(cast("tuple[int, ...]", arg.shape), dtype)
         raise CallError(
             f"argument {parameter.name!r} of {self.definition.name} is an array of {arg.dtype}, "
             "which is no element type of a kernel",
@@ -438,15 +566,15 @@ class _Version:
 
     def measure(
         self,
-        parameter: _Array,
+        parameter: ArrayParameter,
         kind: TensorType,
-        shape: tuple[int, ...],
+        shape: tuple[int | None, ...],
         sizes: dict[Var, int],
     ) -> None:
         """Note the sizes that an argument gives to symbolic dimensions."""
         fits = len(shape) == len(kind.shape)
         for dim, size in zip(kind.shape, shape, strict=False):
-            if isinstance(dim, Var):
+            if isinstance(dim, Var) and size is not None:
                 fits = fits and sizes.setdefault(dim, size) == size
         if not fits:
             raise CallError(
@@ -528,104 +656,17 @@ class _Around(Environment):
         return self._sizes.get(value, value) if isinstance(value, Var) else value
 
 
-def _known_in_frames(node: ast.FunctionDef, around: Environment) -> dict[str, Any]:
+def _known_in_frames(
+    node: ast.FunctionDef, layers: Sequence[Mapping[str, Any]], frames: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """Return the names of a kernel that only the frames around its definer have."""
-    names = [name for name in names_read(node) if all(name not in layer for layer in around.layers)]
-    found = {name: around.get(name) for name in names}
-    return {name: value for name, value in found.items() if value is not MISSING}
-
-
-def _parameters(ctx: Context, args: ast.arguments, function: Any) -> list[_Parameter]:
-    listed = [*args.posonlyargs, *args.args, *args.kwonlyargs]
-    for odd in (args.vararg, args.kwarg):
-        if odd is not None:
-            raise ParserTypeError(
-                "kernels do not have '*' before a parameter", ctx.span(odd), slug="annotation"
-            )
-    positional = function.__defaults__ or ()
-    first = len(args.posonlyargs) + len(args.args) - len(positional)
-    defaults = {arg.arg: value for arg, value in zip(listed[first:], positional, strict=False)}
-    defaults.update(function.__kwdefaults__ or {})
-    found: dict[str, _Parameter] = {}
-    # A dimension may be a scalar parameter that stands later.
-    for arg in sorted(listed, key=lambda arg: isinstance(arg.annotation, ast.Subscript)):
-        found[arg.arg] = _parameter(ctx, arg, defaults.get(arg.arg, _NONE))
-    bound = _bound_sizes(ctx)
-    made = [found[arg.arg] for arg in listed]
-    return [_with_bound(p, bound.get(p.name, ())) for p in made]
-
-
-def _with_bound(parameter: _Parameter, bound: Sequence[tuple[int, Var]]) -> _Parameter:
-    if not isinstance(parameter, _Array) or parameter.kind is None:
-        return parameter
-    rank = len(parameter.kind.shape)
-    return parameter._replace(bound=tuple([b for b in bound if -rank <= b[0] < rank]))
-
-
-def _bound(kind: TensorType, bound: Sequence[tuple[int, Var]]) -> TensorType:
-    """Return a type with symbolic sizes in the dimensions that are bound to them."""
-    if not bound:
-        return kind
-    shape = list(kind.shape)
-    for axis, size in bound:
-        shape[axis] = size
-    return TensorType(shape, kind.dtype)
-
-
-def _bound_sizes(ctx: Context) -> dict[str, list[tuple[int, Var]]]:
-    """Return what statements ``x.bind_dynamic(0, ROWS)`` of the body say, by parameter."""
-    found: dict[str, list[tuple[int, Var]]] = {}
-    for node in ctx.node.body:
-        match node:
-            case ast.Expr(
-                ast.Call(
-                    ast.Attribute(ast.Name(id=name), attr="bind_dynamic"),
-                    [ast.Constant(value=int(axis)), ast.Name() as size],
-                )
-            ):
-                value = ctx.peek(size)
-                if isinstance(value, Var):
-                    found.setdefault(name, []).append((axis, value))
-            case _:
-                continue
+    found: dict[str, Any] = {}
+    for name in names_read(node):
+        if all(name not in layer for layer in layers):
+            holder = next((frame for frame in frames if name in frame), None)
+            if holder is not None:
+                found[name] = plain_value(holder[name])
     return found
-
-
-def _parameter(ctx: Context, arg: ast.arg, default: Any) -> _Parameter:
-    node = arg.annotation
-    if node is None:
-        raise ParserTypeError(
-            f"parameter {arg.arg!r} has no type",
-            ctx.span(arg),
-            hint=f"write {arg.arg}: pl.Tensor, or {arg.arg}: int for a constant",
-            slug="annotation",
-        )
-    inner = _inside(ctx, node)
-    meant = ctx.peek(inner)
-    is_out = isinstance(node, ast.Subscript) and ctx.peek(node.value) is Out
-    if meant is Tensor:
-        return _Array(arg.arg, None, default, is_out)
-    if isinstance(meant, type) and meant in _CONSTANTS:
-        return _Constant(arg.arg, meant, default)
-    kind, _ = parameter_type(ctx, node)
-    if isinstance(kind, TensorType):
-        return _Array(arg.arg, kind, default, is_out)
-    if isinstance(kind, ScalarType):
-        ctx.names.bind(arg.arg, Var(arg.arg, kind, ctx.span(arg)))
-        return _Number(arg.arg, kind, default)
-    raise ParserTypeError(
-        f"parameter {arg.arg!r} is neither an array nor a number: Python cannot pass it",
-        ctx.span(node),
-        hint=f"write {arg.arg}: pl.Tensor",
-        slug="annotation",
-    )
-
-
-def _inside(ctx: Context, node: ast.expr) -> ast.expr:
-    """Return what stands in ``pl.Out[...]`` or ``pl.InOut[...]``, else ``node``."""
-    if isinstance(node, ast.Subscript) and ctx.peek(node.value) in (Out, InOut):
-        return node.slice
-    return node
 
 
 def _hidden(name: str) -> str:
@@ -660,39 +701,10 @@ def _specialised(
     return made
 
 
-def _key_of(parameter: _Parameter) -> Callable[[Any], Any]:
-    """Return the function from an argument to what a specialisation of it depends on."""
-    match parameter:
-        case _Array(kind=None):
-            return _kind_of_array
-        case _Array():
-            return _nothing if parameter.is_fixed else _shape_of_array
-        case _Constant():
-            return _constant_key
-        case _Number():
-            return _nothing
-
-
-def _kind_of_array(arg: Any) -> Any:
-    return arg.shape, arg.dtype
-
-
-def _shape_of_array(arg: Any) -> Any:
-    return arg.shape
-
-
-def _constant_key(arg: Any) -> Any:
-    return type(arg), arg  # 1, 1.0 and True are three constants
-
-
-def _nothing(_arg: Any) -> None:
-    return None
-
-
 class _Abstract(NamedTuple):
-    """Shape and dtype of an array that is not there."""
+    """Shape and dtype of an array that is not there; a size that any call may change is None."""
 
-    shape: tuple[int, ...]
+    shape: tuple[int | None, ...]
     dtype: Any
 
 
@@ -712,7 +724,8 @@ def _shown(part: Any) -> str:
         return str(part)
     items = cast("tuple[Any, ...]", part)
     if items and isinstance(items[0], type):
-        return repr(items[1])
+        is_hexadecimal = items[0] is float and isinstance(items[1], str)
+        return repr(float.fromhex(items[1]) if is_hexadecimal else items[1])
     if items and isinstance(items[0], tuple):
         return f"{items[1]} {list(cast('tuple[int, ...]', items[0]))}"
     return str(list(items))

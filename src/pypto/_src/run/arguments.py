@@ -133,6 +133,21 @@ class Signature:
             self._refuse_count(len(args) + len(named))
         return [found[name] for name in names]
 
+    def check_fixed(self, args: Sequence[Any], index: int, number: Any) -> None:
+        """Refuse another number than that which is part of the program.
+
+        Raises:
+            CallError: the argument is another one.
+        """
+        if index < len(args) and args[index] != number:
+            name = self._params[index].name
+            raise CallError(
+                f"argument {name!r} of {self.name} is {args[index]}; the program was compiled for "
+                f"{number}",
+                hint=f"compile it with {name}=pl.RUNTIME, or call the kernel itself",
+                slug="argument-fixed",
+            )
+
     def _refuse_count(self, count: int) -> NoReturn:
         names = ", ".join(p.name for p in self._params)
         wanted = "1 argument" if len(self._params) == 1 else f"{len(self._params)} arguments"
@@ -505,6 +520,19 @@ class _Scalar:
             hint=hint,
             slug="argument-kind",
         )
+
+
+def plain_number(function: str, name: str, kind: ScalarType, arg: Any) -> Any:
+    """Return the number that an argument is, as Python has it, where it fits a scalar parameter.
+
+    Raises:
+        CallError: it is none, or beyond the type.
+    """
+    scalar = _Scalar(function, Var(name, kind), kind)
+    number, _ = scalar.bind(arg, {})
+    if not scalar.is_float:
+        return bool(number) if kind.dtype is DataType.BOOL else int(number)
+    return float(arg if isinstance(arg, int | float) else arg.item())
 
 
 def _is_number_of_numpy(arg: object) -> bool:

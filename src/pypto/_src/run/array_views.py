@@ -8,6 +8,7 @@ Knows NumPy's types by name, and tensors of other libraries by what they can be 
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from pypto._src.errors import CallError
@@ -90,6 +91,18 @@ def array_view(arg: Any, argument: Argument) -> Array:
             or f"pass a NumPy array of {argument.dtype} in the CPU's memory",
             "argument-dlpack",
         )
+
+
+def zeros_like_others(arrays: Sequence[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return a new array of zeros, of the library of the first of ``arrays`` where it is known."""
+    first = arrays[0] if arrays else None
+    name = type(first).__module__.partition(".")[0]
+    if name == "torch":
+        import sys
+
+        torch = sys.modules[name]
+        return torch.zeros(shape, dtype=getattr(torch, str(np.dtype(dtype))))
+    return np.zeros(shape, dtype)
 
 
 def _bfloat16(tensor: Any) -> Any:

@@ -59,9 +59,7 @@ class Environment:
         """
         frame = self.frame
         while frame is not None:
-            caller = frame.f_back
-            while caller is not None and not _encloses(caller.f_code, frame.f_code):
-                caller = caller.f_back
+            caller = _enclosing_frame(frame)
             if caller is not None and name in caller.f_locals:
                 return caller.f_locals[name]
             frame = caller
@@ -81,6 +79,28 @@ class Environment:
     def inside(self, layer: Mapping[str, Any]) -> Environment:
         """Return an environment in which the names of ``layer`` come first."""
         return Environment((layer, *self.layers), self.frame, self.reading)
+
+
+def enclosing_names(frame: FrameType) -> tuple[Mapping[str, Any], ...]:
+    """Return the names of the callers whose text encloses that of ``frame``, the innermost first.
+
+    For who outlives the frame.
+    """
+    found: list[Mapping[str, Any]] = []
+    caller = _enclosing_frame(frame)
+    while caller is not None:
+        if caller.f_locals is not caller.f_globals:
+            found.append(caller.f_locals)
+        caller = _enclosing_frame(caller)
+    return tuple(found)
+
+
+def _enclosing_frame(frame: FrameType) -> FrameType | None:
+    """Return the caller whose text encloses that of ``frame``."""
+    caller = frame.f_back
+    while caller is not None and not _encloses(caller.f_code, frame.f_code):
+        caller = caller.f_back
+    return caller
 
 
 def _encloses(outer: CodeType, inner: CodeType) -> bool:

@@ -1,0 +1,240 @@
+"""The parameters of ``@pl.jit`` kernels: what each takes, and what a compiled program depends on.
+
+Read from the header of the definition, and from the statements ``x.bind_dynamic(0, ROWS)`` of its
+body. Knows nothing of calls but what tells one argument from another.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from pypto._src.dtypes import DataType
+from pypto._src.errors import ParserTypeError
+from pypto._src.frontend.region_markers import RUNTIME
+from pypto._src.frontend.state.context import Context
+from pypto._src.frontend.syntax.annotations import parameter_type
+from pypto._src.ir.annotations import InOut, Out, Scalar, Tensor
+from pypto._src.ir.array_types import TensorType
+from pypto._src.ir.exprs import ConstInt, Var
+from pypto._src.ir.types import ScalarType
+from pypto._src.records import NamedTuple
+
+_CONSTANTS: Final = (int, float, bool, str, DataType)
+
+
+class ArrayParameter(NamedTuple):
+    """A tensor parameter; ``kind`` is None where the annotation is a bare ``pl.Tensor``."""
+
+    name: str
+    kind: TensorType | None
+    default: Any
+    is_out: bool = False
+    bound: tuple[tuple[int, Var], ...] = ()
+    """The dimensions that the body binds to a symbolic size, whatever the annotation says."""
+
+    @property
+    def is_fixed(self) -> bool:
+        """True if every call has the same shape and element type."""
+        if self.kind is None or self.bound:
+            return False
+        return all(isinstance(dim, ConstInt) for dim in self.kind.shape)
+
+    @property
+    def is_dynamic(self) -> bool:
+        """True if calls may differ in a size that has a name."""
+        if self.bound:
+            return True
+        return self.kind is not None and any(isinstance(dim, Var) for dim in self.kind.shape)
+
+    def with_symbols(self, kind: TensorType) -> TensorType:
+        """Return a type with symbolic sizes in the dimensions that are bound to them."""
+        rank = len(kind.shape)
+        found = [(axis, size) for axis, size in self.bound if -rank <= axis < rank]
+        if not found:
+            return kind
+        shape = list(kind.shape)
+        for axis, size in found:
+            shape[axis] = size
+        return TensorType(shape, kind.dtype)
+
+
+class NumberParameter(NamedTuple):
+    """A scalar that the kernel gets at run time: ``n: pl.INT32``."""
+
+    name: str
+    kind: ScalarType
+    default: Any
+
+
+class ScalarParameter(NamedTuple):
+    """A scalar that is part of the kernel, though calls pass it: ``n: pl.Scalar[pl.INT32]``."""
+
+    name: str
+    kind: ScalarType
+    default: Any
+
+
+class ConstantParameter(NamedTuple):
+    """A Python value that is part of the kernel: ``n: int``."""
+
+    name: str
+    kind: type
+    default: Any
+
+
+Parameter = ArrayParameter | NumberParameter | ScalarParameter | ConstantParameter
+REQUIRED: Final = object()
+"""The default of a parameter that has none."""
+
+
+# --------------------------------------------------------------------------------------------
+# Read from a definition
+# --------------------------------------------------------------------------------------------
+
+
+def parameters_of(ctx: Context, args: ast.arguments, function: Any) -> list[Parameter]:
+    """Return the parameters of a definition, in order.
+
+    Raises:
+        ParserTypeError: there is one that no kernel has.
+    """
+    listed = [*args.posonlyargs, *args.args, *args.kwonlyargs]
+    for odd in (args.vararg, args.kwarg):
+        if odd is not None:
+            raise ParserTypeError(
+                "kernels do not have '*' before a parameter", ctx.span(odd), slug="annotation"
+            )
+    positional = function.__defaults__ or ()
+    first = len(args.posonlyargs) + len(args.args) - len(positional)
+    defaults = {arg.arg: value for arg, value in zip(listed[first:], positional, strict=False)}
+    defaults.update(function.__kwdefaults__ or {})
+    bound = _bound_sizes(ctx)
+    found: dict[str, Parameter] = {}
+    # A dimension may be a scalar parameter that stands later.
+    for arg in sorted(listed, key=lambda arg: isinstance(arg.annotation, ast.Subscript)):
+        default = defaults.get(arg.arg, REQUIRED)
+        found[arg.arg] = _parameter(ctx, arg, default, tuple(bound.get(arg.arg, ())))
+    return [found[arg.arg] for arg in listed]
+
+
+def _bound_sizes(ctx: Context) -> dict[str, list[tuple[int, Var]]]:
+    """Return what statements ``x.bind_dynamic(0, ROWS)`` of the body say, by parameter."""
+    found: dict[str, list[tuple[int, Var]]] = {}
+    for node in ctx.node.body:
+        match node:
+            case ast.Expr(
+                ast.Call(
+                    ast.Attribute(ast.Name(id=name), attr="bind_dynamic"),
+                    [ast.Constant(value=int(axis)), ast.Name() as size],
+                )
+            ):
+                value = ctx.peek(size)
+                if isinstance(value, Var):
+                    found.setdefault(name, []).append((axis, value))
+            case _:
+                continue
+    return found
+
+
+def _parameter(
+    ctx: Context, arg: ast.arg, default: Any, bound: tuple[tuple[int, Var], ...]
+) -> Parameter:
+    node = arg.annotation
+    if node is None:
+        raise ParserTypeError(
+            f"parameter {arg.arg!r} has no type",
+            ctx.span(arg),
+            hint=f"write {arg.arg}: pl.Tensor, or {arg.arg}: int for a constant",
+            slug="annotation",
+        )
+    inner = _inside(ctx, node)
+    meant = ctx.peek(inner)
+    is_out = isinstance(node, ast.Subscript) and ctx.peek(node.value) is Out
+    if meant is Tensor:
+        return ArrayParameter(arg.arg, None, default, is_out, bound)
+    if isinstance(meant, type) and meant in _CONSTANTS:
+        return ConstantParameter(arg.arg, meant, default)
+    kind, _ = parameter_type(ctx, node)
+    if isinstance(kind, TensorType):
+        return ArrayParameter(arg.arg, kind, default, is_out, bound)
+    if isinstance(kind, ScalarType):
+        ctx.names.bind(arg.arg, Var(arg.arg, kind, ctx.span(arg)))
+        is_part = isinstance(node, ast.Subscript) and ctx.peek(node.value) is Scalar
+        return (ScalarParameter if is_part else NumberParameter)(arg.arg, kind, default)
+    raise ParserTypeError(
+        f"parameter {arg.arg!r} is neither an array nor a number: Python cannot pass it",
+        ctx.span(node),
+        hint=f"write {arg.arg}: pl.Tensor",
+        slug="annotation",
+    )
+
+
+def _inside(ctx: Context, node: ast.expr) -> ast.expr:
+    """Return what stands in ``pl.Out[...]`` or ``pl.InOut[...]``, else ``node``."""
+    if isinstance(node, ast.Subscript) and ctx.peek(node.value) in (Out, InOut):
+        return node.slice
+    return node
+
+
+# --------------------------------------------------------------------------------------------
+# What a compiled program depends on
+# --------------------------------------------------------------------------------------------
+
+
+def key_function(parameter: Parameter, *, any_size: bool) -> Callable[[Any], Any]:
+    """Return the function from an argument to what a compiled program of it depends on.
+
+    With ``any_size`` that is not the sizes which have a name.
+    """
+    match parameter:
+        case ArrayParameter(kind=None):
+            if any_size and parameter.bound:
+                return _kind_but_for([axis for axis, _ in parameter.bound])
+            return kind_of_array
+        case ArrayParameter():
+            free = parameter.is_fixed or (any_size and parameter.is_dynamic)
+            return nothing if free else _shape_of_array
+        case ConstantParameter():
+            return _constant_key
+        case ScalarParameter():
+            return _scalar_key
+        case NumberParameter():
+            return nothing
+
+
+def kind_of_array(arg: Any) -> Any:
+    """Return shape and element type."""
+    return arg.shape, arg.dtype
+
+
+def _kind_but_for(axes: Sequence[int]) -> Callable[[Any], Any]:
+    def key(arg: Any) -> Any:
+        shape: list[int | None] = list(arg.shape)
+        rank = len(shape)
+        for axis in axes:
+            if -rank <= axis < rank:
+                shape[axis] = None
+        return tuple(shape), arg.dtype
+
+    return key
+
+
+def _shape_of_array(arg: Any) -> Any:
+    return arg.shape
+
+
+def _constant_key(arg: Any) -> Any:
+    return type(arg), arg  # 1, 1.0 and True are three constants
+
+
+def _scalar_key(arg: Any) -> Any:
+    if arg is RUNTIME:  # no argument of a call
+        raise TypeError
+    return type(arg), arg.hex() if isinstance(arg, float) else arg  # -0.0 is not 0.0
+
+
+def nothing(_arg: Any) -> None:
+    """Return None: every argument is as good as any."""
+    return
