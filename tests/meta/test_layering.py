@@ -25,6 +25,13 @@ lazy python_parser output_folder
 knobs
 logs testing
 dtypes
+cost.cases
+cost.formulas
+cost.tables
+cost.model
+cost.fit
+cost.accuracy
+cost
 ir.static_names
 ir.node_base ir.enums ir.fresh_names ir.name_rules
 ir.inspect ir.inspect.highlight
