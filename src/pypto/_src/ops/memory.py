@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from pypto._src.diagnostics import Span
 from pypto._src.dtypes import DataType
 from pypto._src.errors import OpError
 from pypto._src.ir.array_types import (
@@ -217,10 +218,26 @@ def load_part(
     ...
 
 
+def _valid_by_position(
+    args: Sequence[Any], kwargs: Mapping[str, Any], _span: Span
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Let the valid sizes stand fourth, before the memory, or be called ``valid_shape``."""
+    given = dict(kwargs)
+    if len(args) > 3 and (args[3] is None or isinstance(args[3], list | tuple | MakeTuple)):
+        given["valid_shapes"] = args[3]
+        args = [*args[:3], *args[4:]]
+    elif "valid_shape" in given and "valid_shapes" not in given:
+        given["valid_shapes"] = given.pop("valid_shape")
+    else:
+        return args, kwargs
+    return args, given
+
+
 @block_op(
     pipe=PipeType.MTE2,
     types=_load_type,
     dtypes=STORABLE,
+    complete=_valid_by_position,
     space=target_space,
     columns=(RESULT,),
     of_padded=_from_wide,
@@ -240,7 +257,8 @@ def load(
     """Return the region of ``tensor`` at ``offsets`` as a tile of shape ``shapes``.
 
     ``target_memory`` is Vec, or Mat for an operand of a matrix product. With ``valid_shapes``
-    only so many rows and columns are read; the rest of the tile has no value. They are numbers
+    only so many rows and columns are read; the rest of the tile has no value; they may stand
+    fourth, before the memory, or be called ``valid_shape``. They are numbers
     or variables, from 0 to the size of the tile. What is computed from such a tile is valid in
     the same part, and `store` writes only that. Operands of a product have all of K; of a tensor
     of more dimensions they are a matrix, the other sizes being 1.
@@ -321,6 +339,30 @@ def _without_ones(shape: Sequence[Expr]) -> Sequence[Expr]:
     return shape[begin:]
 
 
+def size_of_tile(
+    args: Sequence[Any], kwargs: Mapping[str, Any], _span: Span
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Let the tensor stand third, before the size or without one: then it is that of the tile."""
+    is_third = len(args) > 2 and isinstance(args[2], Expr) and isinstance(args[2].type, TensorType)
+    names = ["tile", "offsets", "shapes", "output_tensor"]
+    if is_third:
+        names[2:] = ["output_tensor", "shapes"]
+    given: dict[str, Any] = dict(zip(names, args, strict=False))
+    if len(given) < len(args) or not given.keys().isdisjoint(kwargs):
+        return args, kwargs
+    given.update(kwargs)
+    tile, offsets = given.get("tile"), given.get("offsets")
+    if "output_tensor" not in given or not isinstance(tile, Expr):
+        return args, kwargs
+    if given.get("shapes") is None and isinstance(tile.type, TileType):
+        shape = tile.type.shape
+        rank = len(cast("Sequence[Any]", offsets)) if isinstance(offsets, list | tuple) else 0
+        given["shapes"] = [*[1] * (rank - len(shape)), *shape]
+    elif not is_third:
+        return args, kwargs
+    return (), given
+
+
 def store_pipe(call: Call) -> PipeType:
     """Return the pipe that stores: of accumulators, the one that converts as well."""
     # The engine follows from where the tile is, not from the name of the op.
@@ -391,6 +433,7 @@ def store_cpp(site: CppSite, mode: str = "") -> None:
 @block_op(
     pipe=store_pipe,
     types=store_type,
+    complete=size_of_tile,
     valid=given,
     dtypes=STORABLE,
     reads=(0,),
@@ -408,8 +451,8 @@ def store(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor) -> 
     """Write ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor.
 
     ``shapes`` is the size of the region: the shape of the tile, or its valid part, which alone is
-    written. The value is the very tensor: its other elements stay. A tile in Acc may be stored as
-    a narrower float.
+    written; ``pl.store(tile, offsets, output_tensor)`` means that, too. The value is the very
+    tensor: its other elements stay. A tile in Acc may be stored as a narrower float.
     """
     ...
 

@@ -1137,6 +1137,11 @@ def store_add(tile: Tile, offsets: Offsets, shapes: Ints, output_tensor: Tensor)
     ...
 
 @overload
+def store_add(tile: Tile, offsets: Offsets, shapes: Ints) -> Tensor:
+    """Add ``tile`` to the region of ``output_tensor`` at ``offsets``; return the tensor."""
+    ...
+
+@overload
 def store_add(operand: Expr, /, *others: Any, **named: Any) -> Any: ...
 @overload
 def sub(lhs: Tile, rhs: Tile) -> Tile:

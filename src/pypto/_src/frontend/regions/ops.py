@@ -22,8 +22,9 @@ from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.messages import describe
 from pypto._src.frontend.syntax.annotations import plain_dims
 from pypto._src.frontend.syntax.calls import op_call
+from pypto._src.frontend.syntax.tile_parts import store_op
 from pypto._src.ir.array_types import TensorType, TileType, same_dim, same_dims, valid_part
-from pypto._src.ir.enums import AtomicType, MemorySpace
+from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.exprs import ConstFloat, ConstInt, Expr, Var, const_value
 from pypto._src.ir.opdef import TENSOR, OpDef
 from pypto._src.ir.types import ScalarType
@@ -255,22 +256,8 @@ def _store(
     tile, offsets, target = args
     if not isinstance(tile, Expr) or not isinstance(tile.type, TileType):
         return None
-    op = _store_op(ctx, kwargs.get("atomic"), node)
+    op = store_op(ctx, kwargs.get("atomic"), node)
     return op_call(ctx, op, (tile, offsets, plain_dims(tile.type.shape), target), {}, node)
-
-
-def _store_op(ctx: Context, atomic: Any, node: ast.Call) -> OpDef[..., Any]:
-    """Return the op that stores, as ``atomic=`` says."""
-    if atomic is None or atomic is AtomicType.None_:
-        return memory.store
-    if atomic is AtomicType.Add:
-        return BY_PYTHON_NAME["block", "store_add"]
-    raise ParserTypeError(
-        f"atomic= says what a store does with what is there, got {describe(atomic)}",
-        ctx.span(node),
-        hint="write atomic=pl.AtomicType.Add",
-        slug="region-option",
-    )
 
 
 def _assemble(
@@ -292,7 +279,7 @@ def _assemble(
     if not isinstance(target.type, TensorType) or not isinstance(source, Expr):
         return None
     tile = loaded_whole(ctx, source, node)
-    op = _store_op(ctx, given.get("atomic"), node)
+    op = store_op(ctx, given.get("atomic"), node)
     return op_call(ctx, op, (tile, offset, plain_dims(tile.type.shape), target), {}, node)
 
 

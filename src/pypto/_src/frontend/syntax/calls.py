@@ -38,7 +38,7 @@ from pypto._src.frontend.state.signatures import Callee, Signature
 from pypto._src.frontend.syntax.annotations import type_of
 from pypto._src.frontend.syntax.inline import InlineFunction
 from pypto._src.frontend.syntax.scalar_calls import const, scalar_form
-from pypto._src.ir.array_types import MemRef, ShapedType, TensorView, TileView
+from pypto._src.ir.array_types import MemRef, ShapedType, TensorView, TileType, TileView
 from pypto._src.ir.call_forms import FORMS, PLAIN_KEYWORDS, Key, keep, key_of
 from pypto._src.ir.exprs import (
     Call,
@@ -81,6 +81,9 @@ _ROUNDING: Final = frozenset({"ceil", "floor", "trunc", "round"})
 
 _ON_HOST: Final = frozenset({"reshape", "create_tensor", "create", "slice", "full"})
 """Ops on tensors that mean something else in functions with regions."""
+
+_OF_PARTS: Final = frozenset({"slice", "assemble", "store"})
+"""Ops that mean something else where tiles are taken apart or put together."""
 
 _REGION_MARKERS: Final = "pypto._src.frontend.region_markers"
 _NODES: Final = (TileView, TensorView, ConstInt, ConstFloat, ConstBool)
@@ -135,9 +138,12 @@ def call(ctx: Context, node: ast.Call) -> Any:
     if callee.__class__ is Unified or isinstance(callee, OpDef) or is_op:
         if ctx.region is not None:
             return ctx.region.call(ctx, callee, args, kwargs, node)
-        if getattr(cast("Any", callee), "__name__", "") in _ON_HOST and (
-            ctx.launches_regions or is_op
-        ):
+        name: str = getattr(cast("Any", callee), "__name__", "")
+        if name in _OF_PARTS:
+            made = _of_parts(ctx, name, args, kwargs, node)
+            if made is not None:
+                return made
+        if name in _ON_HOST and (ctx.launches_regions or is_op):
             from pypto._src.frontend.syntax.host_ops import meant
 
             callee, args, kwargs = meant(callee, args, kwargs)
@@ -146,8 +152,52 @@ def call(ctx: Context, node: ast.Call) -> Any:
 
                 shape, dtype = args
                 return filled(ctx, shape, dtype, kwargs["init_value"], ctx.span(node))
+            if not (callee.__class__ is Unified or isinstance(callee, OpDef)):
+                raise _no_slice(ctx, node)
         return op_call(ctx, callee, args, kwargs, node)
     return _other_call(ctx, callee, args, kwargs, node)
+
+
+def _of_parts(
+    ctx: Context, name: str, args: list[Any], kwargs: dict[str, Any], node: ast.Call
+) -> Expr | None:
+    """Return the call of an op on parts of tiles, None if it is of another kind."""
+    first = args[0] if args else None
+    on_tile = isinstance(first, Expr) and isinstance(first.type, TileType)
+    if name == "slice":
+        from pypto._src.frontend.state.roles import computes_with_tiles
+        from pypto._src.frontend.syntax.tile_parts import TileParts
+
+        is_kernel = on_tile or computes_with_tiles(ctx.home)
+        return TileParts(ctx, op_call, node).sliced(args, kwargs) if is_kernel else None
+    if not on_tile:
+        return None
+    if name == "store":
+        if "atomic" not in kwargs:
+            return None
+        from pypto._src.frontend.syntax.tile_parts import store_op
+
+        op = store_op(ctx, kwargs.pop("atomic"), node)
+        return op_call(ctx, op, args, kwargs, node)
+    given = {**dict(zip(("target", "source", "offset"), args, strict=False)), **kwargs}
+    source, offset = given.get("source"), given.get("offset")
+    is_tile = isinstance(source, Expr) and isinstance(source.type, TileType)
+    if len(given) != 3 or not is_tile or offset is None:
+        return None
+    from pypto._src.frontend.syntax.tile_parts import TileParts
+
+    parts = TileParts(ctx, op_call, node)
+    return parts.assembled(cast("Expr", first), cast("Expr", source), offset)
+
+
+def _no_slice(ctx: Context, node: ast.Call) -> ParserError:
+    """Return the error of a ``pl.slice`` that means nothing outside kernels and regions."""
+    return ParserOpError(
+        f"{ctx.source.text(node.func)} takes a tensor, its shape and its offset here",
+        ctx.span(node),
+        hint="write pl.slice(x, [16, 64], [row, 0])",
+        slug="op-operands",
+    )
 
 
 def _is_method(ctx: Context, func: ast.expr) -> bool:

@@ -495,9 +495,9 @@ def _compare_tiles(ctx: Context, node: ast.Compare, symbol: str, left: Any, righ
 
 def _of_tiles(ctx: Context, node: ast.Compare) -> str:
     """Return a comparison of the tiles that tensors hold, or where such a one may stand."""
-    from pypto._src.frontend.syntax import slices
+    from pypto._src.frontend.state.roles import computes_with_tiles
 
-    if not slices.computes_with_tiles(ctx.home):
+    if not computes_with_tiles(ctx.home):
         return "write it in an InCore function, or inside with pl.incore():"
     places = [node.left, node.comparators[0]]
     tensors = [isinstance(getattr(ctx.value(p), "type", None), TensorType) for p in places]

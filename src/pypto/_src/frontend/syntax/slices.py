@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
 
 from pypto._src.errors import OpError, ParserError, ParserTypeError, UnsupportedFeatureError
-from pypto._src.frontend import markers
 from pypto._src.frontend.source.python_names import items_of
 from pypto._src.frontend.state.context import Context
 from pypto._src.frontend.state.known_sizes import difference, number_of
 from pypto._src.frontend.state.messages import describe, spell, spell_dims
 from pypto._src.frontend.state.scope import OF_THE_FUNCTION
-from pypto._src.frontend.state.signatures import Callee
 from pypto._src.frontend.state.valid_sizes import known_size
 from pypto._src.frontend.syntax.calls import op_call
 from pypto._src.ir.array_types import (
@@ -30,16 +28,14 @@ from pypto._src.ir.array_types import (
     same_dims,
     valid_part,
 )
-from pypto._src.ir.enums import FunctionType
 from pypto._src.ir.exprs import ConstInt, Expr, as_expr, const_value
-from pypto._src.ir.opdef import OpDef, spelling
-from pypto._src.ir.stmts import EvalStmt, Function
+from pypto._src.ir.opdef import spelling
+from pypto._src.ir.stmts import EvalStmt
 from pypto._src.ir.types import ScalarType
-from pypto._src.ops import memory, new_tiles, tensor, tensor_math
+from pypto._src.ops import memory, tensor, tensor_math
 from pypto._src.records import NamedTuple
 
 _WHOLE: Final = slice(None)
-_LEAVES: Final = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store})
 
 
 class _Region(NamedTuple):
@@ -57,6 +53,8 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
     """
     kind = base.type
     assert isinstance(kind, ShapedType)
+    from pypto._src.frontend.state.roles import computes_with_tiles
+
     if ctx.launches_regions:
         index = _element(ctx, node, kind)
         if index is not None:
@@ -67,7 +65,9 @@ def read(ctx: Context, node: ast.Subscript, base: Expr) -> Expr:
         return ctx.region.part(ctx, base, region.sizes, region.begins, node)
     if isinstance(kind, TileType):
         _check_constant(ctx, node, region)
-        return op_call(ctx, new_tiles.view, (base, region.sizes, region.begins), {}, node)
+        from pypto._src.frontend.syntax.tile_parts import TileParts
+
+        return TileParts(ctx, op_call, node).part(base, region.sizes, region.begins)
     if ctx.region is not None or computes_with_tiles(ctx.home):
         _check_constant(ctx, node, region)
         return op_call(ctx, memory.load, (base, region.begins, region.sizes), {}, node)
@@ -110,8 +110,16 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
             assert isinstance(name, ast.Name)
             ctx.assign(name.id, made, name, source=source)
             return
+    if _is_a_tile(base) and _is_a_tile(value) and isinstance(name, ast.Name):
+        from pypto._src.frontend.syntax.tile_parts import TileParts
+
+        region = _region(ctx, target, cast("TileType", base.type))
+        _check_fits(ctx, target, region, value, source)
+        made = TileParts(ctx, op_call, target).assembled(base, value, region.begins)
+        ctx.assign(name.id, made, name, source=source)
+        return
     if not isinstance(base, Expr) or not isinstance(base.type, TensorType):
-        raise _no_tensor(ctx, target, base)
+        raise _no_tensor(ctx, target, base, value, source)
     if not isinstance(name, ast.Name):
         raise UnsupportedFeatureError(
             f"{ctx.source.text(name)} has no name to which the written tensor could be assigned",
@@ -141,6 +149,10 @@ def write(ctx: Context, target: ast.Subscript, value: Any, source: ast.expr) -> 
         ctx.block.append(EvalStmt(stored, ctx.span(target).up_to(ctx.span(source))))
     else:
         ctx.assign(name.id, stored, name, source=source)
+
+
+def _is_a_tile(value: Any) -> TypeGuard[Expr]:
+    return isinstance(value, Expr) and isinstance(value.type, TileType)
 
 
 def _respell(ctx: Context, error: ParserError, args: Sequence[Any], source: ast.expr) -> None:
@@ -421,15 +433,14 @@ def _as_slice(ctx: Context, index_node: ast.expr) -> str:
     return f"{text}:{text} + 1"
 
 
-def _no_tensor(ctx: Context, target: ast.Subscript, base: Any) -> ParserError:
-    text = ctx.source.text(target.value)
-    hint = None
+def _no_tensor(
+    ctx: Context, target: ast.Subscript, base: Any, value: Any, source: ast.expr
+) -> ParserError:
     if isinstance(base, Expr) and isinstance(base.type, TileType):
-        hint = f"store the parts in a tensor, or compute all of {text} at once"
+        return _no_tile(ctx, target, base.type, _region(ctx, target, base.type), value, source)
     return UnsupportedFeatureError(
-        f"{describe(base)} has no parts that can be assigned; tensors have",
+        f"{describe(base)} has no parts that can be assigned; tensors and tiles have",
         ctx.span(target),
-        hint=hint,
         slug="target",
     )
 
@@ -437,7 +448,7 @@ def _no_tensor(ctx: Context, target: ast.Subscript, base: Any) -> ParserError:
 def _no_tile(
     ctx: Context,
     target: ast.Subscript,
-    kind: TensorType,
+    kind: ShapedType,
     region: _Region,
     value: Any,
     source: ast.expr,
@@ -449,62 +460,10 @@ def _no_tile(
     if is_number and all(isinstance(size, int) for size in region.sizes):
         text = ctx.source.text(source)
         hint = f"write pl.full({region.sizes}, pl.{kind.dtype.member}, {text})"
+    what = "a tile" if isinstance(kind, TileType) else "a tile or tensor"
     return ParserTypeError(
-        f"a tile or tensor is written to {spell(kind)}, got {describe(value)}",
+        f"{what} is written to {spell(kind)}, got {describe(value)}",
         ctx.span(source),
         hint=hint,
         slug="target",
-    )
-
-
-# --------------------------------------------------------------------------------------------
-# Where a function runs
-# --------------------------------------------------------------------------------------------
-
-
-def computes_with_tiles(home: Context) -> bool:
-    """True if a slice of a tensor is a tile in a function, False if it is a view."""
-    if home.on_tiles is None:
-        if home.func_type is FunctionType.Opaque:
-            home.on_tiles = not _is_host(home)
-        else:
-            home.on_tiles = home.func_type is FunctionType.InCore
-    return home.on_tiles
-
-
-def _is_host(home: Context) -> bool:
-    """True if an Opaque function has scopes, or calls functions and uses no block op by name.
-
-    Its role proper (`ir.roles`) follows from the ops that it has, slices included; a slice needs
-    it before.
-    """
-    calls = tiles = False
-    todo: list[Any] = list(home.node.body)
-    while todo:
-        node = todo.pop()
-        if node.__class__ in _LEAVES or not isinstance(node, ast.AST):
-            continue
-        for field in node._fields:
-            value: Any = getattr(node, field, None)
-            if value.__class__ is list:
-                todo += value
-            elif isinstance(value, ast.AST):
-                todo.append(value)
-        if isinstance(node, ast.Call):
-            callee = home.peek(node.func)
-            if callee is markers.incore or getattr(callee, "marks_region", False):
-                return True
-            if isinstance(callee, OpDef):
-                tiles = tiles or callee.level == "block"
-            elif isinstance(callee, Function | Callee) or _is_method(home, node.func):
-                calls = True
-    return calls and not tiles
-
-
-def _is_method(home: Context, func: ast.expr) -> bool:
-    return (
-        isinstance(func, ast.Attribute)
-        and isinstance(func.value, ast.Name)
-        and func.value.id == home.self_name
-        and home.functions.method(func.attr) is not None
     )

@@ -13,7 +13,7 @@ from pypto._src.ir.enums import MemorySpace
 from pypto._src.ir.opdef import Operands
 from pypto._src.ir.types import Type
 from pypto._src.ops.define import Ints, Offsets, Tensor, Tile, block_op
-from pypto._src.ops.memory import store_cpp, store_pipe, store_pto, store_type
+from pypto._src.ops.memory import size_of_tile, store_cpp, store_pipe, store_pto, store_type
 from pypto._src.ops.rules.boxes import region
 from pypto._src.ops.rules.type_rules import called, refuse
 from pypto._src.ops.rules.valid_parts import given
@@ -55,6 +55,7 @@ def _cpp(site: CppSite) -> None:
 @block_op(
     pipe=store_pipe,
     types=_type,
+    complete=size_of_tile,
     valid=given,
     dtypes=_ADDED,
     reads=(0, 3),
