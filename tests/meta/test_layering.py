@@ -119,6 +119,8 @@ run.*
 run
 build_output
 checks driver
+golden.*
+golden
 jit jit.captures jit.parameters
 jit.function
 jit.decorator

@@ -23,6 +23,7 @@ class BackendType(Enum):
 
     CCE = 0
     PTO = 1
+    Ascend910B = 1  # noqa: PIE796  another name of it: the chip that the text is for
 
 
 class _Selection:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, Literal
 
+from pypto._src.backend import BackendType
 from pypto._src.diagnostics import place_of_frame, spelled_like
 from pypto._src.emit.cpp.generate import kernel_file
 from pypto._src.emit.cpp.launch_sizes import tensor_sizes
@@ -79,12 +80,15 @@ class CompiledProgram:
         """The program that runs: after the passes on the CPU, as given in the interpreter."""
         self.entry = function.name
         """Name of the function that a call runs."""
-        self.target = target
+        self.target: TargetName = target
         """``cpu`` or ``interpreter``; the latter also where no compiler was found."""
+        self.source = program
+        """The program before the passes."""
         self.sources = dict(sources)
         """The C++ that was compiled, by kernel."""
         self.fixed: Mapping[int, Any] = {}
         """The arguments that have to be what the program was compiled for, by their index."""
+        self._output_dir: Path | None = None
         self._signature = signature
         self._run = run
         self._profile = profile
@@ -93,6 +97,61 @@ class CompiledProgram:
     def signature(self) -> str:
         """The entry with its parameters, as text."""
         return str(self._signature)
+
+    @property
+    def param_names(self) -> list[str]:
+        """The names of the parameters, in order."""
+        return self._signature.names
+
+    @property
+    def output_indices(self) -> list[int]:
+        """Which of the parameters a call writes."""
+        return [self.param_names.index(name) for name in self.written]
+
+    @property
+    def has_return(self) -> bool:
+        """True if a call returns something."""
+        function = self.program.get_function(self.entry)
+        return function is not None and bool(function.return_types)
+
+    @property
+    def orchestration_names(self) -> list[str]:
+        """The names of the functions that launch kernels and that no other one calls."""
+        return [f.name for f in outermost(self.program)]
+
+    @property
+    def platform(self) -> str:
+        """The name of this machine among the platforms."""
+        return "a2a3sim"
+
+    @property
+    def backend_type(self) -> BackendType:
+        """The chip that the texts are for."""
+        return BackendType.Ascend910B
+
+    @property
+    def output_dir(self) -> Path:
+        """A folder with the texts for the device; they are written when it is first asked for.
+
+        Raises:
+            PyptoError: an emitter refuses the program.
+            OutputError: the files cannot be written.
+        """
+        if self._output_dir is None:
+            from pypto._src.build_output import compile as write_texts
+
+            self._output_dir = Path(write_texts(self.source, skip_ptoas=True))
+        return self._output_dir
+
+    def __getitem__(self, name: str) -> CompiledProgram:
+        """Return the program with another function as its entry.
+
+        Raises:
+            CallError: there is no such function.
+        """
+        if name == self.entry:
+            return self
+        return compile_program(self.source, self.target, entry=name)
 
     @property
     def written(self) -> list[str]:
@@ -244,7 +303,9 @@ def compile_program(
     name = entry_function(whole, entry).name
     toolchain = find_toolchain() if target == "cpu" else None
     if toolchain is not None:
-        return with_room(lambda: _for_cpu(whole, name, toolchain, strategy, options), whole)
+        made = with_room(lambda: _for_cpu(whole, name, toolchain, strategy, options), whole)
+        made.source = whole
+        return made
     if target == "cpu":
         warnings.warn(
             f"the program runs in the interpreter, which is slower: {no_compiler_message()}",
@@ -252,13 +313,21 @@ def compile_program(
             stacklevel=2,
         )
     given = len(entry_function(whole, name).params)
+    source = whole
     if strict:
         whole = PassManager(strategy).run_passes(whole)
         order = "late" if strict is True else strict
         evaluator = StrictEvaluator(whole, order, seed)
     else:
         evaluator = Evaluator(whole)
-    return with_room(lambda: _for_interpreter(whole, name, given, evaluator), whole)
+    made = with_room(lambda: _for_interpreter(whole, name, given, evaluator), whole)
+    made.source = source
+    return made
+
+
+def pto_isa_include_dir() -> str:
+    """Return the folder with the headers of the tile library, as this machine has them."""
+    return str(INCLUDE)
 
 
 def check_strategy(strategy: OptimizationStrategy, frame: FrameType) -> None:

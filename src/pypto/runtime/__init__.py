@@ -3,14 +3,40 @@
 from typing import TYPE_CHECKING
 
 from pypto._src.commands.example_cases import Case
-from pypto._src.driver import CompiledProgram
+from pypto._src.driver import CompiledProgram, pto_isa_include_dir
 from pypto._src.driver import compile_program as compile
 from pypto._src.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from pypto._src.golden.benchmark import BenchmarkStats, benchmark
+    from pypto._src.golden.harness import RunResult, run
+    from pypto._src.golden.specs import ScalarSpec, TensorSpec
     from pypto._src.run.config import RunConfig
 
-__all__ = ["Case", "CompiledProgram", "RunConfig", "compile"]
+__all__ = [
+    "BenchmarkStats",
+    "Case",
+    "CompiledProgram",
+    "RunConfig",
+    "RunResult",
+    "ScalarSpec",
+    "TensorSpec",
+    "benchmark",
+    "compile",
+    "pto_isa_include_dir",
+    "run",
+]
 
 if not TYPE_CHECKING:  # a type checker knows the names
-    __getattr__ = lazy_names(__name__, {"RunConfig": "pypto._src.run.config"})
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "BenchmarkStats": "pypto._src.golden.benchmark",
+            "RunConfig": "pypto._src.run.config",
+            "RunResult": "pypto._src.golden.harness",
+            "ScalarSpec": "pypto._src.golden.specs",
+            "TensorSpec": "pypto._src.golden.specs",
+            "benchmark": "pypto._src.golden.benchmark",
+            "run": "pypto._src.golden.harness",
+        },
+    )

@@ -90,6 +90,11 @@ class Signature:
         return f"{self.name}({', '.join(f'{p.name}: {p.text}' for p in self._params)})"
 
     @property
+    def names(self) -> list[str]:
+        """The names of the parameters."""
+        return [p.name for p in self._params]
+
+    @property
     def written(self) -> list[str]:
         """The names of the parameters that a call writes."""
         return [p.name for p in self._params if isinstance(p, _Tensor) and p.writes]
@@ -139,8 +144,9 @@ class Signature:
         Raises:
             CallError: the argument is another one.
         """
-        if index < len(args) and args[index] != number:
-            name = self._params[index].name
+        param = self._params[index]
+        if index < len(args) and param.bind(args[index], {})[0] != param.bind(number, {})[0]:
+            name = param.name
             raise CallError(
                 f"argument {name!r} of {self.name} is {args[index]}; the program was compiled for "
                 f"{number}",
@@ -489,6 +495,8 @@ class _Scalar:
         value: Any = arg
         if _is_number_of_numpy(arg):
             value = arg.item() if is_plain_number(arg) else number_in(arg, self.argument)
+        elif type(arg).__module__ == "ctypes":
+            value = self._number_of_c(arg)
         if not isinstance(value, int if not self.is_float else (int, float)):
             self._refuse(arg)
         if self.is_float:
@@ -511,6 +519,13 @@ class _Scalar:
                 slug="argument-shape",
             )
         return number, self.word(number)
+
+    def _number_of_c(self, arg: Any) -> Any:
+        """Return the number that a scalar of C is, which has to be of this very type."""
+        wanted = np.ctypeslib.as_ctypes_type(self.dtype.numpy) if self.dtype.bytes > 0 else None
+        if type(arg) is not wanted:
+            self._refuse(arg)
+        return arg.value
 
     def _refuse(self, arg: Any) -> NoReturn:
         found = arg if isinstance(arg, int | float) else f"a {type(arg).__name__}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -57,6 +58,27 @@ class RunConfig:
         if self.platform not in HERE and self.platform not in DEVICES:
             names = ", ".join(sorted((*HERE, *DEVICES)))
             raise ValueError(f"there is no platform {self.platform!r}; there are {names}")
+
+
+@dataclass(frozen=True)
+class DistributedConfig:
+    """The devices of a program that runs on several of them."""
+
+    device_ids: Sequence[int] = (0,)
+    num_sub_workers: int = 0
+    runtime: str = "tensormap_and_ringbuffer"
+    aicpu_thread_num: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the numbers of the devices.
+
+        Raises:
+            ValueError: there are none, or one is negative or there twice.
+        """
+        found = list(self.device_ids)
+        if not found or min(found) < 0 or len(set(found)) < len(found):
+            raise ValueError(f"device_ids are different numbers from 0 on, got {found}")
+        object.__setattr__(self, "device_ids", found)
 
 
 def check_runs_here(config: RunConfig) -> None:
